@@ -1,0 +1,70 @@
+"""The errors Assay raises on purpose.
+
+    AssayError                    anything a person can act on; the CLI prints it in one line
+    ├── TaskError                 a task, scene or goal that makes no sense
+    │   └── BDDLError             ... in a BDDL file: knows file and line
+    ├── AssetError                an asset pack lacks something
+    ├── StateError                an initial state that does not fit the scene, or is not one
+    ├── ActionError               an action with a wrong shape or a value that is not finite
+    ├── PlacementError            a scene whose regions leave no room for its objects
+    └── RenderingError            no way to draw a picture on this machine
+
+Every message says what is wrong, where, and what would be valid.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+
+class AssayError(Exception):
+    """Anything a person can act on."""
+
+
+class TaskError(AssayError):
+    """A task, scene or goal that makes no sense."""
+
+
+class BDDLError(TaskError):
+    """A BDDL file that cannot be read."""
+
+    def __init__(self, reason: str, *, file: Path | str | None = None, line: int | None = None) -> None:
+        self.reason = reason
+        self.file = None if file is None else str(file)
+        self.line = line
+        place = ":".join(str(part) for part in (self.file, self.line) if part is not None)
+        super().__init__(f"{place}: {reason}" if place else reason)
+
+
+class AssetError(AssayError):
+    """An asset pack lacks something."""
+
+
+class StateError(AssayError):
+    """An initial state that does not fit the scene, or is not one."""
+
+
+class ActionError(AssayError):
+    """An action with a wrong shape or a value that is not finite."""
+
+
+class PlacementError(AssayError):
+    """A scene whose regions leave no room for its objects."""
+
+
+class RenderingError(AssayError):
+    """No way to draw a picture on this machine."""
+
+
+def did_you_mean(name: str, valid: Iterable[str], *, most: int = 6) -> str:
+    """A phrase that points from a wrong ``name`` to the nearest of the ``valid`` ones."""
+    options = sorted(set(valid))
+    near = difflib.get_close_matches(name, options, n=1, cutoff=0.5)
+    if near:
+        return f"did you mean '{near[0]}'?"
+    if not options:
+        return "there is none to choose from"
+    shown = ", ".join(options[:most])
+    return f"valid: {shown}{', ...' if len(options) > most else ''}"

@@ -1,0 +1,175 @@
+"""Scene, Goal, Instruction and Task: what a policy is asked to do, as immutable data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Arena(StrEnum):
+    """The rooms LIBERO's scenes stand in."""
+
+    TABLE = "table"
+    KITCHEN = "kitchen"
+    LIVING_ROOM = "living_room"
+    STUDY = "study"
+    FLOOR = "floor"
+    COFFEE_TABLE = "coffee_table"
+
+    @property
+    def workspace(self) -> str:
+        """The name of the surface that regions refer to, e.g. ``main_table``."""
+        return _WORKSPACES[self]
+
+
+_WORKSPACES = {
+    Arena.TABLE: "main_table",
+    Arena.KITCHEN: "kitchen_table",
+    Arena.LIVING_ROOM: "living_room_table",
+    Arena.STUDY: "study_table",
+    Arena.FLOOR: "floor",
+    Arena.COFFEE_TABLE: "coffee_table",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A thing that stands in a scene: a movable object or a fixture."""
+
+    name: str
+    """Unique in the scene, e.g. ``plate_1``."""
+    category: str
+    """What kind of thing it is, e.g. ``plate``; asset packs know categories."""
+
+
+class Rectangle(NamedTuple):
+    """An axis-aligned rectangle on the workspace, in metres, relative to its centre."""
+
+    x_min: float
+    y_min: float
+    x_max: float
+    y_max: float
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A named place: a rectangle on the workspace, or a site that an entity brings along."""
+
+    name: str
+    """As written in the scene, e.g. ``plate_region``."""
+    target: str
+    """The workspace or the entity it belongs to, e.g. ``main_table``."""
+    rectangles: tuple[Rectangle, ...] = ()
+    """Where to place things; empty for a region that is part of an entity."""
+    yaw: tuple[float, float] | None = None
+    """Lower and upper bound of the yaw of a fixture placed here, radians; None if not given."""
+    rgba: tuple[float, float, float, float] | None = None
+    """The colour it is drawn in; None if not given (invisible)."""
+
+    @property
+    def full_name(self) -> str:
+        """The name that atoms use: ``main_table_plate_region``."""
+        return f"{self.target}_{self.name}"
+
+
+class Predicate(StrEnum):
+    """What can be said about a scene. The value is the spelling in task files."""
+
+    ON = "On"
+    IN = "In"
+    OPEN = "Open"
+    CLOSE = "Close"
+    TURN_ON = "TurnOn"
+    TURN_OFF = "TurnOff"
+    UP = "Up"
+    STACK = "Stack"
+    IN_CONTACT = "InContact"
+    EXACT_IN = "ExactIn"
+    UPRIGHT_ON = "UprightOn"
+    SIDE_ON = "SideOn"
+
+    @property
+    def arity(self) -> int:
+        """How many names it takes."""
+        return 1 if self in _UNARY else 2
+
+
+_UNARY = {Predicate.OPEN, Predicate.CLOSE, Predicate.TURN_ON, Predicate.TURN_OFF, Predicate.UP}
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """One predicate over named things: ``On plate_1 main_table_plate_region``."""
+
+    predicate: Predicate
+    arguments: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return " ".join((self.predicate.value, *self.arguments))
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What stands where: arena, fixtures, objects, regions, initial relations."""
+
+    arena: Arena
+    fixtures: tuple[Entity, ...]
+    """Things that do not move, without the workspace itself."""
+    objects: tuple[Entity, ...]
+    """Things that move."""
+    regions: tuple[Region, ...]
+    initial: tuple[Atom, ...]
+    """Relations that hold at the start; they decide where things are placed."""
+    style: str = ""
+    """A variant of the arena's look, named as the task file names it; empty for the usual one."""
+
+    def region(self, full_name: str) -> Region | None:
+        """The region of that name, or None."""
+        return next((region for region in self.regions if region.full_name == full_name), None)
+
+    @property
+    def entities(self) -> tuple[Entity, ...]:
+        """Objects, then fixtures: the order in which they enter a compiled model."""
+        return self.objects + self.fixtures
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Every name an atom may use."""
+        return frozenset(
+            {entity.name for entity in self.entities}
+            | {region.full_name for region in self.regions}
+            | {self.arena.workspace}
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A conjunction of atoms."""
+
+    atoms: tuple[Atom, ...]
+
+    def __str__(self) -> str:
+        return " and ".join(str(atom) for atom in self.atoms)
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """What the policy is told."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Scene + Goal + Instruction, with a stable id such as ``libero_goal/3``."""
+
+    id: str
+    scene: Scene
+    goal: Goal
+    instruction: Instruction
+    of_interest: tuple[str, ...] = field(default=())
+    """Names of the entities and regions the task is about."""
