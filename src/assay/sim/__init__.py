@@ -1,1 +1,1 @@
-""""""
+"""MuJoCo: asset packs, compiling a Scene, stepping, observing, predicates."""

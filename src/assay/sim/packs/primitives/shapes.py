@@ -94,6 +94,45 @@ def region(
     )
 
 
+def drawn_mesh(
+    asset: Element,
+    parent: Element,
+    name: str,
+    vertices: Iterable[Vector],
+    faces: Iterable[Sequence[int]],
+    *,
+    rgba: Rgba,
+) -> None:
+    """Add a generated mesh that is drawn and nothing else.
+
+    ``vertices`` are points in the frame of ``parent``; each of ``faces`` is three indices into them,
+    counter-clockwise seen from outside. The mesh enters ``asset`` under ``name``.
+    """
+    SubElement(
+        asset,
+        "mesh",
+        {
+            "name": name,
+            "vertex": numbers(value for vertex in vertices for value in vertex),
+            "face": " ".join(str(index) for face in faces for index in face),
+            # Drawn surfaces may be open: a label has no volume from which to compute an inertia.
+            "inertia": "shell",
+        },
+    )
+    SubElement(
+        parent,
+        "geom",
+        {
+            "type": "mesh",
+            "mesh": name,
+            "group": "1",
+            "contype": "0",
+            "conaffinity": "0",
+            "rgba": numbers(rgba),
+        },
+    )
+
+
 def entity(
     category: str, *, bottom: float, top: float, radius: float
 ) -> tuple[Element, Element, Element]:

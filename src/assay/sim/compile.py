@@ -1,0 +1,160 @@
+"""Compile a Scene once; find its entities and regions in the model by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from xml.etree import ElementTree
+
+import mujoco
+import numpy as np
+
+from assay.errors import AssetError, TaskError, did_you_mean
+from assay.sim.compose import compose
+from assay.sim.packs.base import AssetPack
+from assay.tasks.scene import Scene
+
+
+@dataclass(frozen=True, slots=True)
+class EntityIndex:
+    """Where an entity is in the compiled model."""
+
+    name: str
+    category: str
+    movable: bool
+    body: int
+    """Id of its root body."""
+    joints: tuple[int, ...]
+    """Ids of all its joints, the free joint of a movable one last."""
+    geoms: frozenset[int]
+    """Ids of its colliding geoms."""
+
+    @property
+    def inner_joints(self) -> tuple[int, ...]:
+        """Ids of its drawers', doors' and knobs' joints."""
+        return self.joints[:-1] if self.movable else self.joints
+
+
+@dataclass(frozen=True, slots=True)
+class RegionIndex:
+    """Where a region is in the compiled model."""
+
+    name: str
+    site: int
+    half: tuple[float, float, float]
+    """Half-lengths of its box, metres, in the site's frame."""
+    parent: str | None
+    """The entity it is part of; None for a region on the workspace."""
+    joints: tuple[int, ...]
+    """Ids of the joints of the body it sits in: the drawer's slide, for a drawer's region."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledScene:
+    """A scene as one MuJoCo model, ready to be stepped."""
+
+    scene: Scene
+    pack: str
+    """Name of the asset pack it was compiled with."""
+    exact: bool
+    """Whether stepping repeats LIBERO's solver calls."""
+    model: mujoco.MjModel
+    entities: Mapping[str, EntityIndex]
+    regions: Mapping[str, RegionIndex]
+    extents: Mapping[str, Extent]
+    """How much room each entity's category takes."""
+
+    @property
+    def state_size(self) -> int:
+        """Length of a state: time, qpos, qvel."""
+        return 1 + int(self.model.nq) + int(self.model.nv)
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The room an entity takes when it is placed, metres, in its own frame."""
+
+    bottom: float
+    """z of its lowest point."""
+    top: float
+    """z of its highest point."""
+    radius: float
+    """Radius of its footprint."""
+
+
+def compile_scene(scene: Scene, pack: AssetPack) -> CompiledScene:
+    """Compile a scene with the parts of a pack."""
+    document = compose(scene, pack)
+    try:
+        model = mujoco.MjModel.from_xml_string(ElementTree.tostring(document, encoding="unicode"))
+    except ValueError as error:
+        reason = " ".join(str(error).split())
+        raise AssetError(f"the {pack.name} pack's parts do not compile: {reason}") from None
+    entities = {entity.name: _entity_index(model, scene, entity.name) for entity in scene.entities}
+    regions = {}
+    for region in scene.regions:
+        site = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SITE, region.full_name)
+        if site >= 0:
+            parent = region.target if region.target in entities else None
+            body = int(model.site_bodyid[site])
+            joints = _joints_of(model, body) if parent is not None else ()
+            half = tuple(float(value) for value in model.site_size[site])
+            regions[region.full_name] = RegionIndex(region.full_name, site, half, parent, joints)  # type: ignore[arg-type]
+        elif region.target in entities:
+            prefix = f"{region.target}_"
+            sites = [model.site(i).name for i in range(model.nsite)]
+            offered = [name for name in sites if name.startswith(prefix) and "default_site" not in name]
+            raise TaskError(
+                f"the {pack.name} pack's {entities[region.target].category} has no region "
+                f"'{region.name}' (as '{region.full_name}'): {did_you_mean(region.full_name, offered)}"
+            )
+    extents = {entity.name: _extent(pack, entity.category) for entity in scene.entities}
+    return CompiledScene(scene, pack.name, pack.exact, model, entities, regions, extents)
+
+
+def _entity_index(model: mujoco.MjModel, scene: Scene, name: str) -> EntityIndex:
+    entity = next(each for each in scene.entities if each.name == name)
+    root = model.body(f"{name}_main").id
+    bodies = {i for i in range(model.nbody) if _is_below(model, i, root)}
+    joints = tuple(j for j in range(model.njnt) if int(model.jnt_bodyid[j]) in bodies)
+    free = tuple(j for j in joints if model.jnt_type[j] == mujoco.mjtJoint.mjJNT_FREE)
+    return EntityIndex(
+        name=name,
+        category=entity.category,
+        movable=bool(free),
+        body=root,
+        joints=tuple(j for j in joints if j not in free) + free,
+        geoms=frozenset(
+            g for g in range(model.ngeom) if int(model.geom_bodyid[g]) in bodies and model.geom_group[g] == 0
+        ),
+    )
+
+
+def _is_below(model: mujoco.MjModel, body: int, root: int) -> bool:
+    while body > root:
+        body = int(model.body_parentid[body])
+    return body == root
+
+
+def _joints_of(model: mujoco.MjModel, body: int) -> tuple[int, ...]:
+    first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
+    return tuple(
+        j for j in range(first, first + count) if model.jnt_type[j] != mujoco.mjtJoint.mjJNT_FREE
+    )
+
+
+def _extent(pack: AssetPack, category: str) -> Extent:
+    """Read the three sites that say how much room an entity takes."""
+    root = pack.entity(category).root
+    position = {
+        site.get("name", ""): np.array([float(word) for word in site.get("pos", "0 0 0").split()])
+        for site in root.iterfind("./worldbody/body/site")
+    }
+    try:
+        return Extent(
+            bottom=float(position["bottom_site"][2]),
+            top=float(position["top_site"][2]),
+            radius=float(position["horizontal_radius_site"][0]),
+        )
+    except KeyError as error:
+        raise AssetError(f"the {pack.name} pack's {category} has no site {error}") from None

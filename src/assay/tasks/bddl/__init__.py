@@ -1,0 +1,13 @@
+"""BDDL, the task files of LIBERO and its descendants: in and out.
+
+    task = bddl.read("put_the_bowl_on_the_plate.bddl")
+    text = bddl.write(task)
+    assert bddl.parse(text, id=task.id) == task
+
+`read_document` and `parse_document` also return warnings: things a file says that have no effect.
+"""
+
+from assay.tasks.bddl.reader import Document, Note, parse, parse_document, read, read_document
+from assay.tasks.bddl.writer import write
+
+__all__ = ["Document", "Note", "parse", "parse_document", "read", "read_document", "write"]

@@ -1,0 +1,301 @@
+"""Reading task files.
+
+Names, categories and regions are taken in lower case, because LIBERO reads its files so; the instruction
+keeps its case. Some things are legal although they have no effect, because published files contain them:
+
+- a region whose target is not in the scene is kept, and may not be used;
+- an initial relation none of whose names is declared is dropped, with a warning;
+- an object or fixture that no initial relation places, or that two of them place, gets a warning.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.errors import BDDLError, TaskError, did_you_mean
+from assay.tasks.bddl.problem import arena_and_style, workspace_category
+from assay.tasks.bddl.regions import region_from
+from assay.tasks.bddl.sexpr import Group, Node, Word, as_group, as_word, fail, parse_group
+from assay.tasks.checks import Vocabulary, atom, flaws, predicate, quoted
+from assay.tasks.scene import Arena, Atom, Entity, Goal, Instruction, Predicate, Region, Scene, Task
+
+MAX_BYTES = 5_000_000
+"""Larger files are refused; the largest published one has 6,000 bytes."""
+
+_REQUIRED = ("problem", ":language", ":regions", ":fixtures", ":objects", ":init", ":goal")
+_OPTIONAL = (":domain", ":requirements", ":obj_of_interest")
+_SECTIONS = frozenset(_REQUIRED + _OPTIONAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something in a file that is legal, has no effect, and was probably not meant."""
+
+    line: int
+    """Counted from 1."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A task as its file states it."""
+
+    task: Task
+    warnings: tuple[Note, ...] = ()
+
+
+def read(path: Path | str) -> Task:
+    """The task in a file; its id is the file's name without ``.bddl``. Raises BDDLError."""
+    return read_document(path).task
+
+
+def read_document(path: Path | str) -> Document:
+    """The task in a file, with warnings. Raises BDDLError."""
+    path = Path(path)
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise BDDLError(f"cannot be read: {error.strerror or error}", file=path) from None
+    return document_from_bytes(data, id=path.stem, file=path)
+
+
+def parse(text: str, *, id: str, file: Path | str | None = None) -> Task:
+    """The task a text states; ``file`` is only named in errors. Raises BDDLError."""
+    return parse_document(text, id=id, file=file).task
+
+
+def document_from_bytes(data: bytes, *, id: str, file: Path | str | None = None) -> Document:
+    """The task in the bytes of a file, with warnings. Raises BDDLError."""
+    if len(data) > MAX_BYTES:
+        raise BDDLError(f"is larger than {MAX_BYTES:,} bytes: not a task file", file=file)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise BDDLError(
+            f"is not a text file: byte 0x{data[error.start]:02x} is not UTF-8", file=file, line=line
+        ) from None
+    return parse_document(text, id=id, file=file)
+
+
+def parse_document(text: str, *, id: str, file: Path | str | None = None) -> Document:
+    """The task a text states, with warnings; ``file`` is only named in errors. Raises BDDLError."""
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise BDDLError("is not a text file: it contains a zero byte", file=file, line=line)
+    try:
+        return _Reader(parse_group(text, sections=_SECTIONS)).document(id)
+    except BDDLError as error:
+        raise BDDLError(error.reason, file=file, line=error.line) from None
+
+
+class _Reader:
+    """One pass over the groups of one file."""
+
+    def __init__(self, root: Group) -> None:
+        self._root = root
+        self._lines: dict[tuple[str | int, ...], int] = {}
+        self._warnings: list[Note] = []
+
+    def document(self, id: str) -> Document:
+        sections = self._sections()
+        arena, style = self._problem(sections)
+        instruction = self._language(sections[":language"])
+        regions = self._regions(sections[":regions"])
+        fixtures = self._without_workspace(sections[":fixtures"], self._entities("fixtures", sections), arena)
+        objects = tuple(self._entities("objects", sections))
+        bare = Scene(arena, fixtures, objects, regions, (), style)
+        initial = self._initial(sections[":init"], Vocabulary(bare))
+        goal = self._goal(sections[":goal"])
+        of_interest = self._of_interest(sections.get(":obj_of_interest"))
+        scene = Scene(arena, fixtures, objects, regions, initial, style)
+        for flaw in flaws(scene, goal, of_interest):
+            raise fail(flaw.reason, self._line_of(flaw.where))
+        self._look_at_placements(scene)
+        task = Task(id, scene, goal, instruction, of_interest)
+        return Document(task, tuple(sorted(self._warnings, key=lambda note: note.line)))
+
+    # -- sections ---------------------------------------------------------------------------------------
+
+    def _sections(self) -> dict[str, Group]:
+        if self._root.head != "define":
+            raise fail(f"a task file begins with '(define', not with '({self._root.head[:40]}'", self._root)
+        found: dict[str, Group] = {}
+        for node in self._root.rest:
+            group = as_group(node, "a section in parentheses")
+            if group.head not in _SECTIONS:
+                nearest = did_you_mean(group.head[:80], _SECTIONS)
+                raise fail(f"unknown section {quoted(group.head)}; {nearest}", group)
+            if group.head in found:
+                raise fail(
+                    f"section '{group.head}' was given on line {found[group.head].line} already", group
+                )
+            found[group.head] = group
+        for name in _REQUIRED:
+            if name not in found:
+                raise fail(f"section '{name}' is missing", self._root)
+        return found
+
+    def _problem(self, sections: dict[str, Group]) -> tuple[Arena, str]:
+        domain = sections.get(":domain")
+        if domain is not None:
+            word = _only_word(domain, "the domain")
+            if word.text.lower() != "robosuite":
+                raise fail(f"the domain is {quoted(word.text)}, not 'robosuite'", word)
+        word = _only_word(sections["problem"], "the name of a problem")
+        try:
+            arena, style = arena_and_style(word.text)
+        except TaskError as error:
+            raise fail(str(error), word) from None
+        self._lines[("style",)] = word.line
+        return arena, style
+
+    def _language(self, group: Group) -> Instruction:
+        words = [as_word(node, "words without parentheses").text for node in group.rest]
+        if not words:
+            raise fail("the instruction in ':language' is empty", group)
+        return Instruction(" ".join(words))
+
+    def _regions(self, group: Group) -> tuple[Region, ...]:
+        groups = [as_group(node, "a region in parentheses") for node in group.rest]
+        self._lines.update({("regions", index): region.line for index, region in enumerate(groups)})
+        return tuple(region_from(region) for region in groups)
+
+    def _entities(self, section: str, sections: dict[str, Group]) -> list[Entity]:
+        """Read ``a_1 a_2 - a  b_1 - b``."""
+        group = sections[f":{section}"]
+        entities: list[Entity] = []
+        waiting: list[Word] = []
+        words = [as_word(node, "'name - category'") for node in group.rest]
+        categories: dict[str, int] = {}
+        index = 0
+        while index < len(words):
+            word = words[index]
+            if word.text != "-":
+                waiting.append(word)
+                index += 1
+                continue
+            if not waiting:
+                raise fail("'-' needs a name before it", word)
+            if index + 1 == len(words) or words[index + 1].text == "-":
+                raise fail("'-' needs a category after it", word)
+            category = words[index + 1].text.lower()
+            if category in categories:
+                self._warn(
+                    word.line,
+                    f"category {quoted(category)} was listed on line {categories[category]} already; "
+                    "LIBERO keeps only the last list",
+                )
+            categories[category] = word.line
+            for name in waiting:
+                self._lines[(section, len(entities))] = name.line
+                entities.append(Entity(name.text.lower(), category))
+            waiting = []
+            index += 2
+        if waiting:
+            raise fail(f"{quoted(waiting[0].text)} has no category: write 'name - category'", waiting[0])
+        return entities
+
+    def _without_workspace(self, group: Group, entities: list[Entity], arena: Arena) -> tuple[Entity, ...]:
+        """The fixtures but for the arena's workspace, which must be among them exactly once."""
+        workspace, category = arena.workspace, workspace_category(arena)
+        places = [index for index, entity in enumerate(entities) if entity.name == workspace]
+        if not places:
+            foreign = {other.workspace for other in Arena} & {entity.name for entity in entities}
+            instead = f", only {quoted(min(foreign))}" if foreign else ""
+            raise fail(
+                f"the workspace of this problem, '{workspace} - {category}', is not listed{instead}", group
+            )
+        if len(places) > 1:
+            line = self._lines[("fixtures", places[1])]
+            raise fail(f"the name '{workspace}' is taken: it is the workspace already", line)
+        if entities[places[0]].category != category:
+            raise fail(
+                f"the workspace '{workspace}' is a '{category}', not {quoted(entities[places[0]].category)}",
+                self._lines[("fixtures", places[0])],
+            )
+        kept = [index for index in range(len(entities)) if index != places[0]]
+        lines = [self._lines[("fixtures", index)] for index in kept]
+        self._lines.update({("fixtures", index): line for index, line in enumerate(lines)})
+        return tuple(entities[index] for index in kept)
+
+    def _initial(self, group: Group, vocabulary: Vocabulary) -> tuple[Atom, ...]:
+        kept: list[Atom] = []
+        for node in group.rest:
+            relation = as_group(node, "a relation in parentheses")
+            found = _atom(relation)
+            if not any(name in vocabulary for name in found.arguments):
+                reason = (
+                    "nothing it names is in the scene"
+                    if len(found.arguments) > 1
+                    else "that is not in the scene"
+                )
+                self._warn(relation.line, f"'{found}' has no effect: {reason}")
+                continue
+            self._lines[("initial", len(kept))] = relation.line
+            kept.append(found)
+        return tuple(kept)
+
+    def _goal(self, group: Group) -> Goal:
+        self._lines[("goal",)] = group.line
+        if len(group.rest) != 1:
+            raise fail("':goal' takes one predicate, or one 'And' of predicates", group)
+        stated = as_group(group.rest[0], "a predicate in parentheses")
+        nodes: Iterable[Node] = stated.rest if stated.head == "and" else (stated,)
+        atoms: list[Atom] = []
+        for node in nodes:
+            part = as_group(node, "a predicate in parentheses")
+            self._lines[("goal", len(atoms))] = part.line
+            atoms.append(_atom(part))
+        return Goal(tuple(atoms))
+
+    def _of_interest(self, group: Group | None) -> tuple[str, ...]:
+        if group is None:
+            return ()
+        words = [as_word(node, "names without parentheses") for node in group.rest]
+        self._lines.update({("of_interest", index): word.line for index, word in enumerate(words)})
+        return tuple(word.text.lower() for word in words)
+
+    # -- what is legal but odd --------------------------------------------------------------------------
+
+    def _look_at_placements(self, scene: Scene) -> None:
+        placing = [found for found in scene.initial if found.predicate in (Predicate.ON, Predicate.IN)]
+        counts = Counter(found.arguments[0] for found in placing)
+        for section, entities in (("fixtures", scene.fixtures), ("objects", scene.objects)):
+            for index, entity in enumerate(entities):
+                count = counts[entity.name]
+                if count != 1:
+                    problem = "is placed by no initial relation" if count == 0 else f"is placed {count} times"
+                    self._warn(self._lines[(section, index)], f"{quoted(entity.name)} {problem}")
+
+    def _warn(self, line: int, text: str) -> None:
+        self._warnings.append(Note(line, text))
+
+    def _line_of(self, where: tuple[str | int, ...]) -> int:
+        while where and where not in self._lines:
+            where = where[:-1]
+        return self._lines.get(where, self._root.line)
+
+
+def _atom(group: Group) -> Atom:
+    if not group.items:
+        raise fail("'()' states nothing", group)
+    first = as_word(group.items[0], "a predicate")
+    try:
+        # Or, Not, ... take groups where a predicate takes names: name the culprit before looking further.
+        predicate(first.text)
+        return atom([as_word(node, "names without parentheses").text for node in group.items])
+    except BDDLError:
+        raise
+    except TaskError as error:
+        raise fail(str(error), first) from None
+
+
+def _only_word(group: Group, what: str) -> Word:
+    if len(group.rest) != 1:
+        raise fail(f"'{group.head}' takes {what} and nothing else", group)
+    return as_word(group.rest[0], what)

@@ -1,0 +1,81 @@
+"""Writing task files that LIBERO and its descendants can read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from assay.errors import TaskError
+from assay.tasks.bddl.problem import problem_name, workspace_category
+from assay.tasks.checks import check, quoted
+from assay.tasks.scene import Atom, Entity, Region, Task
+
+
+def write(task: Task) -> str:
+    """The text of a task file. Reading it gives an equal task, but for the id: a file does not hold it.
+
+    Numbers are written in full, so nothing is rounded; runs of blanks in the instruction become one. Raises
+    TaskError if the task makes no sense or the instruction has a sign that no task file can hold.
+    """
+    check(task)
+    return "\n".join(_lines(task)) + "\n"
+
+
+def _lines(task: Task) -> Iterator[str]:
+    scene = task.scene
+    yield f"(define (problem {problem_name(scene.arena, scene.style)})"
+    yield "  (:domain robosuite)"
+    yield f"  (:language {_instruction(task)})"
+    yield "  (:regions"
+    for region in scene.regions:
+        yield from _region(region)
+    yield "  )"
+    workspace = Entity(scene.arena.workspace, workspace_category(scene.arena))
+    yield from _section("fixtures", _entities((workspace, *scene.fixtures)))
+    yield from _section("objects", _entities(scene.objects))
+    yield from _section("obj_of_interest", iter(task.of_interest))
+    yield from _section("init", (_atom(atom) for atom in scene.initial))
+    yield "  (:goal"
+    yield f"    (And {' '.join(_atom(atom) for atom in task.goal.atoms)})"
+    yield "  )"
+    yield ")"
+
+
+def _instruction(task: Task) -> str:
+    text = " ".join(task.instruction.text.split())
+    for sign in "();\0":
+        if sign in text:
+            raise TaskError(f"{task.id}: a task file cannot hold an instruction with {quoted(sign)} in it")
+    return text
+
+
+def _region(region: Region) -> Iterator[str]:
+    yield f"    ({region.name}"
+    yield f"      (:target {region.target})"
+    if region.rectangles:
+        yield f"      (:ranges ({' '.join(_numbers(rectangle) for rectangle in region.rectangles)}))"
+    if region.yaw is not None:
+        yield f"      (:yaw_rotation ({_numbers(region.yaw)}))"
+    if region.rgba is not None:
+        yield f"      (:rgba {_numbers(region.rgba)})"
+    yield "    )"
+
+
+def _entities(entities: tuple[Entity, ...]) -> Iterator[str]:
+    for category, group in groupby(entities, key=lambda entity: entity.category):
+        yield f"{' '.join(entity.name for entity in group)} - {category}"
+
+
+def _section(name: str, lines: Iterator[str]) -> Iterator[str]:
+    yield f"  (:{name}"
+    for line in lines:
+        yield f"    {line}"
+    yield "  )"
+
+
+def _atom(atom: Atom) -> str:
+    return f"({atom})"
+
+
+def _numbers(numbers: tuple[float, ...]) -> str:
+    return f"({' '.join(repr(float(number)) for number in numbers)})"

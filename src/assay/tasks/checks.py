@@ -1,0 +1,197 @@
+"""Whether a task makes sense: every name declared once, every relation over things that are there.
+
+The same checks serve task files (which add the line), the catalogue (which adds file and key) and
+tasks made by programs (`check`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from assay.errors import TaskError, did_you_mean
+from assay.tasks.scene import Arena, Atom, Goal, Predicate, Rectangle, Scene, Task
+
+_NAME = re.compile(r"[a-z0-9_][a-z0-9_.-]*")
+_STYLE = re.compile(r"[A-Za-z0-9_.-]*")
+_CONNECTIVES = frozenset(
+    {"and", "or", "not", "forall", "exists", "imply", "when", "forn", "forpairs", "fornpairs"}
+)
+
+
+class Flaw(NamedTuple):
+    """One thing that is wrong with a task."""
+
+    where: tuple[str | int, ...]
+    """The way to it: ``("regions", 3, "rectangles", 0)``."""
+    reason: str
+
+    @property
+    def place(self) -> str:
+        """The way to it in one word: ``regions[3].rectangles[0]``."""
+        steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.where)
+        return "".join(steps).removeprefix(".")
+
+
+def check(task: Task) -> None:
+    """Raise TaskError with the first thing that is wrong with a task; return quietly if all is well."""
+    for flaw in flaws(task.scene, task.goal, task.of_interest):
+        raise TaskError(f"{task.id}: {flaw.place}: {flaw.reason}")
+    if not task.instruction.text.strip():
+        raise TaskError(f"{task.id}: the instruction is empty")
+
+
+def flaws(scene: Scene, goal: Goal, of_interest: Sequence[str]) -> Iterator[Flaw]:
+    """Everything that is wrong with a scene and what is said about it, in the order of reading."""
+    if not _STYLE.fullmatch(scene.style):
+        yield Flaw(("style",), f"{quoted(scene.style)} is not a style (letters, digits, '_', '-', '.')")
+    yield from _name_flaws(scene)
+    yield from _region_flaws(scene)
+    vocabulary = Vocabulary(scene)
+    for section, atoms in (("initial", scene.initial), ("goal", goal.atoms)):
+        for index, atom in enumerate(atoms):
+            reason = arity_flaw(atom.predicate, len(atom.arguments))
+            for name in atom.arguments:
+                reason = reason or vocabulary.flaw(name)
+            if reason is not None:
+                yield Flaw((section, index), reason)
+    if not goal.atoms:
+        yield Flaw(("goal",), "the goal is empty: it would hold at once")
+    for index, name in enumerate(of_interest):
+        reason = vocabulary.flaw(name)
+        if reason is not None:
+            yield Flaw(("of_interest", index), reason)
+
+
+class Vocabulary:
+    """The names that can be used in a scene."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._things = {entity.name for entity in scene.entities} | {scene.arena.workspace}
+        self._regions = {region.full_name: region.target for region in scene.regions}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._things or name in self._regions
+
+    def flaw(self, name: str) -> str | None:
+        """Why a relation cannot use this name, or None if it can."""
+        if name in self._things:
+            return None
+        target = self._regions.get(name)
+        if target is None:
+            valid = self._things | self._regions.keys()
+            return f"unknown object or region {quoted(name)}; {did_you_mean(name[:80], valid)}"
+        if target not in self._things:
+            return f"region {quoted(name)} belongs to {quoted(target)}, which is not in the scene"
+        return None
+
+
+def predicate(word: str) -> Predicate:
+    """The predicate a file spells in any case; TaskError if there is none of that name."""
+    found = _PREDICATES.get(word.lower())
+    if found is not None:
+        return found
+    if word.lower() in _CONNECTIVES:
+        raise TaskError(f"{quoted(word)} is not supported: a goal is one predicate or an 'And' of predicates")
+    nearest = did_you_mean(word.lower()[:80], _PREDICATES)
+    for lower, known in _PREDICATES.items():
+        nearest = nearest.replace(f"'{lower}'", f"'{known.value}'")
+    raise TaskError(f"unknown predicate {quoted(word)}; {nearest}")
+
+
+def atom(words: Sequence[str]) -> Atom:
+    """The relation that words such as ``On plate_1 main_table_plate_region`` state; TaskError if it is none.
+
+    Whether the names are known is not looked at: that takes a scene.
+    """
+    known = predicate(words[0])
+    names = tuple(word.lower() for word in words[1:])
+    reason = arity_flaw(known, len(names))
+    if reason is not None:
+        raise TaskError(reason)
+    return Atom(known, names)
+
+
+def arity_flaw(predicate: Predicate, count: int) -> str | None:
+    """What is wrong with giving a predicate that many names, or None."""
+    if count == predicate.arity:
+        return None
+    names = "one name" if predicate.arity == 1 else f"{predicate.arity} names"
+    return f"{predicate.value} takes {names}, not {count}"
+
+
+def name_flaw(name: str) -> str | None:
+    """What is wrong with a new name, or None."""
+    if _NAME.fullmatch(name):
+        return None
+    return f"{quoted(name)} is not a name (lower-case letters, digits, '_', '-', '.')"
+
+
+def rectangle_flaw(rectangle: Rectangle) -> str | None:
+    """What is wrong with a rectangle, or None."""
+    if not all(map(math.isfinite, rectangle)):
+        return f"a rectangle needs finite numbers, not {tuple(rectangle)}"
+    for axis, low, high in (
+        ("x", rectangle.x_min, rectangle.x_max),
+        ("y", rectangle.y_min, rectangle.y_max),
+    ):
+        if low > high:
+            return f"the rectangle ends before it begins: {axis} from {low} to {high}"
+    return None
+
+
+def quoted(text: str, *, most: int = 60) -> str:
+    """A name from outside, fit for a message: in quotes, on one line, not too long."""
+    shown = text if len(text) <= most else text[: most - 3] + "..."
+    return "'" + "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in shown) + "'"
+
+
+_PREDICATES = {known.value.lower(): known for known in Predicate}
+
+
+def _name_flaws(scene: Scene) -> Iterator[Flaw]:
+    seen: dict[str, str] = {scene.arena.workspace: "the workspace"}
+    workspaces = {arena.workspace for arena in Arena}
+    for section, entities in (("fixtures", scene.fixtures), ("objects", scene.objects)):
+        for index, entity in enumerate(entities):
+            reason = name_flaw(entity.name) or name_flaw(entity.category)
+            if entity.name in workspaces - {scene.arena.workspace}:
+                reason = (
+                    f"{quoted(entity.name)} is the workspace of another arena; "
+                    f"the arena '{scene.arena}' has '{scene.arena.workspace}'"
+                )
+            elif entity.name in seen:
+                reason = f"the name {quoted(entity.name)} is taken: it is {seen[entity.name]} already"
+            seen[entity.name] = "a fixture" if section == "fixtures" else "an object"
+            if reason is not None:
+                yield Flaw((section, index), reason)
+    for index, region in enumerate(scene.regions):
+        reason = name_flaw(region.name) or name_flaw(region.target)
+        if region.full_name in seen:
+            reason = f"the name {quoted(region.full_name)} is taken: it is {seen[region.full_name]} already"
+        seen[region.full_name] = "a region"
+        if reason is not None:
+            yield Flaw(("regions", index), reason)
+
+
+def _region_flaws(scene: Scene) -> Iterator[Flaw]:
+    for index, region in enumerate(scene.regions):
+        for number, rectangle in enumerate(region.rectangles):
+            reason = rectangle_flaw(rectangle)
+            if reason is not None:
+                yield Flaw(("regions", index, "rectangles", number), reason)
+        if region.target == scene.arena.workspace and not region.rectangles:
+            yield Flaw(
+                ("regions", index),
+                f"region {quoted(region.name)} lies on the workspace {quoted(region.target)}: "
+                "it needs a rectangle",
+            )
+        for key, numbers in (("yaw", region.yaw), ("rgba", region.rgba)):
+            if numbers is not None and not _all_finite(numbers):
+                yield Flaw(("regions", index, key), f"{key} needs finite numbers, not {tuple(numbers)}")
+
+
+def _all_finite(numbers: Iterable[float]) -> bool:
+    return all(map(math.isfinite, numbers))
