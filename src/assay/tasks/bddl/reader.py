@@ -17,7 +17,7 @@ from pathlib import Path
 
 from assay.errors import BDDLError, TaskError, did_you_mean
 from assay.tasks.bddl.problem import arena_and_style, workspace_category
-from assay.tasks.bddl.regions import region_from
+from assay.tasks.bddl.regions import ATTRIBUTES, region_from
 from assay.tasks.bddl.sexpr import Group, Node, Word, as_group, as_word, fail, parse_group
 from assay.tasks.checks import Vocabulary, atom, flaws, predicate, quoted
 from assay.tasks.scene import Arena, Atom, Entity, Goal, Instruction, Predicate, Region, Scene, Task
@@ -28,6 +28,7 @@ MAX_BYTES = 5_000_000
 _REQUIRED = ("problem", ":language", ":regions", ":fixtures", ":objects", ":init", ":goal")
 _OPTIONAL = (":domain", ":requirements", ":obj_of_interest")
 _SECTIONS = frozenset(_REQUIRED + _OPTIONAL)
+_LEVELS = dict.fromkeys(_SECTIONS - {"problem"}, 1) | dict.fromkeys(ATTRIBUTES, 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ def parse_document(text: str, *, id: str, file: Path | str | None = None) -> Doc
         line = text.count("\n", 0, text.index("\0")) + 1
         raise BDDLError("is not a text file: it contains a zero byte", file=file, line=line)
     try:
-        return _Reader(parse_group(text, sections=_SECTIONS)).document(id)
+        return _Reader(parse_group(text, levels=_LEVELS)).document(id)
     except BDDLError as error:
         raise BDDLError(error.reason, file=file, line=error.line) from None
 
@@ -229,12 +230,8 @@ class _Reader:
             relation = as_group(node, "a relation in parentheses")
             found = _atom(relation)
             if not any(name in vocabulary for name in found.arguments):
-                reason = (
-                    "nothing it names is in the scene"
-                    if len(found.arguments) > 1
-                    else "that is not in the scene"
-                )
-                self._warn(relation.line, f"'{found}' has no effect: {reason}")
+                stated = quoted(str(found), most=120)
+                self._warn(relation.line, f"{stated} has no effect: nothing it names is in the scene")
                 continue
             self._lines[("initial", len(kept))] = relation.line
             kept.append(found)

@@ -15,7 +15,8 @@ from assay.tasks.checks import quoted, rectangle_flaw
 from assay.tasks.numbers import evaluate, expressions
 from assay.tasks.scene import Rectangle, Region
 
-_ATTRIBUTES = (":target", ":ranges", ":yaw_rotation", ":rgba")
+ATTRIBUTES = (":target", ":ranges", ":yaw_rotation", ":rgba")
+"""What can be said about a region."""
 
 
 def region_from(group: Group) -> Region:
@@ -43,8 +44,8 @@ def _attributes(group: Group, name: str) -> dict[str, Group]:
     found: dict[str, Group] = {}
     for node in group.rest:
         attribute = as_group(node, f"an attribute of region {quoted(name)} in parentheses")
-        if attribute.head not in _ATTRIBUTES:
-            nearest = did_you_mean(attribute.head[:80], _ATTRIBUTES)
+        if attribute.head not in ATTRIBUTES:
+            nearest = did_you_mean(attribute.head[:80], ATTRIBUTES)
             raise fail(
                 f"region {quoted(name)} has an unknown attribute {quoted(attribute.head)}; {nearest}",
                 attribute,

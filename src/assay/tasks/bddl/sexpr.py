@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -55,9 +55,13 @@ class _Open:
     line: int
     items: list[Node]
 
-    def __str__(self) -> str:
+    @property
+    def head(self) -> str:
         first = self.items[0] if self.items else None
-        return f"({first.text[:40]}" if isinstance(first, Word) else "("
+        return first.text if isinstance(first, Word) else ""
+
+    def __str__(self) -> str:
+        return f"({self.head[:40]}"
 
 
 def fail(reason: str, where: Node | int) -> BDDLError:
@@ -79,45 +83,59 @@ def as_group(node: Node, expected: str) -> Group:
     return node
 
 
-def parse_group(text: str, *, sections: frozenset[str] = frozenset()) -> Group:
+def parse_group(text: str, *, levels: Mapping[str, int] | None = None) -> Group:
     """The one group a text consists of; comments run from ``;`` to the end of their line.
 
-    ``sections`` are words that may begin a group of the second level only. Such a word further inside gives
-    away which parenthesis was left open, long before the end of the file does.
+    ``levels`` says how deep the groups that begin with certain words belong (the outermost is at 0). A word
+    that turns up deeper gives away which parenthesis was left open, long before the end of the file does.
     """
-
+    levels = levels or {}
     stack: list[_Open] = []
     done: Group | None = None
+    last_line = 1
     for token, line in _tokens(text):
+        if token == ")" and not stack:
+            raise fail("')' closes nothing", line)
         if done is not None:
-            if token == ")":
-                raise fail("')' closes nothing", line)
-            raise fail(f"{quoted(token)} stands after the end of '(define', opened on line {done.line}", line)
+            raise fail(
+                f"text after the end of the task on line {last_line}: one ')' too many before it?", line
+            )
         if token == "(":
             if len(stack) == MAX_DEPTH:
                 raise fail(f"parentheses are nested more than {MAX_DEPTH} deep", line)
             stack.append(_Open(line, []))
         elif token == ")":
-            if not stack:
-                raise fail("')' closes nothing", line)
             closed = stack.pop()
             group = Group(tuple(closed.items), closed.line)
             if stack:
                 stack[-1].items.append(group)
             else:
                 done = group
+                last_line = line
         elif not stack:
             raise fail(f"a task file begins with '(define', not with {quoted(token)}", line)
         else:
-            if len(stack) > 2 and not stack[-1].items and token.lower() in sections:
-                left_open = stack[1]
-                raise fail(f"'{left_open}' is not closed before '({token}' on line {line}", left_open.line)
+            begins = not stack[-1].items
             stack[-1].items.append(Word(token, line))
+            if begins and len(stack) - 1 > levels.get(token.lower(), MAX_DEPTH):
+                raise _left_open(stack, levels, levels[token.lower()])
     if stack:
         raise fail(f"'{stack[-1]}' is never closed", stack[-1].line)
     if done is None:
         raise fail("the file is empty", 1)
     return done
+
+
+def _left_open(stack: list[_Open], levels: Mapping[str, int], level: int) -> BDDLError:
+    """The error for a word that belongs on ``level`` and stands deeper.
+
+    If a sibling of it stands on that level, the sibling was left open; otherwise the sibling of its parent.
+    """
+    culprit = level if levels.get(stack[level].head.lower()) == level else level - 1
+    inner = stack[culprit + 1]
+    return fail(
+        f"'{stack[culprit]}' is not closed before '{inner}' on line {inner.line}", stack[culprit].line
+    )
 
 
 def _tokens(text: str) -> Iterator[tuple[str, int]]:

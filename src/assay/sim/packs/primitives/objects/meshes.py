@@ -144,9 +144,16 @@ def _merge_seam(mesh: Mesh, across: int) -> Mesh:
     return Mesh(mesh.vertices, faces)
 
 
-def turned(profile: Sequence[tuple[float, float]], centre: tuple[float, float] = (0.0, 0.0), **kwargs: int) -> Mesh:
+def turned(
+    profile: Sequence[tuple[float, float]],
+    centre: tuple[float, float] = (0.0, 0.0),
+    *,
+    segments: int = SEGMENTS,
+    faceted: bool = False,
+) -> Mesh:
     """A round thing from its ``profile`` of (radius, z)."""
-    return loft([Section(z, r, r) for r, z in profile], centre, **kwargs)
+    sections = [Section(z, r, r) for r, z in profile]
+    return loft(sections, centre, segments=segments, faceted=faceted)
 
 
 def sweep(path: Sequence[Point], width: float, thickness: float) -> Mesh:
@@ -170,8 +177,8 @@ def sweep(path: Sequence[Point], width: float, thickness: float) -> Mesh:
     for i in range(len(path) - 1):
         for j in range(8):
             a, b = i * 8 + j, i * 8 + (j + 1) % 8
-            faces += [(a, a + 8, b + 8), (a, b + 8, b)]
+            faces += [(a, b, b + 8), (a, b + 8, a + 8)]
     last = (len(path) - 1) * 8
     for j in range(1, 7):
-        faces += [(0, j, j + 1), (last, last + j + 1, last + j)]
+        faces += [(0, j + 1, j), (last, last + j, last + j + 1)]
     return Mesh(rings.reshape(-1, 3), np.array(faces))

@@ -1,0 +1,207 @@
+"""``assay tasks``: list, show, export and check tasks."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.panel import Panel
+from rich.status import Status
+from rich.table import Table
+
+from assay import tasks
+from assay.errors import AssayError, TaskError
+from assay.tasks import Task, bddl
+from assay.tasks.audit import audit
+from assay.tasks.plain import to_plain
+
+app = typer.Typer(
+    help="List, show, export and check tasks.", no_args_is_help=True, rich_markup_mode="markdown"
+)
+
+_TaskOrFile = Annotated[
+    str, typer.Argument(metavar="ID", help="A built-in task such as libero_goal/3, or a .bddl file.")
+]
+
+
+@app.command("list")
+def list_tasks(
+    selection: Annotated[
+        str, typer.Argument(metavar="[SELECTION]", help="all, or suites and ids with commas between them.")
+    ] = "all",
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead of a table.")] = False,
+) -> None:
+    """List the built-in tasks.
+
+    Example: `assay tasks list libero_goal,libero_10/0`
+    """
+    chosen = tasks.resolve(selection)
+    if as_json:
+        typer.echo(
+            json.dumps([{"id": task.id, "instruction": task.instruction.text} for task in chosen], indent=2)
+        )
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("id", "arena", "instruction"):
+        table.add_column(heading, no_wrap=heading != "instruction")
+    for task in chosen:
+        table.add_row(task.id, task.scene.arena.value, escape(task.instruction.text))
+    Console().print(table)
+
+
+@app.command()
+def show(
+    task_id: _TaskOrFile,
+    picture: Annotated[
+        Path | None,
+        typer.Option(help="Where the picture goes: a folder, or a .png file. Default: the folder 'out'."),
+    ] = None,
+    no_picture: Annotated[bool, typer.Option("--no-picture", help="Draw no picture.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON; draws only if --picture is given.")
+    ] = False,
+) -> None:
+    """Show everything about one task, with a picture of its scene."""
+    task, warnings = _load(task_id)
+    wanted = not no_picture and (picture is not None or not as_json)
+    if as_json:
+        plain = to_plain(task)
+        if warnings:
+            plain["warnings"] = [{"line": note.line, "reason": note.text} for note in warnings]
+        typer.echo(json.dumps(plain, indent=2, ensure_ascii=False))
+    else:
+        console = Console()
+        console.print(_panel(task))
+        for note in warnings:
+            console.print(f"[yellow]line {note.line}: {escape(note.text)}[/]")
+    if wanted:
+        # Pictures are about the task, not part of the JSON: say so on stderr there.
+        _draw(task, picture or Path("out"), Console(stderr=as_json))
+
+
+@app.command()
+def export(
+    task_id: _TaskOrFile,
+    file: Annotated[Path, typer.Option("--bddl", help="The file to write; its folder is made if need be.")],
+) -> None:
+    """Write a task as a BDDL file that LIBERO can read."""
+    task, _ = _load(task_id)
+    text = bddl.write(task)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise TaskError(f"{file}: cannot be written: {error.strerror or error}") from None
+    typer.echo(str(file))
+
+
+@app.command()
+def check(
+    path: Annotated[Path, typer.Argument(help="A .bddl file, a tar archive, or a folder with such things.")],
+) -> None:
+    """Read every task file below a path, write it, read it again, and report as JSON.
+
+    Prints `{"files", "read", "round_trip", "failures", "warnings"}`. Exit status 1 if a file failed; warnings
+    are things a file says that have no effect.
+    """
+    with _Counter() as counter:
+        result = audit(path, on_file=counter.count)
+    typer.echo(json.dumps(result.to_plain(), indent=2))
+    if result.failures:
+        raise typer.Exit(1)
+
+
+def _load(task_id: str) -> tuple[Task, tuple[bddl.Note, ...]]:
+    if task_id.lower().endswith(".bddl"):
+        document = bddl.read_document(task_id)
+        return document.task, document.warnings
+    return tasks.load(task_id), ()
+
+
+def _panel(task: Task) -> Panel:
+    scene = task.scene
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column()
+
+    def row(heading: str, lines: list[str]) -> None:
+        table.add_row(heading, escape("\n".join(lines)) if lines else "[dim]none[/]")
+
+    row("instruction", [task.instruction.text])
+    row("arena", [f"{scene.arena}, style {scene.style}" if scene.style else scene.arena.value])
+    row("fixtures", [_entity(entity) for entity in scene.fixtures])
+    row("objects", [_entity(entity) for entity in scene.objects])
+    table.add_row("regions", _regions(task))
+    row("initial", [str(atom) for atom in scene.initial])
+    row("goal", [str(atom) for atom in task.goal.atoms])
+    row("of interest", [", ".join(task.of_interest)] if task.of_interest else [])
+    return Panel(table, title=escape(task.id), title_align="left", expand=False)
+
+
+def _entity(entity: tasks.Entity) -> str:
+    usual = entity.name.rpartition("_")[0] == entity.category
+    return entity.name if usual else f"{entity.name} ({entity.category})"
+
+
+def _regions(task: Task) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    for region in task.scene.regions:
+        places = [
+            f"x {area.x_min:.3g} to {area.x_max:.3g} m, y {area.y_min:.3g} to {area.y_max:.3g} m"
+            for area in region.rectangles
+        ]
+        if region.yaw is not None and any(region.yaw):
+            low, high = region.yaw
+            places.append(f"yaw {low:.3g} rad" if low == high else f"yaw {low:.3g} to {high:.3g} rad")
+        grid.add_row(escape(region.full_name), f"[dim]{'; '.join(places)}[/]")
+    return grid
+
+
+def _draw(task: Task, where: Path, console: Console) -> None:
+    """Draw the scene and say where the picture is, or in one line why there is none."""
+    file = where if where.suffix.lower() == ".png" else where / f"{task.id.replace('/', '-')}.png"
+    try:
+        from assay.sim.picture import task_picture
+
+        file.parent.mkdir(parents=True, exist_ok=True)
+        written = task_picture(task, file)
+    except AssayError as error:
+        console.print(f"[yellow]no picture: {escape(str(error))}[/]", soft_wrap=True)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        console.print(f"[yellow]no picture: {escape(f'{file}: {reason}')}[/]", soft_wrap=True)
+    else:
+        console.print(f"picture: {escape(str(written))}", soft_wrap=True)
+
+
+class _Counter:
+    """A line on the terminal that counts files, once it has taken longer than a second."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True)
+        self._begun = time.monotonic()
+        self._status: Status | None = None
+
+    def __enter__(self) -> _Counter:
+        return self
+
+    def count(self, files: int) -> None:
+        if self._status is None:
+            if not self._console.is_terminal or time.monotonic() - self._begun < 1.0:
+                return
+            self._status = self._console.status("")
+            self._status.start()
+        if files % 100 == 0:
+            self._status.update(f"{files:,} files read")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._status is not None:
+            self._status.stop()

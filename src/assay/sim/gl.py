@@ -1,0 +1,99 @@
+"""Find a way to draw on this machine: EGL, OSMesa or GLFW, whichever works first.
+
+A backend is tried in a process of its own, because a GL library that fails may take its process down and because
+PyOpenGL cannot change its mind. What was found is kept in ``MUJOCO_GL``, so that child processes need not search.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from assay.errors import RenderingError
+
+BACKENDS = ("egl", "osmesa", "glfw")
+"""In the order they are tried."""
+
+INSTALL_HINT = "apt-get install libegl1 libgl1 libosmesa6"
+"""The command that brings software GL to Debian and Ubuntu."""
+
+_PROBE = """
+import sys
+from mujoco.{backend} import GLContext
+import mujoco
+context = GLContext(16, 16)
+context.make_current()
+model = mujoco.MjModel.from_xml_string("<mujoco><worldbody><geom size='1'/></worldbody></mujoco>")
+drawing = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100)
+mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, drawing)
+assert drawing.currentBuffer == mujoco.mjtFramebuffer.mjFB_OFFSCREEN, "no offscreen buffer"
+from OpenGL import GL
+print(GL.glGetString(GL.GL_RENDERER).decode())
+drawing.free()
+context.free()
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What trying a backend showed."""
+
+    backend: str
+    works: bool
+    detail: str
+    """The name of the renderer, or the last line of the error."""
+
+
+def probe(backend: str) -> Probe:
+    """Try a backend in a process of its own."""
+    environment = {key: value for key, value in os.environ.items() if key != "PYOPENGL_PLATFORM"}
+    environment["MUJOCO_GL"] = backend
+    try:
+        result = subprocess.run(
+            [sys.executable, "-c", _PROBE.format(backend=backend)],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env=environment,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return Probe(backend, False, "did not answer within 60 s")
+    if result.returncode == 0:
+        return Probe(backend, True, result.stdout.strip())
+    lines = [line for line in result.stderr.strip().splitlines() if line.strip()]
+    return Probe(backend, False, lines[-1].strip() if lines else f"died with status {result.returncode}")
+
+
+@cache
+def backend() -> str:
+    """The backend this process draws with. Raises RenderingError if none works."""
+    chosen = os.environ.get("MUJOCO_GL", "").lower().strip()
+    if chosen and chosen not in BACKENDS:
+        raise RenderingError(f"MUJOCO_GL is '{chosen}'; valid: {', '.join(BACKENDS)}, or unset it")
+    candidates = (chosen,) if chosen else BACKENDS
+    failures = []
+    for candidate in candidates:
+        result = probe(candidate)
+        if result.works:
+            os.environ["MUJOCO_GL"] = candidate
+            return candidate
+        failures.append(f"{candidate}: {result.detail}")
+    raise RenderingError(
+        f"no way to draw pictures here ({'; '.join(failures)}); on Debian or Ubuntu: {INSTALL_HINT}; "
+        "everything that needs no picture still runs"
+    )
+
+
+def context(width: int, height: int) -> Any:
+    """A new GL context of the working backend."""
+    module = importlib.import_module(f"mujoco.{backend()}")
+    try:
+        return module.GLContext(width, height)
+    except (RuntimeError, ImportError) as error:
+        raise RenderingError(f"{backend()} worked before but gave no context now: {error}") from None

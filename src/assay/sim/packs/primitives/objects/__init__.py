@@ -1,0 +1,26 @@
+"""The movable objects of the primitives: one module per family, tables of sizes and colours in each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from xml.etree.ElementTree import Element
+
+from assay.sim.packs.primitives.objects import (
+    books,
+    bottles,
+    boxes,
+    cans,
+    containers,
+    drinks,
+    moka,
+    mugs,
+    tableware,
+)
+
+_FAMILIES = (cans, boxes, drinks, bottles, tableware, mugs, moka, books, containers)
+
+BUILDERS: Mapping[str, Callable[[], Element]] = MappingProxyType(
+    {category: builder for family in _FAMILIES for category, builder in family.BUILDERS.items()}
+)
+"""From category to a function that returns a fresh ``<mujoco>`` document of it."""

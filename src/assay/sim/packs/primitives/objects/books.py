@@ -1,0 +1,97 @@
+"""Books that stand on their lower edge, the spine towards +y."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from xml.etree.ElementTree import Element
+
+from assay.sim.packs.primitives.objects import palette as p
+from assay.sim.packs.primitives.objects.decals import Place, patch, plane
+from assay.sim.packs.primitives.objects.meshes import Point, cuboid
+from assay.sim.packs.primitives.objects.sculpture import Facts, Sculpture
+from assay.sim.packs.primitives.shapes import Rgba
+
+_BOARD = 2.0
+"""Thickness of a cover."""
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """A bound book. Millimetres."""
+
+    facts: Facts
+    lo: Point
+    """Its least corner relative to the frame of the object."""
+    hi: Point
+    """Its greatest corner."""
+    cover: Rgba
+    print: Rgba
+    """The title on cover and spine, or the pattern."""
+    bars: int = 0
+    """Upright bars over the cover."""
+    lines: int = 0
+    """Level bars over the cover."""
+
+
+def build(category: str, book: Book) -> Element:
+    """The document of a book."""
+    thing = Sculpture(category, book.facts)
+    (x0, y0, z0), (x1, y1, z1) = book.lo, book.hi
+    thing.block(book.lo, book.hi)
+    boards = (
+        cuboid((x0, y0, z0), (x0 + _BOARD, y1, z1)),
+        cuboid((x1 - _BOARD, y0, z0), (x1, y1, z1)),
+        cuboid((x0, y1 - _BOARD, z0), (x1, y1, z1)),
+    )
+    thing.draw(book.cover, *boards)
+    pages = cuboid((x0 + _BOARD, y0 + 3.0, z0 + 2.5), (x1 - _BOARD, y1 - _BOARD, z1 - 2.5))
+    thing.draw(p.PAPER, pages)
+    width, height = (y1 - y0) / 2, (z1 - z0) / 2
+    middle_y, middle_z = (y0 + y1) / 2, (z0 + z1) / 2
+    for face in (
+        plane((x1, middle_y, middle_z), (0, 1, 0), (0, 0, 1)),
+        plane((x0, middle_y, middle_z), (0, -1, 0), (0, 0, 1)),
+    ):
+        _print(thing, book, face, width, height)
+    spine = plane(((x0 + x1) / 2, y1, middle_z), (-1, 0, 0), (0, 0, 1))
+    thick = (x1 - x0) / 2
+    thing.draw(book.print, patch(spine, (-thick, thick), (0.55 * height, 0.7 * height)))
+    thing.draw(book.print, patch(spine, (-thick, thick), (-0.7 * height, -0.55 * height)))
+    return thing.document()
+
+
+def _print(thing: Sculpture, book: Book, face: Place, width: float, height: float) -> None:
+    """One cover; ``width`` and ``height`` are its half-lengths."""
+    for i in range(book.bars):
+        u = (2 * i + 1) / book.bars - 1
+        thick = 0.3 / book.bars if book.lines else 0.5 / book.bars
+        thing.draw(book.print, patch(face, ((u - thick) * width, (u + thick) * width), (-height, height)))
+    for i in range(book.lines):
+        v = (2 * i + 1) / book.lines - 1
+        thick = 0.3 / book.lines
+        thing.draw(book.print, patch(face, (-width, width), ((v - thick) * height, (v + thick) * height)))
+    if not book.bars and not book.lines:
+        thing.draw(book.print, patch(face, (-0.5 * width, 0.5 * width), (0.45 * height, 0.58 * height)))
+        thing.draw(book.print, patch(face, (-0.35 * width, 0.35 * width), (0.28 * height, 0.34 * height)))
+
+
+_BLACK = Book(Facts(42.5), (-14.8, -67.3, 2.2), (13.9, 43.0, 136.6), p.BLACK, p.GREY)
+_YELLOW = Book(Facts(28.1), (-10.1, -48.8, 2.0), (13.4, 48.9, 124.2), p.YELLOW, p.BROWN)
+
+_BOOKS: Mapping[str, Book] = {
+    "black_book": _BLACK,
+    "yellow_book": _YELLOW,
+    "red_book": replace(_YELLOW, cover=p.RED, print=p.WHITE),
+    "red_book_interference_light_red": replace(_YELLOW, cover=p.LIGHT_RED, print=p.WHITE),
+    "green_book": replace(_YELLOW, cover=p.GREEN, print=p.WHITE),
+    "orange_book": replace(_YELLOW, cover=p.ORANGE, print=p.WHITE),
+    "striped_book": replace(_YELLOW, cover=p.WHITE, print=p.BLUE, bars=5),
+    "cyan_grid_book": replace(_YELLOW, cover=p.CYAN, print=p.WHITE, bars=5, lines=6),
+}
+
+BUILDERS: Mapping[str, Callable[[], Element]] = {
+    category: partial(build, category, book) for category, book in _BOOKS.items()
+}
+"""From category to document."""

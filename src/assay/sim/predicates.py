@@ -1,0 +1,248 @@
+"""When an atom holds: LIBERO's predicates, and LIBERO-X's stricter ones, on MuJoCo's data.
+
+Positions are those of root bodies. The kinematics and contacts of ``data`` are taken as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import mujoco
+import numpy as np
+
+from assay.errors import TaskError, did_you_mean
+from assay.sim.categories import OPENING, SWITCHING, Mechanism
+from assay.sim.compile import CompiledScene, EntityIndex, RegionIndex
+from assay.tasks.scene import Atom, Goal, Predicate
+
+Thing = EntityIndex | RegionIndex
+
+ON_CENTRE = 0.03
+"""How far the centre of a thing may be from that of the thing it is on, metres."""
+ON_HEIGHT = 0.10
+"""How far above a region a thing may be to be on it, metres."""
+ON_SINK = 0.005
+"""How far below a region's top it may be, metres."""
+IN_SINK = 0.01
+"""How far below a region's box a thing's origin may be to be in it, metres."""
+UP_HEIGHT = 1.0
+"""Height that counts as up, metres in the world."""
+REST_HEIGHT = 0.04
+"""How far above the floor of its container a thing's lowest point may be to rest there, metres."""
+UPRIGHT_COSINE = 0.8
+"""Cosine between up-vector and surface normal from which a thing is upright (about 37 degrees)."""
+SIDE_COSINE = 0.3
+"""Cosine up to which it lies on its side (about 17 degrees from perpendicular)."""
+
+
+class Predicates:
+    """Evaluates atoms on a compiled scene."""
+
+    def __init__(self, compiled: CompiledScene) -> None:
+        self._model = compiled.model
+        self._things: Mapping[str, Thing] = {**compiled.entities, **compiled.regions}
+        self._entities = compiled.entities
+
+    def holds(self, atom: Atom, data: mujoco.MjData) -> bool:
+        """Whether the atom is true now."""
+        things = [self._thing(name, atom) for name in atom.arguments]
+        return bool(_RULES[atom.predicate](self, data, atom, *things))
+
+    def satisfied(self, goal: Goal, data: mujoco.MjData) -> bool:
+        """Whether every atom of the goal is true now."""
+        return all(self.holds(atom, data) for atom in goal.atoms)
+
+    def check(self, goal: Goal) -> None:
+        """Raise TaskError if an atom can never become true or false on this scene."""
+        data = mujoco.MjData(self._model)
+        mujoco.mj_forward(self._model, data)
+        for atom in goal.atoms:
+            self.holds(atom, data)
+            table = _MECHANISMS.get(atom.predicate)
+            thing = self._things[atom.arguments[0]]
+            if table is not None and self._mechanism(table, thing) is None:
+                able = [name for name, other in self._things.items() if self._mechanism(table, other)]
+                raise TaskError(
+                    f"'{atom}' asks of {thing.name} what it cannot do; "
+                    f"in this scene able: {', '.join(sorted(able)) or 'nothing'}"
+                )
+
+    def in_contact(self, data: mujoco.MjData, one: EntityIndex, other: EntityIndex) -> bool:
+        """Whether any colliding geoms of the two touch."""
+        for first, second in data.contact.geom[: data.ncon]:
+            if (first in one.geoms and second in other.geoms) or (
+                first in other.geoms and second in one.geoms
+            ):
+                return True
+        return False
+
+    def _thing(self, name: str, atom: Atom) -> Thing:
+        thing = self._things.get(name)
+        if thing is None:
+            raise TaskError(f"'{atom}' names '{name}': {did_you_mean(name, self._things)}")
+        return thing
+
+    def _position(self, data: mujoco.MjData, thing: Thing) -> np.ndarray:
+        if isinstance(thing, EntityIndex):
+            return np.asarray(data.xpos[thing.body])
+        return np.asarray(data.site_xpos[thing.site])
+
+    def _joint(self, data: mujoco.MjData, joint: int) -> float:
+        return float(data.qpos[self._model.jnt_qposadr[joint]])
+
+    # -- relations between two things
+
+    def _on(self, data: mujoco.MjData, atom: Atom, upper: Thing, lower: Thing) -> bool:
+        upper = _entity(upper, atom)
+        position = self._position(data, upper)
+        support = self._position(data, lower)
+        if isinstance(lower, EntityIndex):
+            return bool(
+                support[2] <= position[2]
+                and np.linalg.norm(support[:2] - position[:2]) < ON_CENTRE
+                and self.in_contact(data, lower, upper)
+            )
+        # LIBERO turns the offset by the site's rotation and not by its inverse; a region that is
+        # neither level nor turned by half-turns means something else than it seems, and so here.
+        offset = data.site_xmat[lower.site].reshape(3, 3) @ (position - support)
+        over = (
+            lower.half[2] - ON_SINK < offset[2] < lower.half[2] + ON_HEIGHT
+            and abs(offset[0]) < lower.half[0]
+            and abs(offset[1]) < lower.half[1]
+        )
+        return bool(over) and (
+            lower.parent is None or self.in_contact(data, self._entities[lower.parent], upper)
+        )
+
+    def _in(self, data: mujoco.MjData, atom: Atom, inner: Thing, outer: Thing) -> bool:
+        inner = _entity(inner, atom)
+        if isinstance(outer, EntityIndex) and not self.in_contact(data, outer, inner):
+            return False
+        low, high = self._box(data, outer)
+        position = self._position(data, inner)
+        return bool(np.all(position > low) and np.all(position < high))
+
+    def _box(self, data: mujoco.MjData, thing: Thing) -> tuple[np.ndarray, np.ndarray]:
+        """The axis-aligned box something must be in to be in ``thing``."""
+        if isinstance(thing, RegionIndex):
+            half = np.abs(data.site_xmat[thing.site].reshape(3, 3) @ thing.half)
+            centre = data.site_xpos[thing.site]
+            return centre - half - (0.0, 0.0, IN_SINK), centre + half
+        corners = [self._geom_box(data, geom) for geom in thing.geoms]
+        return np.min([low for low, _ in corners], axis=0), np.max([high for _, high in corners], axis=0)
+
+    def _geom_box(self, data: mujoco.MjData, geom: int) -> tuple[np.ndarray, np.ndarray]:
+        """The axis-aligned bounding box of a geom in the world."""
+        rotation = data.geom_xmat[geom].reshape(3, 3)
+        centre = data.geom_xpos[geom] + rotation @ self._model.geom_aabb[geom, :3]
+        half = np.abs(rotation) @ self._model.geom_aabb[geom, 3:]
+        return centre - half, centre + half
+
+    def _stack(self, data: mujoco.MjData, atom: Atom, upper: Thing, lower: Thing) -> bool:
+        return (
+            self._in_contact(data, atom, upper, lower)
+            and bool(self._position(data, upper)[2] > self._position(data, lower)[2])
+            and self._over(data, upper, lower)
+        )
+
+    def _over(self, data: mujoco.MjData, upper: Thing, lower: Thing) -> bool:
+        low, high = self._box(data, lower)
+        position = self._position(data, upper)[:2]
+        return bool(np.all(position > low[:2]) and np.all(position < high[:2]))
+
+    def _in_contact(self, data: mujoco.MjData, atom: Atom, one: Thing, other: Thing) -> bool:
+        return self.in_contact(data, _entity(one, atom), _entity(other, atom))
+
+    # -- LIBERO-X's stricter relations
+
+    def _exact_in(self, data: mujoco.MjData, atom: Atom, inner: Thing, outer: Thing) -> bool:
+        if not self._in(data, atom, inner, outer):
+            return False
+        floor = self._box(data, outer)[0][2] + (IN_SINK if isinstance(outer, RegionIndex) else 0.0)
+        lowest = self._box(data, inner)[0][2]
+        return bool(lowest - floor <= REST_HEIGHT)
+
+    def _up_cosine(self, data: mujoco.MjData, thing: EntityIndex, surface: Thing) -> float:
+        normal = np.array([0.0, 0.0, 1.0])
+        if isinstance(surface, RegionIndex):
+            axes = data.site_xmat[surface.site].reshape(3, 3).T
+            axis = axes[np.argmax(np.abs(axes[:, 2]))]
+            normal = axis * np.sign(axis[2])
+        return float(data.xmat[thing.body].reshape(3, 3)[:, 2] @ normal)
+
+    def _upright_on(self, data: mujoco.MjData, atom: Atom, upper: Thing, lower: Thing) -> bool:
+        return (
+            self._on(data, atom, upper, lower)
+            and self._up_cosine(data, _entity(upper, atom), lower) >= UPRIGHT_COSINE
+        )
+
+    def _side_on(self, data: mujoco.MjData, atom: Atom, upper: Thing, lower: Thing) -> bool:
+        return (
+            self._on(data, atom, upper, lower)
+            and abs(self._up_cosine(data, _entity(upper, atom), lower)) <= SIDE_COSINE
+        )
+
+    # -- states of one thing
+
+    def _up(self, data: mujoco.MjData, atom: Atom, thing: Thing) -> bool:
+        return bool(self._position(data, thing)[2] >= UP_HEIGHT)
+
+    def _active(self, data: mujoco.MjData, atom: Atom, thing: Thing) -> bool:
+        """Open or turned on: any joint is past its bound."""
+        mechanism = self._mechanism(_MECHANISMS[atom.predicate], thing)
+        return mechanism is not None and any(
+            mechanism.active.holds(self._joint(data, joint)) for joint in _inner_joints(thing)
+        )
+
+    def _passive(self, data: mujoco.MjData, atom: Atom, thing: Thing) -> bool:
+        """Closed or turned off: no joint is past its bound. A thing that cannot move is always closed."""
+        mechanism = self._mechanism(_MECHANISMS[atom.predicate], thing)
+        return mechanism is None or all(
+            mechanism.passive.holds(self._joint(data, joint)) for joint in _inner_joints(thing)
+        )
+
+    def _mechanism(self, table: Mapping[str, Mechanism], thing: Thing) -> Mechanism | None:
+        """How the thing opens or switches; None if it does not."""
+        owner = thing.name if isinstance(thing, EntityIndex) else thing.parent
+        if owner is None or not _inner_joints(thing):
+            return None
+        return table.get(self._entities[owner].category)
+
+
+_MECHANISMS: Mapping[Predicate, Mapping[str, Mechanism]] = MappingProxyType(
+    {
+        Predicate.OPEN: OPENING,
+        Predicate.CLOSE: OPENING,
+        Predicate.TURN_ON: SWITCHING,
+        Predicate.TURN_OFF: SWITCHING,
+    }
+)
+
+
+def _inner_joints(thing: Thing) -> tuple[int, ...]:
+    return thing.inner_joints if isinstance(thing, EntityIndex) else thing.joints
+
+
+def _entity(thing: Thing, atom: Atom) -> EntityIndex:
+    if isinstance(thing, EntityIndex):
+        return thing
+    raise TaskError(f"'{atom}' needs an object or fixture where it names the region '{thing.name}'")
+
+
+_RULES: Mapping[Predicate, Callable[..., bool]] = MappingProxyType(
+    {
+        Predicate.ON: Predicates._on,
+        Predicate.IN: Predicates._in,
+        Predicate.OPEN: Predicates._active,
+        Predicate.CLOSE: Predicates._passive,
+        Predicate.TURN_ON: Predicates._active,
+        Predicate.TURN_OFF: Predicates._passive,
+        Predicate.UP: Predicates._up,
+        Predicate.STACK: Predicates._stack,
+        Predicate.IN_CONTACT: Predicates._in_contact,
+        Predicate.EXACT_IN: Predicates._exact_in,
+        Predicate.UPRIGHT_ON: Predicates._upright_on,
+        Predicate.SIDE_ON: Predicates._side_on,
+    }
+)

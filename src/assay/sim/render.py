@@ -1,0 +1,177 @@
+"""Draw moments of a compiled scene: colour, depth and segmentation, when somebody asks for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from assay.errors import RenderingError, did_you_mean
+from assay.sim import gl
+from assay.sim.categories import GLOWING, SWITCHING
+from assay.sim.compile import CompiledScene
+from assay.sim.compose import GRIPPER, MOUNT, ROBOT
+
+MOST_GEOMS = 10_000
+MOST_PIXELS = 4096
+"""The largest width or height of a picture."""
+
+CAMERAS = ("agentview", "robot0_eye_in_hand")
+"""The two cameras every policy sees; a scene has more."""
+
+BACKGROUND, ROBOT_LABEL, FIRST_ENTITY = 0, 1, 2
+"""Labels in a segmentation: the arena, the robot, and from there on the scene's entities in their order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Everything a picture depends on."""
+
+    qpos: np.ndarray
+    """Joint positions, (nq,)."""
+    fixtures: np.ndarray
+    """Position and quaternion of each fixture in the scene's order, (fixtures, 7)."""
+
+
+class Renderer:
+    """Draws one compiled scene. Holds a GL context from the first picture on."""
+
+    def __init__(self, compiled: CompiledScene) -> None:
+        self._compiled = compiled
+        self._model = compiled.model
+        self._data = mujoco.MjData(compiled.model)
+        self._fixture_bodies = [compiled.entities[each.name].body for each in compiled.scene.fixtures]
+        self._labels = _labels(compiled)
+        self._glows = _glows(compiled)
+        self._context: mujoco.MjrContext | None = None
+        self._gl: object | None = None
+        self.count = 0
+        """How many pictures were drawn."""
+
+    def colour(self, moment: Moment, camera: str, height: int, width: int) -> np.ndarray:
+        """uint8, (height, width, 3), the top row first."""
+        self._draw(moment, camera, height, width, segmented=False)
+        picture = np.empty((height, width, 3), dtype=np.uint8)
+        mujoco.mjr_readPixels(picture, None, self._viewport, self._context)
+        return picture[::-1].copy()
+
+    def depth(self, moment: Moment, camera: str, height: int, width: int) -> np.ndarray:
+        """Distance from the camera's plane in metres: float32, (height, width), the top row first."""
+        self._draw(moment, camera, height, width, segmented=True)
+        raw = np.empty((height, width), dtype=np.float32)
+        mujoco.mjr_readPixels(None, raw, self._viewport, self._context)
+        extent = self._model.stat.extent
+        near, far = self._model.vis.map.znear * extent, self._model.vis.map.zfar * extent
+        # The buffer runs from 1 at the near plane to 0 at the far one.
+        metres = near * far / (near + raw[::-1].astype(np.float64) * (far - near))
+        return metres.astype(np.float32)
+
+    def segmentation(self, moment: Moment, camera: str, height: int, width: int) -> np.ndarray:
+        """What each pixel shows, as labels: int32, (height, width), the top row first."""
+        self._draw(moment, camera, height, width, segmented=True)
+        picture = np.empty((height, width, 3), dtype=np.uint8)
+        mujoco.mjr_readPixels(picture, None, self._viewport, self._context)
+        index = picture[::-1].astype(np.int64) @ (1, 2**8, 2**16)
+        label = np.zeros(self._scene.ngeom + 1, dtype=np.int32)
+        for geom in self._scene.geoms[: self._scene.ngeom]:
+            if geom.segid >= 0 and geom.objtype == mujoco.mjtObj.mjOBJ_GEOM:
+                label[geom.segid + 1] = self._labels[geom.objid]
+        return np.asarray(label[np.clip(index, 0, self._scene.ngeom)])
+
+    def close(self) -> None:
+        """Give the GL context back."""
+        if self._context is not None:
+            self._gl.make_current()  # type: ignore[union-attr]
+            self._context.free()
+            self._gl.free()  # type: ignore[union-attr]
+            self._context = self._gl = None
+
+    def _draw(self, moment: Moment, camera: str, height: int, width: int, *, segmented: bool) -> None:
+        camera_id = mujoco.mj_name2id(self._model, mujoco.mjtObj.mjOBJ_CAMERA, camera)
+        if camera_id < 0:
+            cameras = [self._model.camera(i).name for i in range(self._model.ncam)]
+            raise RenderingError(f"there is no camera '{camera}': {did_you_mean(camera, cameras)}")
+        if not (0 < height <= MOST_PIXELS and 0 < width <= MOST_PIXELS):
+            raise RenderingError(f"a picture of {height} x {width} is not possible; valid: 1 to {MOST_PIXELS}")
+        self._open()
+        self._gl.make_current()  # type: ignore[union-attr]
+        if height > self._context.offHeight or width > self._context.offWidth:  # type: ignore[union-attr]
+            mujoco.mjr_resizeOffscreen(
+                max(width, self._context.offWidth),  # type: ignore[union-attr]
+                max(height, self._context.offHeight),  # type: ignore[union-attr]
+                self._context,
+            )
+        self._viewport = mujoco.MjrRect(0, 0, width, height)
+        self._pose(moment)
+        self._camera.fixedcamid = camera_id
+        mujoco.mjv_updateScene(
+            self._model,
+            self._data,
+            self._options,
+            None,
+            self._camera,
+            mujoco.mjtCatBit.mjCAT_ALL,
+            self._scene,
+        )
+        self._scene.flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = segmented
+        self._scene.flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = segmented
+        mujoco.mjr_render(self._viewport, self._scene, self._context)
+        self.count += 1
+
+    def _pose(self, moment: Moment) -> None:
+        """Put the scratch data into the moment's pose, without touching the model's fixtures for good."""
+        model, data = self._model, self._data
+        bodies = self._fixture_bodies
+        live = np.hstack([model.body_pos[bodies], model.body_quat[bodies]])
+        model.body_pos[bodies], model.body_quat[bodies] = moment.fixtures[:, :3], moment.fixtures[:, 3:]
+        data.qpos[:] = moment.qpos
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        mujoco.mj_camlight(model, data)
+        model.body_pos[bodies], model.body_quat[bodies] = live[:, :3], live[:, 3:]
+        model.site_rgba[:, 3] = 0.0
+        for site, joints, mechanism in self._glows:
+            on = any(mechanism.active.holds(float(moment.qpos[joint])) for joint in joints)
+            model.site_rgba[site, 3] = 1.0 if on else 0.0
+
+    def _open(self) -> None:
+        if self._context is not None:
+            return
+        self._gl = gl.context(640, 480)
+        self._gl.make_current()
+        self._context = mujoco.MjrContext(self._model, mujoco.mjtFontScale.mjFONTSCALE_100)
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)
+        self._context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR
+        self._scene = mujoco.MjvScene(self._model, maxgeom=MOST_GEOMS)
+        self._options = mujoco.MjvOption()
+        self._options.geomgroup[0] = 0  # colliding geoms are not drawn
+        self._camera = mujoco.MjvCamera()
+        self._camera.type = mujoco.mjtCamera.mjCAMERA_FIXED
+
+
+def _labels(compiled: CompiledScene) -> np.ndarray:
+    """The label of every geom, (ngeom,)."""
+    model = compiled.model
+    roots = {compiled.entities[e.name].body: FIRST_ENTITY + i for i, e in enumerate(compiled.scene.entities)}
+    labels = np.full(model.nbody, BACKGROUND)
+    for body in range(1, model.nbody):
+        name = model.body(body).name
+        if body in roots:
+            labels[body] = roots[body]
+        elif name.startswith((ROBOT, GRIPPER, MOUNT)):
+            labels[body] = ROBOT_LABEL
+        else:
+            labels[body] = labels[model.body_parentid[body]]
+    return np.asarray(labels[model.geom_bodyid])
+
+
+def _glows(compiled: CompiledScene) -> list[tuple[int, list[int], object]]:
+    """Sites that show that something is on: site, qpos addresses of the joints that decide, mechanism."""
+    glows = []
+    for entity in compiled.entities.values():
+        if entity.category in GLOWING:
+            site = compiled.model.site(f"{entity.name}_{GLOWING[entity.category]}").id
+            joints = [int(compiled.model.jnt_qposadr[joint]) for joint in entity.inner_joints]
+            glows.append((site, joints, SWITCHING[entity.category]))
+    return glows

@@ -1,0 +1,136 @@
+"""Whether Assay can read a collection of task files, and write what it has read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from assay.errors import BDDLError, TaskError
+from assay.tasks.archives import is_archive, task_files
+from assay.tasks.bddl.reader import MAX_BYTES, document_from_bytes, parse
+from assay.tasks.bddl.writer import write
+from assay.tasks.checks import quoted
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something about one file."""
+
+    file: str
+    line: int | None
+    """Counted from 1; None if it is about the file as a whole."""
+    reason: str
+
+
+@dataclass(slots=True)
+class Audit:
+    """What came of reading every task file below a path."""
+
+    files: int = 0
+    """How many task files there are."""
+    read: int = 0
+    """How many of them could be read."""
+    round_trip: int = 0
+    """How many of those give an equal task when written and read again."""
+    failures: list[Finding] = field(default_factory=list)
+    """Why the others could not, and archives that could not be opened."""
+    warnings: list[Finding] = field(default_factory=list)
+    """What was read but has no effect."""
+
+    def to_plain(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+
+        def plain(findings: list[Finding]) -> list[dict[str, Any]]:
+            return [{"file": found.file, "line": found.line, "reason": found.reason} for found in findings]
+
+        return {
+            "files": self.files,
+            "read": self.read,
+            "round_trip": self.round_trip,
+            "failures": plain(self.failures),
+            "warnings": plain(self.warnings),
+        }
+
+
+def audit(path: Path, *, on_file: Callable[[int], None] | None = None) -> Audit:
+    """Read and write again every ``.bddl`` file at or below ``path``, in folders and in tar archives.
+
+    ``on_file`` is called with the number of files so far. Links to folders are not followed. Raises TaskError
+    if there is nothing at ``path``, or no task file below it.
+    """
+    if not path.exists():
+        raise TaskError(f"{path}: there is no such file or folder")
+    result = Audit()
+    for found in _files(path):
+        if is_archive(found):
+            _audit_archive(result, found, on_file)
+        else:
+            _audit_file(result, str(found), _content(found), on_file)
+    if not result.files and not result.failures:
+        raise TaskError(f"{path}: no .bddl file there, nor in a folder or tar archive below it")
+    return result
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """Task files and archives below a path, sorted by name within each folder."""
+    if not path.is_dir():
+        if _is_task_file(path) or is_archive(path):
+            yield path
+        return
+    for folder, folders, names in os.walk(path):
+        folders.sort()
+        for name in sorted(names):
+            file = Path(folder, name)
+            if (_is_task_file(file) or is_archive(file)) and file.is_file():
+                yield file
+
+
+def _is_task_file(path: Path) -> bool:
+    return path.suffix.lower() == ".bddl"
+
+
+def _content(path: Path) -> bytes | OSError:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        return error
+
+
+def _audit_archive(result: Audit, path: Path, on_file: Callable[[int], None] | None) -> None:
+    try:
+        for name, content in task_files(path):
+            _audit_file(result, f"{path}:{quoted(name, most=1000)[1:-1]}", content, on_file)
+    except TaskError as error:
+        result.failures.append(Finding(str(path), None, str(error)))
+
+
+def _audit_file(
+    result: Audit, file: str, content: bytes | OSError, on_file: Callable[[int], None] | None
+) -> None:
+    result.files += 1
+    if on_file is not None:
+        on_file(result.files)
+    if isinstance(content, OSError):
+        result.failures.append(Finding(file, None, f"cannot be read: {content.strerror or content}"))
+        return
+    id = PurePosixPath(file).stem
+    try:
+        document = document_from_bytes(content, id=id)
+    except BDDLError as error:
+        result.failures.append(Finding(file, error.line, error.reason))
+        return
+    result.read += 1
+    result.warnings.extend(Finding(file, note.line, note.text) for note in document.warnings)
+    try:
+        same = parse(write(document.task), id=id) == document.task
+    except TaskError as error:
+        result.failures.append(Finding(file, None, f"cannot be written and read again: {error}"))
+        return
+    if same:
+        result.round_trip += 1
+    else:
+        result.failures.append(Finding(file, None, "is not the same when written and read again"))

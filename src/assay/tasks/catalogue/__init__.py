@@ -1,0 +1,89 @@
+"""The built-in tasks, by id: `load("libero_goal/3")`.
+
+Each suite is one YAML file in this folder (`assay.tasks.catalogue.format` says how to read it). A file is
+parsed when one of its tasks is first asked for, and then kept.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+from assay.errors import TaskError, did_you_mean
+from assay.tasks.catalogue.format import Entry, Suite, parse_suite
+from assay.tasks.checks import quoted
+from assay.tasks.scene import Task
+
+_SUITES = ("libero_spatial", "libero_object", "libero_goal", "libero_10")
+
+
+def suites() -> tuple[str, ...]:
+    """The names of the built-in suites, in LIBERO's order."""
+    return _SUITES
+
+
+def describe(name: str) -> str:
+    """One line about a suite."""
+    return _suite(name).about
+
+
+def suite(name: str) -> tuple[Task, ...]:
+    """The tasks of a suite in LIBERO's order. Raises TaskError with the nearest name if there is none."""
+    return tuple(entry.task for entry in _suite(name).entries)
+
+
+def all_ids() -> tuple[str, ...]:
+    """The ids of all built-in tasks."""
+    return tuple(task.id for name in _SUITES for task in suite(name))
+
+
+def load(id: str) -> Task:
+    """The task of that id, e.g. ``libero_goal/3``. Raises TaskError if there is none."""
+    return entry(id).task
+
+
+def entry(id: str) -> Entry:
+    """The task of that id and what LIBERO's files of it are called. Raises TaskError if there is none."""
+    name, slash, number = id.strip().partition("/")
+    if not slash:
+        hint = f"write for example '{name}/0'" if name in _SUITES else did_you_mean(id[:80], all_ids())
+        raise TaskError(f"unknown task {quoted(id)}; {hint}")
+    entries = _suite(name).entries
+    if not (number.isascii() and number.isdigit()) or int(number[:9]) >= len(entries):
+        raise TaskError(
+            f"unknown task {quoted(id)}; '{name}' has the tasks {name}/0 to {name}/{len(entries) - 1}"
+        )
+    return entries[int(number)]
+
+
+def resolve(selection: str) -> tuple[Task, ...]:
+    """The tasks that a selection names, each once, in its order.
+
+    A selection is ``all``, or suites and ids with commas between them: ``libero_goal,libero_10/0``. Raises
+    TaskError with the nearest name for anything unknown, and if it selects nothing.
+    """
+    chosen: dict[str, Task] = {}
+    for part in filter(None, (part.strip() for part in selection.split(","))):
+        if part == "all":
+            tasks = tuple(task for name in _SUITES for task in suite(name))
+        elif "/" in part:
+            tasks = (load(part),)
+        elif part in _SUITES:
+            tasks = suite(part)
+        else:
+            nearest = did_you_mean(part[:80], ("all", *_SUITES))
+            raise TaskError(f"unknown task or suite {quoted(part)}; {nearest}")
+        chosen.update((task.id, task) for task in tasks)
+    if not chosen:
+        raise TaskError(
+            f"no task selected; valid: all, {', '.join(_SUITES)}, or an id such as '{_SUITES[0]}/0'"
+        )
+    return tuple(chosen.values())
+
+
+@cache
+def _suite(name: str) -> Suite:
+    if name not in _SUITES:
+        raise TaskError(f"unknown suite {quoted(name)}; {did_you_mean(name[:80], _SUITES)}")
+    resource = files(__name__).joinpath(f"{name}.yaml")
+    return parse_suite(resource.read_text(encoding="utf-8"), file=resource.name)
