@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from itertools import groupby
 from pathlib import Path
 from types import TracebackType
 from typing import Annotated
@@ -103,7 +104,10 @@ def export(
 
 @app.command()
 def check(
-    path: Annotated[Path, typer.Argument(help="A .bddl file, a tar archive, or a folder with such things.")],
+    path: Annotated[
+        Path,
+        typer.Argument(metavar="PATH", help="A .bddl file, a tar archive, or a folder with such things."),
+    ],
 ) -> None:
     """Read every task file below a path, write it, read it again, and report as JSON.
 
@@ -118,7 +122,7 @@ def check(
 
 
 def _load(task_id: str) -> tuple[Task, tuple[bddl.Note, ...]]:
-    if task_id.lower().endswith(".bddl"):
+    if task_id.lower().endswith(".bddl") or Path(task_id).is_file():
         document = bddl.read_document(task_id)
         return document.task, document.warnings
     return tasks.load(task_id), ()
@@ -137,7 +141,7 @@ def _panel(task: Task) -> Panel:
     row("arena", [f"{scene.arena}, style {scene.style}" if scene.style else scene.arena.value])
     row("fixtures", [_entity(entity) for entity in scene.fixtures])
     row("objects", [_entity(entity) for entity in scene.objects])
-    table.add_row("regions", _regions(task))
+    table.add_row("regions\n[dim](m, rad)[/]", _regions(scene))
     row("initial", [str(atom) for atom in scene.initial])
     row("goal", [str(atom) for atom in task.goal.atoms])
     row("of interest", [", ".join(task.of_interest)] if task.of_interest else [])
@@ -149,18 +153,32 @@ def _entity(entity: tasks.Entity) -> str:
     return entity.name if usual else f"{entity.name} ({entity.category})"
 
 
-def _regions(task: Task) -> Table:
+def _regions(scene: tasks.Scene) -> Table:
+    """One block per target: rectangles in metres with their yaw, then the regions the target brings along."""
     grid = Table.grid(padding=(0, 2))
-    for region in task.scene.regions:
-        places = [
-            f"x {area.x_min:.3g} to {area.x_max:.3g} m, y {area.y_min:.3g} to {area.y_max:.3g} m"
-            for area in region.rectangles
-        ]
-        if region.yaw is not None and any(region.yaw):
-            low, high = region.yaw
-            places.append(f"yaw {low:.3g} rad" if low == high else f"yaw {low:.3g} to {high:.3g} rad")
-        grid.add_row(escape(region.full_name), f"[dim]{'; '.join(places)}[/]")
+    grid.add_column(no_wrap=True)
+    grid.add_column()
+    present = {scene.arena.workspace, *(entity.name for entity in scene.entities)}
+    for target, group in groupby(scene.regions, key=lambda region: region.target):
+        regions = tuple(group)
+        places = [region for region in regions if region.rectangles]
+        sites = ", ".join(region.name for region in regions if not region.rectangles)
+        absent = "" if target in present else "not in the scene: "
+        grid.add_row(f"[bold]{escape(target)}[/]", f"{absent}{escape(sites)}")
+        for region in places:
+            grid.add_row(f"  {escape(region.name)}", _place(region))
     return grid
+
+
+def _place(region: tasks.Region) -> str:
+    parts = [
+        f"x {area.x_min:.3g}..{area.x_max:.3g} y {area.y_min:.3g}..{area.y_max:.3g}"
+        for area in region.rectangles
+    ]
+    if region.yaw is not None and any(region.yaw):
+        low, high = region.yaw
+        parts.append(f"yaw {low:.3g}" if low == high else f"yaw {low:.3g}..{high:.3g}")
+    return " ".join(parts)
 
 
 def _draw(task: Task, where: Path, console: Console) -> None:

@@ -124,22 +124,23 @@ class _Reader:
 
     def _sections(self) -> dict[str, Group]:
         if self._root.head != "define":
-            raise fail(f"a task file begins with '(define', not with '({self._root.head[:40]}'", self._root)
-        found: dict[str, Group] = {}
+            found = quoted(f"({self._root.head}")
+            raise fail(f"a task file begins with '(define', not with {found}", self._root)
+        sections: dict[str, Group] = {}
         for node in self._root.rest:
             group = as_group(node, "a section in parentheses")
             if group.head not in _SECTIONS:
                 nearest = did_you_mean(group.head[:80], _SECTIONS)
                 raise fail(f"unknown section {quoted(group.head)}; {nearest}", group)
-            if group.head in found:
+            if group.head in sections:
                 raise fail(
-                    f"section '{group.head}' was given on line {found[group.head].line} already", group
+                    f"section '{group.head}' was given on line {sections[group.head].line} already", group
                 )
-            found[group.head] = group
+            sections[group.head] = group
         for name in _REQUIRED:
-            if name not in found:
+            if name not in sections:
                 raise fail(f"section '{name}' is missing", self._root)
-        return found
+        return sections
 
     def _problem(self, sections: dict[str, Group]) -> tuple[Arena, str]:
         domain = sections.get(":domain")

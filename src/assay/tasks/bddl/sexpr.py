@@ -61,7 +61,7 @@ class _Open:
         return first.text if isinstance(first, Word) else ""
 
     def __str__(self) -> str:
-        return f"({self.head[:40]}"
+        return quoted(f"({self.head}")
 
 
 def fail(reason: str, where: Node | int) -> BDDLError:
@@ -72,7 +72,7 @@ def fail(reason: str, where: Node | int) -> BDDLError:
 def as_word(node: Node, expected: str) -> Word:
     """The node if it is a word; otherwise an error that says what was expected."""
     if isinstance(node, Group):
-        raise fail(f"expected {expected}, found '({node.head[:40]}'", node)
+        raise fail(f"expected {expected}, found {quoted(f'({node.head}')}", node)
     return node
 
 
@@ -120,7 +120,7 @@ def parse_group(text: str, *, levels: Mapping[str, int] | None = None) -> Group:
             if begins and len(stack) - 1 > levels.get(token.lower(), MAX_DEPTH):
                 raise _left_open(stack, levels, levels[token.lower()])
     if stack:
-        raise fail(f"'{stack[-1]}' is never closed", stack[-1].line)
+        raise fail(f"{stack[-1]} is never closed", stack[-1].line)
     if done is None:
         raise fail("the file is empty", 1)
     return done
@@ -133,9 +133,7 @@ def _left_open(stack: list[_Open], levels: Mapping[str, int], level: int) -> BDD
     """
     culprit = level if levels.get(stack[level].head.lower()) == level else level - 1
     inner = stack[culprit + 1]
-    return fail(
-        f"'{stack[culprit]}' is not closed before '{inner}' on line {inner.line}", stack[culprit].line
-    )
+    return fail(f"{stack[culprit]} is not closed before {inner} on line {inner.line}", stack[culprit].line)
 
 
 def _tokens(text: str) -> Iterator[tuple[str, int]]:

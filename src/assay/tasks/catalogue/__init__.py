@@ -46,14 +46,15 @@ def entry(id: str) -> Entry:
     """The task of that id and what LIBERO's files of it are called. Raises TaskError if there is none."""
     name, slash, number = id.strip().partition("/")
     if not slash:
-        hint = f"write for example '{name}/0'" if name in _SUITES else did_you_mean(id[:80], all_ids())
-        raise TaskError(f"unknown task {quoted(id)}; {hint}")
-    entries = _suite(name).entries
-    if not (number.isascii() and number.isdigit()) or int(number[:9]) >= len(entries):
+        nearest = "" if name in _SUITES else f"; {did_you_mean(name[:80], _SUITES)}"
         raise TaskError(
-            f"unknown task {quoted(id)}; '{name}' has the tasks {name}/0 to {name}/{len(entries) - 1}"
+            f"unknown task {quoted(id)}; write suite and number, such as 'libero_goal/0'{nearest}"
         )
-    return entries[int(number)]
+    entries = {str(index): found for index, found in enumerate(_suite(name).entries)}
+    if number not in entries:
+        last = len(entries) - 1
+        raise TaskError(f"unknown task {quoted(id)}; '{name}' has the tasks {name}/0 to {name}/{last}")
+    return entries[number]
 
 
 def resolve(selection: str) -> tuple[Task, ...]:

@@ -46,7 +46,7 @@ def arena(arena: Arena, style: str) -> Element:
 
 def _table() -> Element:
     root, world = _room("table", wall=(0.72, 0.72, 0.70, 1.0))
-    _floor(root, world, tile=(0.58, 0.55, 0.52), gap=(0.70, 0.68, 0.65), repeat=(0.9, 4.0))
+    _floor(root, world, tile=(0.58, 0.55, 0.52), gap=(0.70, 0.68, 0.65), repeat=(0.9, 8.0))
     _wood(root, base=(0.80, 0.70, 0.58), grain=(0.74, 0.63, 0.50))
     _four_legged_table(world, _SLIPPERY)
     _cameras(world, _TABLE_EYE, front=(1.0, 0.0, 1.48))
@@ -65,7 +65,7 @@ def _kitchen() -> Element:
 
 def _living_room() -> Element:
     root, world = _room("living_room", wall=(0.78, 0.74, 0.72, 1.0))
-    _floor(root, world, tile=(0.80, 0.64, 0.38), gap=(0.68, 0.52, 0.28), repeat=(0.9, 5.0), in_body=True)
+    _floor(root, world, tile=(0.80, 0.64, 0.38), gap=(0.68, 0.52, 0.28), repeat=(0.9, 8.0), in_body=True)
     _wood(root, base=(0.36, 0.20, 0.13), grain=(0.28, 0.15, 0.10))
     top = body(world, "living_room_table")
     low, high = 0.41308, 0.43676
@@ -94,7 +94,9 @@ def _study() -> Element:
     top = Block((-0.68946, -1.39273, 0.81345), (0.68946, 1.39273, 0.88513))
     wood = (0.45, 0.29, 0.17, 1.0)
     legs = tuple(
-        Block((x - 0.02, y - 0.05, 0.0), (x + 0.02, y + 0.05, 0.81), wood) for x in (-0.5, 0.5) for y in (-0.7, 0.7)
+        Block((x - 0.02, y - 0.05, 0.0), (x + 0.02, y + 0.05, 0.81), wood)
+        for x in (-0.5, 0.5)
+        for y in (-0.7, 0.7)
     )
     collide(desk, "study_table", (top, *legs), **_ROUGH)
     draw(desk, "study_table", (top,), material=_TOP)
@@ -106,7 +108,7 @@ def _study() -> Element:
 
 def _bare_floor() -> Element:
     root, world = _room("floor", wall=(0.74, 0.74, 0.73, 1.0))
-    _floor(root, world, tile=(0.60, 0.57, 0.54), gap=(0.74, 0.72, 0.70), repeat=(0.9, 4.0), in_body=True)
+    _floor(root, world, tile=(0.60, 0.57, 0.54), gap=(0.74, 0.72, 0.70), repeat=(0.9, 8.0), in_body=True)
     _cameras(world, ((0.8965773716836134, 0.0, 0.65), _LOW_TILT), front=(1.0, 0.0, 0.65))
     return root
 
@@ -152,7 +154,7 @@ def _room(name: str, *, wall: Rgba) -> tuple[Element, Element]:
     draw(world, "skirting", (Block((-2.0, -3.0, 0.0), (-1.985, 3.0, 0.09), shade),))
     for light, pos in (("light1", (1.0, 1.0, 4.0)), ("light2", (-3.0, -3.0, 4.0))):
         aim = {"name": light, "pos": numbers(pos), "dir": "0 -0.15 -1", "directional": "false"}
-        shine = {"diffuse": "0.7 0.7 0.7", "ambient": "0.16 0.16 0.16", "specular": "0.2 0.2 0.2"}
+        shine = {"diffuse": "0.7 0.7 0.7", "ambient": "0.25 0.25 0.25", "specular": "0.2 0.2 0.2"}
         SubElement(world, "light", aim | shine | {"castshadow": "false"})
     return root, world
 

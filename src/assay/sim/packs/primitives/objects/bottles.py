@@ -115,7 +115,7 @@ _KETCHUP = Bottle(
 _DRESSING = Bottle(
     Facts(21.8, tipped=True),
     stack=(
-        ((-18.3, -17.6, -72.7), (16.3, 17.1, -52.0)),
+        ((-18.3, -17.6, -72.7), (16.3, 17.1, -62.0)),
         ((-27.3, -17.6, -62.0), (25.4, 17.1, -9.0)),
         ((-19.0, -17.1, -9.0), (18.0, 17.1, 14.0)),
         ((-15.5, -15.5, 14.0), (15.5, 15.5, 72.8)),
@@ -182,9 +182,9 @@ _BOTTLES: Mapping[str, Bottle] = {
 def build_wine(category: str, glass: Rgba, label: Rgba) -> Element:
     """The document of a bottle of wine: stands on z = 1.1 mm, 158 mm tall."""
     thing = Sculpture(category, Facts(15.4))
-    thing.octagon(20.6, (1.1, 66.0), heaviness=0.8)
-    thing.block((-12.0, -12.0, 66.0), (12.0, 12.0, 90.0), heaviness=1.6)
-    thing.block((-7.0, -7.0, 90.0), (7.0, 7.0, 158.0), heaviness=1.6)
+    thing.octagon(21.2, (1.1, 66.0))
+    thing.block((-12.0, -12.0, 66.0), (12.0, 12.0, 90.0), heaviness=3.0)
+    thing.block((-7.0, -7.0, 90.0), (7.0, 7.0, 158.0), heaviness=3.0)
     body = [(0.0, 1.1), (19.5, 1.1), (21.3, 4.0), (21.3, 60.0), (20.0, 69.0), (15.0, 82.0), (9.5, 95.0)]
     neck = [(7.6, 105.0), (6.8, 140.0), (8.0, 142.0), (8.0, 149.0), (6.5, 149.0)]
     thing.draw(glass, turned(body + neck))

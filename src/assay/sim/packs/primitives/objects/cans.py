@@ -9,7 +9,7 @@ from functools import partial
 from xml.etree.ElementTree import Element
 
 from assay.sim.packs.primitives.objects import palette as p
-from assay.sim.packs.primitives.objects.decals import around, disc, letters
+from assay.sim.packs.primitives.objects.decals import around, disc, letters, width_of
 from assay.sim.packs.primitives.objects.meshes import turned
 from assay.sim.packs.primitives.objects.sculpture import Facts, Sculpture
 from assay.sim.packs.primitives.shapes import Rgba
@@ -67,8 +67,11 @@ def build(category: str, can: Can) -> Element:
         thing.draw(colour, turned([(r, up(bottom)), (r, up(top))], centre))
     for angle in (0.0, 0.5 * math.pi, math.pi, 1.5 * math.pi):
         thing.draw(can.fruit, disc(around(r, angle, up(0.23), centre), 0.24 * r, 0.24 * r))
-    for angle in (0.0, math.pi):
-        thing.draw(can.ink, letters(around(r, angle, up(0.57), centre), can.name, 0.17 * (high - low)))
+    size = 0.15 * (high - low)
+    copies = int(2.0 * math.pi * r / (width_of(can.name, size) + 6.0))
+    for i in range(copies):
+        angle = math.pi + 2.0 * math.pi * i / copies
+        thing.draw(can.ink, letters(around(r, angle, up(0.57), centre), can.name, size))
     return thing.document()
 
 

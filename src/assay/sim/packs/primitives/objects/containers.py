@@ -27,7 +27,7 @@ def build_basket(category: str, light: Rgba, dark: Rgba) -> Element:
     low, floor, high, wall = 4.2, 21.5, 145.7, 6.0
     foot: _Outline = (-77.5, -72.5, 78.5, 72.5)
     rim: _Outline = (-84.1, -78.5, 85.3, 78.5)
-    thing.block((foot[0] + wall, foot[1] + wall, low), (foot[2] - wall, foot[3] - wall, floor))
+    thing.block((foot[0] + wall, foot[1] + wall, low), (foot[2] - wall, foot[3] - wall, floor), heaviness=0.6)
     for axis in (0, 1):
         for end in (0, 2):
             inward = wall / 2 if end == 0 else -wall / 2
@@ -160,7 +160,7 @@ def build_tray(category: str) -> Element:
     )
     rails = tuple(((x - 6.0, -83.5, 75.9), (x + 6.0, 73.7, 80.9)) for x in (-134.0, 148.0))
     for lo, hi in (floor, *walls, *posts, *rails):
-        thing.block(lo, hi, heaviness=1.0 if lo[2] < 0 else 0.8)
+        thing.block(lo, hi, heaviness=0.8 if lo[2] < 0 else 1.0)
     thing.draw(p.LIGHT_WOOD, cuboid(*floor))
     thing.draw(p.WOOD, *(cuboid(lo, hi) for lo, hi in walls))
     thing.draw(p.DARK_WICKER, *(cuboid(lo, hi) for lo, hi in (*posts, *rails)))

@@ -83,18 +83,22 @@ def disc(place: Place, ru: float, rv: float, at: tuple[float, float] = (0.0, 0.0
     """An ellipse with radii ``ru`` and ``rv``."""
     angles = np.linspace(0.0, 2.0 * math.pi, sides, endpoint=False)
     rim = [place(at[0] + ru * math.cos(a), at[1] + rv * math.sin(a)) for a in angles]
-    fan = [(0, i, i + 1) for i in range(1, sides - 1)]
-    return Mesh(np.asarray(rim), np.asarray(fan))
+    fan = [(0, i + 1, (i + 1) % sides + 1) for i in range(sides)]
+    return Mesh(np.asarray([place(*at), *rim]), np.asarray(fan))
+
+
+def width_of(text: str, height: float) -> float:
+    """How wide ``text`` is in capitals of that ``height``."""
+    return (sum(len(_GLYPHS[letter].split()[0]) + 1 for letter in text) - 1) * height / 5
 
 
 def letters(place: Place, text: str, height: float, at: tuple[float, float] = (0.0, 0.0)) -> Mesh:
     """``text`` in capitals of that ``height``, its middle at ``at``."""
     pixel = height / 5
-    glyphs = [_GLYPHS[letter].split() for letter in text]
-    width = sum(len(rows[0]) + 1 for rows in glyphs) - 1
-    left, top = at[0] - width * pixel / 2, at[1] + height / 2
+    left, top = at[0] - width_of(text, height) / 2, at[1] + height / 2
     strokes = []
-    for rows in glyphs:
+    for letter in text:
+        rows = _GLYPHS[letter].split()
         for i, row in enumerate(rows):
             for start, length in _strokes(row):
                 u = left + start * pixel

@@ -16,14 +16,14 @@ from assay.sim.packs.primitives.shapes import Rgba
 def build(category: str, metal: Rgba) -> Element:
     """The document of a moka pot: stands on z = -66.1 mm, 152 mm tall."""
     thing = Sculpture(category, Facts(68.2))
-    thing.octagon(37.5, (-66.1, 67.0), heaviness=1.0)
+    thing.octagon(39.0, (-66.1, 67.0))
     thing.block((-8.0, -56.3, 34.0), (8.0, -34.0, 60.0))
     thing.block((-6.6, 34.0, 53.5), (6.6, 80.0, 67.2))
     thing.beam((0.0, 83.5, 61.0), (0.0, 59.0, -9.0), width=13.2, thickness=12.0)
     thing.block((-5.2, -7.0, 67.0), (5.2, 5.0, 85.7))
 
     corner = 1.0 / math.cos(math.pi / 8)
-    profile = [(0.0, -66.1), (38.0, -66.1), (34.0, -16.0), (32.0, -14.0), (32.0, -4.0), (34.0, -2.0), (38.8, 58.0)]
+    profile = [(0.0, -66.1), (39.0, -66.1), (35.0, -16.0), (33.0, -14.0), (33.0, -4.0), (35.0, -2.0), (39.0, 58.0)]
     lid = [(39.3, 58.0), (39.3, 61.0), (8.0, 69.0), (0.0, 69.0)]
 
     def facets(profile: list[tuple[float, float]]) -> list[Section]:
@@ -32,7 +32,7 @@ def build(category: str, metal: Rgba) -> Element:
     eighth = (math.pi / 8, 2.0 * math.pi + math.pi / 8)
     thing.draw(metal, loft(facets(profile), segments=8, arc=eighth, faceted=True))
     thing.draw(p.STEEL, loft(facets(lid), segments=8, arc=eighth, faceted=True))
-    thing.draw(p.GREY, turned([(33.2, -14.0), (33.2, -4.0)], segments=16))
+    thing.draw(p.GREY, loft(facets([(33.4, -14.0), (33.4, -4.0)]), segments=8, arc=eighth, faceted=True))
     spout = prism(
         [(-3.0, -33.0, 28.0), (3.0, -33.0, 28.0), (10.0, -30.0, 28.0), (-10.0, -30.0, 28.0)],
         [(-2.0, -57.0, 58.0), (2.0, -57.0, 58.0), (13.0, -34.0, 58.0), (-13.0, -34.0, 58.0)],

@@ -66,12 +66,12 @@ def build(category: str, mug: Mug) -> Element:
         shares = [start + (stop - start) * i / 4 for i in range(5)]
         return [(radius(share) - inset, low + share * (high - low)) for share in shares]
 
-    middle = 0.45
-    thing.draw(
-        mug.lower or mug.outside,
-        turned([(0.0, low), (mug.foot - 3.0, low), *outline(0.03, middle)], mug.centre),
-    )
-    thing.draw(mug.outside, turned([*outline(middle, 1.0), (mug.rim - t, high)], mug.centre))
+    sole, lip = [(0.0, low), (mug.foot - 3.0, low)], [(mug.rim - t, high)]
+    if mug.lower is None:
+        thing.draw(mug.outside, turned([*sole, *outline(0.03, 1.0), *lip], mug.centre))
+    else:
+        thing.draw(mug.lower, turned([*sole, *outline(0.03, 0.45)], mug.centre))
+        thing.draw(mug.outside, turned([*outline(0.45, 1.0), *lip], mug.centre))
     hollow = [*reversed(outline(0.12, 1.0, t)), (mug.foot - t - 3.0, floor), (0.0, floor)]
     thing.draw(mug.inside, turned(hollow, mug.centre))
     thing.draw(mug.grip_colour or mug.outside, sweep(_rounded(mug.handle), width, thickness))
@@ -98,7 +98,7 @@ _PORCELAIN = Mug(
     foot=35.0,
     rim=46.7,
     wall=4.5,
-    handle=((-27.0, 0.0, 94.0), (-58.0, 0.0, 74.0), (-58.0, 0.0, 40.0), (-22.0, 0.0, 21.0)),
+    handle=((-27.0, 0.0, 94.0), (-59.8, 0.0, 76.0), (-59.8, 0.0, 40.0), (-22.0, 0.0, 21.0)),
     grip=(16.0, 7.6),
     outside=p.WHITE,
     inside=p.PORCELAIN,
@@ -121,7 +121,7 @@ _WHITE_YELLOW = Mug(
     centre=(-18.6, 0.0),
     z=(-0.1, 103.1),
     foot=36.0,
-    rim=52.4,
+    rim=51.6,
     wall=5.5,
     handle=((26.0, 0.0, 81.5), (64.1, 0.0, 80.5), (64.1, 0.0, 31.0), (16.0, 0.0, 22.0)),
     grip=(17.6, 8.2),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from assay.sim.packs.primitives.shapes import Rgba
 
 BLACK: Rgba = (0.07, 0.07, 0.08, 1.0)
-CHARCOAL: Rgba = (0.16, 0.16, 0.17, 1.0)
+CHARCOAL: Rgba = (0.18, 0.18, 0.19, 1.0)
 GREY: Rgba = (0.45, 0.46, 0.48, 1.0)
 STEEL: Rgba = (0.74, 0.76, 0.79, 1.0)
 TIN: Rgba = (0.58, 0.60, 0.63, 1.0)

@@ -77,7 +77,7 @@ def build_frypan(category: str, metal: Rgba, coating: Rgba) -> Element:
     centre = (5.0, -1.0)
     thing.block((5.0 - 54.0, -55.0, 0.8), (5.0 + 54.0, 53.0, 8.0))
     thing.ring((60.0, 101.8), (0.8 + RECESS, 42.4), 5.0, pieces=_PIECES, centre=centre)
-    thing.beam((103.0, 0.0, 32.7), (258.5, 0.0, 52.5), width=25.4, thickness=12.4, heaviness=1.3)
+    thing.beam((103.0, 0.0, 32.7), (258.5, 0.0, 52.5), width=25.4, thickness=12.4, heaviness=0.6)
     outer = [(0.0, 0.8), (68.0, 0.8), (76.0, 4.0), (88.0, 18.0), (97.0, 34.0), (102.0, 42.4)]
     inner = [(97.5, 42.4), (92.0, 34.0), (82.0, 18.0), (73.0, 9.5), (66.0, 8.0), (0.0, 8.0)]
     thing.draw(metal, turned([*outer, inner[0]], centre, segments=24))
@@ -133,6 +133,6 @@ BUILDERS: Mapping[str, Callable[[], Element]] = {
     "plate": partial(build_plate, "plate", p.WHITE, p.DARK_RED),
     "yellow_plate": partial(build_plate, "yellow_plate", p.YELLOW, p.WHITE),
     "glazed_rim_porcelain_ramekin": partial(build_ramekin, "glazed_rim_porcelain_ramekin"),
-    "chefmate_8_frypan": partial(build_frypan, "chefmate_8_frypan", p.CHARCOAL, p.BLACK),
+    "chefmate_8_frypan": partial(build_frypan, "chefmate_8_frypan", p.BLACK, p.CHARCOAL),
 }
 """From category to document."""

@@ -1,0 +1,96 @@
+"""Where the user's copies of LIBERO's and robosuite's assets are.
+
+Looked up in this order: what the caller names, the environment (``ASSAY_LIBERO_ASSETS``,
+``ASSAY_ROBOSUITE_ASSETS``), and what ``assay assets add`` remembered.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.errors import AssetError
+
+LIBERO_VARIABLE = "ASSAY_LIBERO_ASSETS"
+ROBOSUITE_VARIABLE = "ASSAY_ROBOSUITE_ASSETS"
+
+_LIBERO_MARK = Path("scenes/libero_tabletop_base_style.xml")
+_ROBOSUITE_MARK = Path("robots/panda/robot.xml")
+_LIBERO_PLACES = ("", "assets", "libero/assets", "libero/libero/assets", "libero/libero/libero/assets")
+_ROBOSUITE_PLACES = ("", "robosuite_assets", "models/assets", "robosuite/models/assets")
+
+
+@dataclass(frozen=True, slots=True)
+class Assets:
+    """The two folders of the libero pack, where known."""
+
+    libero: Path | None
+    robosuite: Path | None
+
+    @property
+    def complete(self) -> bool:
+        """Whether both are known."""
+        return self.libero is not None and self.robosuite is not None
+
+
+def config_file() -> Path:
+    """Where ``assay assets add`` remembers folders."""
+    base = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    return Path(base) / "assay" / "assets.json"
+
+
+def find(path: Path) -> Assets:
+    """Look for either folder in a LIBERO checkout, a robosuite or hf-libero installation, or a site-packages."""
+    if not path.is_dir():
+        raise AssetError(f"{path} is not a folder")
+    return Assets(_first(path, _LIBERO_PLACES, _LIBERO_MARK), _first(path, _ROBOSUITE_PLACES, _ROBOSUITE_MARK))
+
+
+def add(path: Path) -> Assets:
+    """Remember what a folder holds. Raises AssetError if it holds neither."""
+    found = find(path)
+    if found.libero is None and found.robosuite is None:
+        raise AssetError(
+            f"{path} holds neither LIBERO's assets (looked for {_LIBERO_MARK}) nor robosuite's (looked for "
+            f"{_ROBOSUITE_MARK}); name a LIBERO checkout, a robosuite or hf-libero installation, or a "
+            "site-packages folder"
+        )
+    known = remembered()
+    merged = Assets(found.libero or known.libero, found.robosuite or known.robosuite)
+    file = config_file()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    content = {"libero": merged.libero, "robosuite": merged.robosuite}
+    file.write_text(json.dumps({key: str(value) for key, value in content.items() if value}, indent=2) + "\n")
+    return merged
+
+
+def remembered() -> Assets:
+    """What was added before."""
+    file = config_file()
+    try:
+        content = json.loads(file.read_text())
+        return Assets(*(Path(content[key]) if key in content else None for key in ("libero", "robosuite")))
+    except FileNotFoundError:
+        return Assets(None, None)
+    except (ValueError, TypeError, AttributeError):
+        raise AssetError(f"{file} is damaged: delete it and run 'assay assets add PATH' again") from None
+
+
+def locate(libero: Path | None = None, robosuite: Path | None = None) -> Assets:
+    """The folders to use; the arguments win over the environment, and that over what was added."""
+    known = remembered()
+    return Assets(
+        libero or _from_environment(LIBERO_VARIABLE) or known.libero,
+        robosuite or _from_environment(ROBOSUITE_VARIABLE) or known.robosuite,
+    )
+
+
+def _from_environment(variable: str) -> Path | None:
+    value = os.environ.get(variable)
+    return Path(value) if value else None
+
+
+def _first(path: Path, places: tuple[str, ...], mark: Path) -> Path | None:
+    return next((path / place for place in places if (path / place / mark).is_file()), None)

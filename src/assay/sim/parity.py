@@ -1,0 +1,283 @@
+"""Proof of sameness: replay what LIBERO did and measure the difference."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from assay import tasks
+from assay.errors import StateError
+from assay.sim.compile import CompiledScene, compile_scene
+from assay.sim.packs.libero import LiberoPack
+from assay.sim.render import CAMERAS
+from assay.sim.states import InitialState
+from assay.sim.world import World
+from assay.tasks import Atom, Predicate
+
+TOLERANCE = 1e-6
+"""Joint difference that counts as the same, metres or radians."""
+EARLY = 40
+"""Steps of the early share: before falling objects have amplified round-off."""
+
+Progress = Callable[[int, int, str], None]
+"""Called with the number of files done, of all files, and the name of the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrajectoryParity:
+    """How far replayed rollouts are from the recorded ones; errors are maxima over a rollout's steps."""
+
+    count: int
+    median_qpos_error: float | None
+    max_qpos_error: float | None
+    share_within: float | None
+    share_within_early: float | None
+
+    def as_json(self) -> dict[str, object]:
+        """With the tolerance spelled out in the keys."""
+        return {
+            "count": self.count,
+            "median_qpos_error": self.median_qpos_error,
+            "max_qpos_error": self.max_qpos_error,
+            f"share_within_{_spelled(TOLERANCE)}": self.share_within,
+            f"share_within_{_spelled(TOLERANCE)}_at_{EARLY}": self.share_within_early,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateParity:
+    """How often atoms have another truth value than LIBERO gave them."""
+
+    count: int
+    atoms: int
+    """Truth values compared."""
+    disagreements: int
+
+
+@dataclass(frozen=True, slots=True)
+class ImageParity:
+    """How far pictures are from LIBERO's, of 255."""
+
+    count: int
+    """Pictures compared."""
+    mean_abs_diff: float | None
+    max_abs_diff: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelParity:
+    """How many compiled models differ from LIBERO's in any number or name."""
+
+    count: int
+    mismatches: int
+
+
+@dataclass(frozen=True, slots=True)
+class Parity:
+    """All four comparisons."""
+
+    trajectories: TrajectoryParity
+    predicates: PredicateParity
+    images: ImageParity
+    models: ModelParity
+    details: tuple[str, ...] = ()
+    """What differed, one line each."""
+
+    def as_json(self) -> dict[str, object]:
+        """A JSON object, as ``assay parity --json`` prints it."""
+        return {
+            "trajectories": self.trajectories.as_json(),
+            "predicates": asdict(self.predicates),
+            "images": asdict(self.images),
+            "models": asdict(self.models),
+            "details": list(self.details),
+        }
+
+
+def measure(folder: Path, pack: LiberoPack, progress: Progress = lambda done, total, name: None) -> Parity:
+    """Replay everything below ``folder``. Raises StateError if there is nothing to replay."""
+    if not folder.is_dir():
+        raise StateError(f"{folder} is not a folder")
+    kinds = {
+        "trajectories": sorted(folder.rglob("trajectories/*.npz")),
+        "predicates": sorted(folder.rglob("predicates/*.npz")),
+        "images": sorted(folder.rglob("images/*.npz")),
+        "models": sorted(folder.rglob("composed/*.xml.gz")),
+    }
+    total = sum(map(len, kinds.values()))
+    if total == 0:
+        raise StateError(
+            f"{folder} holds nothing to replay; looked for trajectories/*.npz, predicates/*.npz, "
+            "images/*.npz and composed/*.xml.gz"
+        )
+    scenes = _Scenes(pack)
+    details: list[str] = []
+    done = 0
+
+    def each(kind: str) -> Iterator[Path]:
+        nonlocal done
+        for file in kinds[kind]:
+            progress(done, total, file.name)
+            yield file
+            done += 1
+
+    errors = [_trajectory_errors(file, scenes) for file in each("trajectories")]
+    truths = [_truths(file, scenes, details) for file in each("predicates")]
+    pictures = [difference for file in each("images") for difference in _picture_differences(file, scenes)]
+    wrong = [difference for file in each("models") if (difference := _model_difference(file, scenes))]
+    scenes.close()
+    progress(total, total, "")
+    details += [
+        f"{file.name}: qpos error {error.max():.2g}"
+        for file, error in zip(kinds["trajectories"], errors, strict=True)
+        if error.max() > TOLERANCE
+    ]
+    worst = np.array([error.max() for error in errors])
+    early = np.array([error[:EARLY].max() for error in errors])
+    return Parity(
+        TrajectoryParity(
+            count=len(errors),
+            median_qpos_error=float(np.median(worst)) if errors else None,
+            max_qpos_error=float(worst.max()) if errors else None,
+            share_within=float((worst <= TOLERANCE).mean()) if errors else None,
+            share_within_early=float((early <= TOLERANCE).mean()) if errors else None,
+        ),
+        PredicateParity(len(truths), sum(n for n, _ in truths), sum(wrong for _, wrong in truths)),
+        ImageParity(
+            count=len(pictures),
+            mean_abs_diff=float(np.mean([mean for mean, _ in pictures])) if pictures else None,
+            max_abs_diff=float(np.max([most for _, most in pictures])) if pictures else None,
+        ),
+        ModelParity(len(kinds["models"]), len(wrong)),
+        (*details, *wrong),
+    )
+
+
+class _Scenes:
+    """Compiled worlds of catalogue tasks; the last one is kept."""
+
+    def __init__(self, pack: LiberoPack) -> None:
+        self.pack = pack
+        self._id = ""
+        self._world: World | None = None
+
+    def world(self, suite: str, index: int) -> World:
+        task = tasks.load(f"{suite}/{index}")
+        if self._world is None or self._id != task.id:
+            self.close()
+            self._world = World(compile_scene(task.scene, self.pack))
+            self._id = task.id
+        return self._world
+
+    def close(self) -> None:
+        if self._world is not None:
+            self._world.close()
+            self._world = None
+
+
+def _trajectory_errors(file: Path, scenes: _Scenes) -> np.ndarray:
+    """The largest joint difference after each step, (steps,)."""
+    record = _load(file, "suite", "task", "actions", "states")
+    world = scenes.world(str(record["suite"]), int(record["task"]))
+    states = record["states"]
+    world.reset(InitialState(states[0], _fixtures(record, world.compiled, file)))
+    errors = []
+    for action, state in zip(record["actions"], states[1:], strict=True):
+        world.step(action)
+        errors.append(np.abs(world.data.qpos - state[1 : 1 + world.compiled.model.nq]).max())
+    return np.array(errors)
+
+
+def _truths(file: Path, scenes: _Scenes, details: list[str]) -> tuple[int, int]:
+    """How many truth values were compared, and how many differ."""
+    record = _load(file, "suite", "task", "states", "atoms", "truth")
+    world = scenes.world(str(record["suite"]), int(record["task"]))
+    spelled = {predicate.value.lower(): predicate for predicate in Predicate}
+    words = [str(atom).split() for atom in record["atoms"]]
+    atoms = [Atom(spelled[predicate], tuple(names)) for predicate, *names in words]
+    fixtures = _fixtures(record, world.compiled, file)
+    wrong = np.zeros(len(atoms), dtype=int)
+    for vector, truth in zip(record["states"], record["truth"], strict=True):
+        world.reset(InitialState(vector, fixtures))
+        wrong += [world.holds(atom) != bool(value) for atom, value in zip(atoms, truth, strict=True)]
+    details += [f"{file.name}: {atom} differs in {n} states" for atom, n in zip(atoms, wrong, strict=True) if n]
+    return record["truth"].size, int(wrong.sum())
+
+
+def _picture_differences(file: Path, scenes: _Scenes) -> Iterator[tuple[float, float]]:
+    """Mean and maximal difference of each picture."""
+    record = _load(file, "suite", "task", "states", "agentview", "wrist")
+    world = scenes.world(str(record["suite"]), int(record["task"]))
+    fixtures = _fixtures(record, world.compiled, file)
+    for index, vector in enumerate(record["states"]):
+        observation = world.reset(InitialState(vector, fixtures))
+        for camera, key in zip(CAMERAS, ("agentview", "wrist"), strict=True):
+            theirs = record[key][index][::-1].astype(int)  # LIBERO's pictures are upside down
+            ours = observation.image(camera, *theirs.shape[:2]).astype(int)
+            difference = np.abs(ours - theirs)
+            yield float(difference.mean()), float(difference.max())
+
+
+def _model_difference(file: Path, scenes: _Scenes) -> str:
+    """What differs between the compiled models, or an empty string."""
+    match = re.fullmatch(r"(.+)_(\d+)", file.name.removesuffix(".xml.gz"))
+    if match is None:
+        raise StateError(f"{file}: the name should be SUITE_NUMBER.xml.gz")
+    ours = compile_scene(tasks.load(f"{match[1]}/{int(match[2])}").scene, scenes.pack).model
+    text = gzip.decompress(file.read_bytes()).decode()
+    for name, path in (
+        ("LIBERO_ASSETS/", scenes.pack.libero),
+        ("ROBOSUITE_ASSETS/", scenes.pack.robosuite),
+        ('meshdir="meshes/"', None),
+        ('model="base"', None),
+    ):
+        text = text.replace(name, f"{path}/" if path else 'model="scene"' if "model" in name else "")
+    theirs = mujoco.MjModel.from_xml_string(text)
+    differing = []
+    for name in dir(theirs):
+        value = getattr(theirs, name)
+        other = getattr(ours, name, None)
+        if isinstance(value, np.ndarray):
+            same = value.shape == other.shape and np.array_equal(value, other, equal_nan=value.dtype.kind == "f")
+        elif isinstance(value, int | float | bytes):
+            same = value == other
+        else:
+            continue
+        if not name.startswith("_") and not same:
+            differing.append(name)
+    return f"{file.name}: {', '.join(differing)} differ" if differing else ""
+
+
+def _load(file: Path, *keys: str) -> dict[str, Any]:
+    """The arrays of an npz file. Objects in it are refused."""
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            record = {key: archive[key] for key in archive.files}
+    except (OSError, ValueError) as error:
+        raise StateError(f"{file} is not a reference file: {error}") from None
+    missing = [key for key in (*keys, "root_bodies", "root_pos", "root_quat_wxyz") if key not in record]
+    if missing:
+        raise StateError(f"{file} lacks {', '.join(missing)}")
+    return record
+
+
+def _fixtures(record: dict[str, Any], compiled: CompiledScene, file: Path) -> np.ndarray:
+    """The fixtures' poses in a record, (fixtures, 7)."""
+    roots = [str(name) for name in record["root_bodies"]]
+    poses = np.hstack([record["root_pos"], record["root_quat_wxyz"]])
+    try:
+        rows = [roots.index(f"{fixture.name}_main") for fixture in compiled.scene.fixtures]
+    except ValueError as error:
+        raise StateError(f"{file} lacks the pose of a fixture: {error}") from None
+    return np.asarray(poses[rows].reshape(-1, 7))
+
+
+def _spelled(tolerance: float) -> str:
+    return f"{tolerance:.0e}".replace("e-0", "e-")

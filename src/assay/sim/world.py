@@ -1,0 +1,155 @@
+"""The world of one compiled scene: reset it, step it at 20 Hz, look at it, ask whether the goal holds."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from assay.errors import ActionError
+from assay.sim.compile import CompiledScene
+from assay.sim.compose import GRIPPER, ROBOT
+from assay.sim.controller import ARM, Controller
+from assay.sim.layout import HOME
+from assay.sim.observation import Observation
+from assay.sim.placement import sample
+from assay.sim.predicates import Predicates
+from assay.sim.render import Moment, Renderer
+from assay.sim.states import InitialState, checked
+from assay.tasks.scene import Atom, Goal
+
+CONTROL_HZ = 20
+SUBSTEPS = 25
+"""Physics steps of 2 ms in one control step."""
+ACTION_SIZE = 7
+"""Three of translation, three of rotation, one of the gripper (above 0 closes)."""
+
+_SEEN = 23
+"""The substep before which a step's observation is taken."""
+
+
+class World:
+    """A running simulation of one scene."""
+
+    def __init__(self, compiled: CompiledScene) -> None:
+        self.compiled = compiled
+        self.predicates = Predicates(compiled)
+        self.renderer = Renderer(compiled)
+        self.data = mujoco.MjData(compiled.model)
+        self.steps = 0
+        """Control steps since the last reset."""
+        self._controller = Controller(compiled.model)
+        self._grip_site = compiled.model.site(f"{GRIPPER}grip_site").id
+        self._hand = compiled.model.body(f"{ROBOT}right_hand").id
+        self._fixture_bodies = [compiled.entities[each.name].body for each in compiled.scene.fixtures]
+        self._fixtures = np.zeros((len(self._fixture_bodies), 7))
+        self._stale = False
+
+    def sample(self, seed: int) -> InitialState:
+        """An initial state drawn from the scene's regions by a seed, at rest."""
+        return InitialState(*sample(self.compiled, seed))
+
+    def reset(self, state: InitialState) -> Observation:
+        """Restore a state; the model is not compiled again."""
+        checked(self.compiled, state)
+        model, data = self.compiled.model, self.data
+        self._fixtures = state.fixtures.copy()
+        bodies = self._fixture_bodies
+        model.body_pos[bodies], model.body_quat[bodies] = state.fixtures[:, :3], state.fixtures[:, 3:]
+        if self.compiled.exact:
+            self._look_at_home()
+        mujoco.mj_resetData(model, data)
+        data.time = state.vector[0]
+        data.qpos[:] = state.vector[1 : 1 + model.nq]
+        data.qvel[:] = state.vector[1 + model.nq :]
+        mujoco.mj_forward(model, data)
+        if not self.compiled.exact:
+            self._controller.reset(data)
+        self.steps = 0
+        return self._observe(data.qpos.copy())
+
+    def step(self, action: np.ndarray) -> Observation:
+        """Do one control step of 50 ms with an action (7,) in [-1, 1]."""
+        action = self._valid(action)
+        model, data, controller = self.compiled.model, self.data, self._controller
+        gripper = float(action[6])
+        exact = self.compiled.exact
+        for substep in range(SUBSTEPS):
+            mujoco.mj_step1(model, data)
+            if exact:
+                self._repeat_forward()
+            if not self._stale:
+                controller.look(data)
+            self._stale = False
+            if substep == 0:
+                controller.aim(action)
+            controller.command(data, gripper)
+            if substep == _SEEN:
+                seen = data.qpos.copy()
+            mujoco.mj_step2(model, data)
+            if substep == _SEEN:
+                self.steps += 1
+                observation = self._observe(seen)
+        return observation
+
+    def holds(self, atom: Atom) -> bool:
+        """Whether an atom is true now."""
+        return self.predicates.holds(atom, self.data)
+
+    def satisfied(self, goal: Goal) -> bool:
+        """Whether a goal is reached now."""
+        return self.predicates.satisfied(goal, self.data)
+
+    def state(self) -> InitialState:
+        """The present state, from which a world can be reset."""
+        data = self.data
+        vector = np.concatenate([[data.time], data.qpos, data.qvel])
+        return InitialState(vector, self._fixtures.copy())
+
+    def close(self) -> None:
+        """Give back the GL context, if one was needed."""
+        self.renderer.close()
+
+    def _observe(self, seen: np.ndarray) -> Observation:
+        """What was to see when the joints were at ``seen`` (nq,); the kinematics in ``data`` are still those."""
+        return Observation(
+            step=self.steps,
+            joints=seen[:ARM],
+            eef_position=self.data.site_xpos[self._grip_site].copy(),
+            eef_quaternion=self.data.xquat[self._hand].copy(),
+            gripper=self.data.qpos[ARM : ARM + 2].copy(),
+            moment=Moment(seen, self._fixtures),
+            _renderer=self.renderer,
+        )
+
+    def _look_at_home(self) -> None:
+        """Let the controller see the arm at home: LIBERO's first substep after loading a state works with that."""
+        model, data = self.compiled.model, self.data
+        mujoco.mj_resetData(model, data)
+        data.qpos[:ARM] = HOME
+        data.qpos[ARM : ARM + 2] = 0.0
+        mujoco.mj_forward(model, data)
+        self._controller.reset(data)
+        self._stale = True
+
+    def _repeat_forward(self) -> None:
+        """Solve for accelerations as often as LIBERO does before it sets the controls.
+
+        Each solution is the warm start of the next, so leaving one out shows in the trajectory.
+        """
+        model, data = self.compiled.model, self.data
+        mujoco.mj_fwdActuation(model, data)
+        mujoco.mj_fwdAcceleration(model, data)
+        mujoco.mj_fwdConstraint(model, data)
+        if not self._stale:
+            mujoco.mj_fwdConstraint(model, data)
+
+    def _valid(self, action: np.ndarray) -> np.ndarray:
+        try:
+            array = np.asarray(action, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ActionError(f"step {self.steps}: the action {action!r} is not an array of numbers") from None
+        if array.shape != (ACTION_SIZE,):
+            raise ActionError(f"step {self.steps}: the action has shape {array.shape}, valid: ({ACTION_SIZE},)")
+        if not np.isfinite(array).all():
+            raise ActionError(f"step {self.steps}: the action holds values that are not finite: {array.tolist()}")
+        return array
