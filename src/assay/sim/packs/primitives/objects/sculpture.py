@@ -95,7 +95,7 @@ class Sculpture:
         heading = math.atan2(along[1], along[0]) if np.any(np.abs(along[:2]) > 1e-9) else 0.0
         pitch = math.asin(float(along[2]) / length)
         x, y, z = ((a + b) / 2 for a, b in zip(start, end, strict=True))
-        turn = _product(_about("z", heading), _about("y", -pitch))
+        turn = _product(about("z", heading), about("y", -pitch))
         self.box((length / 2, width / 2, thickness / 2), (x, y, z), turn, heaviness=heaviness)
 
     def octagon(
@@ -113,7 +113,7 @@ class Sculpture:
             self.box(
                 (apothem, half_side, (z[1] - low) / 2),
                 (*centre, (z[1] + low) / 2),
-                _about("z", i * math.pi / 4),
+                about("z", i * math.pi / 4),
                 heaviness=heaviness,
             )
 
@@ -144,7 +144,7 @@ class Sculpture:
                     centre[1] + middle * math.sin(angle),
                     (z[0] + z[1]) / 2,
                 ),
-                _product(_about("z", angle), _about("y", lean)),
+                _product(about("z", angle), about("y", lean)),
                 heaviness=heaviness,
             )
 
@@ -197,7 +197,7 @@ def _metres(lengths: Point | NDArray[np.float64]) -> list[float]:
     return [float(length) * _MILLIMETRE for length in lengths]
 
 
-def _about(axis: str, angle: float) -> Quaternion:
+def about(axis: str, angle: float) -> Quaternion:
     """A rotation about one axis."""
     s = math.sin(angle / 2)
     return math.cos(angle / 2), s * (axis == "x"), s * (axis == "y"), s * (axis == "z")

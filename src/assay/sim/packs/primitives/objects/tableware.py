@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -9,7 +10,7 @@ from xml.etree.ElementTree import Element
 
 from assay.sim.packs.primitives.objects import palette as p
 from assay.sim.packs.primitives.objects.meshes import join, sweep, turned
-from assay.sim.packs.primitives.objects.sculpture import RECESS, Facts, Sculpture
+from assay.sim.packs.primitives.objects.sculpture import RECESS, Facts, Sculpture, about
 from assay.sim.packs.primitives.shapes import Rgba
 
 _PIECES = 12
@@ -33,11 +34,16 @@ def build_bowl(category: str, bowl: Bowl) -> Element:
     thing = Sculpture(category, bowl.facts)
     r, (low, high) = bowl.radius, bowl.z
     tall = high - low
-    base = 0.5 * r
-    thing.block((-base, -base, low), (base, base, low + 0.1 * tall))
-    thing.ring((0.58 * r, r), (low + RECESS, high), 0.075 * r, pieces=_PIECES)
-    outer = [(0.0, 0.0), (0.56, 0.0), (0.63, 0.06), (0.74, 0.22), (0.86, 0.46), (0.95, 0.74), (1.0, 1.0)]
-    inner = [(0.93, 1.0), (0.88, 0.74), (0.79, 0.46), (0.66, 0.22), (0.54, 0.12), (0.0, 0.1)]
+    foot, floor = 0.42 * r, 0.54 * r
+    under, over = low + 0.11 * tall, low + 0.18 * tall
+    thing.block((-foot, -foot, low), (foot, foot, under))
+    for turn in (0.0, math.pi / 4):
+        thing.box(
+            (floor, floor, (over - under) / 2), (0.0, 0.0, (over + under) / 2), about("z", turn), heaviness=0.5
+        )
+    thing.ring((0.71 * r, r), (under, high), 0.075 * r, pieces=_PIECES)
+    outer = [(0.0, 0.0), (0.46, 0.0), (0.5, 0.05), (0.66, 0.12), (0.79, 0.24), (0.89, 0.46), (0.96, 0.74), (1.0, 1.0)]
+    inner = [(0.94, 1.0), (0.9, 0.74), (0.83, 0.46), (0.74, 0.28), (0.6, 0.19), (0.45, 0.18), (0.0, 0.18)]
     thing.draw(bowl.outside, turned([(x * r, low + y * tall) for x, y in [*outer, inner[0]]]))
     thing.draw(bowl.inside, turned([(x * r, low + y * tall) for x, y in inner]))
     return thing.document()

@@ -1,0 +1,62 @@
+"""The `assay` command."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from assay import __version__
+from assay.cli import assets, demo, doctor, parity, tasks
+from assay.cli.console import errors
+from assay.errors import AssayError
+
+app = typer.Typer(
+    name="assay",
+    help="How much of a robot policy's success is understanding, and how much is memory?",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+app.add_typer(tasks.app, name="tasks")
+app.add_typer(assets.app, name="assets")
+app.command("parity")(parity.parity)
+app.command("doctor")(doctor.doctor)
+app.command("demo")(demo.demo)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"assay {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: bool = typer.Option(
+        False, "--version", callback=_print_version, is_eager=True, help="Print the version and stop."
+    ),
+) -> None:
+    """How much of a robot policy's success is understanding, and how much is memory?"""
+
+
+def main() -> None:
+    """Run the command line: an error a person can act on is one line and exit status 2."""
+    try:
+        app()
+    except AssayError as error:
+        errors.print(f"[bold red]error:[/] {_escaped(str(error))}", soft_wrap=True, highlight=False)
+        sys.exit(2)
+    except BrokenPipeError:
+        # Whoever read our output stopped; nothing more can be said, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+
+
+def _escaped(text: str) -> str:
+    return " ".join(text.split()).replace("[", "\\[")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+"""`assay assets`: where the assets of the libero pack are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+from rich.table import Table
+
+from assay.cli.console import output
+from assay.sim.packs.locate import Assets, add, config_file, locate
+
+app = typer.Typer(help="Find and remember LIBERO's and robosuite's assets.", no_args_is_help=True)
+
+
+@app.command("add")
+def add_command(
+    path: Path = typer.Argument(help="A LIBERO checkout, an installed robosuite or hf-libero, or a site-packages."),
+) -> None:
+    """Find assets below PATH and remember them."""
+    _show(add(path))
+    output.print(f"remembered in {config_file()}", soft_wrap=True, highlight=False)
+
+
+@app.command("show")
+def show_command() -> None:
+    """Say which assets are known."""
+    _show(locate())
+
+
+def _show(assets: Assets) -> None:
+    table = Table("pack part", "folder")
+    for name, folder in (("LIBERO", assets.libero), ("robosuite", assets.robosuite)):
+        table.add_row(name, str(folder) if folder else "not known: assay assets add PATH")
+    output.print(table)

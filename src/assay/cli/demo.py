@@ -1,0 +1,23 @@
+"""`assay demo`: a first look."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from assay.cli.console import output, progress_bar
+from assay.sim.demo import TASKS, contact_sheet
+
+
+def demo(
+    out: Path = typer.Option(Path("out/demo"), help="Folder for the pictures."),
+    assets: str = typer.Option("primitives", help="Asset pack."),
+) -> None:
+    """Load a few tasks, reach for what they are about, and write a contact sheet."""
+    with progress_bar() as bar:
+        task = bar.add_task("tasks", total=len(TASKS))
+        sheet = contact_sheet(
+            out / "contact_sheet.png", assets, lambda name: bar.update(task, advance=1, description=name)
+        )
+    output.print(f"{len(TASKS)} tasks drawn: {sheet}", highlight=False, soft_wrap=True)

@@ -1,0 +1,47 @@
+"""`assay doctor`: what works on this machine."""
+
+from __future__ import annotations
+
+import platform
+
+import mujoco
+import typer
+from rich.table import Table
+
+from assay import __version__
+from assay.cli.console import output
+from assay.errors import AssetError
+from assay.sim import gl
+from assay.sim.packs.registry import NAMES, load_pack
+
+GOOD, BAD = "[green]works[/]", "[red]does not work[/]"
+
+
+def doctor() -> None:
+    """Check how pictures can be drawn and which asset packs are there. Exit status 1 if nothing can draw."""
+    output.print(
+        f"assay {__version__}, Python {platform.python_version()}, MuJoCo {mujoco.mj_versionString()}",
+        highlight=False,
+    )
+    pictures = Table("pictures by", "state", "detail", title="Drawing", title_justify="left")
+    probes = [gl.probe(backend) for backend in gl.BACKENDS]
+    for probe in probes:
+        pictures.add_row(probe.backend, GOOD if probe.works else BAD, probe.detail)
+    output.print(pictures)
+
+    packs = Table("pack", "state", "detail", title="Asset packs", title_justify="left")
+    for name in NAMES:
+        try:
+            pack = load_pack(name)
+            packs.add_row(name, GOOD, f"{len(pack.categories)} categories, digest {pack.digest()[:12]}")
+        except AssetError as error:
+            packs.add_row(name, "[yellow]not set up[/]", str(error))
+    output.print(packs)
+
+    if not any(probe.works for probe in probes):
+        output.print(
+            f"No pictures can be drawn here. On Debian or Ubuntu: {gl.INSTALL_HINT}\n"
+            "Everything that needs no picture still runs.",
+            highlight=False,
+        )
+        raise typer.Exit(1)

@@ -1,0 +1,64 @@
+"""`assay parity`: is this installation the same as LIBERO?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import typer
+from rich.table import Table
+
+from assay.cli.console import output, progress_bar
+from assay.sim.packs.locate import find
+from assay.sim.packs.registry import libero_pack
+from assay.sim.parity import Parity, measure
+
+
+def parity(
+    folder: Path = typer.Argument(help="A folder with trajectories, predicates, images and composed models."),
+    libero_assets: Path | None = typer.Option(None, help="LIBERO's assets."),
+    robosuite_assets: Path | None = typer.Option(None, help="robosuite's assets."),
+    as_json: bool = typer.Option(False, "--json", help="Print a JSON object instead of a table."),
+) -> None:
+    """Replay LIBERO's own rollouts, predicates, pictures and models, and measure the difference.
+
+    Assets that are not named, set in the environment or added are looked for beside FOLDER.
+    """
+    beside = find(folder.resolve().parent) if folder.is_dir() else None
+    pack = libero_pack(
+        libero_assets or (beside and beside.libero), robosuite_assets or (beside and beside.robosuite)
+    )
+    with progress_bar() as bar:
+        task = bar.add_task("replaying", total=None)
+        result = measure(
+            folder,
+            pack,
+            lambda done, total, name: bar.update(task, completed=done, total=total, description=name),
+        )
+    if as_json or not output.is_terminal:
+        typer.echo(json.dumps(result.as_json(), indent=2))
+    else:
+        _print(result)
+
+
+def _print(result: Parity) -> None:
+    table = Table("what", "compared", "difference")
+    moves, atoms, pictures, models = result.trajectories, result.predicates, result.images, result.models
+    table.add_row(
+        "trajectories",
+        f"{moves.count} rollouts",
+        f"qpos: median {moves.median_qpos_error:.2g}, max {moves.max_qpos_error:.2g}; within 1e-6: "
+        f"{moves.share_within:.3f}, in the first 40 steps {moves.share_within_early:.3f}"
+        if moves.count
+        else "-",
+    )
+    table.add_row("predicates", f"{atoms.atoms} truth values", f"{atoms.disagreements} disagreements")
+    table.add_row(
+        "images",
+        f"{pictures.count} pictures",
+        f"mean {pictures.mean_abs_diff:.3g}, max {pictures.max_abs_diff:.0f} of 255" if pictures.count else "-",
+    )
+    table.add_row("models", f"{models.count} models", f"{models.mismatches} mismatches")
+    output.print(table)
+    for line in result.details:
+        output.print(f"  {line}", highlight=False)

@@ -1,0 +1,79 @@
+"""The asset pack that ships with Assay: everything generated, nothing to download."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from xml.etree.ElementTree import Element, tostring
+
+from assay.errors import AssetError, did_you_mean
+from assay.sim.packs.base import Part
+from assay.sim.packs.primitives import arenas, fixtures, objects, robot
+from assay.tasks.scene import Arena
+
+_ENTITIES = {**objects.BUILDERS, **fixtures.BUILDERS}
+
+
+class PrimitivesPack:
+    """Rooms, things and a robot made of boxes, cylinders, capsules and generated meshes."""
+
+    @property
+    def name(self) -> str:
+        """``primitives``."""
+        return "primitives"
+
+    @property
+    def exact(self) -> bool:
+        """False: its rollouts are not LIBERO's, so it need not repeat LIBERO's solver calls."""
+        return False
+
+    @property
+    def categories(self) -> frozenset[str]:
+        """The categories of objects and fixtures it offers."""
+        return frozenset(_ENTITIES)
+
+    def digest(self) -> str:
+        """The SHA-256, in hexadecimal, of every document the pack generates."""
+        return _digest()
+
+    def entity(self, category: str) -> Part:
+        """An object or fixture. Raises AssetError with the nearest category if there is none."""
+        builder = _ENTITIES.get(category)
+        if builder is None:
+            hint = did_you_mean(category, _ENTITIES)
+            raise AssetError(f"the asset pack 'primitives' has no category '{category}': {hint}")
+        return Part(builder())
+
+    def arena(self, arena: Arena, style: str) -> Part:
+        """A room. Raises AssetError for any style but the usual one, ``""``."""
+        return Part(arenas.arena(arena, style))
+
+    def robot(self) -> Part:
+        """The arm."""
+        return Part(robot.arm())
+
+    def gripper(self) -> Part:
+        """The hand."""
+        return Part(robot.gripper())
+
+    def mount(self) -> Part:
+        """The pedestal."""
+        return Part(robot.mount())
+
+
+@cache
+def _digest() -> str:
+    total = hashlib.sha256()
+
+    def add(kind: str, name: str, root: Element) -> None:
+        document = tostring(root, encoding="unicode")
+        total.update(f"{kind}\0{name}\0{document}\0".encode())
+
+    for category in sorted(_ENTITIES):
+        add("entity", category, _ENTITIES[category]())
+    for room in sorted(Arena):
+        add("arena", room.value, arenas.arena(room, ""))
+    add("robot", "", robot.arm())
+    add("gripper", "", robot.gripper())
+    add("mount", "", robot.mount())
+    return total.hexdigest()

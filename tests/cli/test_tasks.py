@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from assay import tasks
+from assay.cli.tasks import app
+from assay.errors import RenderingError, TaskError
+from assay.tasks import Task, bddl
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))
+
+
+@pytest.fixture
+def painter(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Stands in for the simulator, which needs a GL library, as the place where pictures come from."""
+    module = ModuleType("assay.sim.picture")
+
+    def task_picture(task: Task, path: Path, *, size: int = 512, pack: str = "primitives") -> Path:
+        path.write_bytes(b"picture of " + task.id.encode())
+        return path
+
+    module.task_picture = task_picture  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "assay.sim.picture", module)
+    return module
+
+
+def test_list_shows_every_task_with_its_instruction():
+    lines = run("list").stdout.splitlines()
+    assert [line.split()[0] for line in lines if "/" in line.split(" ")[0]] == list(tasks.all_ids())
+    assert any("push the plate to the front of the stove" in line for line in lines)
+
+
+def test_list_takes_a_selection_and_prints_json():
+    listed = json.loads(run("list", "libero_goal/7,libero_10/0", "--json").stdout)
+    assert listed[0] == {"id": "libero_goal/7", "instruction": "turn on the stove"}
+    assert [item["id"] for item in listed] == ["libero_goal/7", "libero_10/0"]
+
+
+def test_list_refuses_an_unknown_suite():
+    error = run("list", "libero_gaol").exception
+    assert isinstance(error, TaskError) and "did you mean 'libero_goal'?" in str(error)
+
+
+def test_show_prints_everything_and_draws_into_out(
+    painter: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    result = run("show", "libero_goal/3")
+    assert result.exit_code == 0, result.output
+    for part in (
+        "open the top drawer and put the bowl inside",
+        "wooden_cabinet_1",
+        "x 0.04..0.06 y -0.03..-0.01",
+        "In akita_black_bowl_1 wooden_cabinet_1_top_region",
+        "picture: out/libero_goal-3.png",
+    ):
+        assert part in result.stdout
+    assert Path("out/libero_goal-3.png").read_bytes() == b"picture of libero_goal/3"
+
+
+@pytest.mark.parametrize(
+    ("option", "file"), [("some/folder", "some/folder/libero_10-0.png"), ("a/b.png", "a/b.png")]
+)
+def test_show_draws_where_it_is_told(
+    painter: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str, file: str
+):
+    monkeypatch.chdir(tmp_path)
+    assert f"picture: {file}" in run("show", "libero_10/0", "--picture", option).stdout
+    assert Path(file).is_file()
+
+
+def test_show_goes_on_where_no_picture_can_be_drawn(
+    painter: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def fail(task: Task, path: Path) -> Path:
+        raise RenderingError("no GL library found")
+
+    painter.task_picture = fail  # type: ignore[attr-defined]
+    monkeypatch.chdir(tmp_path)
+    result = run("show", "libero_goal/3")
+    assert result.exit_code == 0
+    assert "no picture: no GL library found" in result.stdout
+    assert "instruction" in result.stdout
+
+
+def test_show_prints_json_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    plain = json.loads(run("show", "libero_goal/0", "--json").stdout)
+    assert plain["id"] == "libero_goal/0"
+    assert plain["goal"] == ["Open wooden_cabinet_1_middle_region"]
+    assert plain["regions"][0]["rectangles"] == [[0.04, -0.03, 0.060000000000000005, -0.01]]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_show_takes_a_task_file_and_tells_its_warnings(tmp_path: Path):
+    file = tmp_path / "mine.bddl"
+    file.write_text(bddl.write(tasks.load("libero_10/2")).replace("(:init", "(:init (Open fridge_1)"))
+    result = run("show", str(file), "--no-picture")
+    assert result.exit_code == 0
+    assert "mine" in result.stdout and "'Open fridge_1' has no effect" in result.stdout
+
+
+def test_show_refuses_an_unknown_task():
+    error = run("show", "libero_goal/44").exception
+    assert isinstance(error, TaskError) and "libero_goal/0 to libero_goal/9" in str(error)
+
+
+def test_export_writes_a_file_that_is_read_back_equal(tmp_path: Path):
+    file = tmp_path / "new/3.bddl"
+    result = run("export", "libero_goal/3", "--bddl", str(file))
+    assert result.exit_code == 0 and result.stdout.strip() == str(file)
+    original, copy = tasks.load("libero_goal/3"), bddl.read(file)
+    assert (copy.scene, copy.goal, copy.instruction) == (original.scene, original.goal, original.instruction)
+
+
+def test_export_to_an_impossible_place_is_one_line(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    error = run("export", "libero_goal/3", "--bddl", str(tmp_path / "file/x.bddl")).exception
+    assert isinstance(error, TaskError) and "cannot be written" in str(error)
+
+
+def test_check_prints_the_agreed_json(tmp_path: Path):
+    (tmp_path / "good.bddl").write_text(bddl.write(tasks.load("libero_goal/3")))
+    result = run("check", str(tmp_path))
+    assert result.exit_code == 0
+    assert json.loads(result.stdout) == {
+        "files": 1,
+        "read": 1,
+        "round_trip": 1,
+        "failures": [],
+        "warnings": [],
+    }
+
+
+def test_check_ends_with_status_1_if_a_file_failed(tmp_path: Path):
+    (tmp_path / "bad.bddl").write_text("(define\n  (problem")
+    result = run("check", str(tmp_path))
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["failures"] == [
+        {"file": f"{tmp_path}/bad.bddl", "line": 2, "reason": "'(problem' is never closed"}
+    ]
+
+
+def test_check_of_nothing_is_an_error(tmp_path: Path):
+    assert isinstance(run("check", str(tmp_path)).exception, TaskError)
+    assert isinstance(run("check", str(tmp_path / "gone")).exception, TaskError)
+
+
+def test_check_reads_everything_published():
+    shared = Path(os.environ.get("ASSAY_SHARED", Path(__file__).parents[3] / "shared"))
+    if not (shared / "libero").is_dir():
+        pytest.skip(f"no reference data at {shared} (set ASSAY_SHARED)")
+    for folder, count in (("libero", 40), ("libero_x", 32), ("libero_plus", 12)):
+        result = run("check", str(shared / folder))
+        assert result.exit_code == 0
+        counted = json.loads(result.stdout)
+        assert [counted[key] for key in ("files", "read", "round_trip")] == [count, count, count]
+
+
+@pytest.mark.parametrize("command", ["list", "show", "export", "check"])
+def test_every_command_explains_itself(command: str):
+    result = run(command, "--help")
+    assert result.exit_code == 0 and "Usage" in result.stdout

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from assay.errors import BDDLError, TaskError
+from assay.tasks import (
+    Arena,
+    Atom,
+    Entity,
+    Goal,
+    Instruction,
+    Predicate,
+    Rectangle,
+    Region,
+    Scene,
+    Task,
+    bddl,
+    check,
+    load,
+)
+
+NAMES = st.from_regex(r"[a-z][a-z0-9_.-]{0,8}", fullmatch=True)
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
+WORDS = st.text(
+    st.characters(exclude_categories=("Cs", "Cc", "Zs", "Zl", "Zp"), exclude_characters="();"), min_size=1
+)
+
+
+def rectangles() -> st.SearchStrategy[Rectangle]:
+    spans = st.tuples(NUMBERS, NUMBERS).map(sorted)
+    return st.tuples(spans, spans).map(lambda xy: Rectangle(xy[0][0], xy[1][0], xy[0][1], xy[1][1]))
+
+
+@st.composite
+def tasks(draw: st.DrawFn) -> Task:
+    arena = draw(st.sampled_from(Arena))
+    names = draw(st.lists(NAMES, min_size=1, max_size=6, unique=True))
+    entities = [Entity(name, draw(NAMES)) for name in names]
+    split = draw(st.integers(0, len(entities)))
+    targets = st.sampled_from([arena.workspace, *names]) | NAMES
+    regions = []
+    for name in draw(st.lists(NAMES, max_size=5)):
+        target = draw(targets)
+        least = 1 if target == arena.workspace else 0
+        regions.append(
+            Region(
+                name=name,
+                target=target,
+                rectangles=tuple(draw(st.lists(rectangles(), min_size=least, max_size=3))),
+                yaw=draw(st.none() | st.tuples(NUMBERS, NUMBERS)),
+                rgba=draw(st.none() | st.tuples(NUMBERS, NUMBERS, NUMBERS, NUMBERS)),
+            )
+        )
+    present = {arena.workspace, *names}
+    usable = [*names, arena.workspace, *(region.full_name for region in regions if region.target in present)]
+
+    def atoms(least: int) -> tuple[Atom, ...]:
+        predicates = draw(st.lists(st.sampled_from(Predicate), min_size=least, max_size=4))
+        return tuple(
+            Atom(known, tuple(draw(st.sampled_from(usable)) for _ in range(known.arity)))
+            for known in predicates
+        )
+
+    scene = Scene(
+        arena=arena,
+        fixtures=tuple(entities[:split]),
+        objects=tuple(entities[split:]),
+        regions=tuple(regions),
+        initial=atoms(0),
+        style=draw(st.from_regex(r"([A-Za-z0-9_.-]{1,12})?", fullmatch=True)),
+    )
+    task = Task(
+        id="generated",
+        scene=scene,
+        goal=Goal(atoms(1)),
+        instruction=Instruction(" ".join(draw(st.lists(WORDS, min_size=1, max_size=5)))),
+        of_interest=tuple(draw(st.lists(st.sampled_from(usable), max_size=3))),
+    )
+    try:
+        check(task)
+    except TaskError:
+        assume(False)
+    return task
+
+
+@settings(max_examples=300, deadline=None)
+@given(tasks())
+def test_what_is_written_is_read_back_equal(task: Task):
+    text = bddl.write(task)
+    assert bddl.parse(text, id=task.id) == task
+    assert bddl.write(bddl.parse(text, id=task.id)) == text
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_a_damaged_file_is_read_or_refused_in_one_line(data: st.DataObject):
+    words = bddl.write(load("libero_10/3")).replace("(", " ( ").replace(")", " ) ").split(" ")
+    place = data.draw(st.integers(0, len(words) - 1))
+    length = data.draw(st.integers(0, 4))
+    junk = st.sampled_from(["(", ")", "-", ";", ":target", "On", "nan", "\n", "\x1b[0m", "'"]) | st.text(
+        max_size=5
+    )
+    words[place : place + length] = data.draw(st.lists(junk, max_size=4))
+    try:
+        task = bddl.parse(" ".join(words), id="damaged", file="damaged.bddl")
+    except BDDLError as error:
+        assert str(error).startswith("damaged.bddl:")
+        assert str(error).isprintable()
+    else:
+        assert bddl.parse(bddl.write(task), id="damaged") == task
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(st.sampled_from("() \n;-:aE0.define")))
+def test_any_text_is_refused_in_one_line(text: str):
+    with pytest.raises(BDDLError) as caught:
+        bddl.parse(text, id="x", file="any.bddl")
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("sign", ["(", ")", ";"])
+def test_an_instruction_that_no_file_can_hold_is_refused(sign: str):
+    task = replace(load("libero_goal/0"), instruction=Instruction(f"open {sign} it"))
+    with pytest.raises(TaskError, match="libero_goal/0: a task file cannot hold an instruction with"):
+        bddl.write(task)
+
+
+def test_a_task_that_makes_no_sense_is_not_written():
+    task = replace(load("libero_goal/0"), goal=Goal((Atom(Predicate.OPEN, ("fridge_1",)),)))
+    with pytest.raises(TaskError, match=r"libero_goal/0: goal\[0\]: unknown object or region 'fridge_1'"):
+        bddl.write(task)
+
+
+def test_predicates_and_numbers_are_written_in_full():
+    text = bddl.write(load("libero_goal/7"))
+    assert "(And (TurnOn flat_stove_1))" in text
+    assert "(:yaw_rotation ((3.141592653589793 3.141592653589793)))" in text

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay import tasks
+from assay.errors import TaskError
+from assay.tasks import bddl
+
+
+def test_there_are_four_suites_of_ten_tasks_with_stable_ids():
+    assert tasks.suites() == ("libero_spatial", "libero_object", "libero_goal", "libero_10")
+    assert len(tasks.all_ids()) == len(set(tasks.all_ids())) == 40
+    for name in tasks.suites():
+        assert [task.id for task in tasks.suite(name)] == [f"{name}/{index}" for index in range(10)]
+        assert tasks.describe(name)
+
+
+def test_every_task_is_sound_and_survives_a_task_file():
+    for id in tasks.all_ids():
+        task = tasks.load(id)
+        tasks.check(task)
+        assert bddl.parse(bddl.write(task), id=id) == task
+
+
+def test_every_task_equals_its_task_file(shared: Path):
+    for id in tasks.all_ids():
+        entry = tasks.entry(id)
+        file = bddl.read(shared / "libero/bddl" / id.split("/")[0] / f"{entry.file}.bddl")
+        assert entry.task.scene == file.scene, id
+        assert entry.task.goal == file.goal, id
+        assert entry.task.of_interest == file.of_interest, id
+        assert (entry.file_wording or entry.task.instruction.text) == file.instruction.text, id
+
+
+def test_every_task_file_is_in_the_catalogue_once(shared: Path):
+    for name in tasks.suites():
+        listed = sorted(str(tasks.entry(task.id).file) for task in tasks.suite(name))
+        assert listed == sorted(file.stem for file in (shared / "libero/bddl" / name).glob("*.bddl"))
+
+
+def test_the_order_is_the_one_of_the_reference_rollouts(shared: Path):
+    files = sorted((shared / "libero/reference/trajectories").glob("*.npz"))
+    assert files
+    for file in files:
+        with np.load(file) as rollout:
+            id = f"{rollout['suite']}/{rollout['task']}"
+            assert f"{tasks.entry(id).file}.bddl" == str(rollout["bddl"])
+
+
+def test_instructions_are_the_ones_policies_were_trained_on():
+    assert tasks.load("libero_goal/0").instruction.text == "open the middle drawer of the cabinet"
+    assert tasks.entry("libero_goal/0").file_wording == "Open the middle layer of the drawer"
+    assert tasks.load("libero_10/5").instruction.text == (
+        "pick up the book and place it in the back compartment of the caddy"
+    )
+    for id in tasks.all_ids():
+        entry = tasks.entry(id)
+        words = entry.task.instruction.text.replace(" ", "_")
+        assert entry.file is not None and (entry.file == words or entry.file.endswith(f"_{words}"))
+    differing = [id for id in tasks.all_ids() if tasks.entry(id).file_wording is not None]
+    assert len(differing) == 30
+
+
+def test_equal_scenes_are_one_object():
+    scenes = {id(task.scene) for task in tasks.suite("libero_goal")}
+    assert len(scenes) == 1
+
+
+def test_a_suite_is_parsed_once():
+    assert tasks.load("libero_10/0") is tasks.load("libero_10/0")
+
+
+@pytest.mark.parametrize(
+    ("id", "message"),
+    [
+        ("libero_gaol/0", "unknown suite 'libero_gaol'; did you mean 'libero_goal'?"),
+        (
+            "libero_goal/10",
+            "unknown task 'libero_goal/10'; 'libero_goal' has the tasks libero_goal/0 to libero_goal/9",
+        ),
+        ("libero_goal/-1", "unknown task 'libero_goal/-1'; 'libero_goal' has"),
+        ("libero_goal/" + "0" * 5000, "'libero_goal' has the tasks"),
+        ("libero_goal", "unknown task 'libero_goal'; write suite and number, such as 'libero_goal/0'"),
+        ("libero_spacial", "did you mean 'libero_spatial'?"),
+        ("", "unknown task ''"),
+        ("/", "unknown suite ''"),
+    ],
+)
+def test_an_unknown_id_is_refused_with_the_nearest_valid_one(id: str, message: str):
+    with pytest.raises(TaskError) as caught:
+        tasks.load(id)
+    assert message in str(caught.value)
+
+
+def test_an_unknown_suite_is_refused_with_the_nearest_valid_one():
+    with pytest.raises(TaskError, match="unknown suite 'libero_90'; did you mean 'libero_10'"):
+        tasks.suite("libero_90")
+
+
+@pytest.mark.parametrize(
+    ("selection", "ids"),
+    [
+        ("libero_goal/3,libero_10/0", ["libero_goal/3", "libero_10/0"]),
+        (" libero_goal/3 , libero_goal/3 ", ["libero_goal/3"]),
+        ("libero_goal/9,libero_goal", [f"libero_goal/{index}" for index in (9, *range(9))]),
+        ("all", list(tasks.all_ids())),
+    ],
+)
+def test_a_selection_names_tasks_suites_or_all(selection: str, ids: list[str]):
+    assert [task.id for task in tasks.resolve(selection)] == ids
+
+
+@pytest.mark.parametrize(
+    ("selection", "message"),
+    [
+        ("", "no task selected"),
+        (" , ", "no task selected"),
+        ("libero_objects", "unknown task or suite 'libero_objects'; did you mean 'libero_object'?"),
+        ("libero_goal/0,al", "unknown task or suite 'al'; did you mean 'all'?"),
+        ("libero_goal/77", "'libero_goal' has the tasks libero_goal/0 to libero_goal/9"),
+    ],
+)
+def test_a_selection_of_something_unknown_is_refused(selection: str, message: str):
+    with pytest.raises(TaskError) as caught:
+        tasks.resolve(selection)
+    assert message in str(caught.value)
