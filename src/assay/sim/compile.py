@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
@@ -158,3 +158,14 @@ def _extent(pack: AssetPack, category: str) -> Extent:
         )
     except KeyError as error:
         raise AssetError(f"the {pack.name} pack's {category} has no site {error}") from None
+
+
+def bounding_box(
+    model: mujoco.MjModel, data: mujoco.MjData, geoms: Iterable[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The axis-aligned box around some geoms in the world: its lower and its upper corner, (3,) each."""
+    ids = np.fromiter(geoms, dtype=np.intp)
+    rotation = data.geom_xmat[ids].reshape(-1, 3, 3)
+    centre = data.geom_xpos[ids] + np.einsum("nij,nj->ni", rotation, model.geom_aabb[ids, :3])
+    half = np.einsum("nij,nj->ni", np.abs(rotation), model.geom_aabb[ids, 3:])
+    return (centre - half).min(axis=0), (centre + half).max(axis=0)

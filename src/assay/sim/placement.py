@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.errors import PlacementError
 from assay.sim.categories import OPENING, SWITCHING, resting_pose
-from assay.sim.compile import CompiledScene, Extent, RegionIndex
+from assay.sim.compile import CompiledScene, Extent, RegionIndex, bounding_box
 from assay.sim.layout import HOME, HOME_FINGERS, LAYOUTS
 from assay.streams import stream
 from assay.tasks.scene import Atom, Predicate, Rectangle, Region
@@ -23,15 +23,24 @@ ATTEMPTS = 20
 """How often a whole layout is tried."""
 TRIES = 500
 """How often one thing is tried within a layout."""
-DROP = 0.01
-"""Height from which objects are let down onto the workspace, metres."""
+CLEARANCE = 0.002
+"""Gap between an object and what is below it before it settles, metres."""
 SETTLING = 2.0
 """Most simulated seconds that things get to come to rest."""
 AT_REST = 5e-3
 """Speed below which things rest, metres or radians per second."""
+EXPLODED = 50.0
+"""Speed that nothing reaches unless things were put into each other."""
 DEEPEST = 2e-3
 """Deepest interpenetration that a settled layout may have, metres."""
+FARTHEST = 0.06
+"""Farthest that a thing may move while it settles, metres."""
+FAR_ABOVE = 100.0
+"""Where things wait that are not placed yet: out of the way of anything that looks down, metres."""
 ARM_DOFS = 9
+
+_SOLID = np.array([1, 0, 0, 0, 0, 0], dtype=np.uint8)
+_SOLID_OR_DRAWN = np.array([1, 1, 0, 0, 0, 0], dtype=np.uint8)
 
 _MECHANISMS = {
     Predicate.OPEN: (OPENING, True),
@@ -89,7 +98,10 @@ def settle(compiled: CompiledScene, layout: Layout) -> tuple[np.ndarray, np.ndar
             mujoco.mj_step(model, data)
             data.qpos[:ARM_DOFS] = arm
             data.qvel[:ARM_DOFS] = 0.0
-        if np.abs(data.qvel).max() < AT_REST:
+        speed = np.abs(data.qvel).max()
+        if not speed < EXPLODED:
+            raise PlacementError("the scene flies apart")
+        if speed < AT_REST:
             break
     data.qvel[:] = 0.0
     mujoco.mj_forward(model, data)
@@ -121,9 +133,9 @@ def _refuse_bad_rest(compiled: CompiledScene, layout: Layout, data: mujoco.MjDat
     for name, pose in layout.poses.items():
         entity = compiled.entities[name]
         if entity.movable:
-            moved = data.xpos[entity.body] - pose[:3]
-            if np.linalg.norm(moved[:2]) > 0.08 or abs(moved[2]) > 0.12:
-                raise PlacementError(f"{name} does not stay where it is put")
+            moved = float(np.linalg.norm(data.xpos[entity.body] - pose[:3]))
+            if moved > FARTHEST:
+                raise PlacementError(f"{name} does not stay where it is put: it moves {moved * 100:.0f} cm")
 
 
 class _Sampler:
@@ -234,42 +246,79 @@ class _Sampler:
         margin = extent.radius if self._arena.inside and entity.movable else 0.0
         x = self._uniform(name, box.x_min + margin, box.x_max - margin)
         y = self._uniform(name, box.y_min + margin, box.y_max - margin)
-        lift = DROP if entity.movable else self._arena.fixture_height
-        position = np.array(self._arena.offset) + (x, y, lift - extent.bottom)
+        position = np.array(self._arena.offset) + (x, y, 0.0)
         if entity.movable:
-            return np.concatenate([position, self._resting_quaternion(name)])
+            pose = np.concatenate([position, self._resting_quaternion(name)])
+            return self._lowered(name, pose, ceiling=position[2] + 1.0)
+        position[2] += self._arena.fixture_height - extent.bottom
         yaw = self._uniform(name, *(region.yaw or (0.0, 0.0)))
         return np.concatenate([position, _yaw(yaw)])
 
     def _pose_on(self, name: str, support: str) -> np.ndarray:
         """A pose on top of the middle of another object."""
         below = self._layout.poses[support]
-        height = self._extents[support].top - self._extents[name].bottom + DROP
-        return np.concatenate([below[:3] + (0.0, 0.0, height), self._resting_quaternion(name)])
+        pose = np.concatenate([below[:3], self._resting_quaternion(name)])
+        return self._lowered(name, pose, ceiling=below[2] + 1.0)
 
     def _pose_at(self, name: str, region: RegionIndex, *, inside: bool) -> np.ndarray:
         """A pose on or in a region that an entity brings along."""
-        model = self._compiled.model
-        data = mujoco.MjData(model)
-        _apply(self._compiled, self._layout, data)
-        mujoco.mj_kinematics(model, data)
-        rotation = data.site_xmat[region.site].reshape(3, 3)
-        half = np.abs(rotation @ region.half)
+        data = self._kinematics()
+        half = np.abs(data.site_xmat[region.site].reshape(3, 3) @ region.half)
         centre = data.site_xpos[region.site]
         # LIBERO draws from the middle half of a region's box when something stands on it, and from its
         # centre when something is in it.
         spread = (0.0, 0.0) if inside else np.maximum(half[:2] / 2 - self._extents[name].radius, 0.0)
         x = centre[0] + self._uniform(name, -spread[0], spread[0])
         y = centre[1] + self._uniform(name, -spread[1], spread[1])
-        surface = centre[2] - half[2] if inside else centre[2] + half[2]
-        z = surface - self._extents[name].bottom + DROP
-        return np.concatenate([(x, y, z), self._resting_quaternion(name)])
+        pose = np.concatenate([(x, y, centre[2]), self._resting_quaternion(name)])
+        return self._lowered(name, pose, ceiling=centre[2] + half[2] + (0.0 if inside else 0.02))
+
+    def _kinematics(self) -> mujoco.MjData:
+        """Data with everything placed so far where it is, and the rest far away."""
+        model = self._compiled.model
+        data = mujoco.MjData(model)
+        for entity in self._compiled.entities.values():
+            if entity.movable:
+                data.qpos[model.jnt_qposadr[entity.joints[-1]] + 2] = FAR_ABOVE
+        _apply(self._compiled, self._layout, data)
+        mujoco.mj_kinematics(model, data)
+        return data
+
+    def _lowered(self, name: str, pose: np.ndarray, *, ceiling: float) -> np.ndarray:
+        """The pose moved vertically so that the thing is just above what is below it, and below ``ceiling``."""
+        model, entity = self._compiled.model, self._compiled.entities[name]
+        data = self._kinematics()
+        start = int(model.jnt_qposadr[entity.joints[-1]])
+        data.qpos[start : start + 7] = pose
+        mujoco.mj_kinematics(model, data)
+        low, high = bounding_box(model, data, entity.geoms)
+        centre, half = (low + high)[:2] / 2, (high - low)[:2] / 2
+        data.qpos[start + 2] = FAR_ABOVE
+        mujoco.mj_kinematics(model, data)
+        angles = np.arange(8) * np.pi / 4
+        points = np.vstack([centre, centre + 0.9 * half * np.stack([np.cos(angles), np.sin(angles)], axis=1)])
+        ground = max(_height_below(model, data, (x, y, ceiling)) for x, y in points)
+        if ground == -np.inf:
+            raise PlacementError(f"there is nothing below {name}")
+        return pose + (0.0, 0.0, ground + CLEARANCE - low[2], 0.0, 0.0, 0.0, 0.0)
 
     def _resting_quaternion(self, name: str) -> np.ndarray:
         pose = resting_pose(self._compiled.entities[name].category)
         turned = np.empty(4)
         mujoco.mju_mulQuat(turned, _yaw(self._uniform(name, *pose.yaw)), np.array(pose.tilt))
         return turned
+
+
+def _height_below(model: mujoco.MjModel, data: mujoco.MjData, point: tuple[float, float, float]) -> float:
+    """The height of the first solid thing straight below a point; minus infinity if there is none."""
+    hit = np.zeros(1, dtype=np.int32)
+    down = np.array([0.0, 0.0, -1.0])
+    # LIBERO's floor is of the drawn group, though it collides.
+    for groups in (_SOLID, _SOLID_OR_DRAWN):
+        distance = mujoco.mj_ray(model, data, np.array(point), down, groups, 1, -1, hit)
+        if distance >= 0:
+            return point[2] - distance
+    return -np.inf
 
 
 def _yaw(angle: float) -> np.ndarray:

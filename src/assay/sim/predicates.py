@@ -13,7 +13,7 @@ import numpy as np
 
 from assay.errors import TaskError, did_you_mean
 from assay.sim.categories import OPENING, SWITCHING, Mechanism
-from assay.sim.compile import CompiledScene, EntityIndex, RegionIndex
+from assay.sim.compile import CompiledScene, EntityIndex, RegionIndex, bounding_box
 from assay.tasks.scene import Atom, Goal, Predicate
 
 Thing = EntityIndex | RegionIndex
@@ -129,15 +129,7 @@ class Predicates:
             half = np.abs(data.site_xmat[thing.site].reshape(3, 3) @ thing.half)
             centre = data.site_xpos[thing.site]
             return centre - half - (0.0, 0.0, IN_SINK), centre + half
-        corners = [self._geom_box(data, geom) for geom in thing.geoms]
-        return np.min([low for low, _ in corners], axis=0), np.max([high for _, high in corners], axis=0)
-
-    def _geom_box(self, data: mujoco.MjData, geom: int) -> tuple[np.ndarray, np.ndarray]:
-        """The axis-aligned bounding box of a geom in the world."""
-        rotation = data.geom_xmat[geom].reshape(3, 3)
-        centre = data.geom_xpos[geom] + rotation @ self._model.geom_aabb[geom, :3]
-        half = np.abs(rotation) @ self._model.geom_aabb[geom, 3:]
-        return centre - half, centre + half
+        return bounding_box(self._model, data, thing.geoms)
 
     def _stack(self, data: mujoco.MjData, atom: Atom, upper: Thing, lower: Thing) -> bool:
         return (

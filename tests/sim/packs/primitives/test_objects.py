@@ -1,4 +1,4 @@
-"""The movable objects of the primitives: they stand, hold, can be gripped, and have the real ones' measures."""
+"""The movable objects of the primitives: they stand, hold, can be gripped, and measure like the real ones."""
 
 from __future__ import annotations
 
@@ -16,18 +16,24 @@ import pytest
 from numpy.typing import NDArray
 
 from assay.sim.packs.primitives.objects import BUILDERS
+from assay.sim.packs.primitives.objects.meshes import Mesh, cuboid, sweep, turned
 
 SHARED = Path(os.environ.get("ASSAY_SHARED", Path(__file__).resolve().parents[5] / "shared"))
 REAL = SHARED / "libero" / "assets"
 
-OF_THE_TASKS = """akita_black_bowl alphabet_soup basket bbq_sauce black_book butter chefmate_8_frypan
-chocolate_pudding cookies cream_cheese desk_caddy glazed_rim_porcelain_ramekin ketchup milk moka_pot orange_juice
-plate porcelain_mug red_coffee_mug salad_dressing tomato_sauce white_yellow_mug wine_bottle""".split()
+OF_THE_TASKS = [
+    "akita_black_bowl", "alphabet_soup", "basket", "bbq_sauce", "black_book", "butter", "chefmate_8_frypan",
+    "chocolate_pudding", "cookies", "cream_cheese", "desk_caddy", "glazed_rim_porcelain_ramekin", "ketchup",
+    "milk", "moka_pot", "orange_juice", "plate", "porcelain_mug", "red_coffee_mug", "salad_dressing",
+    "tomato_sauce", "white_yellow_mug", "wine_bottle",
+]  # fmt: skip
 """Every category of the movable objects of the 40 tasks, and the caddy that one of them uses as a fixture."""
 
-Y_UP = """alphabet_soup bigger_alphabet_soup red_alphabet_soup tomato_sauce yellow_tomato_sauce corn cherries ketchup
-blue_ketchup mayo salad_dressing new_salad_dressing red_salad_dressing milk yellow_milk bigger_milk orange_juice
-macaroni_and_cheese""".split()
+Y_UP = [
+    "alphabet_soup", "bigger_alphabet_soup", "red_alphabet_soup", "tomato_sauce", "yellow_tomato_sauce",
+    "corn", "cherries", "ketchup", "blue_ketchup", "mayo", "salad_dressing", "new_salad_dressing",
+    "red_salad_dressing", "milk", "yellow_milk", "bigger_milk", "orange_juice", "macaroni_and_cheese",
+]  # fmt: skip
 """The categories that stand with their y axis up."""
 
 UPRIGHT = (1.0, 0.0, 0.0, 0.0)
@@ -63,7 +69,8 @@ def corners(model: mujoco.MjModel) -> NDArray[np.float64]:
         assert model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_BOX
         local = signs * model.geom_size[geom]
         points.append(data.geom_xpos[geom] + local @ data.geom_xmat[geom].reshape(3, 3).T)
-    return (np.concatenate(points) - data.xpos[body]) @ data.xmat[body].reshape(3, 3)
+    offsets: NDArray[np.float64] = np.concatenate(points) - data.xpos[body]
+    return offsets @ np.asarray(data.xmat[body], dtype=np.float64).reshape(3, 3)
 
 
 def scene(category: str, *, gap: float = 0.0, support: str = "box") -> tuple[Element, Element]:
@@ -77,7 +84,11 @@ def scene(category: str, *, gap: float = 0.0, support: str = "box") -> tuple[Ele
     assert asset is not None and thing is not None
     root.append(asset)
     world = SubElement(root, "worldbody")
-    floor = {"type": "plane", "size": "1 1 0.1"} if support == "plane" else {"type": "box", "size": "1 1 0.1", "pos": "0 0 -0.1"}
+    floor = (
+        {"type": "plane", "size": "1 1 0.1"}
+        if support == "plane"
+        else {"type": "box", "size": "1 1 0.1", "pos": "0 0 -0.1"}
+    )
     SubElement(world, "geom", floor | {"name": "support"})
     thing.set("pos", f"0 0 {gap - low}")
     thing.set("quat", " ".join(map(str, quat)))
@@ -91,7 +102,7 @@ def run(model: mujoco.MjModel, data: mujoco.MjData, seconds: float) -> None:
         mujoco.mj_step(model, data)
 
 
-def turned(before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
+def tilt(before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
     """Angle between the upward axes of two orientations, degrees."""
     lean = (after.reshape(3, 3) @ before.reshape(3, 3).T)[2, 2]
     return math.degrees(math.acos(min(1.0, lean)))
@@ -158,7 +169,7 @@ def test_it_stands_where_it_is_put_and_where_it_falls(category: str, gap: float,
     place, attitude = data.xpos[body].copy(), data.xmat[body].copy()
     run(model, data, 1.0)
     assert np.linalg.norm(data.xpos[body] - place + [0.0, 0.0, gap]) < 0.005
-    assert turned(attitude, data.xmat[body]) < 3.0
+    assert tilt(attitude, data.xmat[body]) < 3.0
     assert data.ncon and min(contact.dist for contact in data.contact) > -0.001
     assert np.abs(data.qvel).max() < 0.01
 
@@ -181,19 +192,33 @@ HOLLOWS: dict[str, tuple[float, float]] = {
 
 @pytest.mark.parametrize("off", [(0.0, 0.0), (0.012, 0.005), (-0.008, 0.012)])
 @pytest.mark.parametrize("category", HOLLOWS)
-def test_a_ball_dropped_into_it_stays_inside_above_the_bottom(category: str, off: tuple[float, float]) -> None:
+def test_a_ball_dropped_into_it_stays_inside_above_the_bottom(
+    category: str, off: tuple[float, float]
+) -> None:
     root, world = scene(category)
-    top = float(corners(compiled(BUILDERS[category]()))[:, 2].max() - corners(compiled(BUILDERS[category]()))[:, 2].min())
+    top = float(
+        corners(compiled(BUILDERS[category]()))[:, 2].max()
+        - corners(compiled(BUILDERS[category]()))[:, 2].min()
+    )
     x, y = HOLLOWS[category][0] + off[0], HOLLOWS[category][1] + off[1]
     ball = SubElement(world, "body", {"name": "ball", "pos": f"{x} {y} {top + 0.015}"})
     SubElement(ball, "freejoint")
-    SubElement(ball, "geom", {"type": "sphere", "size": "0.01", "density": "300", "friction": "1 0.01 0.001", "condim": "6"})
+    SubElement(
+        ball,
+        "geom",
+        {"type": "sphere", "size": "0.01", "density": "300", "friction": "1 0.01 0.001", "condim": "6"},
+    )
     model = compiled(root)
     data = mujoco.MjData(model)
     run(model, data, 1.5)
     z = data.body("ball").xpos[2]
     assert 0.010 + 0.003 < z < max(top, 0.0201)
-    touched = {model.geom_bodyid[geom] for contact in data.contact for geom in contact.geom if _touches(model, contact)}
+    touched = {
+        model.geom_bodyid[geom]
+        for contact in data.contact
+        for geom in contact.geom
+        if _touches(model, contact)
+    }
     assert touched == {model.body("ball").id, model.body("object").id}
 
 
@@ -260,8 +285,8 @@ GRIPS: dict[str, tuple[float, float, float, str, float]] = {
     "wooden_tray": (0.0, 0.0764, 0.04, "y", 0.06),
     "desk_caddy": (0.0668, 0.0, 0.14, "x", 0.06),
 }
-"""Where a hand comes down on an upright object: x, y and height of its fingertips, the axis along which it closes,
-and how far it is open before, all in metres."""
+"""Where a hand comes down on an upright object: x, y and height of its fingertips, the axis along which it
+closes, and how far it is open before, all in metres."""
 
 
 @pytest.mark.parametrize("category", GRIPS)
@@ -290,23 +315,46 @@ def test_two_fingers_can_lift_it(category: str) -> None:
 def _add_hand(
     root: Element, world: Element, tips: tuple[float, float, float], axis: str, opening: float
 ) -> None:
-    """Two fingers, 16 mm wide and 10 mm thick, that close along ``axis``; their lower ends are at ``tips``."""
+    """Two fingers, 16 mm wide and 10 mm thick, that close along ``axis``; ``tips`` is between their ends."""
     thick, wide, long = 0.005, 0.008, 0.03
     size = (thick, wide, long) if axis == "x" else (wide, thick, long)
-    hand = SubElement(world, "body", {"name": "hand", "pos": f"{tips[0]} {tips[1]} {tips[2] + long}", "gravcomp": "1"})
+    hand = SubElement(
+        world, "body", {"name": "hand", "pos": f"{tips[0]} {tips[1]} {tips[2] + long}", "gravcomp": "1"}
+    )
     SubElement(hand, "joint", {"name": "lift", "type": "slide", "axis": "0 0 1", "damping": "50"})
-    SubElement(hand, "geom", {"type": "sphere", "size": "0.005", "pos": "0 0 0.1", "mass": "0.5", "contype": "0", "conaffinity": "0"})
+    SubElement(
+        hand,
+        "geom",
+        {
+            "type": "sphere",
+            "size": "0.005",
+            "pos": "0 0 0.1",
+            "mass": "0.5",
+            "contype": "0",
+            "conaffinity": "0",
+        },
+    )
     motion = SubElement(root, "actuator")
     for name, side in (("left", -1), ("right", 1)):
         off = side * (opening / 2 + thick)
         place = (off, 0.0, 0.0) if axis == "x" else (0.0, off, 0.0)
         along = (-side, 0, 0) if axis == "x" else (0, -side, 0)
         finger = SubElement(hand, "body", {"name": name, "pos": " ".join(map(str, place)), "gravcomp": "1"})
-        SubElement(finger, "joint", {"name": name, "type": "slide", "axis": " ".join(map(str, along)), "damping": "80"})
+        SubElement(
+            finger,
+            "joint",
+            {"name": name, "type": "slide", "axis": " ".join(map(str, along)), "damping": "80"},
+        )
         SubElement(
             finger,
             "geom",
-            {"type": "box", "size": " ".join(map(str, size)), "mass": "0.05", "friction": "1 0.05 0.0001", "solref": "0.01 0.5"},
+            {
+                "type": "box",
+                "size": " ".join(map(str, size)),
+                "mass": "0.05",
+                "friction": "1 0.05 0.0001",
+                "solref": "0.01 0.5",
+            },
         )
         SubElement(motion, "motor", {"joint": name})
     SubElement(motion, "position", {"joint": "lift", "kp": "2000"})
@@ -363,6 +411,24 @@ def test_outline_mass_and_sites_are_those_of_the_real_object(category: str) -> N
 @needs_real_assets
 def test_no_object_of_the_tasks_lacks_a_real_counterpart() -> None:
     assert set(OF_THE_TASKS) <= set(compared())
+
+
+@pytest.mark.parametrize(
+    ("mesh", "volume"),
+    [
+        (cuboid((-1.0, -2.0, 0.0), (1.0, 2.0, 3.0)), 24.0),
+        (turned([(0.0, 0.0), (2.0, 0.0), (2.0, 5.0), (0.0, 5.0)], segments=64), 20.0 * math.pi),
+        (turned([(0.0, 0.0), (2.0, 0.0), (2.0, 5.0), (0.0, 5.0)], segments=64, faceted=True), 20.0 * math.pi),
+        (sweep([(0.0, 0.0, 0.0), (5.0, 0.0, 0.0), (10.0, 0.0, 0.0)], 2.0, 2.0), 10.0 * 2.0 * math.sqrt(2.0)),
+        (
+            sweep([(0.0, 0.0, 0.0), (0.0, 1.0, 5.0), (0.0, 2.0, 10.0)], 2.0, 2.0),
+            math.sqrt(104.0) * 2.0 * math.sqrt(2.0),
+        ),
+    ],
+)
+def test_generated_surfaces_are_closed_and_face_outwards(mesh: Mesh, volume: float) -> None:
+    a, b, c = (mesh.vertices[mesh.faces[:, i]] for i in range(3))
+    assert np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6.0 == pytest.approx(volume, rel=0.01)
 
 
 def test_eight_objects_compile_in_a_moment() -> None:

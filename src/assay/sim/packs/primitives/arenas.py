@@ -45,9 +45,9 @@ def arena(arena: Arena, style: str) -> Element:
 
 
 def _table() -> Element:
-    root, world = _room("table", wall=(0.72, 0.72, 0.70, 1.0))
+    root, world = _room("table", wall=(0.86, 0.86, 0.84, 1.0))
     _floor(root, world, tile=(0.58, 0.55, 0.52), gap=(0.70, 0.68, 0.65), repeat=(0.9, 8.0))
-    _wood(root, base=(0.80, 0.70, 0.58), grain=(0.74, 0.63, 0.50))
+    _wood(root, base=(0.88, 0.78, 0.66), grain=(0.82, 0.71, 0.58))
     _four_legged_table(world, _SLIPPERY)
     _cameras(world, _TABLE_EYE, front=(1.0, 0.0, 1.48))
     return root
@@ -56,7 +56,7 @@ def _table() -> Element:
 def _kitchen() -> Element:
     root, world = _room("kitchen", wall=(0.80, 0.76, 0.60, 1.0))
     _floor(root, world, tile=(0.76, 0.68, 0.58), gap=(0.60, 0.52, 0.44), repeat=(3.0, 3.0))
-    _stone(root, base=(0.66, 0.71, 0.68), grain=(0.56, 0.62, 0.60))
+    _stone(root, base=(0.78, 0.83, 0.79), grain=(0.68, 0.74, 0.71))
     _four_legged_table(world, _PLAIN)
     furniture.kitchen(world)
     _cameras(world, _TABLE_EYE, front=(1.0, 0.0, 1.48))
@@ -107,7 +107,7 @@ def _study() -> Element:
 
 
 def _bare_floor() -> Element:
-    root, world = _room("floor", wall=(0.74, 0.74, 0.73, 1.0))
+    root, world = _room("floor", wall=(0.86, 0.86, 0.85, 1.0))
     _floor(root, world, tile=(0.60, 0.57, 0.54), gap=(0.74, 0.72, 0.70), repeat=(0.9, 8.0), in_body=True)
     _cameras(world, ((0.8965773716836134, 0.0, 0.65), _LOW_TILT), front=(1.0, 0.0, 0.65))
     return root

@@ -9,7 +9,6 @@ from xml.etree.ElementTree import Element, SubElement
 
 from assay.sim.packs.primitives.bodies import (
     ACCENT,
-    BLACK,
     GREY,
     QUARTER_TURN,
     SILVER,
@@ -41,7 +40,7 @@ _FINGER_CORE = (
     Block((-0.0104, 0.0026, 0.0), (0.0104, 0.0256, 0.019)),
 )
 _FINGER_SHELL = (
-    Block((-0.0087, 0.0, 0.036), (0.0087, 0.0142, 0.0538), BLACK),
+    Block((-0.0087, 0.0, 0.036), (0.0087, 0.0142, 0.0538), SILVER),
     Block((-0.0092, 0.0085, 0.019), (0.0092, 0.0205, 0.036), GREY),
     Block((-0.0104, 0.0062, 0.0), (0.0104, 0.0258, 0.019), GREY),
 )

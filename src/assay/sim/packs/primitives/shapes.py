@@ -113,8 +113,8 @@ def drawn_mesh(
         "mesh",
         {
             "name": name,
-            "vertex": numbers(value for vertex in vertices for value in vertex),
-            "face": " ".join(str(index) for face in faces for index in face),
+            "vertex": " ".join(f"{x:.5f} {y:.5f} {z:.5f}" for x, y, z in vertices),
+            "face": " ".join(f"{a} {b} {c}" for a, b, c in faces),
             # Drawn surfaces may be open: a label has no volume from which to compute an inertia.
             "inertia": "shell",
         },
@@ -133,9 +133,7 @@ def drawn_mesh(
     )
 
 
-def entity(
-    category: str, *, bottom: float, top: float, radius: float
-) -> tuple[Element, Element, Element]:
+def entity(category: str, *, bottom: float, top: float, radius: float) -> tuple[Element, Element, Element]:
     """An empty entity document: ``(root, asset, object body)``.
 
     ``bottom`` and ``top`` are the z of the lowest and highest point in the object's frame; ``radius`` is

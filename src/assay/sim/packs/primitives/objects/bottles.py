@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from xml.etree.ElementTree import Element
 
 from assay.sim.packs.primitives.objects import palette as p
 from assay.sim.packs.primitives.objects.decals import letters, plane
-from assay.sim.packs.primitives.objects.meshes import Section, loft, turned
-from assay.sim.packs.primitives.objects.sculpture import Facts, Point, Sculpture
+from assay.sim.packs.primitives.objects.meshes import Point, Section, loft, turned
+from assay.sim.packs.primitives.objects.sculpture import Facts, Sculpture
 from assay.sim.packs.primitives.shapes import Rgba
 
 
@@ -61,7 +62,9 @@ def build(category: str, bottle: Bottle) -> Element:
         arc = (side * math.pi / 2 - 1.0, side * math.pi / 2 + 1.0)
         thing.draw(bottle.label, loft(paper, bottle.centre, segments=8, arc=arc))
         face = plane(
-            (bottle.centre[0], bottle.centre[1] + side * (middle.ry + 0.5), middle.z), (-side, 0, 0), (0, 0, 1)
+            (bottle.centre[0], bottle.centre[1] + side * (middle.ry + 0.5), middle.z),
+            (-side, 0, 0),
+            (0, 0, 1),
         )
         size = 1.0 * middle.rx / (4 * len(bottle.name)) * 5
         thing.draw(bottle.ink, letters(face, bottle.name, size))
@@ -70,7 +73,7 @@ def build(category: str, bottle: Bottle) -> Element:
 
 def _section(body: tuple[Section, ...], z: float) -> Section:
     """The cut through a body at height ``z``."""
-    for below, above in zip(body, body[1:], strict=False):
+    for below, above in pairwise(body):
         if below.z <= z <= above.z and above.z > below.z:
             share = (z - below.z) / (above.z - below.z)
             return Section(
@@ -101,7 +104,12 @@ _KETCHUP = Bottle(
         (38.0, 16.0, 16.0),
     ),
     cap=_sections(
-        (36.2, 17.0, 17.0), (68.0, 17.0, 17.0), (70.0, 16.0, 16.0), (70.0, 9.0, 9.0), (73.2, 8.0, 8.0), (73.2, 0.0, 0.0)
+        (36.2, 17.0, 17.0),
+        (68.0, 17.0, 17.0),
+        (70.0, 16.0, 16.0),
+        (70.0, 9.0, 9.0),
+        (73.2, 8.0, 8.0),
+        (73.2, 0.0, 0.0),
     ),
     glass=p.BRIGHT_RED,
     lid=p.WHITE,

@@ -8,7 +8,7 @@ from functools import partial
 from xml.etree.ElementTree import Element
 
 from assay.sim.packs.primitives.objects import palette as p
-from assay.sim.packs.primitives.objects.decals import Place, disc, letters, patch, plane
+from assay.sim.packs.primitives.objects.decals import Place, disc, letters, patch, plane, width_of
 from assay.sim.packs.primitives.objects.meshes import Point, cuboid
 from assay.sim.packs.primitives.objects.sculpture import Facts, Sculpture
 from assay.sim.packs.primitives.shapes import Rgba
@@ -47,8 +47,6 @@ def build(category: str, carton: Carton) -> Element:
             (plane((mid[0], carton.lo[1], mid[2]), (1, 0, 0), (0, 0, 1)), half[0], half[2]),
             (plane((mid[0], carton.hi[1], mid[2]), (-1, 0, 0), (0, 0, 1)), half[0], half[2]),
         ]
-    elif half[0] >= half[1]:
-        faces = [(plane((mid[0], mid[1], carton.hi[2]), (1, 0, 0), (0, 1, 0)), half[0], half[1])]
     else:
         faces = [(plane((mid[0], mid[1], carton.hi[2]), (1, 0, 0), (0, 1, 0)), half[0], half[1])]
     for face, width, height in faces:
@@ -68,12 +66,14 @@ def _print(thing: Sculpture, carton: Carton, face: Place, width: float, height: 
         radii = (0.6 * min(width, height),) * 2 if beside else (0.78 * width, 0.82 * height)
         thing.draw(carton.picture, disc(face, *radii, at))
     if carton.specks is not None:
-        size = 0.6 * min(width, height)
-        for u, v in ((-0.4, 0.3), (0.35, 0.45), (0.1, -0.1), (-0.3, -0.5), (0.5, -0.35)):
-            spot = (at[0] + u * size, at[1] + v * size)
-            thing.draw(carton.specks, disc(_raised(face), 0.13 * size, 0.13 * size, spot, sides=6))
-    longest = max(len(line) for line in carton.name)
-    size = min(1.45 * width / (4 * longest) * 5, 1.1 * height / len(carton.name))
+        reach = 0.6 * min(width, height)
+        for right, up in ((-0.4, 0.3), (0.35, 0.45), (0.1, -0.1), (-0.3, -0.5), (0.5, -0.35)):
+            spot = (at[0] + right * reach, at[1] + up * reach)
+            thing.draw(carton.specks, disc(_raised(face), 0.13 * reach, 0.13 * reach, spot, sides=6))
+    room = 1.15 if carton.picture is not None and not beside else 1.5
+    size = min(
+        *(room * width / width_of(line, 1.0) for line in carton.name), 0.8 * room * height / len(carton.name)
+    )
     if beside:
         size = min(size, 0.3 * height)
     for i, line in enumerate(carton.name):
@@ -103,7 +103,13 @@ def _stripe(thing: Sculpture, carton: Carton, mid: Point, half: Point) -> None:
 
 
 _BUTTER = Carton(
-    Facts(5.2, -20.0, 20.0, 20.0), (-38.1, -19.8, -8.7), (38.1, 19.8, 8.7), p.YELLOW, p.CREAM, p.RED, ("BUTTER",)
+    Facts(5.2, -20.0, 20.0, 20.0),
+    (-38.1, -19.8, -8.7),
+    (38.1, 19.8, 8.7),
+    p.YELLOW,
+    p.CREAM,
+    p.RED,
+    ("BUTTER",),
 )
 _CREAM_CHEESE = Carton(
     Facts(6.2, -25.0, 25.0, 30.0),
@@ -119,7 +125,15 @@ _PUDDING = Carton(
     Facts(10.2), (-40.6, -23.2, -13.1), (39.6, 23.2, 14.3), p.BROWN, p.SKY, p.CREAM, ("CHOCOLATE", "PUDDING")
 )
 _COOKIES = Carton(
-    Facts(9.6), (-31.0, -41.3, -9.4), (31.0, 41.3, 9.4), p.RED, p.WHITE, p.WHITE, ("COOKIES",), p.TAN, p.DARK_BROWN
+    Facts(9.6),
+    (-31.0, -41.3, -9.4),
+    (31.0, 41.3, 9.4),
+    p.RED,
+    p.WHITE,
+    p.WHITE,
+    ("COOKIES",),
+    p.TAN,
+    p.DARK_BROWN,
 )
 
 _CARTONS: Mapping[str, Carton] = {

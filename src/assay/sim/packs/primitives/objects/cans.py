@@ -56,7 +56,14 @@ def build(category: str, can: Can) -> Element:
         return low + share * (high - low)
 
     foot = [(0.0, low), (r - 1.0, low), (r, up(0.03)), (r, up(0.06))]
-    lid = [(r, up(0.93)), (r + 0.6, up(0.95)), (r + 0.6, high), (r - 2.0, high), (r - 2.5, up(0.96)), (0.0, up(0.96))]
+    lid = [
+        (r, up(0.93)),
+        (r + 0.6, up(0.95)),
+        (r + 0.6, high),
+        (r - 2.0, high),
+        (r - 2.5, up(0.96)),
+        (0.0, up(0.96)),
+    ]
     thing.draw(p.STEEL, turned(foot, centre))
     thing.draw(p.TIN, turned(lid, centre))
     for colour, bottom, top in (
@@ -77,7 +84,14 @@ def build(category: str, can: Can) -> Element:
 
 _SOUP = Can(Facts(25.9, -40.0, tipped=True), p.BLUE, p.SKY, p.YELLOW, "SOUP", p.ORANGE)
 _TOMATO = Can(
-    Facts(26.6, tipped=True), p.RED, p.GREEN, p.WHITE, "TOMATO", p.BRIGHT_RED, z=(-38.6, 37.6), centre=(-0.1, 3.3)
+    Facts(26.6, tipped=True),
+    p.RED,
+    p.GREEN,
+    p.WHITE,
+    "TOMATO",
+    p.BRIGHT_RED,
+    z=(-38.6, 37.6),
+    centre=(-0.1, 3.3),
 )
 
 _CANS: Mapping[str, Can] = {

@@ -7,11 +7,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from xml.etree.ElementTree import Element
 
-import numpy as np
-
 from assay.sim.packs.primitives.objects import palette as p
 from assay.sim.packs.primitives.objects.meshes import Mesh, Point, cuboid, prism, quads
-from assay.sim.packs.primitives.objects.sculpture import RECESS, Facts, Sculpture
+from assay.sim.packs.primitives.objects.sculpture import Facts, Sculpture
 from assay.sim.packs.primitives.shapes import Rgba
 
 _HALF_TURN = math.sqrt(0.5)

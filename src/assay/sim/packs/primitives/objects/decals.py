@@ -1,13 +1,14 @@
 """Markings that lie on a surface: patches, discs and letters made of small rectangles.
 
-A marking is laid out on paper, ``u`` to the right and ``v`` up, in millimetres; a `Place` says where a point of
-the paper is on the thing.
+A marking is laid out on paper, ``u`` to the right and ``v`` up, in millimetres; a `Place` says where a point
+of the paper is on the thing.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
@@ -55,9 +56,7 @@ def plane(centre: Point, right: Point, up: Point) -> Place:
     return place
 
 
-def around(
-    radius: float, angle: float, z: float, centre: tuple[float, float] = (0.0, 0.0)
-) -> Place:
+def around(radius: float, angle: float, z: float, centre: tuple[float, float] = (0.0, 0.0)) -> Place:
     """A sheet wrapped around an upright cylinder, its middle at ``angle`` (radians) and height ``z``."""
 
     def place(u: float, v: float) -> Point:
@@ -72,14 +71,13 @@ def patch(place: Place, u: tuple[float, float], v: tuple[float, float], *, piece
     """A rectangle between two bounds in ``u`` and two in ``v``, bent in ``pieces``."""
     cuts = np.linspace(u[0], u[1], pieces + 1).tolist()
     return quads(
-        [
-            (place(a, v[0]), place(b, v[0]), place(b, v[1]), place(a, v[1]))
-            for a, b in zip(cuts, cuts[1:], strict=False)
-        ]
+        [(place(a, v[0]), place(b, v[0]), place(b, v[1]), place(a, v[1])) for a, b in pairwise(cuts)]
     )
 
 
-def disc(place: Place, ru: float, rv: float, at: tuple[float, float] = (0.0, 0.0), *, sides: int = 12) -> Mesh:
+def disc(
+    place: Place, ru: float, rv: float, at: tuple[float, float] = (0.0, 0.0), *, sides: int = 12
+) -> Mesh:
     """An ellipse with radii ``ru`` and ``rv``."""
     angles = np.linspace(0.0, 2.0 * math.pi, sides, endpoint=False)
     rim = [place(at[0] + ru * math.cos(a), at[1] + rv * math.sin(a)) for a in angles]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -52,15 +53,13 @@ def quads(corners: Sequence[Sequence[Point]]) -> Mesh:
     """Flat quadrilaterals, each given by its four corners counter-clockwise."""
     vertices = np.asarray(corners, dtype=np.float64).reshape(-1, 3)
     first = np.arange(0, len(vertices), 4)[:, None]
-    faces = np.concatenate([first + [0, 1, 2], first + [0, 2, 3]])
+    faces = np.concatenate([first + np.array([0, 1, 2]), first + np.array([0, 2, 3])])
     return Mesh(vertices, faces)
 
 
 def prism(lower: Sequence[Point], upper: Sequence[Point]) -> Mesh:
     """A block between two quadrilaterals, both counter-clockwise seen from above."""
-    sides = [
-        (lower[i], lower[(i + 1) % 4], upper[(i + 1) % 4], upper[i]) for i in range(4)
-    ]
+    sides = [(lower[i], lower[(i + 1) % 4], upper[(i + 1) % 4], upper[i]) for i in range(4)]
     return quads([tuple(upper), tuple(reversed(lower)), *sides])
 
 
@@ -91,17 +90,15 @@ def loft(
         ]
         return join(*slices)
     angles = np.linspace(arc[0], arc[1], segments + 1)
-    strips = [
-        _strip(sections[start : stop + 1], centre, angles) for start, stop in _smooth_runs(sections)
-    ]
+    strips = [_strip(sections[start : stop + 1], centre, angles) for start, stop in _smooth_runs(sections)]
     return join(*strips)
 
 
 def _smooth_runs(sections: Sequence[Section]) -> list[tuple[int, int]]:
     """First and last index of the stretches of a profile that have no sharp edge inside."""
-    steps = [np.array([b.rx - a.rx, b.z - a.z]) for a, b in zip(sections, sections[1:], strict=False)]
+    steps = [np.array([b.rx - a.rx, b.z - a.z]) for a, b in pairwise(sections)]
     runs, start = [], 0
-    for i, (before, after) in enumerate(zip(steps, steps[1:], strict=False), start=1):
+    for i, (before, after) in enumerate(pairwise(steps), start=1):
         lengths = float(np.linalg.norm(before) * np.linalg.norm(after))
         if lengths == 0.0 or float(before @ after) / lengths < _SHARP:
             runs.append((start, i))
@@ -124,7 +121,7 @@ def _strip(sections: Sequence[Section], centre: tuple[float, float], angles: NDA
         for section in sections
     ]
     faces = []
-    for i, (below, above) in enumerate(zip(sections, sections[1:], strict=False)):
+    for i, (below, above) in enumerate(pairwise(sections)):
         for j in range(across - 1):
             a, b = i * across + j, i * across + j + 1
             c, d = b + across, a + across
@@ -157,14 +154,15 @@ def turned(
 
 
 def sweep(path: Sequence[Point], width: float, thickness: float) -> Mesh:
-    """A bar of octagonal section along ``path``, which lies in a plane that contains the z axis.
+    """A bar of octagonal section along ``path``, which lies in an upright plane.
 
     ``width`` is measured across that plane, ``thickness`` within it.
     """
     points = np.asarray(path, dtype=np.float64)
     tangents = np.gradient(points, axis=0)
     tangents /= np.linalg.norm(tangents, axis=1, keepdims=True)
-    side = np.cross(tangents[len(path) // 2], points[0] - points[len(path) // 2])
+    level = (points - points[0]) * [1.0, 1.0, 0.0]
+    side = np.cross([0.0, 0.0, 1.0], level[np.argmax(np.linalg.norm(level, axis=1))])
     side /= np.linalg.norm(side)
     out = np.cross(tangents, side)
     angles = np.linspace(0.0, 2.0 * math.pi, 8, endpoint=False)

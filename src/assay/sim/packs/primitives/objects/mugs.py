@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from xml.etree.ElementTree import Element
 
 from assay.sim.packs.primitives.objects import palette as p
@@ -55,7 +56,7 @@ def build(category: str, mug: Mug) -> Element:
     thing.block((cx - base, cy - base, low), (cx + base, cy + base, floor))
     thing.ring((mug.foot - t, mug.rim), (low + RECESS, high), t, pieces=_PIECES, centre=mug.centre)
     width, thickness = mug.grip
-    for start, end in zip(mug.handle, mug.handle[1:], strict=False):
+    for start, end in pairwise(mug.handle):
         thing.beam(start, end, width=width, thickness=thickness, heaviness=mug.handle_heaviness)
 
     def radius(share: float) -> float:

@@ -71,9 +71,7 @@ class Sculpture:
         self._drawings: dict[Rgba, list[Mesh]] = {}
         self._regions: list[tuple[str, Point, Point, Quaternion]] = []
 
-    def box(
-        self, half: Point, centre: Point, quat: Quaternion = _UPRIGHT, *, heaviness: float = 1.0
-    ) -> None:
+    def box(self, half: Point, centre: Point, quat: Quaternion = _UPRIGHT, *, heaviness: float = 1.0) -> None:
         """Add a box that collides. ``heaviness`` is its density relative to the other boxes."""
         self._boxes.append(_Box(half, centre, quat, heaviness))
 
@@ -86,9 +84,9 @@ class Sculpture:
     def beam(
         self, start: Point, end: Point, *, width: float, thickness: float, heaviness: float = 1.0
     ) -> None:
-        """Add a box that collides between two points of a plane that contains the z axis.
+        """Add a box that collides, from one point to another.
 
-        ``width`` is measured across that plane, ``thickness`` within it.
+        ``width`` is measured level and across it, ``thickness`` in the upright plane through both points.
         """
         along = np.subtract(end, start)
         length = float(np.linalg.norm(along))
@@ -129,8 +127,8 @@ class Sculpture:
     ) -> None:
         """Add a wall that collides: planks in a ring, leaning outwards.
 
-        ``r`` is the least and greatest distance of its surface from the axis, at the middle of a plank, and ``z``
-        its lowest and highest point.
+        ``r`` is the least and greatest distance of its surface from the axis, at the middle of a plank, and
+        ``z`` its lowest and highest point.
         """
         lean, length = _inscribed(r[1] - r[0], z[1] - z[0], thickness)
         middle = (r[0] + r[1]) / 2
@@ -182,8 +180,8 @@ class Sculpture:
             )
         for i, (rgba, meshes) in enumerate(self._drawings.items()):
             mesh = join(*meshes)
-            vertices = np.round(self._placed(mesh.vertices) * _MILLIMETRE, 6)
-            shapes.drawn_mesh(asset, body, f"coat{i}", vertices, mesh.faces, rgba=rgba)
+            vertices = self._placed(mesh.vertices) * _MILLIMETRE
+            shapes.drawn_mesh(asset, body, f"coat{i}", vertices.tolist(), mesh.faces.tolist(), rgba=rgba)
         return root
 
     def _placed(self, points: NDArray[np.float64]) -> NDArray[np.float64]:

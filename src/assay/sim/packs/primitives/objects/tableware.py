@@ -39,10 +39,22 @@ def build_bowl(category: str, bowl: Bowl) -> Element:
     thing.block((-foot, -foot, low), (foot, foot, under))
     for turn in (0.0, math.pi / 4):
         thing.box(
-            (floor, floor, (over - under) / 2), (0.0, 0.0, (over + under) / 2), about("z", turn), heaviness=0.5
+            (floor, floor, (over - under) / 2),
+            (0.0, 0.0, (over + under) / 2),
+            about("z", turn),
+            heaviness=0.5,
         )
     thing.ring((0.71 * r, r), (under, high), 0.075 * r, pieces=_PIECES)
-    outer = [(0.0, 0.0), (0.46, 0.0), (0.5, 0.05), (0.66, 0.12), (0.79, 0.24), (0.89, 0.46), (0.96, 0.74), (1.0, 1.0)]
+    outer = [
+        (0.0, 0.0),
+        (0.46, 0.0),
+        (0.5, 0.05),
+        (0.66, 0.12),
+        (0.79, 0.24),
+        (0.89, 0.46),
+        (0.96, 0.74),
+        (1.0, 1.0),
+    ]
     inner = [(0.94, 1.0), (0.9, 0.74), (0.83, 0.46), (0.74, 0.28), (0.6, 0.19), (0.45, 0.18), (0.0, 0.18)]
     thing.draw(bowl.outside, turned([(x * r, low + y * tall) for x, y in [*outer, inner[0]]]))
     thing.draw(bowl.inside, turned([(x * r, low + y * tall) for x, y in inner]))
@@ -89,7 +101,9 @@ def build_frypan(category: str, metal: Rgba, coating: Rgba) -> Element:
     thing.draw(metal, turned([*outer, inner[0]], centre, segments=24))
     thing.draw(coating, turned(inner, centre, segments=24))
     grip = sweep(
-        [(130.0, 0.0, 36.0), (160.0, 0.0, 42.0), (200.0, 0.0, 47.5), (245.0, 0.0, 50.5), (258.5, 0.0, 51.0)], 25.0, 14.0
+        [(130.0, 0.0, 36.0), (160.0, 0.0, 42.0), (200.0, 0.0, 47.5), (245.0, 0.0, 50.5), (258.5, 0.0, 51.0)],
+        25.0,
+        14.0,
     )
     stem = sweep([(96.0, 0.0, 31.0), (114.0, 0.0, 33.0), (134.0, 0.0, 37.0)], 16.0, 9.0)
     thing.draw(p.BLACK, grip)
