@@ -1,4 +1,4 @@
-"""Random streams that depend on names and numbers only, never on global state or on the order of execution."""
+"""Random streams that depend on names and numbers only, never on global state or the order of execution."""
 
 from __future__ import annotations
 

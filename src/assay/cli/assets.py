@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 from rich.table import Table
@@ -15,7 +16,10 @@ app = typer.Typer(help="Find and remember LIBERO's and robosuite's assets.", no_
 
 @app.command("add")
 def add_command(
-    path: Path = typer.Argument(help="A LIBERO checkout, an installed robosuite or hf-libero, or a site-packages."),
+    path: Annotated[
+        Path,
+        typer.Argument(help="A LIBERO checkout, an installed robosuite or hf-libero, or a site-packages."),
+    ],
 ) -> None:
     """Find assets below PATH and remember them."""
     _show(add(path))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -11,8 +12,8 @@ from assay.sim.demo import TASKS, contact_sheet
 
 
 def demo(
-    out: Path = typer.Option(Path("out/demo"), help="Folder for the pictures."),
-    assets: str = typer.Option("primitives", help="Asset pack."),
+    out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("out/demo"),
+    assets: Annotated[str, typer.Option(help="Asset pack: primitives or libero.")] = "primitives",
 ) -> None:
     """Load a few tasks, reach for what they are about, and write a contact sheet."""
     with progress_bar() as bar:

@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Annotated
 
 import typer
 from rich.table import Table
 
 from assay.cli.console import output, progress_bar
-from assay.sim.packs.locate import find
+from assay.sim.packs.locate import Assets, find, locate
 from assay.sim.packs.registry import libero_pack
 from assay.sim.parity import Parity, measure
 
 
 def parity(
-    folder: Path = typer.Argument(help="A folder with trajectories, predicates, images and composed models."),
-    libero_assets: Path | None = typer.Option(None, help="LIBERO's assets."),
-    robosuite_assets: Path | None = typer.Option(None, help="robosuite's assets."),
-    as_json: bool = typer.Option(False, "--json", help="Print a JSON object instead of a table."),
+    folder: Annotated[
+        Path, typer.Argument(help="A folder with trajectories, predicates, images and composed models.")
+    ],
+    libero_assets: Annotated[Path | None, typer.Option(help="LIBERO's assets.")] = None,
+    robosuite_assets: Annotated[Path | None, typer.Option(help="robosuite's assets.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Replay LIBERO's own rollouts, predicates, pictures and models, and measure the difference.
 
     Assets that are not named, set in the environment or added are looked for beside FOLDER.
     """
-    beside = find(folder.resolve().parent) if folder.is_dir() else None
-    pack = libero_pack(
-        libero_assets or (beside and beside.libero), robosuite_assets or (beside and beside.robosuite)
-    )
+    known = locate(libero_assets, robosuite_assets)
+    beside = find(folder.resolve().parent) if folder.is_dir() else Assets(None, None)
+    pack = libero_pack(known.libero or beside.libero, known.robosuite or beside.robosuite)
     with progress_bar() as bar:
         task = bar.add_task("replaying", total=None)
         result = measure(
@@ -56,7 +58,9 @@ def _print(result: Parity) -> None:
     table.add_row(
         "images",
         f"{pictures.count} pictures",
-        f"mean {pictures.mean_abs_diff:.3g}, max {pictures.max_abs_diff:.0f} of 255" if pictures.count else "-",
+        f"mean {pictures.mean_abs_diff:.3g}, max {pictures.max_abs_diff:.0f} of 255"
+        if pictures.count
+        else "-",
     )
     table.add_row("models", f"{models.count} models", f"{models.mismatches} mismatches")
     output.print(table)

@@ -115,7 +115,15 @@ _CARTON = Pose(tilt=_UPRIGHT_BOX, yaw=(0.0, 0.0))
 _POSES: Mapping[str, Pose] = MappingProxyType(
     dict.fromkeys(("alphabet_soup", "tomato_sauce"), _CAN)
     | dict.fromkeys(
-        ("ketchup", "macaroni_and_cheese", "mayo", "milk", "orange_juice", "salad_dressing", "new_salad_dressing"),
+        (
+            "ketchup",
+            "macaroni_and_cheese",
+            "mayo",
+            "milk",
+            "orange_juice",
+            "salad_dressing",
+            "new_salad_dressing",
+        ),
         _CARTON,
     )
     | dict.fromkeys(

@@ -138,9 +138,7 @@ def _is_below(model: mujoco.MjModel, body: int, root: int) -> bool:
 
 def _joints_of(model: mujoco.MjModel, body: int) -> tuple[int, ...]:
     first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
-    return tuple(
-        j for j in range(first, first + count) if model.jnt_type[j] != mujoco.mjtJoint.mjJNT_FREE
-    )
+    return tuple(j for j in range(first, first + count) if model.jnt_type[j] != mujoco.mjtJoint.mjJNT_FREE)
 
 
 def _extent(pack: AssetPack, category: str) -> Extent:

@@ -1,7 +1,8 @@
 """Put an arena, the robot and a scene's entities together into one MJCF document.
 
-The composition is LIBERO's: the same names, the same order of bodies, joints, geoms and sites, and the numbers
-exactly as the parts' files spell them. (XML written back by MuJoCo rounds inertias, which changes rollouts.)
+The composition is LIBERO's: the same names, the same order of bodies, joints, geoms and sites, and the
+numbers exactly as the parts' files spell them. (XML written back by MuJoCo rounds inertias, which changes
+rollouts.)
 """
 
 from __future__ import annotations
@@ -21,8 +22,36 @@ GRIPPER = "gripper0_"
 MOUNT = "mount0_"
 
 _NAMED = frozenset(
-    "class childclass name objname material texture joint joint1 joint2 jointinparent geom geom1 geom2 mesh "
-    "fixed actuator tendon tendon1 tendon2 slidesite cranksite body body1 body2 hfield target prefix site".split()
+    {
+        "class",
+        "childclass",
+        "name",
+        "objname",
+        "material",
+        "texture",
+        "joint",
+        "joint1",
+        "joint2",
+        "jointinparent",
+        "geom",
+        "geom1",
+        "geom2",
+        "mesh",
+        "fixed",
+        "actuator",
+        "tendon",
+        "tendon1",
+        "tendon2",
+        "slidesite",
+        "cranksite",
+        "body",
+        "body1",
+        "body2",
+        "hfield",
+        "target",
+        "prefix",
+        "site",
+    }
 )
 """Attributes that hold names of other elements."""
 
@@ -120,8 +149,7 @@ def _robot(pack: AssetPack, layout: ArenaLayout) -> Element:
     arm = _named_geoms(_inlined(pack.robot().root))
     base = _root_body(arm)
     base_offset = _vector(base.get("pos", "0 0 0"))
-    joints = [joint for joint in _section(arm, "worldbody").iter("joint")]
-    for index, joint in enumerate(joints):
+    for index, joint in enumerate(_section(arm, "worldbody").iter("joint")):
         joint.attrib.setdefault("frictionloss", "0.1")
         joint.attrib.setdefault("armature", repr(5.0 / (index + 1)))
         joint.set("damping", repr(_ARM_DAMPING[index]))

@@ -73,9 +73,7 @@ class Controller:
 
     def look(self, data: mujoco.MjData) -> None:
         """Take in the arm's pose, velocity, Jacobian and mass matrix; ``data``'s kinematics must be fresh."""
-        mujoco.mj_jacSite(
-            self._model, data, self._jacobian_full[:3], self._jacobian_full[3:], self._site
-        )
+        mujoco.mj_jacSite(self._model, data, self._jacobian_full[:3], self._jacobian_full[3:], self._site)
         self._position = data.site_xpos[self._site].copy()
         self._rotation = data.site_xmat[self._site].reshape(3, 3).copy()
         self._jacobian = self._jacobian_full[:, :ARM].copy()
@@ -115,7 +113,7 @@ class Controller:
 
 
 def _arm_mass_index(model: mujoco.MjModel) -> Array:
-    """Where the arm's mass matrix (7, 7) lies in MuJoCo's packed one: joints of a chain, each row backwards."""
+    """Where the arm's mass matrix (7, 7) lies in MuJoCo's packed one, whose rows run backwards."""
     index = np.empty((ARM, ARM), dtype=np.intp)
     for i in range(ARM):
         for j in range(i + 1):

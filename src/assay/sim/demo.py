@@ -30,9 +30,10 @@ STEPS = 60
 ABOVE = np.array([0.0, 0.0, 0.12])
 """Where the hand goes, seen from what the task is about, metres."""
 SIZE = 256
-LABEL_COLOURS = (
-    np.array([(235, 235, 235), (90, 90, 95)] + [(hue * 37 % 200 + 40, hue * 91 % 200 + 40, hue * 53 % 200 + 40)
-    for hue in range(1, 40)], dtype=np.uint8)
+LABEL_COLOURS = np.array(
+    [(235, 235, 235), (90, 90, 95)]
+    + [(hue * 37 % 200 + 40, hue * 91 % 200 + 40, hue * 53 % 200 + 40) for hue in range(1, 40)],
+    dtype=np.uint8,
 )
 
 

@@ -1,7 +1,8 @@
 """Find a way to draw on this machine: EGL, OSMesa or GLFW, whichever works first.
 
-A backend is tried in a process of its own, because a GL library that fails may take its process down and because
-PyOpenGL cannot change its mind. What was found is kept in ``MUJOCO_GL``, so that child processes need not search.
+A backend is tried in a process of its own, because a GL library that fails may take its process down and
+because PyOpenGL cannot change its mind. What was found is kept in ``MUJOCO_GL``, so that child processes need
+not search.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Read LIBERO's stored initial states without trusting them.
 
-The files are zip archives around a pickle. Here the pickle is *parsed*, never run: its opcodes build a tree of
-plain values, names and calls that nobody makes, and the only trees that mean anything are the few shapes in
-which numpy and torch spell a numeric array. Everything else is an error.
+The files are zip archives around a pickle. Here the pickle is *parsed*, never run: its opcodes build a tree
+of plain values, names and calls that nobody makes, and the only trees that mean anything are the few shapes
+in which numpy and torch spell a numeric array. Everything else is an error.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def read_states(path: Path | str) -> np.ndarray:
         raise StateError(f"{path}: is a folder, not a file of initial states") from None
     except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError) as error:
         raise StateError(f"{path}: not a file of initial states: {error}") from None
-    except _Malformed as error:
+    except _MalformedError as error:
         raise StateError(f"{path}: refused: {error}") from None
     if states.ndim == 1:
         states = states[None]
@@ -79,7 +79,7 @@ def read_states(path: Path | str) -> np.ndarray:
     return np.ascontiguousarray(states, dtype=np.float64)
 
 
-class _Malformed(Exception):
+class _MalformedError(Exception):
     """The pickle is not one of a numeric array."""
 
 
@@ -87,9 +87,9 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes:
     try:
         size = archive.getinfo(name).file_size
     except KeyError:
-        raise _Malformed(f"it refers to '{name}', which it does not hold") from None
+        raise _MalformedError(f"it refers to '{name}', which it does not hold") from None
     if size > MOST_BYTES:
-        raise _Malformed(f"'{name}' unpacks to {size} bytes, more than the {MOST_BYTES} allowed")
+        raise _MalformedError(f"'{name}' unpacks to {size} bytes, more than the {MOST_BYTES} allowed")
     return archive.read(name)
 
 
@@ -104,12 +104,12 @@ def _parse(pickle: bytes) -> object:
                 items = tuple(stack[depth + 1 :])
                 del stack[depth:]
                 return items
-        raise _Malformed("a mark is missing")
+        raise _MalformedError("a mark is missing")
 
     try:
         for count, (opcode, argument, _) in enumerate(pickletools.genops(pickle)):
             if count > MOST_OPCODES:
-                raise _Malformed("it has too many opcodes for an array")
+                raise _MalformedError("it has too many opcodes for an array")
             match opcode.name:
                 case "PROTO" | "FRAME":
                     pass
@@ -135,18 +135,18 @@ def _parse(pickle: bytes) -> object:
                 case "TUPLE1" | "TUPLE2" | "TUPLE3":
                     size = int(opcode.name[-1])
                     if len(stack) < size:
-                        raise _Malformed("a tuple lacks its items")
+                        raise _MalformedError("a tuple lacks its items")
                     items = tuple(stack[-size:])
                     del stack[-size:]
                     stack.append(items)
                 case "TUPLE":
                     stack.append(popped_to_mark())
                 case "BINPUT" | "LONG_BINPUT":
-                    memo[int(argument)] = stack[-1]
+                    memo[_number(argument)] = stack[-1]
                 case "MEMOIZE":
                     memo[len(memo)] = stack[-1]
                 case "BINGET" | "LONG_BINGET":
-                    stack.append(memo[int(argument)])
+                    stack.append(memo[_number(argument)])
                 case "BINPERSID":
                     stack.append(_Persistent(stack.pop()))
                 case "REDUCE":
@@ -160,10 +160,16 @@ def _parse(pickle: bytes) -> object:
                             memo[key] = built
                     stack.append(built)
                 case other:
-                    raise _Malformed(f"its opcode {other} has no place in a numeric array")
+                    raise _MalformedError(f"its opcode {other} has no place in a numeric array")
     except (ValueError, IndexError, KeyError) as error:
-        raise _Malformed(f"its pickle is damaged: {error}") from None
-    raise _Malformed("its pickle has no end")
+        raise _MalformedError(f"its pickle is damaged: {error}") from None
+    raise _MalformedError("its pickle has no end")
+
+
+def _number(argument: object) -> int:
+    if not isinstance(argument, int):
+        raise _MalformedError(f"its opcode has the argument {argument!r}")
+    return argument
 
 
 def _array(tree: object, storage: Callable[[str], bytes]) -> np.ndarray:
@@ -179,11 +185,13 @@ def _array(tree: object, storage: Callable[[str], bytes]) -> np.ndarray:
             dtype = np.dtype(_TORCH_STORAGES[kind])
             content = storage(key)[start * dtype.itemsize :]
             if strides != _row_major(shape):
-                raise _Malformed("its tensor is not contiguous")
+                raise _MalformedError("its tensor is not contiguous")
             return _filled(content, dtype, shape, "C")
         case _Call(_Name(name)) | _Built(_Call(_Name(name))) | _Name(name):
-            raise _Malformed(f"it wants '{name.replace(' ', '.')}', which is not how a numeric array is stored")
-    raise _Malformed("it holds something other than one numeric array")
+            raise _MalformedError(
+                f"it wants '{name.replace(' ', '.')}', which is not how a numeric array is stored"
+            )
+    raise _MalformedError("it holds something other than one numeric array")
 
 
 def _bytes(tree: object) -> bytes:
@@ -194,8 +202,8 @@ def _bytes(tree: object) -> bytes:
             try:
                 return text.encode("latin1")
             except UnicodeEncodeError:
-                raise _Malformed("its numbers are not stored as bytes") from None
-    raise _Malformed("its numbers are not stored as bytes")
+                raise _MalformedError("its numbers are not stored as bytes") from None
+    raise _MalformedError("its numbers are not stored as bytes")
 
 
 def _dtype(tree: object) -> np.dtype:
@@ -204,7 +212,7 @@ def _dtype(tree: object) -> np.dtype:
             code in ("f8", "f4", "i8", "i4") and order in "<>=|"
         ):
             return np.dtype(order.replace("|", "=") + code)
-    raise _Malformed("its numbers have a type other than float or integer")
+    raise _MalformedError("its numbers have a type other than float or integer")
 
 
 def _row_major(shape: object) -> tuple[int, ...]:
@@ -216,13 +224,13 @@ def _sizes(shape: object) -> tuple[int, ...]:
     match shape:
         case tuple() if 1 <= len(shape) <= 3 and all(type(n) is int and n > 0 for n in shape):
             return shape
-    raise _Malformed(f"its shape is {shape!r}")
+    raise _MalformedError(f"its shape is {shape!r}")
 
 
 def _filled(content: bytes, dtype: np.dtype, shape: object, order: str) -> np.ndarray:
     sizes = _sizes(shape)
     needed = math.prod(sizes) * dtype.itemsize
     if needed > len(content):
-        raise _Malformed(f"it promises {needed} bytes of numbers and holds {len(content)}")
+        raise _MalformedError(f"it promises {needed} bytes of numbers and holds {len(content)}")
     flat = np.frombuffer(content[:needed], dtype=dtype)
     return flat.reshape(sizes, order="F" if order == "F" else "C").astype(np.float64)

@@ -16,8 +16,8 @@ Kind = Literal["colour", "depth", "segmentation"]
 class Observation:
     """The robot's own sensing, and cameras that draw on demand.
 
-    The timing is LIBERO's: pose, pictures and joints are those of the 23rd of a step's 25 substeps, the fingers
-    those of the 24th.
+    The timing is LIBERO's: pose, pictures and joints are those of the 23rd of a step's 25 substeps, the
+    fingers those of the 24th.
     """
 
     step: int

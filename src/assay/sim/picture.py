@@ -13,7 +13,13 @@ from assay.tasks import Task
 
 
 def task_picture(
-    task: Task, path: Path, *, size: int = 512, pack: str = "primitives", camera: str = "agentview", seed: int = 0
+    task: Task,
+    path: Path,
+    *,
+    size: int = 512,
+    pack: str = "primitives",
+    camera: str = "agentview",
+    seed: int = 0,
 ) -> Path:
     """Draw a task's initial state, sampled by ``seed``, into a PNG of ``size`` x ``size`` pixels."""
     world = World(compile_scene(task.scene, load_pack(pack)))

@@ -242,7 +242,9 @@ class _Sampler:
         """A pose in a rectangle of the workspace."""
         entity, extent = self._compiled.entities[name], self._extents[name]
         rectangles = region.rectangles or (Rectangle(0.0, 0.0, 0.0, 0.0),)
-        box = rectangles[int(self._uniform(name, 0, len(rectangles)))] if len(rectangles) > 1 else rectangles[0]
+        box = (
+            rectangles[int(self._uniform(name, 0, len(rectangles)))] if len(rectangles) > 1 else rectangles[0]
+        )
         margin = extent.radius if self._arena.inside and entity.movable else 0.0
         x = self._uniform(name, box.x_min + margin, box.x_max - margin)
         y = self._uniform(name, box.y_min + margin, box.y_max - margin)
@@ -285,7 +287,7 @@ class _Sampler:
         return data
 
     def _lowered(self, name: str, pose: np.ndarray, *, ceiling: float) -> np.ndarray:
-        """The pose moved vertically so that the thing is just above what is below it, and below ``ceiling``."""
+        """The pose moved vertically until the thing is just above what is below it and ``ceiling``."""
         model, entity = self._compiled.model, self._compiled.entities[name]
         data = self._kinematics()
         start = int(model.jnt_qposadr[entity.joints[-1]])
@@ -300,7 +302,9 @@ class _Sampler:
         ground = max(_height_below(model, data, (x, y, ceiling)) for x, y in points)
         if ground == -np.inf:
             raise PlacementError(f"there is nothing below {name}")
-        return pose + (0.0, 0.0, ground + CLEARANCE - low[2], 0.0, 0.0, 0.0, 0.0)
+        lowered = pose.copy()
+        lowered[2] += ground + CLEARANCE - low[2]
+        return lowered
 
     def _resting_quaternion(self, name: str) -> np.ndarray:
         pose = resting_pose(self._compiled.entities[name].category)
@@ -317,7 +321,7 @@ def _height_below(model: mujoco.MjModel, data: mujoco.MjData, point: tuple[float
     for groups in (_SOLID, _SOLID_OR_DRAWN):
         distance = mujoco.mj_ray(model, data, np.array(point), down, groups, 1, -1, hit)
         if distance >= 0:
-            return point[2] - distance
+            return point[2] - float(distance)
     return -np.inf
 
 

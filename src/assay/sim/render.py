@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import mujoco
 import numpy as np
 
 from assay.errors import RenderingError, did_you_mean
 from assay.sim import gl
-from assay.sim.categories import GLOWING, SWITCHING
+from assay.sim.categories import GLOWING, SWITCHING, Mechanism
 from assay.sim.compile import CompiledScene
 from assay.sim.compose import GRIPPER, MOUNT, ROBOT
 
@@ -44,8 +45,8 @@ class Renderer:
         self._fixture_bodies = [compiled.entities[each.name].body for each in compiled.scene.fixtures]
         self._labels = _labels(compiled)
         self._glows = _glows(compiled)
-        self._context: mujoco.MjrContext | None = None
-        self._gl: object | None = None
+        self._context: Any = None
+        self._gl: Any = None
         self.count = 0
         """How many pictures were drawn."""
 
@@ -65,7 +66,7 @@ class Renderer:
         near, far = self._model.vis.map.znear * extent, self._model.vis.map.zfar * extent
         # The buffer runs from 1 at the near plane to 0 at the far one.
         metres = near * far / (near + raw[::-1].astype(np.float64) * (far - near))
-        return metres.astype(np.float32)
+        return np.asarray(metres, dtype=np.float32)
 
     def segmentation(self, moment: Moment, camera: str, height: int, width: int) -> np.ndarray:
         """What each pixel shows, as labels: int32, (height, width), the top row first."""
@@ -82,9 +83,9 @@ class Renderer:
     def close(self) -> None:
         """Give the GL context back."""
         if self._context is not None:
-            self._gl.make_current()  # type: ignore[union-attr]
+            self._gl.make_current()
             self._context.free()
-            self._gl.free()  # type: ignore[union-attr]
+            self._gl.free()
             self._context = self._gl = None
 
     def _draw(self, moment: Moment, camera: str, height: int, width: int, *, segmented: bool) -> None:
@@ -93,13 +94,15 @@ class Renderer:
             cameras = [self._model.camera(i).name for i in range(self._model.ncam)]
             raise RenderingError(f"there is no camera '{camera}': {did_you_mean(camera, cameras)}")
         if not (0 < height <= MOST_PIXELS and 0 < width <= MOST_PIXELS):
-            raise RenderingError(f"a picture of {height} x {width} is not possible; valid: 1 to {MOST_PIXELS}")
+            raise RenderingError(
+                f"a picture of {height} x {width} is not possible; valid: 1 to {MOST_PIXELS}"
+            )
         self._open()
-        self._gl.make_current()  # type: ignore[union-attr]
-        if height > self._context.offHeight or width > self._context.offWidth:  # type: ignore[union-attr]
+        self._gl.make_current()
+        if height > self._context.offHeight or width > self._context.offWidth:
             mujoco.mjr_resizeOffscreen(
-                max(width, self._context.offWidth),  # type: ignore[union-attr]
-                max(height, self._context.offHeight),  # type: ignore[union-attr]
+                max(width, self._context.offWidth),
+                max(height, self._context.offHeight),
                 self._context,
             )
         self._viewport = mujoco.MjrRect(0, 0, width, height)
@@ -166,7 +169,7 @@ def _labels(compiled: CompiledScene) -> np.ndarray:
     return np.asarray(labels[model.geom_bodyid])
 
 
-def _glows(compiled: CompiledScene) -> list[tuple[int, list[int], object]]:
+def _glows(compiled: CompiledScene) -> list[tuple[int, list[int], Mechanism]]:
     """Sites that show that something is on: site, qpos addresses of the joints that decide, mechanism."""
     glows = []
     for entity in compiled.entities.values():

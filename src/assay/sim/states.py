@@ -1,7 +1,7 @@
 """Initial states: what the world is at step zero, fixtures' poses included.
 
-LIBERO samples the poses of fixtures at every reset and keeps them out of its state vector, so an episode of its
-cannot be repeated. Here they belong to the state.
+LIBERO samples the poses of fixtures at every reset and keeps them out of its state vector, so an episode of
+its cannot be repeated. Here they belong to the state.
 """
 
 from __future__ import annotations
@@ -37,14 +37,17 @@ class InitialState:
 def checked(compiled: CompiledScene, state: InitialState) -> InitialState:
     """The same state, after making sure that it fits the scene."""
     if state.vector.shape != (compiled.state_size,):
+        model = compiled.model
         raise StateError(
-            f"the state has {state.vector.size} numbers and the scene on the {compiled.pack} pack needs "
-            f"{compiled.state_size} (1 + {compiled.model.nq} + {compiled.model.nv}); likely it was stored for "
-            "another task, or with other assets or another version of them"
+            f"the state has {state.vector.size} numbers and the scene needs {compiled.state_size} "
+            f"(1 + {model.nq} + {model.nv} on the {compiled.pack} pack); likely it was stored for another "
+            "task, or with other assets or another version of them"
         )
     wanted = (len(compiled.scene.fixtures), 7)
     if state.fixtures.shape != wanted:
-        raise StateError(f"the state has fixture poses of shape {state.fixtures.shape}, the scene needs {wanted}")
+        raise StateError(
+            f"the state has fixture poses of shape {state.fixtures.shape}, the scene needs {wanted}"
+        )
     if not (np.isfinite(state.vector).all() and np.isfinite(state.fixtures).all()):
         raise StateError("the state holds values that are not finite")
     return state

@@ -110,7 +110,7 @@ class World:
         self.renderer.close()
 
     def _observe(self, seen: np.ndarray) -> Observation:
-        """What was to see when the joints were at ``seen`` (nq,); the kinematics in ``data`` are still those."""
+        """What was to see when the joints were at ``seen`` (nq,): the kinematics still are those."""
         return Observation(
             step=self.steps,
             joints=seen[:ARM],
@@ -122,7 +122,7 @@ class World:
         )
 
     def _look_at_home(self) -> None:
-        """Let the controller see the arm at home: LIBERO's first substep after loading a state works with that."""
+        """Let the controller see the arm at home, as LIBERO's first substep after loading a state does."""
         model, data = self.compiled.model, self.data
         mujoco.mj_resetData(model, data)
         data.qpos[:ARM] = HOME
@@ -147,9 +147,15 @@ class World:
         try:
             array = np.asarray(action, dtype=np.float64)
         except (TypeError, ValueError):
-            raise ActionError(f"step {self.steps}: the action {action!r} is not an array of numbers") from None
+            raise ActionError(
+                f"step {self.steps}: the action {action!r} is not an array of numbers"
+            ) from None
         if array.shape != (ACTION_SIZE,):
-            raise ActionError(f"step {self.steps}: the action has shape {array.shape}, valid: ({ACTION_SIZE},)")
+            raise ActionError(
+                f"step {self.steps}: the action has shape {array.shape}; valid: ({ACTION_SIZE},)"
+            )
         if not np.isfinite(array).all():
-            raise ActionError(f"step {self.steps}: the action holds values that are not finite: {array.tolist()}")
+            raise ActionError(
+                f"step {self.steps}: the action holds values that are not finite: {array.tolist()}"
+            )
         return array

@@ -93,7 +93,9 @@ class LiberoPack:
     def arena(self, arena: Arena, style: str) -> Part:
         """A room of LIBERO's in its usual style."""
         if style:
-            raise AssetError(f"the libero pack offers the {arena} arena only in its usual style, not '{style}'")
+            raise AssetError(
+                f"the libero pack offers the {arena} arena only in its usual style, not '{style}'"
+            )
         scene, floor, wall = _ROOMS[arena]
         root = _read(self.libero / "scenes" / f"{scene}.xml", _LIBERO_ORIGIN)
         textures = self.libero / "textures"

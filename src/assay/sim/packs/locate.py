@@ -42,10 +42,12 @@ def config_file() -> Path:
 
 
 def find(path: Path) -> Assets:
-    """Look for either folder in a LIBERO checkout, a robosuite or hf-libero installation, or a site-packages."""
+    """Look for either folder in a LIBERO checkout, an installed robosuite or hf-libero, or site-packages."""
     if not path.is_dir():
         raise AssetError(f"{path} is not a folder")
-    return Assets(_first(path, _LIBERO_PLACES, _LIBERO_MARK), _first(path, _ROBOSUITE_PLACES, _ROBOSUITE_MARK))
+    return Assets(
+        _first(path, _LIBERO_PLACES, _LIBERO_MARK), _first(path, _ROBOSUITE_PLACES, _ROBOSUITE_MARK)
+    )
 
 
 def add(path: Path) -> Assets:
