@@ -1,118 +1,123 @@
-"""The arm's operational-space controller and the gripper's law, as LIBERO runs them.
-
-With J = [Jp; Jr] the Jacobian of the grip site, M the arm's mass matrix, q and v its joints::
-
-    F   = kp (x* - x) - kd Jp v              force per unit of operational-space inertia
-    T   = kp e(R*, R) - kd Jr v              torque, likewise
-    tau = Jp^T (Jp M^-1 Jp^T)^-1 F + Jr^T (Jr M^-1 Jr^T)^-1 T + bias + N^T M (kn (q0 - q) - 2 sqrt(kn) v)
-
-and N^T M a = M a - J^T (J M^-1 J^T)^-1 J a, which keeps the null-space term free of the hand's pose.
-"""
+"""The arm's operational-space controller and the gripper's law, as LIBERO runs them."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
-from scipy.linalg.lapack import dposv
 
 from assay.sim.compose import GRIPPER, ROBOT
 from assay.sim.layout import HOME
+from assay.sim.torque import ARM, arm_torque
 
-Array = np.ndarray
-
-ARM = 7
-"""Joints of the arm; they come first in every model."""
-
-KP = 150.0
-KD = 2.0 * math.sqrt(KP)
-KN = 10.0
-NULL_KD = 2.0 * math.sqrt(KN)
 SCALE = np.array([0.05, 0.05, 0.05, 0.5, 0.5, 0.5])
 """What an action of 1 means: metres, then radians."""
 GRIPPER_SPEED = 0.01
 """How far the gripper's command moves in one substep, of a range of -1 to 1."""
 
 
-class Controller:
-    """Turns actions into actuator commands for one model."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sight:
+    """What the controller sees of the arm: windows onto MuJoCo's data, or copies of them."""
 
-    def __init__(self, model: mujoco.MjModel) -> None:
-        self._model = model
+    jacobian: np.ndarray  # (6, nv)
+    mass: np.ndarray  # packed
+    position: np.ndarray  # (3,)
+    rotation: np.ndarray  # (9,)
+    q: np.ndarray  # (nq,)
+    v: np.ndarray  # (nv,)
+
+
+class Controller:
+    """Turns actions into actuator commands for one simulation."""
+
+    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
+        names = [f"{ROBOT}torq_j{i + 1}" for i in range(ARM)]
+        names += [f"{GRIPPER}gripper_finger_joint{i}" for i in (1, 2)]
+        if [model.actuator(i).name for i in range(model.nu)] != names or model.joint(
+            0
+        ).name != f"{ROBOT}joint1":
+            raise ValueError(
+                "the arm's joints, and its and the fingers' actuators, must come first in the model"
+            )
+        self._model, self._data = model, data
         self._site = model.site(f"{GRIPPER}grip_site").id
-        joints = [model.joint(f"{ROBOT}joint{i + 1}") for i in range(ARM)]
-        if [int(joint.dofadr[0]) for joint in joints] != list(range(ARM)):
-            raise ValueError("the arm's joints must come first in the model")
-        self._arm = [model.actuator(f"{ROBOT}torq_j{i + 1}").id for i in range(ARM)]
-        self._fingers = [model.actuator(f"{GRIPPER}gripper_finger_joint{i}").id for i in (1, 2)]
-        limits = model.actuator_ctrlrange
-        self._torque_min, self._torque_max = limits[self._arm].T.copy()
-        self._finger_middle = limits[self._fingers].mean(axis=1)
-        self._finger_half = np.diff(limits[self._fingers], axis=1)[:, 0] / 2
+        low, high = model.actuator_ctrlrange.T.copy()
+        self._low, self._high = low[:ARM], high[:ARM]
+        self._finger_middle = ((low + high) / 2)[ARM:].tolist()
+        self._finger_half = ((high - low) / 2)[ARM:].tolist()
         self._mass_index = _arm_mass_index(model)
-        self._jacobian_full = np.zeros((6, model.nv))
         self._home = np.array(HOME)
-        # What the controller last saw of the arm.
-        self._position = np.zeros(3)
-        self._rotation = np.eye(3)
-        self._jacobian = np.zeros((6, ARM))
-        self._mass = np.eye(ARM)
-        self._q = np.zeros(ARM)
-        self._v = np.zeros(ARM)
+        self._ctrl, self._bias = data.ctrl, data.qfrc_bias
+        self._live = _Sight(
+            jacobian=np.zeros((6, model.nv)),
+            mass=data.qM,
+            position=data.site_xpos[self._site],
+            rotation=data.site_xmat[self._site],
+            q=data.qpos,
+            v=data.qvel,
+        )
+        self._linear, self._angular = self._live.jacobian[:3], self._live.jacobian[3:]
+        self._sight = self._live
         self._goal_position = np.zeros(3)
         self._goal_rotation = np.eye(3)
-        self._grip = np.zeros(2)
+        self._grip = 0.0
 
-    def reset(self, data: mujoco.MjData) -> None:
+    def reset(self) -> None:
         """Look at the arm and make its present pose the goal; the gripper's command starts in the middle."""
-        self.look(data)
-        self._goal_position = self._position.copy()
-        self._goal_rotation = self._rotation.copy()
-        self._grip = np.zeros(2)
+        self.look()
+        self._goal_position = self._sight.position.copy()
+        self._goal_rotation = self._sight.rotation.reshape(3, 3).copy()
+        self._grip = 0.0
 
-    def look(self, data: mujoco.MjData) -> None:
-        """Take in the arm's pose, velocity, Jacobian and mass matrix; ``data``'s kinematics must be fresh."""
-        mujoco.mj_jacSite(self._model, data, self._jacobian_full[:3], self._jacobian_full[3:], self._site)
-        self._position = data.site_xpos[self._site].copy()
-        self._rotation = data.site_xmat[self._site].reshape(3, 3).copy()
-        self._jacobian = self._jacobian_full[:, :ARM].copy()
-        self._mass = data.qM[self._mass_index]
-        self._q = data.qpos[:ARM].copy()
-        self._v = data.qvel[:ARM].copy()
+    def look(self) -> None:
+        """Take in the arm's pose, velocity, Jacobian and mass matrix; the kinematics must be fresh."""
+        mujoco.mj_jacSite(self._model, self._data, self._linear, self._angular, self._site)
+        self._sight = self._live
 
-    def aim(self, action: Array) -> None:
+    def remember(self) -> None:
+        """Go on with what is seen now, whatever happens to the simulation, until the next look."""
+        self._sight = replace(
+            self._live,
+            **{name: getattr(self._live, name).copy() for name in _Sight.__dataclass_fields__},
+        )
+
+    def aim(self, action: np.ndarray) -> None:
         """Set the goal from an action (7,) relative to the pose last looked at."""
         delta = np.clip(action[:6], -1.0, 1.0) * SCALE
-        self._goal_position = self._position + delta[:3]
+        self._goal_position = self._sight.position + delta[:3]
         if delta[3:].any():
-            self._goal_rotation = _rotation(delta[3:]) @ self._rotation
+            self._goal_rotation = _rotation(delta[3:]) @ self._sight.rotation.reshape(3, 3)
 
-    def command(self, data: mujoco.MjData, gripper: float) -> None:
+    def command(self, gripper: float) -> None:
         """Write the actuator commands of one substep; ``gripper`` above 0 closes, below 0 opens."""
-        data.ctrl[self._arm] = np.clip(self._torque(data), self._torque_min, self._torque_max)
-        step = GRIPPER_SPEED * np.sign(gripper)
-        self._grip = np.clip(self._grip + (-step, step), -1.0, 1.0)
-        data.ctrl[self._fingers] = self._finger_middle + self._finger_half * self._grip
+        sight, ctrl = self._sight, self._ctrl
+        arm_torque(
+            sight.jacobian,
+            sight.mass,
+            self._mass_index,
+            sight.position,
+            sight.rotation,
+            sight.q,
+            sight.v,
+            self._goal_position,
+            self._goal_rotation,
+            self._home,
+            self._bias,
+            self._low,
+            self._high,
+            ctrl,
+        )
+        if gripper != 0.0:
+            step = math.copysign(GRIPPER_SPEED, gripper)
+            self._grip = min(max(self._grip - step, -1.0), 1.0)
+        ctrl[ARM] = self._finger_middle[0] + self._finger_half[0] * self._grip
+        ctrl[ARM + 1] = self._finger_middle[1] - self._finger_half[1] * self._grip
 
-    def _torque(self, data: mujoco.MjData) -> Array:
-        jacobian, mass = self._jacobian, self._mass
-        twist = jacobian @ self._v
-        wish = np.empty(6)
-        wish[:3] = KP * (self._goal_position - self._position) - KD * twist[:3]
-        wish[3:] = KP * _orientation_error(self._goal_rotation, self._rotation) - KD * twist[3:]
-        null = KN * (self._home - self._q) - NULL_KD * self._v
 
-        flexibility = jacobian @ dposv(mass, jacobian.T)[1]  # J M^-1 J^T, (6, 6)
-        wrench = np.empty(6)
-        wrench[:3] = dposv(flexibility[:3, :3], wish[:3])[1]
-        wrench[3:] = dposv(flexibility[3:, 3:], wish[3:])[1]
-        wrench -= dposv(flexibility, jacobian @ null)[1]
-        torque: Array = jacobian.T @ wrench + mass @ null + data.qfrc_bias[:ARM]
-        return torque
-
-
-def _arm_mass_index(model: mujoco.MjModel) -> Array:
+def _arm_mass_index(model: mujoco.MjModel) -> np.ndarray:
     """Where the arm's mass matrix (7, 7) lies in MuJoCo's packed one, whose rows run backwards."""
     index = np.empty((ARM, ARM), dtype=np.intp)
     for i in range(ARM):
@@ -121,13 +126,7 @@ def _arm_mass_index(model: mujoco.MjModel) -> Array:
     return index
 
 
-def _orientation_error(goal: Array, current: Array) -> Array:
-    """Half the sum of the cross products of matching columns, (3,)."""
-    skew = goal @ current.T
-    return 0.5 * np.array([skew[2, 1] - skew[1, 2], skew[0, 2] - skew[2, 0], skew[1, 0] - skew[0, 1]])
-
-
-def _rotation(vector: Array) -> Array:
+def _rotation(vector: np.ndarray) -> np.ndarray:
     """The matrix of a rotation vector, through a single-precision quaternion as LIBERO has it."""
     angle = math.sqrt(float(vector @ vector))
     q = np.array([math.cos(angle / 2), *(vector / angle * math.sin(angle / 2))], dtype=np.float32)

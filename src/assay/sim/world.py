@@ -8,13 +8,14 @@ import numpy as np
 from assay.errors import ActionError
 from assay.sim.compile import CompiledScene
 from assay.sim.compose import GRIPPER, ROBOT
-from assay.sim.controller import ARM, Controller
+from assay.sim.controller import Controller
 from assay.sim.layout import HOME
 from assay.sim.observation import Observation
 from assay.sim.placement import sample
 from assay.sim.predicates import Predicates
 from assay.sim.render import Moment, Renderer
 from assay.sim.states import InitialState, checked
+from assay.sim.torque import ARM
 from assay.tasks.scene import Atom, Goal
 
 CONTROL_HZ = 20
@@ -37,7 +38,7 @@ class World:
         self.data = mujoco.MjData(compiled.model)
         self.steps = 0
         """Control steps since the last reset."""
-        self._controller = Controller(compiled.model)
+        self._controller = Controller(compiled.model, self.data)
         self._grip_site = compiled.model.site(f"{GRIPPER}grip_site").id
         self._hand = compiled.model.body(f"{ROBOT}right_hand").id
         self._fixture_bodies = [compiled.entities[each.name].body for each in compiled.scene.fixtures]
@@ -63,7 +64,7 @@ class World:
         data.qvel[:] = state.vector[1 + model.nq :]
         mujoco.mj_forward(model, data)
         if not self.compiled.exact:
-            self._controller.reset(data)
+            self._controller.reset()
         self.steps = 0
         return self._observe(data.qpos.copy())
 
@@ -78,11 +79,11 @@ class World:
             if exact:
                 self._repeat_forward()
             if not self._stale:
-                controller.look(data)
+                controller.look()
             self._stale = False
             if substep == 0:
                 controller.aim(action)
-            controller.command(data, gripper)
+            controller.command(gripper)
             if substep == _SEEN:
                 seen = data.qpos.copy()
             mujoco.mj_step2(model, data)
@@ -128,7 +129,8 @@ class World:
         data.qpos[:ARM] = HOME
         data.qpos[ARM : ARM + 2] = 0.0
         mujoco.mj_forward(model, data)
-        self._controller.reset(data)
+        self._controller.reset()
+        self._controller.remember()
         self._stale = True
 
     def _repeat_forward(self) -> None:

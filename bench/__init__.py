@@ -1,0 +1,1 @@
+"""Speed and memory, measured as ratios within one run where that is possible. Run with ``make bench``."""

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from bench import engine
+from bench.figure import Figure
+
+SECTIONS = {"engine": engine.measure}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure speed and memory.")
+    parser.add_argument("sections", nargs="*", choices=[[], *SECTIONS], help="default: everything")
+    parser.add_argument("--out", type=Path, default=Path("out/bench.json"))
+    arguments = parser.parse_args()
+    console = Console()
+    figures: list[Figure] = []
+    for section in arguments.sections or SECTIONS:
+        with console.status(f"measuring: {section}"):
+            figures += SECTIONS[section]()
+    table = Table("what", "measured", "target", "")
+    for figure in figures:
+        table.add_row(figure.what, figure.measured, figure.target, figure.verdict)
+    console.print(table)
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    arguments.out.write_text(json.dumps([figure.as_json() for figure in figures], indent=2) + "\n")
+    console.print(f"written to {arguments.out}", highlight=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""One measured figure and what we hold it to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    what: str
+    value: float | None
+    """None where it could not be measured."""
+    unit: str
+    bound: float
+    at_most: bool = True
+    note: str = ""
+    """Why it could not be measured, or how it was."""
+
+    @property
+    def measured(self) -> str:
+        text = "not measured" if self.value is None else f"{self.value:.3g} {self.unit}"
+        return f"{text} ({self.note})" if self.note else text
+
+    @property
+    def target(self) -> str:
+        return f"{'at most' if self.at_most else 'at least'} {self.bound:g} {self.unit}"
+
+    @property
+    def met(self) -> bool | None:
+        if self.value is None:
+            return None
+        return self.value <= self.bound if self.at_most else self.value >= self.bound
+
+    @property
+    def verdict(self) -> str:
+        return {True: "[green]met[/]", False: "[red]short[/]", None: "[yellow]-[/]"}[self.met]
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "what": self.what,
+            "value": self.value,
+            "unit": self.unit,
+            "bound": self.bound,
+            "at_most": self.at_most,
+            "met": self.met,
+            "note": self.note,
+        }
