@@ -67,6 +67,11 @@ def compose(scene: Scene, pack: AssetPack) -> Element:
     """The MJCF document of a scene: free bodies at their files' default places, fixtures too."""
     layout = LAYOUTS[scene.arena]
     root = _empty()
+    if not pack.exact:
+        # Round shapes with fewer faces: a third off the cost of a picture, and nobody sees it at 256 pixels.
+        SubElement(
+            _section(root, "visual"), "quality", {"numslices": "16", "numstacks": "8", "numquads": "2"}
+        )
     arena = _inlined(pack.arena(scene.arena, scene.style).root)
     _finish_arena(arena, scene, layout)
     _merge(root, arena)
