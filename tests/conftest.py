@@ -1,9 +1,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
+
+from assay import tasks
+from assay.errors import RenderingError
+from assay.sim import gl
+from assay.sim.compile import CompiledScene, compile_scene
+from assay.sim.packs.libero import LiberoPack
+from assay.sim.packs.locate import LIBERO_VARIABLE, ROBOSUITE_VARIABLE
+from assay.sim.packs.primitives import PrimitivesPack
+from assay.sim.world import World
 
 _SHARED = Path(os.environ.get("ASSAY_SHARED", Path(__file__).parents[2] / "shared"))
 
@@ -14,3 +25,75 @@ def shared() -> Path:
     if not (_SHARED / "libero" / "bddl").is_dir():
         pytest.skip(f"no reference data at {_SHARED} (set ASSAY_SHARED)")
     return _SHARED
+
+
+@pytest.fixture(scope="session")
+def reference(shared: Path) -> Path:
+    """The recordings of LIBERO itself."""
+    return shared / "libero" / "reference"
+
+
+@pytest.fixture(scope="session")
+def primitives() -> PrimitivesPack:
+    """The pack that ships with Assay."""
+    return PrimitivesPack()
+
+
+@pytest.fixture(scope="session")
+def libero(shared: Path) -> LiberoPack:
+    """LIBERO's own assets."""
+    return LiberoPack(shared / "libero" / "assets", shared / "libero" / "robosuite_assets")
+
+
+@pytest.fixture(scope="session")
+def compiled(primitives: PrimitivesPack) -> Callable[[str], CompiledScene]:
+    """Compiles a built-in task on primitives, once. Worlds that run side by side need scenes of their own."""
+
+    @cache
+    def once(task_id: str) -> CompiledScene:
+        return compile_scene(tasks.load(task_id).scene, primitives)
+
+    return once
+
+
+@pytest.fixture(scope="session")
+def compiled_libero(libero: LiberoPack) -> Callable[[str], CompiledScene]:
+    """Compiles a built-in task on LIBERO's assets, once."""
+
+    @cache
+    def once(task_id: str) -> CompiledScene:
+        return compile_scene(tasks.load(task_id).scene, libero)
+
+    return once
+
+
+@pytest.fixture
+def world_of() -> Iterator[Callable[[CompiledScene], World]]:
+    """Makes worlds that are closed at the end of the test."""
+    worlds: list[World] = []
+
+    def made(scene: CompiledScene) -> World:
+        worlds.append(World(scene))
+        return worlds[-1]
+
+    yield made
+    for world in worlds:
+        world.close()
+
+
+@pytest.fixture(scope="session")
+def drawing() -> str:
+    """The way pictures are drawn here; tests that draw are skipped where there is none."""
+    try:
+        return gl.backend()
+    except RenderingError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def no_assets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine on which nobody has named LIBERO's assets; returns its configuration folder."""
+    monkeypatch.delenv(LIBERO_VARIABLE, raising=False)
+    monkeypatch.delenv(ROBOSUITE_VARIABLE, raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return tmp_path / "config"

@@ -1,1 +1,22 @@
-"""MuJoCo: asset packs, compiling a Scene, stepping, observing, predicates."""
+"""MuJoCo: asset packs, compiling a Scene, stepping, observing, predicates.
+
+    world = World(compile_scene(task.scene, load_pack("primitives")))
+    observation = world.reset(world.sample(seed=0))
+    observation = world.step(action)
+"""
+
+from assay.sim.compile import CompiledScene, compile_scene
+from assay.sim.observation import Observation
+from assay.sim.packs.registry import load_pack
+from assay.sim.states import InitialState, stored_states
+from assay.sim.world import World
+
+__all__ = [
+    "CompiledScene",
+    "InitialState",
+    "Observation",
+    "World",
+    "compile_scene",
+    "load_pack",
+    "stored_states",
+]

@@ -10,10 +10,13 @@ from xml.etree.ElementTree import Element
 
 from assay.sim.packs.primitives.objects import palette as p
 from assay.sim.packs.primitives.objects.meshes import join, sweep, turned
-from assay.sim.packs.primitives.objects.sculpture import RECESS, Facts, Sculpture, about
+from assay.sim.packs.primitives.objects.sculpture import RECESS, Facts, Sculpture
 from assay.sim.packs.primitives.shapes import Rgba
 
 _PIECES = 12
+_INSET = 0.5 + 0.5 * math.cos(math.pi / _PIECES)
+"""Distance of the middle of a plank from the axis, for a round wall of radius 1: corners and middles of the
+planks stray from the circle by equal amounts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,42 +33,39 @@ class Bowl:
 
 
 def build_bowl(category: str, bowl: Bowl) -> Element:
-    """The document of a bowl."""
+    """The document of a bowl: a small foot, a lower wall that flares, an upper wall that is almost upright.
+
+    Nested things rest on the lower wall; were it as steep as the upper one, they would wedge instead.
+    """
     thing = Sculpture(category, bowl.facts)
     r, (low, high) = bowl.radius, bowl.z
     tall = high - low
-    foot, floor = 0.42 * r, 0.54 * r
-    under, over = low + 0.11 * tall, low + 0.18 * tall
-    thing.block((-foot, -foot, low), (foot, foot, under))
-    for turn in (0.0, math.pi / 4):
-        thing.box(
-            (floor, floor, (over - under) / 2),
-            (0.0, 0.0, (over + under) / 2),
-            about("z", turn),
-            heaviness=0.5,
-        )
-    thing.ring((0.71 * r, r), (under, high), 0.075 * r, pieces=_PIECES)
+    foot = 0.39 * r
+    thing.block((-foot, -foot, low), (foot, foot, low + 0.102 * tall))
+    thing.ring((0.40 * r, 0.82 * r), (low + 0.02 * tall, low + 0.295 * tall), 0.045 * r, pieces=_PIECES)
+    thing.ring((0.755 * r, _INSET * r), (low + 0.265 * tall, high), 0.06 * r, pieces=_PIECES)
     outer = [
         (0.0, 0.0),
-        (0.46, 0.0),
-        (0.5, 0.05),
-        (0.66, 0.12),
-        (0.79, 0.24),
-        (0.89, 0.46),
-        (0.96, 0.74),
+        (0.43, 0.0),
+        (0.45, 0.04),
+        (0.60, 0.13),
+        (0.74, 0.22),
+        (0.82, 0.31),
+        (0.87, 0.46),
+        (0.95, 0.75),
         (1.0, 1.0),
     ]
-    inner = [(0.94, 1.0), (0.9, 0.74), (0.83, 0.46), (0.74, 0.28), (0.6, 0.19), (0.45, 0.18), (0.0, 0.18)]
+    inner = [(0.94, 1.0), (0.89, 0.75), (0.81, 0.46), (0.75, 0.33), (0.6, 0.19), (0.47, 0.11), (0.0, 0.1)]
     thing.draw(bowl.outside, turned([(x * r, low + y * tall) for x, y in [*outer, inner[0]]]))
     thing.draw(bowl.inside, turned([(x * r, low + y * tall) for x, y in inner]))
     return thing.document()
 
 
 def build_plate(category: str, glaze: Rgba, border: Rgba) -> Element:
-    """The document of a plate: stands on z = -2.5 mm, its floor is at 6 mm, its rim at 16.4 mm."""
+    """The document of a plate: stands on z = -2.5 mm, its floor is at 5.4 mm, its rim at 16.4 mm."""
     thing = Sculpture(category, Facts(11.5))
-    thing.block((-30.0, -30.0, -2.5), (30.0, 30.0, 6.0))
-    thing.ring((28.0, 69.0), (-2.5 + RECESS, 16.4), 4.0, pieces=_PIECES)
+    thing.block((-30.0, -30.0, -2.5), (30.0, 30.0, 5.4))
+    thing.ring((28.0, 68.0 * _INSET), (-2.5 + RECESS, 16.4), 4.5, pieces=_PIECES)
     under = [(0.0, -2.5), (42.0, -2.5), (44.0, 0.0), (56.0, 6.0), (68.5, 13.5), (69.2, 15.4), (68.0, 16.4)]
     thing.draw(glaze, turned([*under, (66.5, 16.2)], segments=24))
     thing.draw(border, turned([(66.5, 16.2), (58.0, 13.0)], segments=24))
