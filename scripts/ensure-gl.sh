@@ -2,7 +2,7 @@
 # Make sure that pictures can be drawn: install software GL where we may, say how where we may not.
 # Usage: ensure-gl.sh BIN, with BIN the virtual environment's bin folder.
 set -u
-packages="libegl1 libgl1 libopengl0 libgl1-mesa-dri libosmesa6"
+packages=$("$1/python" -c 'from assay.sim.gl import PACKAGES; print(PACKAGES)') || exit 1
 
 works() { "$1/python" -c 'from assay.sim import gl; gl.backend()' >/dev/null 2>&1; }
 

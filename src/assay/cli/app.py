@@ -6,6 +6,7 @@ import os
 import sys
 
 import typer
+from rich.markup import escape
 
 from assay import __version__
 from assay.cli import assets, demo, doctor, parity, tasks
@@ -46,16 +47,13 @@ def main() -> None:
     try:
         app()
     except AssayError as error:
-        errors.print(f"[bold red]error:[/] {_escaped(str(error))}", soft_wrap=True, highlight=False)
+        message = escape(" ".join(str(error).split()))
+        errors.print(f"[bold red]error:[/] {message}", soft_wrap=True, highlight=False)
         sys.exit(2)
     except BrokenPipeError:
         # Whoever read our output stopped; nothing more can be said, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-
-
-def _escaped(text: str) -> str:
-    return " ".join(text.split()).replace("[", "\\[")
 
 
 if __name__ == "__main__":

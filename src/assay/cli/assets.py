@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
 from assay.cli.console import output
-from assay.sim.packs.locate import Assets, add, config_file, locate
+
+if TYPE_CHECKING:
+    from assay.sim.packs.locate import Assets
 
 app = typer.Typer(help="Find and remember LIBERO's and robosuite's assets.", no_args_is_help=True)
 
@@ -22,6 +24,8 @@ def add_command(
     ],
 ) -> None:
     """Find assets below PATH and remember them."""
+    from assay.sim.packs.locate import add, config_file
+
     _show(add(path))
     output.print(f"remembered in {config_file()}", soft_wrap=True, highlight=False)
 
@@ -29,6 +33,8 @@ def add_command(
 @app.command("show")
 def show_command() -> None:
     """Say which assets are known."""
+    from assay.sim.packs.locate import locate
+
     _show(locate())
 
 

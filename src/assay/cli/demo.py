@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from assay.cli.console import output, progress_bar
-from assay.sim.demo import TASKS, contact_sheet
 
 
 def demo(
@@ -16,6 +15,8 @@ def demo(
     assets: Annotated[str, typer.Option(help="Asset pack: primitives or libero.")] = "primitives",
 ) -> None:
     """Load a few tasks, reach for what they are about, and write a contact sheet."""
+    from assay.sim.demo import TASKS, contact_sheet
+
     with progress_bar() as bar:
         task = bar.add_task("tasks", total=len(TASKS))
         sheet = contact_sheet(

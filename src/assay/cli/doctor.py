@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import platform
 
-import mujoco
 import typer
 from rich.table import Table
 
 from assay import __version__
 from assay.cli.console import output
 from assay.errors import AssetError
-from assay.sim import gl
-from assay.sim.packs.registry import NAMES, load_pack
 
 GOOD, BAD = "[green]works[/]", "[red]does not work[/]"
 
 
 def doctor() -> None:
     """Check how pictures can be drawn and which asset packs are there. Exit status 1 if nothing can draw."""
+    import mujoco
+
+    from assay.sim import gl
+    from assay.sim.packs.registry import NAMES, load_pack
+
     output.print(
         f"assay {__version__}, Python {platform.python_version()}, MuJoCo {mujoco.mj_versionString()}",
         highlight=False,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
 from assay.cli.console import output, progress_bar
-from assay.sim.packs.locate import Assets, find, locate
-from assay.sim.packs.registry import libero_pack
-from assay.sim.parity import Parity, measure
+
+if TYPE_CHECKING:
+    from assay.sim.parity import Parity
 
 
 def parity(
@@ -27,6 +27,10 @@ def parity(
 
     Assets that are not named, set in the environment or added are looked for beside FOLDER.
     """
+    from assay.sim.packs.locate import Assets, find, locate
+    from assay.sim.packs.registry import libero_pack
+    from assay.sim.parity import measure
+
     known = locate(libero_assets, robosuite_assets)
     beside = find(folder.resolve().parent) if folder.is_dir() else Assets(None, None)
     pack = libero_pack(known.libero or beside.libero, known.robosuite or beside.robosuite)

@@ -1,10 +1,11 @@
 """MuJoCo: asset packs, compiling a Scene, stepping, observing, predicates.
 
-    world = World(compile_scene(task.scene, load_pack("primitives")))
-    observation = world.reset(world.sample(seed=0))
-    observation = world.step(action)
+world = World(compile_scene(task.scene, load_pack("primitives")))
+observation = world.reset(world.sample(seed=0))
+observation = world.step(action)
 """
 
+from assay.sim import bare_mujoco as _bare_mujoco  # noqa: F401  (before anything imports mujoco)
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.observation import Observation
 from assay.sim.packs.registry import load_pack

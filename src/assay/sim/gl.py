@@ -7,6 +7,7 @@ not search.
 
 from __future__ import annotations
 
+import ctypes.util
 import importlib
 import os
 import subprocess
@@ -17,11 +18,13 @@ from typing import Any
 
 from assay.errors import RenderingError
 
-BACKENDS = ("egl", "osmesa", "glfw")
+BACKENDS = ("cgl",) if sys.platform == "darwin" else ("egl", "osmesa", "glfw")
 """In the order they are tried."""
 
-INSTALL_HINT = "apt-get install libegl1 libgl1 libosmesa6"
-"""The command that brings software GL to Debian and Ubuntu."""
+PACKAGES = "libegl1 libgl1 libopengl0 libgl1-mesa-dri"
+"""What brings software GL to Debian and Ubuntu; scripts/ensure-gl.sh installs them."""
+
+INSTALL_HINT = f"apt-get install {PACKAGES}"
 
 _PROBE = """
 import sys
@@ -52,6 +55,9 @@ class Probe:
 
 def probe(backend: str) -> Probe:
     """Try a backend in a process of its own."""
+    lacking = _lacking(backend)
+    if lacking:
+        return Probe(backend, False, lacking)
     environment = {key: value for key, value in os.environ.items() if key != "PYOPENGL_PLATFORM"}
     environment["MUJOCO_GL"] = backend
     try:
@@ -69,6 +75,15 @@ def probe(backend: str) -> Probe:
         return Probe(backend, True, result.stdout.strip())
     lines = [line for line in result.stderr.strip().splitlines() if line.strip()]
     return Probe(backend, False, lines[-1].strip() if lines else f"died with status {result.returncode}")
+
+
+def _lacking(backend: str) -> str:
+    """What the backend obviously lacks on this machine, or an empty string."""
+    if backend == "glfw":
+        shown = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+        return "there is no display" if sys.platform == "linux" and not shown else ""
+    library = {"egl": "EGL", "osmesa": "OSMesa"}.get(backend, "")
+    return "" if not library or ctypes.util.find_library(library) else f"lib{library} is not installed"
 
 
 @cache

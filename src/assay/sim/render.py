@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
+import weakref
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +50,7 @@ class Renderer:
         self._glows = _glows(compiled)
         self._context: Any = None
         self._gl: Any = None
+        self._release: Callable[[], object] = lambda: None
         self.count = 0
         """How many pictures were drawn."""
 
@@ -81,12 +85,9 @@ class Renderer:
         return np.asarray(label[np.clip(index, 0, self._scene.ngeom)])
 
     def close(self) -> None:
-        """Give the GL context back."""
-        if self._context is not None:
-            self._gl.make_current()
-            self._context.free()
-            self._gl.free()
-            self._context = self._gl = None
+        """Give the GL context back; the next picture takes a new one."""
+        self._release()
+        self._context = self._gl = None
 
     def _draw(self, moment: Moment, camera: str, height: int, width: int, *, segmented: bool) -> None:
         camera_id = mujoco.mj_name2id(self._model, mujoco.mjtObj.mjOBJ_CAMERA, camera)
@@ -151,6 +152,33 @@ class Renderer:
         self._options.geomgroup[0] = 0  # colliding geoms are not drawn
         self._camera = mujoco.MjvCamera()
         self._camera.type = mujoco.mjtCamera.mjCAMERA_FIXED
+        self._release = _released_in_time(self, self._context, self._gl)
+
+
+_AT_EXIT: set[weakref.finalize[..., Any]] = set()
+
+
+def _released_in_time(owner: Renderer, context: Any, gl_context: Any) -> weakref.finalize[..., Any]:
+    """Free GL resources with their owner, at the latest before the GL library itself shuts down."""
+
+    def release() -> None:
+        gl_context.make_current()
+        context.free()
+        gl_context.free()
+        _AT_EXIT.discard(finalizer)
+
+    finalizer = weakref.finalize(owner, release)
+    finalizer.atexit = False  # the library's own exit handler might come first
+    if not _AT_EXIT:
+        atexit.unregister(_release_all)
+        atexit.register(_release_all)
+    _AT_EXIT.add(finalizer)
+    return finalizer
+
+
+def _release_all() -> None:
+    for finalizer in tuple(_AT_EXIT):
+        finalizer()
 
 
 def _labels(compiled: CompiledScene) -> np.ndarray:

@@ -42,8 +42,8 @@ def build_bowl(category: str, bowl: Bowl) -> Element:
     tall = high - low
     foot = 0.39 * r
     thing.block((-foot, -foot, low), (foot, foot, low + 0.102 * tall))
-    thing.ring((0.40 * r, 0.82 * r), (low + 0.02 * tall, low + 0.295 * tall), 0.045 * r, pieces=_PIECES)
-    thing.ring((0.755 * r, _INSET * r), (low + 0.265 * tall, high), 0.06 * r, pieces=_PIECES)
+    thing.ring((0.40 * r, 0.82 * r), (low + 0.02 * tall, low + 0.295 * tall), 0.045 * r, pieces=16)
+    thing.ring((0.755 * r, _INSET * r), (low + 0.265 * tall, high), 0.06 * r, pieces=16)
     outer = [
         (0.0, 0.0),
         (0.43, 0.0),
@@ -65,7 +65,7 @@ def build_plate(category: str, glaze: Rgba, border: Rgba) -> Element:
     """The document of a plate: stands on z = -2.5 mm, its floor is at 5.4 mm, its rim at 16.4 mm."""
     thing = Sculpture(category, Facts(11.5))
     thing.block((-30.0, -30.0, -2.5), (30.0, 30.0, 5.4))
-    thing.ring((28.0, 68.0 * _INSET), (-2.5 + RECESS, 16.4), 4.5, pieces=_PIECES)
+    thing.ring((29.0, 67.4), (-2.5 + RECESS, 16.4), 5.0, pieces=8)
     under = [(0.0, -2.5), (42.0, -2.5), (44.0, 0.0), (56.0, 6.0), (68.5, 13.5), (69.2, 15.4), (68.0, 16.4)]
     thing.draw(glaze, turned([*under, (66.5, 16.2)], segments=24))
     thing.draw(border, turned([(66.5, 16.2), (58.0, 13.0)], segments=24))

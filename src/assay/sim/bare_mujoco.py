@@ -1,0 +1,16 @@
+"""Import MuJoCo without its choice of a GL library.
+
+MuJoCo's package tries to load the library that ``MUJOCO_GL`` names as soon as it is imported, and cannot be
+imported at all where that fails. Pictures are the business of `assay.sim.gl`; physics must run without.
+"""
+
+import os
+
+_chosen = os.environ.get("MUJOCO_GL")
+os.environ["MUJOCO_GL"] = "disable"
+try:
+    import mujoco  # noqa: F401
+finally:
+    del os.environ["MUJOCO_GL"]
+    if _chosen is not None:
+        os.environ["MUJOCO_GL"] = _chosen
