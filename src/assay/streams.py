@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import operator
 
 import numpy as np
 
@@ -12,5 +13,6 @@ def stream(*key: str | int) -> np.random.Generator:
 
     Equal keys give equal streams in any process on any machine; different keys give independent ones.
     """
-    digest = hashlib.sha256("\x1f".join(f"{type(part).__name__}:{part}" for part in key).encode()).digest()
-    return np.random.Generator(np.random.PCG64(np.frombuffer(digest, dtype=np.uint32).tolist()))
+    parts = (f"s:{part}" if isinstance(part, str) else f"i:{operator.index(part)}" for part in key)
+    digest = hashlib.sha256("\x1f".join(parts).encode()).digest()
+    return np.random.Generator(np.random.PCG64(np.frombuffer(digest, dtype="<u4").tolist()))

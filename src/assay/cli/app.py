@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import NoReturn
 
 import typer
 from rich.markup import escape
@@ -47,13 +48,19 @@ def main() -> None:
     try:
         app()
     except AssayError as error:
-        message = escape(" ".join(str(error).split()))
-        errors.print(f"[bold red]error:[/] {message}", soft_wrap=True, highlight=False)
-        sys.exit(2)
+        _refuse(str(error))
     except BrokenPipeError:
         # Whoever read our output stopped; nothing more can be said, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except OSError as error:
+        _refuse(f"{error.filename or 'a file'}: {error.strerror or error}")
+
+
+def _refuse(message: str) -> NoReturn:
+    line = escape(" ".join(message.split()))
+    errors.print(f"[bold red]error:[/] {line}", soft_wrap=True, highlight=False)
+    sys.exit(2)
 
 
 if __name__ == "__main__":

@@ -10,9 +10,10 @@ import mujoco
 import numpy as np
 
 from assay.errors import AssetError, TaskError, did_you_mean
-from assay.sim.compose import compose
+from assay.sim.compose import compose, part_of
+from assay.sim.layout import HOME, LAYOUTS, ArenaLayout
 from assay.sim.packs.base import AssetPack
-from assay.tasks.scene import Scene
+from assay.tasks.scene import Entity, Scene
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +60,19 @@ class CompiledScene:
     exact: bool
     """Whether stepping repeats LIBERO's solver calls."""
     model: mujoco.MjModel
+    """Never changed: whoever steps or draws works on a copy."""
     entities: Mapping[str, EntityIndex]
     regions: Mapping[str, RegionIndex]
     extents: Mapping[str, Extent]
-    """How much room each entity's category takes."""
+    """How much room each entity takes when it is placed."""
+    layout: ArenaLayout
+    """Where the workspace, the robot and the cameras are."""
+    home: tuple[float, ...]
+    """The arm's joint angles at the start, and where the controller would like to have them, radians."""
+    fixture_bodies: tuple[int, ...]
+    """Ids of the fixtures' root bodies, in the scene's order."""
+    fixture_poses: np.ndarray
+    """Where the assets have the fixtures, before any is placed: (fixtures, 7)."""
 
     @property
     def state_size(self) -> int:
@@ -98,8 +108,8 @@ def compile_scene(scene: Scene, pack: AssetPack) -> CompiledScene:
             parent = region.target if region.target in entities else None
             body = int(model.site_bodyid[site])
             joints = _joints_of(model, body) if parent is not None else ()
-            half = tuple(float(value) for value in model.site_size[site])
-            regions[region.full_name] = RegionIndex(region.full_name, site, half, parent, joints)  # type: ignore[arg-type]
+            x, y, z = map(float, model.site_size[site])
+            regions[region.full_name] = RegionIndex(region.full_name, site, (x, y, z), parent, joints)
         elif region.target in entities:
             prefix = f"{region.target}_"
             sites = [model.site(i).name for i in range(model.nsite)]
@@ -108,8 +118,26 @@ def compile_scene(scene: Scene, pack: AssetPack) -> CompiledScene:
                 f"the {pack.name} pack's {entities[region.target].category} has no region "
                 f"'{region.name}' (as '{region.full_name}'): {did_you_mean(region.full_name, offered)}"
             )
-    extents = {entity.name: _extent(pack, entity.category) for entity in scene.entities}
-    return CompiledScene(scene, pack.name, pack.exact, model, entities, regions, extents)
+    bodies = tuple(entities[fixture.name].body for fixture in scene.fixtures)
+    return CompiledScene(
+        scene=scene,
+        pack=pack.name,
+        exact=pack.exact,
+        model=model,
+        entities=entities,
+        regions=regions,
+        extents={entity.name: _extent(pack, entity) for entity in scene.entities},
+        layout=LAYOUTS[scene.arena],
+        home=HOME,
+        fixture_bodies=bodies,
+        fixture_poses=np.hstack([model.body_pos[list(bodies)], model.body_quat[list(bodies)]]),
+    )
+
+
+def put_fixtures(model: mujoco.MjModel, compiled: CompiledScene, poses: np.ndarray) -> None:
+    """Write the fixtures' poses (fixtures, 7) into a copy of the compiled model."""
+    bodies = list(compiled.fixture_bodies)
+    model.body_pos[bodies], model.body_quat[bodies] = poses[:, :3], poses[:, 3:]
 
 
 def _entity_index(model: mujoco.MjModel, scene: Scene, name: str) -> EntityIndex:
@@ -141,21 +169,20 @@ def _joints_of(model: mujoco.MjModel, body: int) -> tuple[int, ...]:
     return tuple(j for j in range(first, first + count) if model.jnt_type[j] != mujoco.mjtJoint.mjJNT_FREE)
 
 
-def _extent(pack: AssetPack, category: str) -> Extent:
+def _extent(pack: AssetPack, entity: Entity) -> Extent:
     """Read the three sites that say how much room an entity takes."""
-    root = pack.entity(category).root
     position = {
-        site.get("name", ""): np.array([float(word) for word in site.get("pos", "0 0 0").split()])
-        for site in root.iterfind("./worldbody/body/site")
+        site.get("name", ""): [float(word) for word in site.get("pos", "0 0 0").split()]
+        for site in part_of(entity, pack).iterfind("./worldbody/body/site")
     }
     try:
         return Extent(
-            bottom=float(position["bottom_site"][2]),
-            top=float(position["top_site"][2]),
-            radius=float(position["horizontal_radius_site"][0]),
+            bottom=position["bottom_site"][2],
+            top=position["top_site"][2],
+            radius=position["horizontal_radius_site"][0],
         )
     except KeyError as error:
-        raise AssetError(f"the {pack.name} pack's {category} has no site {error}") from None
+        raise AssetError(f"the {pack.name} pack's {entity.category} has no site {error}") from None
 
 
 def bounding_box(

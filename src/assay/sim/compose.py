@@ -15,7 +15,7 @@ import numpy as np
 from assay.errors import AssetError, did_you_mean
 from assay.sim.layout import LAYOUTS, REGION_HALF_HEIGHT, ArenaLayout
 from assay.sim.packs.base import AssetPack
-from assay.tasks.scene import Scene
+from assay.tasks.scene import Entity, Scene
 
 ROBOT = "robot0_"
 GRIPPER = "gripper0_"
@@ -77,7 +77,7 @@ def compose(scene: Scene, pack: AssetPack) -> Element:
     _merge(root, arena)
     _merge(root, _robot(pack, layout))
     for entity in scene.entities:
-        document = _inlined(pack.entity(entity.category).root)
+        document = part_of(entity, pack)
         movable = entity in scene.objects
         body = _entity_body(document, movable=movable)
         prefix = f"{entity.name}_"
@@ -87,6 +87,11 @@ def compose(scene: Scene, pack: AssetPack) -> Element:
         _merge_assets(root, assets)
         _section(root, "worldbody").append(body)
     return root
+
+
+def part_of(entity: Entity, pack: AssetPack) -> Element:
+    """The document of one entity, default classes resolved."""
+    return _inlined(pack.entity(entity.category).root)
 
 
 def _empty() -> Element:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import mujoco
 import numpy as np
 
+from assay.errors import AssetError
 from assay.sim.compose import GRIPPER, ROBOT
-from assay.sim.layout import HOME
 from assay.sim.torque import ARM, arm_torque
 
 SCALE = np.array([0.05, 0.05, 0.05, 0.5, 0.5, 0.5])
@@ -33,13 +33,13 @@ class _Sight:
 class Controller:
     """Turns actions into actuator commands for one simulation."""
 
-    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
+    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, home: tuple[float, ...]) -> None:
         names = [f"{ROBOT}torq_j{i + 1}" for i in range(ARM)]
         names += [f"{GRIPPER}gripper_finger_joint{i}" for i in (1, 2)]
         if [model.actuator(i).name for i in range(model.nu)] != names or model.joint(
             0
         ).name != f"{ROBOT}joint1":
-            raise ValueError(
+            raise AssetError(
                 "the arm's joints, and its and the fingers' actuators, must come first in the model"
             )
         self._model, self._data = model, data
@@ -49,7 +49,7 @@ class Controller:
         self._finger_middle = ((low + high) / 2)[ARM:].tolist()
         self._finger_half = ((high - low) / 2)[ARM:].tolist()
         self._mass_index = _arm_mass_index(model)
-        self._home = np.array(HOME)
+        self._home = np.array(home)
         self._ctrl, self._bias = data.ctrl, data.qfrc_bias
         self._live = _Sight(
             jacobian=np.zeros((6, model.nv)),

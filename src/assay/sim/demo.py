@@ -68,10 +68,5 @@ def reach(world: World, target: np.ndarray) -> Observation:
 
 
 def _thing_of_interest(task: tasks.Task, world: World) -> np.ndarray:
-    """Where the first entity that the goal names is, (3,)."""
-    for name in (*task.goal.atoms[0].arguments, *task.of_interest):
-        if name in world.compiled.entities:
-            return np.asarray(world.data.xpos[world.compiled.entities[name].body])
-        if name in world.compiled.regions:
-            return np.asarray(world.data.site_xpos[world.compiled.regions[name].site])
-    raise ValueError(f"{task.id} is about nothing in its scene")
+    """Where the first thing that the goal names is, (3,)."""
+    return world.pose(task.goal.atoms[0].arguments[0])[0]

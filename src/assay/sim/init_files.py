@@ -7,9 +7,11 @@ in which numpy and torch spell a numeric array. Everything else is an error.
 
 from __future__ import annotations
 
+import lzma
 import math
 import pickletools
 import zipfile
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,10 +22,25 @@ from assay.errors import StateError
 
 MOST_BYTES = 256 * 2**20
 """The largest archive member that is read."""
-MOST_OPCODES = 200_000
+MOST_OPCODES = 1_000
+"""An array takes about a hundred."""
 
 _NUMPY_RECONSTRUCT = ("numpy.core.multiarray _reconstruct", "numpy._core.multiarray _reconstruct")
 _TORCH_STORAGES = {"torch DoubleStorage": "<f8", "torch FloatStorage": "<f4", "torch LongStorage": "<i8"}
+
+
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    UnicodeDecodeError,
+    ValueError,
+    OSError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+)
+"""What reading a damaged archive may raise."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +85,7 @@ def read_states(path: Path | str) -> np.ndarray:
         raise StateError(f"{path}: there is no such file") from None
     except IsADirectoryError:
         raise StateError(f"{path}: is a folder, not a file of initial states") from None
-    except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError) as error:
+    except _DAMAGE as error:
         raise StateError(f"{path}: not a file of initial states: {error}") from None
     except _MalformedError as error:
         raise StateError(f"{path}: refused: {error}") from None
@@ -121,6 +138,8 @@ def _parse(pickle: bytes) -> object:
                     stack.append(_Name(str(argument)))
                 case "STACK_GLOBAL":
                     name, module = stack.pop(), stack.pop()
+                    if not (isinstance(name, str) and isinstance(module, str)):
+                        raise _MalformedError("it names something by other than text")
                     stack.append(_Name(f"{module} {name}"))
                 case "BININT" | "BININT1" | "BININT2" | "LONG1" | "BINUNICODE" | "SHORT_BINUNICODE":
                     stack.append(argument)
@@ -168,7 +187,7 @@ def _parse(pickle: bytes) -> object:
 
 def _number(argument: object) -> int:
     if not isinstance(argument, int):
-        raise _MalformedError(f"its opcode has the argument {argument!r}")
+        raise _MalformedError("its memo is numbered by other than numbers")
     return argument
 
 
@@ -181,7 +200,7 @@ def _array(tree: object, storage: Callable[[str], bytes]) -> np.ndarray:
         case _Call(
             _Name("torch._utils _rebuild_tensor_v2"),
             (_Persistent(("storage", _Name(kind), str(key), str(), int())), int(start), shape, strides, *_),
-        ) if kind in _TORCH_STORAGES:
+        ) if kind in _TORCH_STORAGES and start >= 0:
             dtype = np.dtype(_TORCH_STORAGES[kind])
             content = storage(key)[start * dtype.itemsize :]
             if strides != _row_major(shape):
@@ -224,7 +243,7 @@ def _sizes(shape: object) -> tuple[int, ...]:
     match shape:
         case tuple() if 1 <= len(shape) <= 3 and all(type(n) is int and n > 0 for n in shape):
             return shape
-    raise _MalformedError(f"its shape is {shape!r}")
+    raise _MalformedError("its shape is not a few positive numbers")
 
 
 def _filled(content: bytes, dtype: np.dtype, shape: object, order: str) -> np.ndarray:

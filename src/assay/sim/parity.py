@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import re
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,7 +15,7 @@ import mujoco
 import numpy as np
 
 from assay import tasks
-from assay.errors import StateError
+from assay.errors import RenderingError, StateError, did_you_mean
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.packs.libero import LiberoPack
 from assay.sim.render import CAMERAS
@@ -130,7 +132,11 @@ def measure(folder: Path, pack: LiberoPack, progress: Progress = lambda done, to
 
     errors = [_trajectory_errors(file, scenes) for file in each("trajectories")]
     truths = [_truths(file, scenes, details) for file in each("predicates")]
-    pictures = [difference for file in each("images") for difference in _picture_differences(file, scenes)]
+    try:
+        pictures = [each_one for file in each("images") for each_one in _picture_differences(file, scenes)]
+    except RenderingError as error:
+        pictures = []
+        details.append(f"images not compared: {error}")
     wrong = [difference for file in each("models") if (difference := _model_difference(file, scenes))]
     scenes.close()
     progress(total, total, "")
@@ -191,7 +197,7 @@ def _trajectory_errors(file: Path, scenes: _Scenes) -> np.ndarray:
     errors = []
     for action, state in zip(record["actions"], states[1:], strict=True):
         world.step(action)
-        errors.append(np.abs(world.data.qpos - state[1 : 1 + world.compiled.model.nq]).max())
+        errors.append(np.abs(world.data.qpos - state[1 : 1 + world.model.nq]).max())
     return np.array(errors)
 
 
@@ -199,9 +205,7 @@ def _truths(file: Path, scenes: _Scenes, details: list[str]) -> tuple[int, int]:
     """How many truth values were compared, and how many differ."""
     record = _load(file, "suite", "task", "states", "atoms", "truth")
     world = scenes.world(str(record["suite"]), int(record["task"]))
-    spelled = {predicate.value.lower(): predicate for predicate in Predicate}
-    words = [str(atom).split() for atom in record["atoms"]]
-    atoms = [Atom(spelled[predicate], tuple(names)) for predicate, *names in words]
+    atoms = [_atom(str(text), file) for text in record["atoms"]]
     fixtures = _fixtures(record, world.compiled, file)
     wrong = np.zeros(len(atoms), dtype=int)
     for vector, truth in zip(record["states"], record["truth"], strict=True):
@@ -211,6 +215,14 @@ def _truths(file: Path, scenes: _Scenes, details: list[str]) -> tuple[int, int]:
         f"{file.name}: {atom} differs in {n} states" for atom, n in zip(atoms, wrong, strict=True) if n
     ]
     return record["truth"].size, int(wrong.sum())
+
+
+def _atom(text: str, file: Path) -> Atom:
+    predicate, *names = text.split() or [""]
+    for known in Predicate:
+        if known.value.lower() == predicate.lower() and len(names) == known.arity:
+            return Atom(known, tuple(names))
+    raise StateError(f"{file}: '{text}' is not an atom: {did_you_mean(predicate, Predicate)}")
 
 
 def _picture_differences(file: Path, scenes: _Scenes) -> Iterator[tuple[float, float]]:
@@ -233,21 +245,40 @@ def _model_difference(file: Path, scenes: _Scenes) -> str:
     if match is None:
         raise StateError(f"{file}: the name should be SUITE_NUMBER.xml.gz")
     ours = compile_scene(tasks.load(f"{match[1]}/{int(match[2])}").scene, scenes.pack).model
-    text = gzip.decompress(file.read_bytes()).decode()
+    try:
+        text = gzip.decompress(file.read_bytes()).decode()
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise StateError(f"{file} is not a composed model: {error}") from None
     text = text.replace("LIBERO_ASSETS/", f"{scenes.pack.libero}/")
     text = text.replace("ROBOSUITE_ASSETS/", f"{scenes.pack.robosuite}/")
     text = text.replace('<mujoco model="base">', '<mujoco model="scene">').replace('meshdir="meshes/"', "")
-    theirs = mujoco.MjModel.from_xml_string(text)
-    names = [name for name in dir(theirs) if not name.startswith("_")]
-    differing = [name for name in names if not _same(getattr(theirs, name), getattr(ours, name, None))]
+    try:
+        theirs = mujoco.MjModel.from_xml_string(text)
+    except ValueError as error:
+        raise StateError(f"{file} does not compile: {' '.join(str(error).split())}") from None
+    differing = list(_differing(theirs, ours))
     return f"{file.name}: {', '.join(differing)} differ" if differing else ""
 
 
-def _same(one: object, other: object) -> bool:
-    """Whether two fields of a model are equal; methods and views count as equal."""
-    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        return one.shape == other.shape and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
-    return one == other if isinstance(one, int | float | bytes) else True
+def _differing(one: object, other: object, prefix: str = "") -> Iterator[str]:
+    """The names of the fields in which two MuJoCo structures differ, nested ones included."""
+    for name in dir(one):
+        if name.startswith("_"):
+            continue
+        mine, theirs = getattr(one, name), getattr(other, name, None)
+        if isinstance(mine, np.ndarray):
+            nan = mine.dtype.kind == "f"
+            if not (isinstance(theirs, np.ndarray) and np.array_equal(mine, theirs, equal_nan=nan)):
+                yield prefix + name
+        elif isinstance(mine, int | float | bytes):
+            if mine != theirs:
+                yield prefix + name
+        elif type(mine).__name__ in _NESTED:
+            yield from _differing(mine, theirs, f"{prefix}{name}.")
+
+
+_NESTED = ("MjOption", "MjStatistic", "MjVisual", "Global", "Quality", "Headlight", "Map", "Scale", "Rgba")
+"""Types of a model's structured fields."""
 
 
 def _load(file: Path, *keys: str) -> dict[str, Any]:
@@ -255,7 +286,7 @@ def _load(file: Path, *keys: str) -> dict[str, Any]:
     try:
         with np.load(file, allow_pickle=False) as archive:
             record = {key: archive[key] for key in archive.files}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, KeyError) as error:
         raise StateError(f"{file} is not a reference file: {error}") from None
     missing = [key for key in (*keys, "root_bodies", "root_pos", "root_quat_wxyz") if key not in record]
     if missing:

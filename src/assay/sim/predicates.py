@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 
 from assay.errors import TaskError, did_you_mean
-from assay.sim.categories import OPENING, SWITCHING, Mechanism
+from assay.sim.categories import OPENING, SWITCHING, Mechanism, resting_pose
 from assay.sim.compile import CompiledScene, EntityIndex, RegionIndex, bounding_box
 from assay.tasks.scene import Atom, Goal, Predicate
 
@@ -67,6 +67,15 @@ class Predicates:
                     f"'{atom}' asks of {thing.name} what it cannot do; "
                     f"in this scene able: {', '.join(sorted(able)) or 'nothing'}"
                 )
+
+    def pose(self, name: str, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
+        """Position (3,) and rotation (3, 3) of an entity or region in the world."""
+        thing = self._things.get(name)
+        if thing is None:
+            raise TaskError(f"there is no '{name}' in the scene: {did_you_mean(name, self._things)}")
+        if isinstance(thing, EntityIndex):
+            return data.xpos[thing.body].copy(), data.xmat[thing.body].reshape(3, 3).copy()
+        return data.site_xpos[thing.site].copy(), data.site_xmat[thing.site].reshape(3, 3).copy()
 
     def in_contact(self, data: mujoco.MjData, one: EntityIndex, other: EntityIndex) -> bool:
         """Whether any colliding geoms of the two touch."""
@@ -161,7 +170,7 @@ class Predicates:
             axes = data.site_xmat[surface.site].reshape(3, 3).T
             axis = axes[np.argmax(np.abs(axes[:, 2]))]
             normal = axis * np.sign(axis[2])
-        return float(data.xmat[thing.body].reshape(3, 3)[:, 2] @ normal)
+        return float(data.xmat[thing.body].reshape(3, 3) @ _up_axis(thing.category) @ normal)
 
     def _upright_on(self, data: mujoco.MjData, atom: Atom, upper: Thing, lower: Thing) -> bool:
         return (
@@ -210,6 +219,13 @@ _MECHANISMS: Mapping[Predicate, Mapping[str, Mechanism]] = MappingProxyType(
         Predicate.TURN_OFF: SWITCHING,
     }
 )
+
+
+def _up_axis(category: str) -> np.ndarray:
+    """The axis of a thing's own frame (3,) that points up when it stands as it usually does."""
+    rotation = np.empty(9)
+    mujoco.mju_quat2Mat(rotation, np.array(resting_pose(category).tilt))
+    return np.asarray(rotation.reshape(3, 3)[2])
 
 
 def _inner_joints(thing: Thing) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ import numpy as np
 from assay.errors import RenderingError, did_you_mean
 from assay.sim import gl
 from assay.sim.categories import GLOWING, SWITCHING, Mechanism
-from assay.sim.compile import CompiledScene
+from assay.sim.compile import CompiledScene, put_fixtures
 from assay.sim.compose import GRIPPER, MOUNT, ROBOT
 
 MOST_GEOMS = 10_000
@@ -39,13 +39,12 @@ class Moment:
 
 
 class Renderer:
-    """Draws one compiled scene. Holds a GL context from the first picture on."""
+    """Draws one world's copy of a compiled scene. Holds a GL context from the first picture on."""
 
-    def __init__(self, compiled: CompiledScene) -> None:
+    def __init__(self, compiled: CompiledScene, model: mujoco.MjModel) -> None:
         self._compiled = compiled
-        self._model = compiled.model
-        self._data = mujoco.MjData(compiled.model)
-        self._fixture_bodies = [compiled.entities[each.name].body for each in compiled.scene.fixtures]
+        self._model = model
+        self._data = mujoco.MjData(model)
         self._labels = _labels(compiled)
         self._glows = _glows(compiled)
         self._context: Any = None
@@ -126,14 +125,14 @@ class Renderer:
     def _pose(self, moment: Moment) -> None:
         """Put the scratch data into the moment's pose, without touching the model's fixtures for good."""
         model, data = self._model, self._data
-        bodies = self._fixture_bodies
+        bodies = list(self._compiled.fixture_bodies)
         live = np.hstack([model.body_pos[bodies], model.body_quat[bodies]])
-        model.body_pos[bodies], model.body_quat[bodies] = moment.fixtures[:, :3], moment.fixtures[:, 3:]
+        put_fixtures(model, self._compiled, moment.fixtures)
         data.qpos[:] = moment.qpos
         mujoco.mj_kinematics(model, data)
         mujoco.mj_comPos(model, data)
         mujoco.mj_camlight(model, data)
-        model.body_pos[bodies], model.body_quat[bodies] = live[:, :3], live[:, 3:]
+        put_fixtures(model, self._compiled, live)
         model.site_rgba[:, 3] = 0.0
         for site, joints, mechanism in self._glows:
             on = any(mechanism.active.holds(float(moment.qpos[joint])) for joint in joints)

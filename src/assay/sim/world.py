@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+
 import mujoco
 import numpy as np
 
 from assay.errors import ActionError
-from assay.sim.compile import CompiledScene
+from assay.sim.compile import CompiledScene, put_fixtures
 from assay.sim.compose import GRIPPER, ROBOT
 from assay.sim.controller import Controller
-from assay.sim.layout import HOME
 from assay.sim.observation import Observation
 from assay.sim.placement import sample
 from assay.sim.predicates import Predicates
@@ -34,15 +35,17 @@ class World:
     def __init__(self, compiled: CompiledScene) -> None:
         self.compiled = compiled
         self.predicates = Predicates(compiled)
-        self.renderer = Renderer(compiled)
-        self.data = mujoco.MjData(compiled.model)
+        self.model = copy.copy(compiled.model)
+        """This world's own: fixtures' poses are written into it."""
+        self.data = mujoco.MjData(self.model)
+        self.renderer = Renderer(compiled, self.model)
         self.steps = 0
         """Control steps since the last reset."""
-        self._controller = Controller(compiled.model, self.data)
+        self._controller = Controller(self.model, self.data, compiled.home)
         self._grip_site = compiled.model.site(f"{GRIPPER}grip_site").id
         self._hand = compiled.model.body(f"{ROBOT}right_hand").id
-        self._fixture_bodies = [compiled.entities[each.name].body for each in compiled.scene.fixtures]
-        self._fixtures = np.zeros((len(self._fixture_bodies), 7))
+        self._fixtures = compiled.fixture_poses
+        self._checked: set[Goal] = set()
         self._stale = False
 
     def sample(self, seed: int) -> InitialState:
@@ -52,10 +55,9 @@ class World:
     def reset(self, state: InitialState) -> Observation:
         """Restore a state; the model is not compiled again."""
         checked(self.compiled, state)
-        model, data = self.compiled.model, self.data
+        model, data = self.model, self.data
         self._fixtures = state.fixtures.copy()
-        bodies = self._fixture_bodies
-        model.body_pos[bodies], model.body_quat[bodies] = state.fixtures[:, :3], state.fixtures[:, 3:]
+        put_fixtures(model, self.compiled, self._fixtures)
         if self.compiled.exact:
             self._look_at_home()
         mujoco.mj_resetData(model, data)
@@ -71,7 +73,7 @@ class World:
     def step(self, action: np.ndarray) -> Observation:
         """Do one control step of 50 ms with an action (7,) in [-1, 1]."""
         action = self._valid(action)
-        model, data, controller = self.compiled.model, self.data, self._controller
+        model, data, controller = self.model, self.data, self._controller
         gripper = float(action[6])
         exact = self.compiled.exact
         for substep in range(SUBSTEPS):
@@ -97,14 +99,21 @@ class World:
         return self.predicates.holds(atom, self.data)
 
     def satisfied(self, goal: Goal) -> bool:
-        """Whether a goal is reached now."""
+        """Whether a goal is reached now. Raises TaskError for a goal that never can be."""
+        if goal not in self._checked:
+            self.predicates.check(goal)
+            self._checked.add(goal)
         return self.predicates.satisfied(goal, self.data)
 
     def state(self) -> InitialState:
-        """The present state, from which a world can be reset."""
+        """The present physical state. What the controller was doing is not part of it."""
         data = self.data
         vector = np.concatenate([[data.time], data.qpos, data.qvel])
         return InitialState(vector, self._fixtures.copy())
+
+    def pose(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Position (3,) and rotation (3, 3) of an entity or region in the world."""
+        return self.predicates.pose(name, self.data)
 
     def close(self) -> None:
         """Give back the GL context, if one was needed."""
@@ -124,9 +133,9 @@ class World:
 
     def _look_at_home(self) -> None:
         """Let the controller see the arm at home, as LIBERO's first substep after loading a state does."""
-        model, data = self.compiled.model, self.data
+        model, data = self.model, self.data
         mujoco.mj_resetData(model, data)
-        data.qpos[:ARM] = HOME
+        data.qpos[:ARM] = self.compiled.home
         data.qpos[ARM : ARM + 2] = 0.0
         mujoco.mj_forward(model, data)
         self._controller.reset()
@@ -138,7 +147,7 @@ class World:
 
         Each solution is the warm start of the next, so leaving one out shows in the trajectory.
         """
-        model, data = self.compiled.model, self.data
+        model, data = self.model, self.data
         mujoco.mj_fwdActuation(model, data)
         mujoco.mj_fwdAcceleration(model, data)
         mujoco.mj_fwdConstraint(model, data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from functools import cached_property
 from pathlib import Path
 from xml.etree import ElementTree
@@ -72,12 +73,27 @@ class LiberoPack:
         return frozenset(self._files)
 
     def digest(self) -> str:
-        """SHA-256 over the names and contents of all MJCF files."""
+        """SHA-256 over the MJCF files that parts are made from, and the meshes and pictures they name."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
         digest = hashlib.sha256()
-        for folder in (self.libero, self.robosuite):
-            for path in sorted(folder.rglob("*.xml")):
-                digest.update(str(path.relative_to(folder)).encode())
-                digest.update(path.read_bytes())
+        sources = [(self.robosuite, self.robosuite / file) for file in _ROBOT_FILES]
+        sources += [(self.libero, self.libero / "scenes" / f"{scene}.xml") for scene, *_ in _ROOMS.values()]
+        sources += [(self.libero, file) for _, file in sorted(self._files.items())]
+        named = [
+            (self.libero, self.libero / "textures" / f"{name}.png")
+            for _, *two in _ROOMS.values()
+            for name in two
+        ]
+        for root, file in sources:
+            if file.is_file():
+                nodes = ElementTree.parse(file).getroot().iterfind("./asset/*[@file]")
+                named += [(root, file.parent / str(node.get("file"))) for node in nodes]
+        for root, file in sorted(set(sources + named)):
+            digest.update(os.path.relpath(file, root).encode())
+            digest.update(file.read_bytes() if file.is_file() else b"absent")
         return digest.hexdigest()
 
     def entity(self, category: str) -> Part:
