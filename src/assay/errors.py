@@ -61,9 +61,10 @@ class RenderingError(AssayError):
 def did_you_mean(name: str, valid: Iterable[str], *, most: int = 6) -> str:
     """A phrase that points from a wrong ``name`` to the nearest of the ``valid`` ones."""
     options = sorted(set(valid))
-    near = difflib.get_close_matches(name, options, n=1, cutoff=0.5)
+    lower = {option.lower(): option for option in options}
+    near = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.5)
     if near:
-        return f"did you mean '{near[0]}'?"
+        return f"did you mean '{lower[near[0]]}'?"
     if not options:
         return "there is none to choose from"
     shown = ", ".join(options[:most])

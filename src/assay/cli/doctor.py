@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 
 import typer
@@ -16,13 +17,11 @@ GOOD, BAD = "[green]works[/]", "[red]does not work[/]"
 
 def doctor() -> None:
     """Check how pictures can be drawn and which asset packs are there. Exit status 1 if nothing can draw."""
-    import mujoco
-
-    from assay.sim import gl
+    from assay.sim import gl, mujoco_version
     from assay.sim.packs.registry import NAMES, load_pack
 
     output.print(
-        f"assay {__version__}, Python {platform.python_version()}, MuJoCo {mujoco.mj_versionString()}",
+        f"assay {__version__}, Python {platform.python_version()}, MuJoCo {mujoco_version()}",
         highlight=False,
     )
     pictures = Table("pictures by", "state", "detail", title="Drawing", title_justify="left")
@@ -30,6 +29,13 @@ def doctor() -> None:
     for probe in probes:
         pictures.add_row(probe.backend, GOOD if probe.works else BAD, probe.detail)
     output.print(pictures)
+    chosen = os.environ.get("MUJOCO_GL")
+    if chosen:
+        works = any(probe.works and probe.backend == chosen for probe in probes)
+        verdict = (
+            "works" if works else f"cannot draw here; unset it, or choose one of {', '.join(gl.BACKENDS)}"
+        )
+        output.print(f"MUJOCO_GL is '{chosen}': {verdict}", highlight=False)
 
     packs = Table("pack", "state", "detail", title="Asset packs", title_justify="left")
     for name in NAMES:

@@ -21,23 +21,26 @@ def parity(
     ],
     libero_assets: Annotated[Path | None, typer.Option(help="LIBERO's assets.")] = None,
     robosuite_assets: Annotated[Path | None, typer.Option(help="robosuite's assets.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON, as into a pipe, instead of a table.")
+    ] = False,
 ) -> None:
     """Replay LIBERO's own rollouts, predicates, pictures and models, and measure the difference.
 
     Assets that are not named, set in the environment or added are looked for beside FOLDER.
     """
-    from assay.sim.packs.locate import Assets, find, locate
+    from assay.sim.packs.locate import find, locate
     from assay.sim.packs.registry import libero_pack
-    from assay.sim.parity import measure
+    from assay.sim.parity import find_records, measure
 
+    records = find_records(folder)
     known = locate(libero_assets, robosuite_assets)
-    beside = find(folder.resolve().parent) if folder.is_dir() else Assets(None, None)
+    beside = find(folder.resolve().parent)
     pack = libero_pack(known.libero or beside.libero, known.robosuite or beside.robosuite)
     with progress_bar() as bar:
         task = bar.add_task("replaying", total=None)
         result = measure(
-            folder,
+            records,
             pack,
             lambda done, total, name: bar.update(task, completed=done, total=total, description=name),
         )
@@ -70,3 +73,4 @@ def _print(result: Parity) -> None:
     output.print(table)
     for line in result.details:
         output.print(f"  {line}", highlight=False)
+    output.print("[green]sound[/]" if result.sound else "[red]not sound[/]", "installation")

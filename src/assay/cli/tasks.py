@@ -83,7 +83,7 @@ def show(
             console.print(f"[yellow]line {note.line}: {escape(note.text)}[/]")
     if wanted:
         # Pictures are about the task, not part of the JSON: say so on stderr there.
-        _draw(task, picture or Path("out"), Console(stderr=as_json))
+        _draw(task, picture, Console(stderr=as_json))
 
 
 @app.command()
@@ -181,19 +181,20 @@ def _place(region: tasks.Region) -> str:
     return " ".join(parts)
 
 
-def _draw(task: Task, where: Path, console: Console) -> None:
-    """Draw the scene and say where the picture is, or in one line why there is none."""
-    file = where if where.suffix.lower() == ".png" else where / f"{task.id.replace('/', '-')}.png"
-    try:
-        from assay.sim.picture import task_picture
+def _draw(task: Task, wanted: Path | None, console: Console) -> None:
+    """Draw the scene and say where the picture is; if nobody asked for it, a failure is one line and no error."""
+    from assay.sim.picture import task_picture
 
-        file.parent.mkdir(parents=True, exist_ok=True)
+    where = wanted or Path("out")
+    if where.suffix and where.suffix.lower() != ".png":
+        raise TaskError(f"{where}: a picture is a .png file; name one, or a folder")
+    file = where if where.suffix else where / f"{task.id.replace('/', '-')}.png"
+    try:
         written = task_picture(task, file)
-    except AssayError as error:
+    except (AssayError, OSError) as error:
+        if wanted is not None:
+            raise
         console.print(f"[yellow]no picture: {escape(str(error))}[/]", soft_wrap=True)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        console.print(f"[yellow]no picture: {escape(f'{file}: {reason}')}[/]", soft_wrap=True)
     else:
         console.print(f"picture: {escape(str(written))}", soft_wrap=True)
 

@@ -5,7 +5,7 @@ observation = world.reset(world.sample(seed=0))
 observation = world.step(action)
 """
 
-from assay.sim import bare_mujoco as _bare_mujoco  # noqa: F401  (before anything imports mujoco)
+from assay.sim.bare_mujoco import mujoco_version
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.observation import Observation
 from assay.sim.packs.registry import load_pack
@@ -19,5 +19,6 @@ __all__ = [
     "World",
     "compile_scene",
     "load_pack",
+    "mujoco_version",
     "stored_states",
 ]

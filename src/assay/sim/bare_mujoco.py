@@ -9,8 +9,13 @@ import os
 _chosen = os.environ.get("MUJOCO_GL")
 os.environ["MUJOCO_GL"] = "disable"
 try:
-    import mujoco  # noqa: F401
+    import mujoco
 finally:
     del os.environ["MUJOCO_GL"]
     if _chosen is not None:
         os.environ["MUJOCO_GL"] = _chosen
+
+
+def mujoco_version() -> str:
+    """The version of MuJoCo that runs."""
+    return str(mujoco.mj_versionString())

@@ -75,6 +75,11 @@ class CompiledScene:
     """Where the assets have the fixtures, before any is placed: (fixtures, 7)."""
 
     @property
+    def labels(self) -> tuple[str, ...]:
+        """What the numbers of a segmentation stand for."""
+        return ("arena", "robot", *(entity.name for entity in self.scene.entities))
+
+    @property
     def state_size(self) -> int:
         """Length of a state: time, qpos, qvel."""
         return 1 + int(self.model.nq) + int(self.model.nv)

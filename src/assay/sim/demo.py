@@ -39,6 +39,7 @@ LABEL_COLOURS = np.array(
 
 def contact_sheet(path: Path, pack: str, on_task: Callable[[str], None] = lambda name: None) -> Path:
     """Reach for the first thing each task is about; draw start, end, the hand's view and the labels."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     assets = load_pack(pack)
     rows = []
     for name in TASKS:

@@ -26,6 +26,8 @@ PACKAGES = "libegl1 libgl1 libopengl0 libgl1-mesa-dri"
 
 INSTALL_HINT = f"apt-get install {PACKAGES}"
 
+_CHOICE = f"choose one of {', '.join(BACKENDS)}, or unset it"
+
 _PROBE = """
 import sys
 from mujoco.{backend} import GLContext
@@ -91,7 +93,7 @@ def backend() -> str:
     """The backend this process draws with. Raises RenderingError if none works."""
     chosen = os.environ.get("MUJOCO_GL", "").lower().strip()
     if chosen and chosen not in BACKENDS:
-        raise RenderingError(f"MUJOCO_GL is '{chosen}'; valid: {', '.join(BACKENDS)}, or unset it")
+        raise RenderingError(f"MUJOCO_GL is '{chosen}', which cannot draw; {_CHOICE}")
     candidates = (chosen,) if chosen else BACKENDS
     failures = []
     for candidate in candidates:
@@ -100,6 +102,8 @@ def backend() -> str:
             os.environ["MUJOCO_GL"] = candidate
             return candidate
         failures.append(f"{candidate}: {result.detail}")
+    if chosen:
+        raise RenderingError(f"MUJOCO_GL asks for {failures[0]}; {_CHOICE}")
     raise RenderingError(
         f"no way to draw pictures here ({'; '.join(failures)}); on Debian or Ubuntu: {INSTALL_HINT}; "
         "everything that needs no picture still runs"

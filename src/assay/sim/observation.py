@@ -53,4 +53,4 @@ class Observation:
         key = (kind, camera, height, height if width is None else width)
         if key not in self._drawn:
             self._drawn[key] = getattr(self._renderer, kind)(self.moment, *key[1:])
-        return self._drawn[key]
+        return self._drawn[key].copy()

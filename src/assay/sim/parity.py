@@ -15,7 +15,7 @@ import mujoco
 import numpy as np
 
 from assay import tasks
-from assay.errors import RenderingError, StateError, did_you_mean
+from assay.errors import ActionError, RenderingError, StateError, did_you_mean
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.packs.libero import LiberoPack
 from assay.sim.render import CAMERAS
@@ -27,6 +27,11 @@ TOLERANCE = 1e-6
 """Joint difference that counts as the same, metres or radians."""
 EARLY = 40
 """Steps of the early share: before falling objects have amplified round-off."""
+
+SOUND_MEDIAN = 1e-9
+"""Largest median joint difference of a sound installation; single rollouts may be chaotic."""
+SOUND_PICTURE = 1.0
+"""Largest mean difference of its pictures, of 255."""
 
 Progress = Callable[[int, int, str], None]
 """Called with the number of files done, of all files, and the name of the next."""
@@ -92,9 +97,21 @@ class Parity:
     details: tuple[str, ...] = ()
     """What differed, one line each."""
 
+    @property
+    def sound(self) -> bool:
+        """Whether everything compared is as close as it should be."""
+        median, picture = self.trajectories.median_qpos_error, self.images.mean_abs_diff
+        return (
+            (median is None or median <= SOUND_MEDIAN)
+            and (picture is None or picture <= SOUND_PICTURE)
+            and self.predicates.disagreements == 0
+            and self.models.mismatches == 0
+        )
+
     def as_json(self) -> dict[str, object]:
         """A JSON object, as ``assay parity --json`` prints it."""
         return {
+            "sound": self.sound,
             "trajectories": self.trajectories.as_json(),
             "predicates": asdict(self.predicates),
             "images": asdict(self.images),
@@ -103,46 +120,61 @@ class Parity:
         }
 
 
-def measure(folder: Path, pack: LiberoPack, progress: Progress = lambda done, total, name: None) -> Parity:
-    """Replay everything below ``folder``. Raises StateError if there is nothing to replay."""
+@dataclass(frozen=True, slots=True)
+class Records:
+    """What LIBERO recorded, found below a folder."""
+
+    trajectories: tuple[Path, ...]
+    predicates: tuple[Path, ...]
+    images: tuple[Path, ...]
+    models: tuple[Path, ...]
+
+    def __len__(self) -> int:
+        return len(self.trajectories) + len(self.predicates) + len(self.images) + len(self.models)
+
+
+def find_records(folder: Path) -> Records:
+    """Everything below a folder that can be replayed. Raises StateError if there is nothing."""
     if not folder.is_dir():
         raise StateError(f"{folder} is not a folder")
-    kinds = {
-        "trajectories": sorted(folder.rglob("trajectories/*.npz")),
-        "predicates": sorted(folder.rglob("predicates/*.npz")),
-        "images": sorted(folder.rglob("images/*.npz")),
-        "models": sorted(folder.rglob("composed/*.xml.gz")),
-    }
-    total = sum(map(len, kinds.values()))
-    if total == 0:
-        raise StateError(
-            f"{folder} holds nothing to replay; looked for trajectories/*.npz, predicates/*.npz, "
-            "images/*.npz and composed/*.xml.gz"
-        )
+    patterns = ("trajectories/*.npz", "predicates/*.npz", "images/*.npz", "composed/*.xml.gz")
+    records = Records(*(tuple(sorted(folder.rglob(pattern))) for pattern in patterns))
+    if not len(records):
+        raise StateError(f"{folder} holds nothing to replay; looked for {', '.join(patterns)}")
+    return records
+
+
+def measure(
+    records: Records, pack: LiberoPack, progress: Progress = lambda done, total, name: None
+) -> Parity:
+    """Replay everything and compare."""
+    total = len(records)
     scenes = _Scenes(pack)
     details: list[str] = []
     done = 0
 
-    def each(kind: str) -> Iterator[Path]:
+    def each(files: tuple[Path, ...]) -> Iterator[Path]:
         nonlocal done
-        for file in kinds[kind]:
+        for file in files:
             progress(done, total, file.name)
             yield file
             done += 1
 
-    errors = [_trajectory_errors(file, scenes) for file in each("trajectories")]
-    truths = [_truths(file, scenes, details) for file in each("predicates")]
+    errors = [_trajectory_errors(file, scenes) for file in each(records.trajectories)]
+    truths = [_truths(file, scenes, details) for file in each(records.predicates)]
     try:
-        pictures = [each_one for file in each("images") for each_one in _picture_differences(file, scenes)]
+        pictures = [
+            each_one for file in each(records.images) for each_one in _picture_differences(file, scenes)
+        ]
     except RenderingError as error:
         pictures = []
         details.append(f"images not compared: {error}")
-    wrong = [difference for file in each("models") if (difference := _model_difference(file, scenes))]
+    wrong = [difference for file in each(records.models) if (difference := _model_difference(file, scenes))]
     scenes.close()
     progress(total, total, "")
     details += [
         f"{file.name}: qpos error {error.max():.2g}"
-        for file, error in zip(kinds["trajectories"], errors, strict=True)
+        for file, error in zip(records.trajectories, errors, strict=True)
         if error.max() > TOLERANCE
     ]
     worst = np.array([error.max() for error in errors])
@@ -161,7 +193,7 @@ def measure(folder: Path, pack: LiberoPack, progress: Progress = lambda done, to
             mean_abs_diff=float(np.mean([mean for mean, _ in pictures])) if pictures else None,
             max_abs_diff=float(np.max([most for _, most in pictures])) if pictures else None,
         ),
-        ModelParity(len(kinds["models"]), len(wrong)),
+        ModelParity(len(records.models), len(wrong)),
         (*details, *wrong),
     )
 
@@ -196,7 +228,10 @@ def _trajectory_errors(file: Path, scenes: _Scenes) -> np.ndarray:
     world.reset(InitialState(states[0], _fixtures(record, world.compiled, file)))
     errors = []
     for action, state in zip(record["actions"], states[1:], strict=True):
-        world.step(action)
+        try:
+            world.step(action)
+        except ActionError as error:
+            raise StateError(f"{file}: {error}") from None
         errors.append(np.abs(world.data.qpos - state[1 : 1 + world.model.nq]).max())
     return np.array(errors)
 
@@ -283,6 +318,8 @@ _NESTED = ("MjOption", "MjStatistic", "MjVisual", "Global", "Quality", "Headligh
 
 def _load(file: Path, *keys: str) -> dict[str, Any]:
     """The arrays of an npz file. Objects in it are refused."""
+    if not zipfile.is_zipfile(file):
+        raise StateError(f"{file} is not an npz archive")
     try:
         with np.load(file, allow_pickle=False) as archive:
             record = {key: archive[key] for key in archive.files}

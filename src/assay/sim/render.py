@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -89,16 +90,18 @@ class Renderer:
         self._context = self._gl = None
 
     def _draw(self, moment: Moment, camera: str, height: int, width: int, *, segmented: bool) -> None:
+        if not isinstance(camera, str):
+            raise RenderingError(f"a camera is named by text, not by {camera!r}")
         camera_id = mujoco.mj_name2id(self._model, mujoco.mjtObj.mjOBJ_CAMERA, camera)
         if camera_id < 0:
             cameras = [self._model.camera(i).name for i in range(self._model.ncam)]
             raise RenderingError(f"there is no camera '{camera}': {did_you_mean(camera, cameras)}")
-        if not (0 < height <= MOST_PIXELS and 0 < width <= MOST_PIXELS):
+        if not all(isinstance(n, int | np.integer) and 0 < n <= MOST_PIXELS for n in (height, width)):
             raise RenderingError(
                 f"a picture of {height} x {width} is not possible; valid: 1 to {MOST_PIXELS}"
             )
         self._open()
-        self._gl.make_current()
+        _make_current(self._gl)
         if height > self._context.offHeight or width > self._context.offWidth:
             mujoco.mjr_resizeOffscreen(
                 max(width, self._context.offWidth),
@@ -139,10 +142,15 @@ class Renderer:
             model.site_rgba[site, 3] = 1.0 if on else 0.0
 
     def _open(self) -> None:
+        if _DRAWING_PROCESS.setdefault("id", os.getpid()) != os.getpid():
+            raise RenderingError(
+                "this process was forked from one that had drawn pictures, and GL does not survive that: "
+                "start processes with multiprocessing's 'spawn', or draw nothing before forking"
+            )
         if self._context is not None:
             return
         self._gl = gl.context(640, 480)
-        self._gl.make_current()
+        _make_current(self._gl)
         self._context = mujoco.MjrContext(self._model, mujoco.mjtFontScale.mjFONTSCALE_100)
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)
         self._context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR
@@ -152,6 +160,19 @@ class Renderer:
         self._camera = mujoco.MjvCamera()
         self._camera.type = mujoco.mjtCamera.mjCAMERA_FIXED
         self._release = _released_in_time(self, self._context, self._gl)
+
+
+_DRAWING_PROCESS: dict[str, int] = {}
+
+
+def _make_current(context: Any) -> None:
+    try:
+        context.make_current()
+    except Exception as error:  # each backend has errors of its own
+        raise RenderingError(
+            f"the GL context cannot be used here ({type(error).__name__}): a World draws in the one thread "
+            "that drew its first picture"
+        ) from None
 
 
 _AT_EXIT: set[weakref.finalize[..., Any]] = set()

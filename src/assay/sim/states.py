@@ -26,6 +26,12 @@ class InitialState:
     fixtures: np.ndarray
     """Position and quaternion (w, x, y, z) of each fixture, in the scene's order: (fixtures, 7)."""
 
+    def __post_init__(self) -> None:
+        for name in ("vector", "fixtures"):
+            kept = np.array(getattr(self, name), dtype=np.float64)
+            kept.flags.writeable = False
+            object.__setattr__(self, name, kept)
+
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, InitialState)

@@ -14,9 +14,13 @@ half the sum of the cross products of matching columns. Numbers are LIBERO's.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 from numba import njit
+
+Function = Callable[..., None]
 
 ARM = 7
 """Joints of the arm; they come first in every model."""
@@ -28,7 +32,15 @@ SMALLEST = 1e-12
 """Keeps a singular arm's torque finite; it is clipped anyway."""
 
 
-@njit(cache=True)
+def _compiled(function: Function) -> Function:
+    """Compile a function; the result is kept on disk where there is a place for it."""
+    try:
+        return cast(Function, njit(cache=True)(function))
+    except RuntimeError:  # neither the package's folder nor the home folder can be written
+        return cast(Function, njit(function))
+
+
+@_compiled
 def _factor(matrix, size):  # type: ignore[no-untyped-def]
     """Replace the lower triangle of a symmetric positive matrix by its Cholesky factor."""
     for j in range(size):
@@ -43,7 +55,7 @@ def _factor(matrix, size):  # type: ignore[no-untyped-def]
             matrix[i, j] = value / matrix[j, j]
 
 
-@njit(cache=True)
+@_compiled
 def _solve(factor, size, vector):  # type: ignore[no-untyped-def]
     """Replace ``vector`` by the solution of ``factor factor^T x = vector``."""
     for i in range(size):
@@ -56,7 +68,7 @@ def _solve(factor, size, vector):  # type: ignore[no-untyped-def]
         vector[i] /= factor[i, i]
 
 
-@njit(cache=True)
+@_compiled
 def arm_torque(  # type: ignore[no-untyped-def]
     jacobian,  # (6, nv)
     packed_mass,  # MuJoCo's qM

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
+import operator
 
 import mujoco
 import numpy as np
 
-from assay.errors import ActionError
+from assay.errors import ActionError, StateError
 from assay.sim.compile import CompiledScene, put_fixtures
 from assay.sim.compose import GRIPPER, ROBOT
 from assay.sim.controller import Controller
@@ -47,10 +48,11 @@ class World:
         self._fixtures = compiled.fixture_poses
         self._checked: set[Goal] = set()
         self._stale = False
+        self._started = False
 
     def sample(self, seed: int) -> InitialState:
         """An initial state drawn from the scene's regions by a seed, at rest."""
-        return InitialState(*sample(self.compiled, seed))
+        return InitialState(*sample(self.compiled, operator.index(seed)))
 
     def reset(self, state: InitialState) -> Observation:
         """Restore a state; the model is not compiled again."""
@@ -68,10 +70,12 @@ class World:
         if not self.compiled.exact:
             self._controller.reset()
         self.steps = 0
+        self._started = True
         return self._observe(data.qpos.copy())
 
     def step(self, action: np.ndarray) -> Observation:
         """Do one control step of 50 ms with an action (7,) in [-1, 1]."""
+        self._require_start()
         action = self._valid(action)
         model, data, controller = self.model, self.data, self._controller
         gripper = float(action[6])
@@ -96,10 +100,12 @@ class World:
 
     def holds(self, atom: Atom) -> bool:
         """Whether an atom is true now."""
+        self._require_start()
         return self.predicates.holds(atom, self.data)
 
     def satisfied(self, goal: Goal) -> bool:
         """Whether a goal is reached now. Raises TaskError for a goal that never can be."""
+        self._require_start()
         if goal not in self._checked:
             self.predicates.check(goal)
             self._checked.add(goal)
@@ -113,6 +119,7 @@ class World:
 
     def pose(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Position (3,) and rotation (3, 3) of an entity or region in the world."""
+        self._require_start()
         return self.predicates.pose(name, self.data)
 
     def close(self) -> None:
@@ -153,6 +160,10 @@ class World:
         mujoco.mj_fwdConstraint(model, data)
         if not self._stale:
             mujoco.mj_fwdConstraint(model, data)
+
+    def _require_start(self) -> None:
+        if not self._started:
+            raise StateError("the world has no state yet: call reset with one first")
 
     def _valid(self, action: np.ndarray) -> np.ndarray:
         try:

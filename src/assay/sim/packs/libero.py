@@ -101,7 +101,8 @@ class LiberoPack:
         file = self._files.get(category)
         if file is None:
             raise AssetError(
-                f"the libero pack at {self.libero} has no category '{category}': "
+                f"the libero pack has no category '{category}': looked for {category}.xml in "
+                f"articulated_objects, {', '.join(_FOLDERS)} below {self.libero}; "
                 f"{did_you_mean(category, self.categories)}"
             )
         return Part(_read(file, _LIBERO_ORIGIN))
@@ -143,8 +144,14 @@ def _read(path: Path, origin: str) -> Element:
         root = ElementTree.parse(_existing(path, origin)).getroot()
     except ElementTree.ParseError as error:
         raise AssetError(f"{path} is not well-formed XML: {error}") from None
+    missing = []
     for node in root.iterfind("./asset/*[@file]"):
-        node.set("file", str(path.parent / str(node.get("file"))))
+        file = path.parent / str(node.get("file"))
+        node.set("file", str(file))
+        if not file.is_file():
+            missing.append(str(file))
+    if missing:
+        raise AssetError(f"{path} needs {', '.join(missing)}, missing (from {origin})")
     return root
 
 

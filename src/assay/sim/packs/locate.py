@@ -52,14 +52,17 @@ def find(path: Path) -> Assets:
 
 def add(path: Path) -> Assets:
     """Remember what a folder holds. Raises AssetError if it holds neither."""
-    found = find(path)
+    found = find(path.resolve())
     if found.libero is None and found.robosuite is None:
         raise AssetError(
             f"{path} holds neither LIBERO's assets (looked for {_LIBERO_MARK}) nor robosuite's (looked for "
             f"{_ROBOSUITE_MARK}); name a LIBERO checkout, a robosuite or hf-libero installation, or a "
             "site-packages folder"
         )
-    known = remembered()
+    try:
+        known = remembered()
+    except AssetError:
+        known = Assets(None, None)
     merged = Assets(found.libero or known.libero, found.robosuite or known.robosuite)
     file = config_file()
     file.parent.mkdir(parents=True, exist_ok=True)
