@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from click.testing import Result
@@ -12,26 +12,12 @@ from typer.testing import CliRunner
 
 from assay import tasks
 from assay.cli.tasks import app
-from assay.errors import RenderingError, TaskError
-from assay.tasks import Task, bddl
+from assay.errors import TaskError
+from assay.tasks import bddl
 
 
 def run(*arguments: str) -> Result:
     return CliRunner().invoke(app, list(arguments))
-
-
-@pytest.fixture
-def painter(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """Stands in for the simulator, which needs a GL library, as the place where pictures come from."""
-    module = ModuleType("assay.sim.picture")
-
-    def task_picture(task: Task, path: Path, *, size: int = 512, pack: str = "primitives") -> Path:
-        path.write_bytes(b"picture of " + task.id.encode())
-        return path
-
-    module.task_picture = task_picture  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "assay.sim.picture", module)
-    return module
 
 
 def test_list_shows_every_task_with_its_instruction():
@@ -51,9 +37,7 @@ def test_list_refuses_an_unknown_suite():
     assert isinstance(error, TaskError) and "did you mean 'libero_goal'?" in str(error)
 
 
-def test_show_prints_everything_and_draws_into_out(
-    painter: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_show_prints_everything_and_draws_into_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     result = run("show", "libero_goal/3")
     assert result.exit_code == 0, result.output
@@ -65,32 +49,41 @@ def test_show_prints_everything_and_draws_into_out(
         "picture: out/libero_goal-3.png",
     ):
         assert part in result.stdout
-    assert Path("out/libero_goal-3.png").read_bytes() == b"picture of libero_goal/3"
+    assert Path("out/libero_goal-3.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(
     ("option", "file"), [("some/folder", "some/folder/libero_10-0.png"), ("a/b.png", "a/b.png")]
 )
-def test_show_draws_where_it_is_told(
-    painter: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str, file: str
-):
+def test_show_draws_where_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str, file: str):
     monkeypatch.chdir(tmp_path)
     assert f"picture: {file}" in run("show", "libero_10/0", "--picture", option).stdout
     assert Path(file).is_file()
 
 
-def test_show_goes_on_where_no_picture_can_be_drawn(
-    painter: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    def fail(task: Task, path: Path) -> Path:
-        raise RenderingError("no GL library found")
-
-    painter.task_picture = fail  # type: ignore[attr-defined]
-    monkeypatch.chdir(tmp_path)
-    result = run("show", "libero_goal/3")
-    assert result.exit_code == 0
-    assert "no picture: no GL library found" in result.stdout
+def test_show_goes_on_where_no_picture_can_be_drawn(tmp_path: Path):
+    result = subprocess.run(
+        [sys.executable, "-m", "assay.cli.app", "tasks", "show", "libero_goal/3"],
+        env=os.environ | {"MUJOCO_GL": "nonsense"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0
+    assert "no picture: MUJOCO_GL is 'nonsense'" in result.stdout
     assert "instruction" in result.stdout
+
+
+def test_show_fails_where_a_picture_was_asked_for_and_cannot_be_drawn(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    result = run("show", "libero_goal/3", "--picture", str(tmp_path / "file/x.png"))
+    assert isinstance(result.exception, OSError)
+
+
+def test_show_refuses_another_kind_of_picture(tmp_path: Path):
+    error = run("show", "libero_goal/3", "--picture", str(tmp_path / "x.jpg")).exception
+    assert isinstance(error, TaskError) and "a picture is a .png file" in str(error)
 
 
 def test_show_prints_json_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
