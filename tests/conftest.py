@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from assay import tasks
+from assay.cli.app import main
 from assay.errors import RenderingError
 from assay.sim import gl
 from assay.sim.compile import CompiledScene, compile_scene
@@ -97,3 +101,45 @@ def no_assets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv(ROBOSUITE_VARIABLE, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     return tmp_path / "config"
+
+
+@dataclass(frozen=True)
+class Said:
+    """How a command ended and what it said."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def assay(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+    """Runs the ``assay`` command in this process, from its entry point to its exit status."""
+
+    def run(*arguments: str | Path) -> Said:
+        monkeypatch.setattr(sys, "argv", ["assay", *map(str, arguments)])
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capfd.readouterr()
+        return Said(int(ended.value.code or 0), out, err)
+
+    return run
+
+
+@pytest.fixture
+def executable() -> Callable[..., Said]:
+    """Runs the installed ``assay`` command in a process of its own."""
+    command = Path(sys.executable).with_name("assay")
+
+    def run(*arguments: str | Path, **environment: str) -> Said:
+        result = subprocess.run(
+            [command, *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            env=os.environ | environment,
+            check=False,
+        )
+        return Said(result.returncode, result.stdout, result.stderr)
+
+    return run

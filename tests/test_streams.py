@@ -19,7 +19,7 @@ def test_equal_keys_give_equal_numbers_in_another_process():
 
 def test_the_numbers_are_those_of_all_versions():
     # A change here changes every sampled layout of every suite: never do it quietly.
-    assert stream(7, "layout", "plate_1").random() == 0.8133290091846146
+    assert stream(7, "layout", "plate_1").random() == 0.5123655919515682
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -14,9 +13,8 @@ from assay.sim.packs.primitives.objects.sculpture import RECESS, Facts, Sculptur
 from assay.sim.packs.primitives.shapes import Rgba
 
 _PIECES = 12
-_INSET = 0.5 + 0.5 * math.cos(math.pi / _PIECES)
-"""Distance of the middle of a plank from the axis, for a round wall of radius 1: corners and middles of the
-planks stray from the circle by equal amounts."""
+_FLARED_PIECES = 16
+"""Planks of a wall that flares: its planks are as wide at its narrow end, and so need to be slimmer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +33,17 @@ class Bowl:
 def build_bowl(category: str, bowl: Bowl) -> Element:
     """The document of a bowl: a small foot, a lower wall that flares, an upper wall that is almost upright.
 
-    Nested things rest on the lower wall; were it as steep as the upper one, they would wedge instead.
+    What it stands in touches the lower wall. LIBERO's stored states begin with bowls inside the rims of
+    plates, so that wall is thin and ends where the upper one begins: every contact then pushes the two apart
+    in much the same direction, where planks crossing each other would fling them across the room.
     """
     thing = Sculpture(category, bowl.facts)
     r, (low, high) = bowl.radius, bowl.z
     tall = high - low
-    foot = 0.39 * r
-    thing.block((-foot, -foot, low), (foot, foot, low + 0.102 * tall))
-    thing.ring((0.40 * r, 0.82 * r), (low + 0.02 * tall, low + 0.295 * tall), 0.045 * r, pieces=16)
-    thing.ring((0.755 * r, _INSET * r), (low + 0.265 * tall, high), 0.06 * r, pieces=16)
+    foot, waist = 0.39 * r, low + 0.3 * tall
+    thing.block((-foot, -foot, low), (foot, foot, low + 0.1 * tall))
+    thing.ring((0.42 * r, 0.815 * r), (low + 0.02 * tall, waist), 0.034 * r, pieces=_FLARED_PIECES)
+    thing.ring((0.78 * r, 0.983 * r), (waist + 0.005 * tall, high), 0.048 * r, pieces=_PIECES)
     outer = [
         (0.0, 0.0),
         (0.43, 0.0),
@@ -64,14 +64,14 @@ def build_bowl(category: str, bowl: Bowl) -> Element:
 def build_plate(category: str, glaze: Rgba, border: Rgba) -> Element:
     """The document of a plate: stands on z = -2.5 mm, its floor is at 5.4 mm, its rim at 16.4 mm."""
     thing = Sculpture(category, Facts(11.5))
-    thing.block((-30.0, -30.0, -2.5), (30.0, 30.0, 5.4))
-    thing.ring((29.0, 67.4), (-2.5 + RECESS, 16.4), 5.0, pieces=8)
-    under = [(0.0, -2.5), (42.0, -2.5), (44.0, 0.0), (56.0, 6.0), (68.5, 13.5), (69.2, 15.4), (68.0, 16.4)]
+    thing.block((-28.5, -28.5, -2.5), (28.5, 28.5, 5.4))
+    thing.ring((29.0, 67.3), (-2.5 + RECESS, 16.4), 5.2, pieces=_PIECES)
+    under = [(0.0, -2.5), (42.0, -2.5), (44.0, 0.0), (56.0, 6.0), (68.3, 13.5), (68.8, 15.4), (67.6, 16.4)]
     thing.draw(glaze, turned([*under, (66.5, 16.2)], segments=24))
     thing.draw(border, turned([(66.5, 16.2), (58.0, 13.0)], segments=24))
-    thing.draw(glaze, turned([(58.0, 13.0), (46.0, 8.3), (40.0, 6.2), (34.0, 6.0)], segments=24))
-    thing.draw(border, turned([(34.0, 6.0), (32.5, 6.0)], segments=24))
-    thing.draw(glaze, turned([(32.5, 6.0), (0.0, 6.0)], segments=24))
+    thing.draw(glaze, turned([(58.0, 13.0), (46.0, 8.3), (40.0, 6.0), (34.0, 5.4)], segments=24))
+    thing.draw(border, turned([(34.0, 5.4), (32.5, 5.4)], segments=24))
+    thing.draw(glaze, turned([(32.5, 5.4), (0.0, 5.4)], segments=24))
     return thing.document()
 
 
@@ -79,10 +79,10 @@ def build_ramekin(category: str) -> Element:
     """The document of a small fluted baking dish: stands on z = 0.7 mm, 42 mm tall."""
     thing = Sculpture(category, Facts(9.7))
     thing.block((-28.0, -28.0, 0.7), (28.0, 28.0, 7.3))
-    thing.ring((34.0, 44.5), (0.7 + RECESS, 42.7), 5.0, pieces=_PIECES)
+    thing.ring((33.2, 44.0), (0.7 + RECESS, 42.7), 5.2, pieces=_PIECES)
     foot = [(0.0, 0.7), (37.5, 0.7), (39.0, 3.0)]
-    rim = [(41.8, 33.0), (44.3, 36.0), (44.6, 41.0), (43.5, 42.7), (40.5, 42.7)]
-    hollow = [(40.5, 42.7), (38.0, 36.0), (35.5, 30.0), (34.5, 9.0), (31.0, 7.3), (0.0, 7.3)]
+    rim = [(41.8, 33.0), (44.3, 36.0), (44.6, 41.0), (43.5, 42.7), (39.8, 42.7)]
+    hollow = [(39.8, 42.7), (37.5, 36.0), (35.5, 30.0), (34.5, 9.0), (31.0, 7.3), (0.0, 7.3)]
     flutes = turned([(39.2, 3.0), (41.6, 33.0)], segments=28, faceted=True)
     thing.draw(p.WHITE, turned(foot), turned(rim, segments=24), flutes)
     thing.draw(p.PORCELAIN, turned(hollow, segments=24))
