@@ -105,7 +105,7 @@ class LiberoPack:
                 f"articulated_objects, {', '.join(_FOLDERS)} below {self.libero}; "
                 f"{did_you_mean(category, self.categories)}"
             )
-        return Part(_read(file, _LIBERO_ORIGIN))
+        return _part(_read(file, _LIBERO_ORIGIN), _LIBERO_ORIGIN)
 
     def arena(self, arena: Arena, style: str) -> Part:
         """A room of LIBERO's in its usual style."""
@@ -123,19 +123,22 @@ class LiberoPack:
             _size_table(root, friction="0.6 0.005 0.0001")
         elif arena is Arena.KITCHEN:
             _size_table(root, friction="1 0.005 0.0001")
-        return Part(root)
+        return _part(root, _LIBERO_ORIGIN)
+
+    def _robosuite_part(self, file: str) -> Part:
+        return _part(_read(self.robosuite / file, _ROBOSUITE_ORIGIN), _ROBOSUITE_ORIGIN)
 
     def robot(self) -> Part:
         """The Panda."""
-        return Part(_read(self.robosuite / _ROBOT_FILES[0], _ROBOSUITE_ORIGIN))
+        return self._robosuite_part(_ROBOT_FILES[0])
 
     def gripper(self) -> Part:
         """The Panda's hand."""
-        return Part(_read(self.robosuite / _ROBOT_FILES[1], _ROBOSUITE_ORIGIN))
+        return self._robosuite_part(_ROBOT_FILES[1])
 
     def mount(self) -> Part:
         """The pedestal."""
-        return Part(_read(self.robosuite / _ROBOT_FILES[2], _ROBOSUITE_ORIGIN))
+        return self._robosuite_part(_ROBOT_FILES[2])
 
 
 def _read(path: Path, origin: str) -> Element:
@@ -144,15 +147,18 @@ def _read(path: Path, origin: str) -> Element:
         root = ElementTree.parse(_existing(path, origin)).getroot()
     except ElementTree.ParseError as error:
         raise AssetError(f"{path} is not well-formed XML: {error}") from None
-    missing = []
     for node in root.iterfind("./asset/*[@file]"):
-        file = path.parent / str(node.get("file"))
-        node.set("file", str(file))
-        if not file.is_file():
-            missing.append(str(file))
-    if missing:
-        raise AssetError(f"{path} needs {', '.join(missing)}, missing (from {origin})")
+        node.set("file", str(path.parent / str(node.get("file"))))
     return root
+
+
+def _part(root: Element, origin: str) -> Part:
+    """A part whose meshes and pictures are all there."""
+    files = [str(node.get("file")) for node in root.iterfind("./asset/*[@file]")]
+    missing = [file for file in files if not Path(file).is_file()]
+    if missing:
+        raise AssetError(f"missing {', '.join(missing)} (from {origin})")
+    return Part(root)
 
 
 def _existing(path: Path, origin: str) -> Path:
