@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from xml.etree import ElementTree
 
 import mujoco
@@ -100,6 +101,10 @@ class Extent:
 def compile_scene(scene: Scene, pack: AssetPack) -> CompiledScene:
     """Compile a scene with the parts of a pack."""
     document = compose(scene, pack)
+    files = [str(asset.get("file")) for asset in document.iterfind("./asset/*[@file]")]
+    missing = sorted({file for file in files if not Path(file).is_file()})
+    if missing:
+        raise AssetError(f"the {pack.name} pack lacks files that the scene needs: {', '.join(missing)}")
     try:
         model = mujoco.MjModel.from_xml_string(ElementTree.tostring(document, encoding="unicode"))
     except ValueError as error:

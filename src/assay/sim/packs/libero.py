@@ -105,7 +105,7 @@ class LiberoPack:
                 f"articulated_objects, {', '.join(_FOLDERS)} below {self.libero}; "
                 f"{did_you_mean(category, self.categories)}"
             )
-        return _part(_read(file, _LIBERO_ORIGIN), _LIBERO_ORIGIN)
+        return Part(_read(file, _LIBERO_ORIGIN))
 
     def arena(self, arena: Arena, style: str) -> Part:
         """A room of LIBERO's in its usual style."""
@@ -123,10 +123,10 @@ class LiberoPack:
             _size_table(root, friction="0.6 0.005 0.0001")
         elif arena is Arena.KITCHEN:
             _size_table(root, friction="1 0.005 0.0001")
-        return _part(root, _LIBERO_ORIGIN)
+        return Part(root)
 
     def _robosuite_part(self, file: str) -> Part:
-        return _part(_read(self.robosuite / file, _ROBOSUITE_ORIGIN), _ROBOSUITE_ORIGIN)
+        return Part(_read(self.robosuite / file, _ROBOSUITE_ORIGIN))
 
     def robot(self) -> Part:
         """The Panda."""
@@ -150,15 +150,6 @@ def _read(path: Path, origin: str) -> Element:
     for node in root.iterfind("./asset/*[@file]"):
         node.set("file", str(path.parent / str(node.get("file"))))
     return root
-
-
-def _part(root: Element, origin: str) -> Part:
-    """A part whose meshes and pictures are all there."""
-    files = [str(node.get("file")) for node in root.iterfind("./asset/*[@file]")]
-    missing = [file for file in files if not Path(file).is_file()]
-    if missing:
-        raise AssetError(f"missing {', '.join(missing)} (from {origin})")
-    return Part(root)
 
 
 def _existing(path: Path, origin: str) -> Path:
