@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from assay import tasks
+from assay.cli import console
 from assay.cli.app import main
 from assay.errors import RenderingError
 from assay.sim import gl
@@ -125,6 +126,13 @@ def assay(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) ->
         return Said(int(ended.value.code or 0), out, err)
 
     return run
+
+
+@pytest.fixture
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables that need not fold what is in them, here and in other processes."""
+    monkeypatch.setattr(console.output, "_width", 400)
+    monkeypatch.setenv("COLUMNS", "400")
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ def test_equal_keys_give_equal_numbers_in_another_process():
 
 def test_the_numbers_are_those_of_all_versions():
     # A change here changes every sampled layout of every suite: never do it quietly.
-    assert stream(7, "layout", "plate_1").random() == 0.5123655919515682
+    assert stream(7, "layout", "plate_1").random() == 0.37985548450638784
 
 
 @pytest.mark.parametrize(
@@ -33,10 +33,11 @@ def test_the_numbers_are_those_of_all_versions():
         ((1, 2), (12,)),
         ((1,), (-1,)),
         ((0,), (2**64,)),
-        (("int:1",), (1,)),
+        (("i:1",), (1,)),
+        (("s:1",), ("1",)),
         pytest.param(
             ("a", "b"),
-            ("a\x1fstr:b",),
+            ("a\x1fs:b",),
             marks=pytest.mark.xfail(strict=True, reason="the separator may occur within a part of the key"),
         ),
     ],
@@ -45,7 +46,6 @@ def test_different_keys_give_different_numbers(one: tuple[str | int, ...], other
     assert stream(*one).bytes(16) != stream(*other).bytes(16)
 
 
-@pytest.mark.xfail(strict=True, reason="the key holds the type's name, and numpy's is 'int64'")
 def test_a_seed_from_an_array_is_the_same_number():
     assert stream(np.int64(7), "layout").random() == stream(7, "layout").random()  # type: ignore[arg-type]
 

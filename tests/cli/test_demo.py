@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from assay.sim.demo import SIZE, TASKS
+
+Run = Callable[..., Any]
+
+pytestmark = pytest.mark.usefixtures("no_assets")
+
+
+def test_it_writes_a_contact_sheet(drawing: str, executable: Run, tmp_path: Path):
+    said = executable("demo", "--out", tmp_path / "new/folder")
+    assert said.status == 0 and said.err == ""
+    file = tmp_path / "new/folder/contact_sheet.png"
+    assert said.out == f"{len(TASKS)} tasks drawn: {file}\n"
+    with Image.open(file) as image:
+        assert image.format == "PNG"
+        sheet = np.asarray(image.convert("RGB")).astype(int)
+    assert sheet.shape[0] > len(TASKS) * SIZE and sheet.shape[1] > 4 * SIZE
+    # Every row and column shows something: no part of the sheet is a flat colour.
+    rows = np.linspace(80, sheet.shape[0] - SIZE, len(TASKS)).astype(int)
+    for top in rows:
+        for left in range(20, 4 * SIZE, SIZE + 12):
+            assert sheet[top : top + SIZE, left : left + SIZE].std() > 15
+
+
+def test_an_unknown_pack_is_one_line(assay: Run, tmp_path: Path):
+    said = assay("demo", "--out", tmp_path, "--assets", "primitive")
+    assert said.status == 2 and said.err.count("\n") == 1 and "did you mean 'primitives'?" in said.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pack_without_its_files_is_one_line(assay: Run, tmp_path: Path):
+    said = assay("demo", "--out", tmp_path, "--assets", "libero")
+    assert said.status == 2 and said.err.count("\n") == 1 and "ASSAY_LIBERO_ASSETS" in said.err
+
+
+def test_without_a_way_to_draw_it_is_one_line(executable: Run, tmp_path: Path):
+    said = executable("demo", "--out", tmp_path, MUJOCO_GL="nonsense")
+    assert said.status == 2 and said.err.count("\n") == 1 and "MUJOCO_GL" in said.err
+
+
+def test_a_place_that_cannot_be_written_is_one_line(drawing: str, assay: Run, tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    said = assay("demo", "--out", tmp_path / "file")
+    assert said.status == 2 and said.err.count("\n") == 1

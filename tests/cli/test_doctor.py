@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import ctypes.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import pytest
+
+from assay import __version__
+from assay.sim import gl
+from assay.sim.packs.libero import LiberoPack
+
+Run = Callable[..., Any]
+
+
+pytestmark = pytest.mark.usefixtures("no_assets", "wide")
+
+
+def test_it_tells_versions_ways_to_draw_and_packs(drawing: str, executable: Run):
+    said = executable("doctor")
+    assert said.status == 0 and said.err == ""
+    assert f"assay {__version__}" in said.out and f"MuJoCo {mujoco.mj_versionString()}" in said.out
+    for backend in gl.BACKENDS:
+        assert f" {backend} " in said.out
+    works = next(line for line in said.out.splitlines() if f" {drawing} " in line)
+    assert "works" in works
+    primitives = next(line for line in said.out.splitlines() if " primitives " in line)
+    assert "works" in primitives and "categories" in primitives
+    libero = next(line for line in said.out.splitlines() if " libero " in line)
+    assert "not set up" in libero and "ASSAY_LIBERO_ASSETS" in libero
+
+
+def test_it_tells_that_liberos_assets_are_there(
+    assay: Run, libero: LiberoPack, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("ASSAY_LIBERO_ASSETS", str(libero.libero))
+    monkeypatch.setenv("ASSAY_ROBOSUITE_ASSETS", str(libero.robosuite))
+    said = assay("doctor")
+    line = next(line for line in said.out.splitlines() if " libero " in line)
+    assert "works" in line and f"{len(libero.categories)} categories" in line and libero.digest()[:12] in line
+
+
+def test_a_damaged_memory_is_told_not_thrown(assay: Run, no_assets: Path):
+    (no_assets / "assay").mkdir(parents=True)
+    (no_assets / "assay/assets.json").write_text("{")
+    said = assay("doctor")
+    assert "is damaged" in said.out and "Traceback" not in said.err
+
+
+NO_GL = {
+    "MUJOCO_GL": "",
+    "DISPLAY": "",
+    "WAYLAND_DISPLAY": "",
+    "__EGL_VENDOR_LIBRARY_FILENAMES": "/nowhere.json",
+    "OSMESA_LIBRARY": "/nowhere.so",
+}
+"""A machine whose GL library finds no driver, and that has no display."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the variables are those of Linux's GL libraries")
+def test_where_nothing_can_draw_it_says_how_to_get_there(executable: Run):
+    if ctypes.util.find_library("OSMesa"):
+        pytest.skip("OSMesa draws without any driver")
+    said = executable("doctor", **NO_GL)
+    assert said.status == 1 and said.err == ""
+    assert gl.INSTALL_HINT in " ".join(said.out.split()) and "still runs" in said.out
+
+
+@pytest.mark.xfail(
+    strict=True, reason="the last line is that of an error in __del__, after the one that counts"
+)
+@pytest.mark.skipif(sys.platform != "linux", reason="the variables are those of Linux's GL libraries")
+def test_a_backend_that_fails_gives_its_reason(executable: Run):
+    said = executable("doctor", **NO_GL)
+    line = next(line for line in said.out.splitlines() if " egl " in line)
+    assert "does not work" in line and "_context" not in line
+
+
+def test_a_variable_that_names_no_backend_is_told_not_thrown(executable: Run):
+    said = executable("doctor", MUJOCO_GL="nonsense")
+    assert "Traceback" not in said.err
+    assert "nonsense" in said.out + said.err
+
+
+@pytest.mark.xfail(
+    strict=True, reason="the variable's spelling counts here, but not where pictures are drawn"
+)
+def test_the_spelling_of_the_variable_does_not_matter(drawing: str, executable: Run):
+    said = executable("doctor", MUJOCO_GL=f" {drawing.upper()}")
+    assert said.status == 0 and "cannot draw" not in said.out
+
+
+@pytest.mark.xfail(strict=True, reason="it says so, but ends with status 0, though nothing can be drawn")
+@pytest.mark.skipif("glfw" not in gl.BACKENDS, reason="there is no glfw here")
+def test_a_variable_that_rules_drawing_out_is_told(executable: Run):
+    said = executable("doctor", MUJOCO_GL="glfw", DISPLAY="", WAYLAND_DISPLAY="")
+    assert said.status == 1 and "MUJOCO_GL" in said.out
+
+
+@pytest.mark.xfail(strict=True, reason="messages are taken for markup in the table")
+def test_a_folder_with_signs_of_markup_is_shown_as_it_is(assay: Run, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ASSAY_LIBERO_ASSETS", "/nowhere/[/x]")
+    monkeypatch.setenv("ASSAY_ROBOSUITE_ASSETS", "/nowhere/[red]y")
+    said = assay("doctor")
+    assert "/nowhere/[/x]/scenes" in said.out and "/nowhere/[red]y/robots" in said.out

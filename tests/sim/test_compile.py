@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+
+from assay import tasks
+from assay.errors import AssayError, AssetError, TaskError
+from assay.sim.compile import CompiledScene, bounding_box, compile_scene
+from assay.sim.init_files import read_states
+from assay.sim.packs.base import Part
+from assay.sim.packs.primitives import PrimitivesPack
+from assay.tasks import Entity, Rectangle, Region, bddl
+
+Compiled = Callable[[str], CompiledScene]
+
+
+@pytest.mark.parametrize("task_id", tasks.all_ids())
+def test_every_task_compiles_and_names_all_its_things(task_id: str, compiled: Compiled):
+    scene = tasks.load(task_id).scene
+    result = compiled(task_id)
+    assert list(result.entities) == [entity.name for entity in scene.entities]
+    # libero_goal has regions of a bowl drainer that is not there.
+    there = {scene.arena.workspace, *result.entities}
+    assert set(result.regions) == {each.full_name for each in scene.regions if each.target in there}
+    assert result.state_size == 1 + result.model.nq + result.model.nv
+    for entity in scene.entities:
+        index = result.entities[entity.name]
+        assert index.movable == (entity in scene.objects)
+        assert index.geoms, f"{entity.name} cannot be touched"
+        extent = result.extents[entity.name]
+        assert extent.bottom < extent.top and extent.radius > 0
+
+
+@pytest.mark.parametrize("task_id", tasks.all_ids())
+def test_states_that_libero_stored_fit_every_task(task_id: str, shared: Path, compiled: Compiled):
+    suite = task_id.split("/")[0]
+    task = tasks.load(task_id)
+    originals = [(bddl.read(file), file) for file in (shared / "libero/bddl" / suite).glob("*.bddl")]
+    file = next(file for each, file in originals if (each.scene, each.goal) == (task.scene, task.goal))
+    states = read_states(shared / "libero/init" / suite / f"{file.stem}.pruned_init")
+    assert states.shape[1] == compiled(task_id).state_size
+
+
+def test_the_arm_comes_first_and_then_the_fingers(compiled: Compiled):
+    model = compiled("libero_goal/0").model
+    assert [model.joint(i).name for i in range(9)] == [
+        *(f"robot0_joint{i}" for i in range(1, 8)),
+        "gripper0_finger_joint1",
+        "gripper0_finger_joint2",
+    ]
+
+
+def test_a_movable_things_free_joint_comes_last(compiled: Compiled):
+    result = compiled("libero_goal/0")
+    plate = result.entities["plate_1"]
+    assert result.model.jnt_type[plate.joints[-1]] == mujoco.mjtJoint.mjJNT_FREE
+    assert plate.inner_joints == ()
+    cabinet = result.entities["wooden_cabinet_1"]
+    assert len(cabinet.inner_joints) == 3 and cabinet.inner_joints == cabinet.joints
+    assert all(result.model.jnt_type[j] == mujoco.mjtJoint.mjJNT_SLIDE for j in cabinet.joints)
+
+
+def test_geoms_belong_to_one_entity_and_collide(compiled: Compiled):
+    result = compiled("libero_goal/0")
+    seen: set[int] = set()
+    for name, entity in result.entities.items():
+        assert not seen & entity.geoms
+        seen |= entity.geoms
+        for geom in entity.geoms:
+            assert result.model.geom(geom).name.startswith(f"{name}_")
+            assert result.model.geom_group[geom] == 0
+
+
+def test_a_drawers_region_moves_with_its_own_joint(compiled: Compiled):
+    result = compiled("libero_goal/0")
+    data = mujoco.MjData(result.model)
+    for level in ("top", "middle", "bottom"):
+        region = result.regions[f"wooden_cabinet_1_{level}_region"]
+        assert region.parent == "wooden_cabinet_1" and len(region.joints) == 1
+        mujoco.mj_resetData(result.model, data)
+        mujoco.mj_kinematics(result.model, data)
+        before = data.site_xpos[region.site].copy()
+        data.qpos[result.model.jnt_qposadr[region.joints[0]]] = -0.1
+        mujoco.mj_kinematics(result.model, data)
+        assert np.linalg.norm(data.site_xpos[region.site] - before) == pytest.approx(0.1)
+
+
+def test_a_region_of_the_workspace_belongs_to_no_entity(compiled: Compiled):
+    region = compiled("libero_goal/5").regions["main_table_stove_front_region"]
+    assert region.parent is None and region.joints == ()
+
+
+def test_an_unknown_region_is_answered_with_the_nearest(primitives: PrimitivesPack):
+    scene = tasks.load("libero_goal/0").scene
+    odd = replace(scene, regions=(*scene.regions, Region("tpo_region", "wooden_cabinet_1")))
+    with pytest.raises(TaskError, match=r"did you mean 'wooden_cabinet_1_top_region'\?") as caught:
+        compile_scene(odd, primitives)
+    assert "wooden_cabinet" in str(caught.value) and "\n" not in str(caught.value)
+
+
+class Broken(PrimitivesPack):
+    """A pack with a part that MuJoCo refuses, or that says nothing about its size."""
+
+    def __init__(self, *, lacks_sites: bool) -> None:
+        self._lacks_sites = lacks_sites
+
+    def entity(self, category: str) -> Part:
+        part = super().entity(category)
+        if category == "plate" and self._lacks_sites:
+            outer = part.root.find("./worldbody/body")
+            assert outer is not None
+            for site in outer.findall("site"):
+                outer.remove(site)
+        elif category == "plate":
+            next(part.root.iter("geom")).set("type", "dodecahedron")
+        return part
+
+
+@pytest.mark.parametrize(("lacks_sites", "word"), [(False, "dodecahedron"), (True, "plate has no site")])
+def test_a_part_that_is_no_good_is_one_line(lacks_sites: bool, word: str):
+    with pytest.raises(AssetError) as caught:
+        compile_scene(tasks.load("libero_goal/0").scene, Broken(lacks_sites=lacks_sites))
+    message = str(caught.value)
+    assert "\n" not in message and "primitives" in message
+    assert word in message or "geom" in message
+
+
+@pytest.mark.xfail(
+    strict=True, reason="a rectangle without area passes tasks.check and is then blamed on the pack's parts"
+)
+def test_a_region_without_area_is_a_place_too(primitives: PrimitivesPack):
+    # A way to say that something stands exactly there; MuJoCo wants a site with a size.
+    scene = tasks.load("libero_goal/0").scene
+    point = Region("point", "main_table", (Rectangle(0.1, 0.1, 0.1, 0.1),))
+    try:
+        compile_scene(replace(scene, regions=(*scene.regions, point)), primitives)
+    except AssayError as error:
+        assert "point" in str(error) and "pack" not in str(error)
+
+
+def test_two_things_with_one_name_are_refused(primitives: PrimitivesPack):
+    scene = tasks.load("libero_goal/0").scene
+    odd = replace(scene, objects=(*scene.objects, Entity("plate_1", "plate")))
+    with pytest.raises(AssayError):
+        compile_scene(odd, primitives)
+
+
+@pytest.mark.parametrize("task_id", ["libero_10/2", "libero_10/9"])
+def test_a_bounding_box_holds_every_point_of_a_turned_thing(task_id: str, compiled: Compiled):
+    result = compiled(task_id)
+    model, data = result.model, mujoco.MjData(result.model)
+    rng = np.random.default_rng(1)
+    for entity in result.entities.values():
+        if not entity.movable:
+            continue
+        start = model.jnt_qposadr[entity.joints[-1]]
+        data.qpos[start + 3 : start + 7] = rng.normal(size=4)
+    mujoco.mj_normalizeQuat(model, data.qpos)
+    mujoco.mj_kinematics(model, data)
+    for entity in result.entities.values():
+        low, high = bounding_box(model, data, entity.geoms)
+        points = np.vstack([surface(model, data, geom) for geom in entity.geoms])
+        assert (points >= low - 1e-9).all() and (points <= high + 1e-9).all(), entity.name
+        # It is the box of turned boxes, so it may be too large, but not by more than their diagonal.
+        assert (high - low).max() < 1.8 * np.ptp(points, axis=0).max() + 0.02, entity.name
+
+
+def surface(model: mujoco.MjModel, data: mujoco.MjData, geom: int) -> np.ndarray:
+    """Points on the surface of a box, cylinder or capsule, in the world, (n, 3)."""
+    size = model.geom_size[geom]
+    angle = np.linspace(0, 2 * np.pi, 32)
+    ring = size[0] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    rims = np.vstack([np.column_stack([ring, np.full(32, side * size[1])]) for side in (-1, 1)])
+    match model.geom_type[geom]:
+        case mujoco.mjtGeom.mjGEOM_BOX:
+            local = np.array(np.meshgrid(*([-1, 1],) * 3)).reshape(3, -1).T * size
+        case mujoco.mjtGeom.mjGEOM_CYLINDER:
+            local = rims
+        case mujoco.mjtGeom.mjGEOM_CAPSULE:
+            local = np.vstack([rims, [(0, 0, side * (size[0] + size[1])) for side in (-1, 1)]])
+        case other:
+            raise NotImplementedError(other)
+    return np.asarray(data.geom_xpos[geom] + local @ data.geom_xmat[geom].reshape(3, 3).T)

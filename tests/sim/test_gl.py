@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from assay.sim import gl
+
+PHYSICS = """
+import numpy as np
+from assay import tasks
+from assay.errors import RenderingError
+from assay.sim import World, compile_scene, load_pack
+world = World(compile_scene(tasks.load("libero_10/5").scene, load_pack("primitives")))
+seen = world.reset(world.sample(0))
+world.step(np.zeros(7))
+print("stepped", world.steps)
+try:
+    seen.image("agentview", 16)
+    print("drew")
+except RenderingError as error:
+    print(error)
+"""
+
+
+def run(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a script in a process of its own, with these variables and no display."""
+    inherited = {
+        key: value
+        for key, value in os.environ.items()
+        if key not in ("MUJOCO_GL", "PYOPENGL_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY")
+    }
+    return subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        env=inherited | environment,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("value", ["nonsense", "disabled"])
+def test_physics_runs_whatever_the_variable_says_and_pictures_say_why_not(value: str):
+    result = run(PHYSICS, MUJOCO_GL=value)
+    assert result.returncode == 0 and result.stderr == ""
+    stepped, message = result.stdout.strip().splitlines()
+    assert stepped == "stepped 1"
+    assert f"MUJOCO_GL is '{value}'" in message and ", ".join(gl.BACKENDS) in message and "unset" in message
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have displays of their own")
+def test_a_chosen_backend_that_is_not_there_says_so():
+    result = run(PHYSICS, MUJOCO_GL="glfw")
+    assert result.returncode == 0 and result.stderr == ""
+    stepped, message = result.stdout.strip().splitlines()
+    assert stepped == "stepped 1"
+    assert "MUJOCO_GL" in message and "glfw: there is no display" in message
+
+
+def test_a_backend_is_found_and_remembered_for_child_processes(drawing: str):
+    script = """
+import os
+from assay.sim import gl
+print(gl.backend())
+print(os.environ["MUJOCO_GL"])
+os.environ["MUJOCO_GL"] = "nonsense"
+print(gl.backend())
+"""
+    assert run(script).stdout.split() == [drawing] * 3
+
+
+def test_spelling_of_the_variable_does_not_matter(drawing: str):
+    script = "from assay.sim import gl; print(gl.backend())"
+    assert run(script, MUJOCO_GL=f" {drawing.upper()} ").stdout.split() == [drawing]
+    assert run(script, MUJOCO_GL="").stdout.split() == [drawing]
+
+
+def test_the_variable_is_as_it_was_after_the_import():
+    script = "import os, assay.sim; print(os.environ.get('MUJOCO_GL'))"
+    assert run(script).stdout.strip() == "None"
+    assert run(script, MUJOCO_GL="nonsense").stdout.strip() == "nonsense"
+
+
+def test_probing_says_which_renderer_works(drawing: str):
+    found = gl.probe(drawing)
+    assert found.works and found.backend == drawing and found.detail
+
+
+def test_probing_a_backend_that_does_not_exist_gives_its_error():
+    found = gl.probe("nosuch")
+    assert not found.works and "nosuch" in found.detail and "\n" not in found.detail
+
+
+def test_a_context_can_be_made_current(drawing: str):
+    context = gl.context(16, 16)
+    context.make_current()
+    context.free()

@@ -1,0 +1,325 @@
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from assay.errors import AssayError, StateError
+from assay.sim.packs.libero import LiberoPack
+from assay.sim.parity import Parity, find_records, measure
+
+TASK = "libero_goal_00"
+KEYS = {
+    "trajectories": {
+        "count",
+        "median_qpos_error",
+        "max_qpos_error",
+        "share_within_1e-6",
+        "share_within_1e-6_at_40",
+    },
+    "predicates": {"count", "atoms", "disagreements"},
+    "images": {"count", "mean_abs_diff", "max_abs_diff"},
+    "models": {"count", "mismatches"},
+}
+FILES = {
+    "trajectories": f"trajectories/{TASK}_00_traj.npz",
+    "predicates": f"predicates/{TASK}_predicates.npz",
+    "images": f"images/{TASK}_images.npz",
+    "models": f"composed/{TASK}.xml.gz",
+}
+
+
+@pytest.fixture(scope="module")
+def records(reference: Path) -> dict[str, dict[str, Any]]:
+    """A short record of each kind: 45 steps, 20 states, 1 state."""
+    read = {kind: dict(np.load(reference / FILES[kind])) for kind in ("trajectories", "predicates", "images")}
+    moves, truths, pictures = read.values()
+    for key in ("actions", "eef_pos", "eef_quat_xyzw", "gripper_qpos", "success"):
+        moves[key] = moves[key][:45]
+    moves["states"] = moves["states"][:46]
+    for key in ("states", "truth"):
+        truths[key] = truths[key][:20]
+    for key in ("states", "state_index", "agentview", "wrist"):
+        pictures[key] = pictures[key][:1]
+    return read
+
+
+def written(folder: Path, kind: str, record: dict[str, Any]) -> Path:
+    file = folder / FILES[kind]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    np.savez(file, **record)
+    return file
+
+
+@pytest.fixture(scope="module")
+def equal(
+    drawing: str,
+    records: dict[str, dict[str, Any]],
+    reference: Path,
+    libero: LiberoPack,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Parity:
+    """What a sound installation gives."""
+    folder = tmp_path_factory.mktemp("equal")
+    for kind, record in records.items():
+        written(folder / "deeper", kind, record)
+    (folder / "composed").mkdir()
+    (folder / FILES["models"]).symlink_to(reference / FILES["models"])
+    return measure(find_records(folder), libero)
+
+
+@pytest.fixture(scope="module")
+def tampered(
+    drawing: str,
+    records: dict[str, dict[str, Any]],
+    reference: Path,
+    libero: LiberoPack,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Parity:
+    """The same with one thing changed in each file."""
+    folder = tmp_path_factory.mktemp("tampered")
+    moves, truths, pictures = ({**records[kind]} for kind in ("trajectories", "predicates", "images"))
+    moves["actions"] = moves["actions"].copy()
+    moves["actions"][42, 0] += 0.01 if moves["actions"][42, 0] < 0.5 else -0.01  # after the first 40 steps
+    truths["truth"] = truths["truth"].copy()
+    truths["truth"][7, 3] ^= 1
+    pictures["agentview"] = np.clip(pictures["agentview"].astype(int) + 6, 0, 255).astype(np.uint8)
+    for kind, record in zip(records, (moves, truths, pictures), strict=True):
+        written(folder, kind, record)
+    text = gzip.decompress((reference / FILES["models"]).read_bytes()).decode()
+    heavier, count = re.subn(r'(<inertial[^>]* mass=")', r"\g<1>1", text, count=1)
+    assert count == 1
+    (folder / "composed").mkdir()
+    (folder / FILES["models"]).write_bytes(gzip.compress(heavier.encode()))
+    return measure(find_records(folder), libero)
+
+
+def test_the_json_has_the_agreed_keys(equal: Parity):
+    plain = equal.as_json()
+    assert set(plain) == {*KEYS, "sound", "details"}
+    for kind, keys in KEYS.items():
+        assert set(plain[kind]) == keys  # type: ignore[call-overload]
+    json.loads(json.dumps(plain, allow_nan=False))
+
+
+def test_a_sound_installation_differs_in_nothing(equal: Parity):
+    assert equal.trajectories.count == 1
+    assert equal.trajectories.max_qpos_error is not None and equal.trajectories.max_qpos_error < 1e-9
+    assert equal.trajectories.median_qpos_error == equal.trajectories.max_qpos_error
+    assert (equal.trajectories.share_within, equal.trajectories.share_within_early) == (1.0, 1.0)
+    assert (equal.predicates.count, equal.predicates.disagreements) == (1, 0)
+    assert equal.images.count == 2
+    assert equal.images.mean_abs_diff is not None and equal.images.mean_abs_diff <= 1
+    assert (equal.models.count, equal.models.mismatches) == (1, 0)
+    assert equal.details == () and equal.sound
+
+
+def test_every_truth_value_is_counted(equal: Parity, records: dict[str, dict[str, Any]]):
+    assert equal.predicates.atoms == 20 * len(records["predicates"]["atoms"])
+
+
+def test_what_was_tampered_with_is_not_sound(tampered: Parity):
+    assert not tampered.sound
+
+
+def test_a_changed_action_is_found_where_it_is(tampered: Parity):
+    moves = tampered.trajectories
+    assert moves.max_qpos_error is not None and moves.max_qpos_error > 1e-6
+    assert (moves.share_within, moves.share_within_early) == (0.0, 1.0)
+    assert any("traj.npz" in line and "qpos error" in line for line in tampered.details)
+
+
+def test_a_flipped_truth_is_found_and_named(tampered: Parity, records: dict[str, dict[str, Any]]):
+    assert tampered.predicates.disagreements == 1
+    words = str(records["predicates"]["atoms"][3]).split()
+    assert any("differs in 1 states" in line and words[1] in line for line in tampered.details)
+
+
+def test_a_brightened_picture_is_found(tampered: Parity, equal: Parity):
+    assert tampered.images.mean_abs_diff is not None and equal.images.mean_abs_diff is not None
+    # One of two pictures is brighter by 6.
+    assert tampered.images.mean_abs_diff == pytest.approx(equal.images.mean_abs_diff + 3, abs=0.7)
+    assert tampered.images.max_abs_diff is not None and tampered.images.max_abs_diff >= 6
+
+
+def test_a_heavier_thing_is_found_and_its_fields_named(tampered: Parity):
+    assert (tampered.models.count, tampered.models.mismatches) == (1, 1)
+    assert any("body_mass" in line and f"{TASK}.xml.gz" in line for line in tampered.details)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [('timestep="0.002"', 'timestep="0.001"'), ('impratio="20"', 'impratio="1"')]
+)
+def test_another_option_of_the_physics_is_found(
+    old: str, new: str, reference: Path, tmp_path: Path, libero: LiberoPack
+):
+    text = gzip.decompress((reference / FILES["models"]).read_bytes()).decode()
+    assert old in text
+    (tmp_path / "composed").mkdir()
+    (tmp_path / FILES["models"]).write_bytes(gzip.compress(text.replace(old, new).encode()))
+    assert measure(find_records(tmp_path), libero).models.mismatches == 1
+
+
+# -- folders and files that are no reference
+
+
+def test_a_folder_that_is_none_is_refused(tmp_path: Path, libero: LiberoPack):
+    with pytest.raises(StateError, match="is not a folder"):
+        find_records(tmp_path / "gone")
+
+
+def test_a_folder_with_nothing_to_replay_says_what_was_looked_for(tmp_path: Path, libero: LiberoPack):
+    (tmp_path / "trajectories").mkdir()
+    (tmp_path / "trajectories/notes.txt").write_text("")
+    with pytest.raises(StateError) as caught:
+        find_records(tmp_path)
+    for word in ("trajectories/*.npz", "predicates/*.npz", "images/*.npz", "composed/*.xml.gz"):
+        assert word in str(caught.value)
+
+
+def escapes(*errors: type[Exception], reason: str) -> pytest.MarkDecorator:
+    return pytest.mark.xfail(strict=True, raises=errors, reason=reason)
+
+
+def object_array(file: Path) -> None:
+    np.savez(file, suite=np.array([{}], dtype=object))
+
+
+def a_single_array(file: Path) -> None:
+    with file.open("wb") as stream:
+        np.save(stream, np.zeros(3))
+
+
+def half_an_archive(file: Path) -> None:
+    np.savez(file, suite="libero_goal", task=0)
+    file.write_bytes(file.read_bytes()[:-60])
+
+
+@pytest.mark.parametrize("kind", ["trajectories", "predicates", "images"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(lambda file: file.write_text("nonsense"), id="text"),
+        pytest.param(object_array, id="objects"),
+        pytest.param(lambda file: np.savez(file, suite="libero_goal", task=0), id="keys missing"),
+        pytest.param(lambda file: file.write_bytes(b""), id="empty"),
+        pytest.param(half_an_archive, id="cut off"),
+        pytest.param(a_single_array, id="one array"),
+    ],
+)
+def test_a_file_that_is_no_record_is_named(
+    kind: str, damage: Callable[[Path], object], tmp_path: Path, libero: LiberoPack
+):
+    file = tmp_path / FILES[kind]
+    file.parent.mkdir()
+    damage(file)
+    with pytest.raises(StateError) as caught:
+        measure(find_records(tmp_path), libero)
+    assert str(file) in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_missing_keys_are_named(tmp_path: Path, records: dict[str, dict[str, Any]], libero: LiberoPack):
+    record = {
+        key: value for key, value in records["trajectories"].items() if key not in ("states", "root_pos")
+    }
+    written(tmp_path, "trajectories", record)
+    with pytest.raises(StateError, match="lacks states, root_pos"):
+        measure(find_records(tmp_path), libero)
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "words"),
+    [
+        ("trajectories", {"suite": "libero_gaol"}, "libero_goal"),
+        ("trajectories", {"task": 77}, "77"),
+        ("trajectories", {"states": np.zeros((46, 5))}, "5 numbers"),
+        ("trajectories", {"root_bodies": np.array(["x"] * 11)}, "pose of a fixture"),
+        pytest.param(
+            "trajectories",
+            {"task": "zero"},
+            "task",
+            marks=escapes(ValueError, reason="int() of whatever is there"),
+        ),
+        pytest.param(
+            "trajectories",
+            {"actions": np.zeros((3, 7))},
+            "",
+            marks=escapes(ValueError, reason="zip(strict=True) says so itself"),
+        ),
+        pytest.param(
+            "trajectories",
+            {"actions": np.zeros((0, 7)), "states": np.zeros((1, 79))},
+            "",
+            marks=escapes(ValueError, reason="the maximum of no steps"),
+        ),
+        (
+            "predicates",
+            {"atoms": np.array(["hovers plate_1"]), "truth": np.zeros((20, 1), np.int8)},
+            "hovers",
+        ),
+        ("predicates", {"atoms": np.array(["on plate_1"]), "truth": np.zeros((20, 1), np.int8)}, "plate_1"),
+        pytest.param(
+            "predicates",
+            {"truth": np.zeros((20, 1), np.int8)},
+            "",
+            marks=escapes(ValueError, reason="zip(strict=True) says so itself"),
+        ),
+    ],
+)
+def test_a_record_that_makes_no_sense_is_one_line(
+    kind: str,
+    changes: dict[str, Any],
+    words: str,
+    tmp_path: Path,
+    records: dict[str, dict[str, Any]],
+    libero: LiberoPack,
+):
+    written(tmp_path, kind, records[kind] | changes)
+    with pytest.raises(AssayError) as caught:
+        measure(find_records(tmp_path), libero)
+    assert words in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "word"),
+    [
+        ("odd.xml.gz", gzip.compress(b"<mujoco/>"), "SUITE_NUMBER"),
+        ("libero_goal_77.xml.gz", gzip.compress(b"<mujoco/>"), "libero_goal/77"),
+        pytest.param(
+            "libero_goal_00.xml.gz",
+            b"not packed",
+            "libero_goal_00",
+            id="not packed",
+        ),
+        pytest.param(
+            "libero_goal_00.xml.gz",
+            gzip.compress(b"<mujoco><worldbody>", mtime=0),
+            "libero_goal_00",
+            id="not well-formed",
+        ),
+    ],
+)
+def test_a_model_that_cannot_be_read_is_named(
+    name: str, content: bytes, word: str, tmp_path: Path, libero: LiberoPack
+):
+    (tmp_path / "composed").mkdir()
+    (tmp_path / "composed" / name).write_bytes(content)
+    with pytest.raises(AssayError, match=word):
+        measure(find_records(tmp_path), libero)
+
+
+def test_progress_is_told(tmp_path: Path, libero: LiberoPack):
+    (tmp_path / "composed").mkdir()
+    (tmp_path / "composed/libero_goal_00.xml.gz").write_bytes(gzip.compress(b"<mujoco/>"))
+    told: list[tuple[int, int, str]] = []
+    result = measure(find_records(tmp_path), libero, lambda *each: told.append(each))
+    assert told == [(0, 1, "libero_goal_00.xml.gz"), (1, 1, "")]
+    assert result.models.mismatches == 1
+    assert result.trajectories.count == 0 and result.trajectories.median_qpos_error is None
+    assert result.images.mean_abs_diff is None

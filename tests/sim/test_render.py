@@ -1,0 +1,367 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay import tasks
+from assay.errors import RenderingError
+from assay.sim.compile import CompiledScene, compile_scene
+from assay.sim.observation import Observation
+from assay.sim.packs.primitives import PrimitivesPack
+from assay.sim.render import BACKGROUND, CAMERAS, FIRST_ENTITY, ROBOT_LABEL
+from assay.sim.states import InitialState
+from assay.sim.world import World
+
+Compiled = Callable[[str], CompiledScene]
+
+pytestmark = pytest.mark.usefixtures("drawing")
+
+
+@pytest.fixture(scope="module")
+def table(compiled: Compiled) -> World:
+    """A world that the tests of this file share, so that one GL context is enough."""
+    return World(compiled("libero_goal/0"))
+
+
+@pytest.fixture
+def world(table: World) -> World:
+    table.reset(table.sample(0))
+    return table
+
+
+@pytest.fixture
+def seen(table: World) -> Observation:
+    return table.reset(table.sample(0))
+
+
+class Camera:
+    """A pinhole camera, worked out from its pose alone."""
+
+    def __init__(self, world: World, name: str, height: int, width: int) -> None:
+        camera = world.compiled.model.camera(name).id
+        self.position = world.data.cam_xpos[camera].copy()
+        self.rotation = world.data.cam_xmat[camera].reshape(3, 3).copy()
+        self.focal = height / 2 / np.tan(np.radians(world.compiled.model.cam_fovy[camera]) / 2)
+        self.height, self.width = height, width
+
+    def pixel(self, point: np.ndarray) -> tuple[float, float, float]:
+        """Row and column of a point in the world, counted from the top left, and its distance."""
+        x, y, z = self.rotation.T @ (point - self.position)
+        return self.height / 2 + self.focal * y / z, self.width / 2 - self.focal * x / z, -z
+
+    def plane(self, height: float) -> tuple[np.ndarray, np.ndarray]:
+        """Where each pixel's ray meets a level plane, (h, w, 3), and how far along the axis, (h, w)."""
+        rows, columns = np.mgrid[: self.height, : self.width] + 0.5
+        rays = np.stack(
+            [
+                (columns - self.width / 2) / self.focal,
+                (self.height / 2 - rows) / self.focal,
+                -np.ones_like(rows),
+            ],
+            axis=-1,
+        )
+        turned = rays @ self.rotation.T
+        along = (height - self.position[2]) / turned[..., 2]
+        return self.position + turned * along[..., None], along
+
+
+# -- colour
+
+
+@pytest.mark.parametrize("camera", CAMERAS)
+@pytest.mark.parametrize(("height", "width"), [(64, None), (48, 80), (80, 48), (1, 1)])
+def test_pictures_have_the_size_asked_for(seen: Observation, camera: str, height: int, width: int | None):
+    shape = (height, height if width is None else width)
+    image, depth, labels = (
+        getattr(seen, kind)(camera, height, width) for kind in ("image", "depth", "segmentation")
+    )
+    assert image.shape == (*shape, 3) and image.dtype == np.uint8
+    assert depth.shape == shape and depth.dtype == np.float32
+    assert labels.shape == shape and labels.dtype == np.int32
+
+
+def test_a_picture_may_be_larger_than_a_window(seen: Observation):
+    large = seen.image("agentview", 700, 900)
+    assert large.shape == (700, 900, 3)
+    small = seen.image("agentview", 70, 90)
+    shrunk = large.reshape(70, 10, 90, 10, 3).mean(axis=(1, 3))
+    assert np.abs(shrunk - small).mean() < 4
+
+
+def test_pictures_show_something(seen: Observation):
+    for camera in CAMERAS:
+        image = seen.image(camera, 64)
+        assert image.std() > 10 and len(np.unique(image.reshape(-1, 3), axis=0)) > 50
+    assert np.abs(seen.image(CAMERAS[0], 64).astype(int) - seen.image(CAMERAS[1], 64)).mean() > 10
+
+
+def test_every_camera_of_the_scene_can_be_drawn(world: World):
+    seen = world.reset(world.sample(0))
+    for index in range(world.compiled.model.ncam):
+        assert seen.image(world.compiled.model.camera(index).name, 16).shape == (16, 16, 3)
+
+
+@pytest.mark.parametrize("name", ["libero_goal_00"])
+def test_pictures_are_those_of_libero(name: str, reference: Path, compiled_libero: Compiled):
+    record = np.load(reference / "images" / f"{name}_images.npz")
+    world = World(compiled_libero(f"{record['suite']}/{record['task']}"))
+    roots = record["root_bodies"].tolist()
+    rows = [roots.index(f"{fixture.name}_main") for fixture in world.compiled.scene.fixtures]
+    poses = np.hstack([record["root_pos"], record["root_quat_wxyz"]])[rows].reshape(-1, 7)
+    for index, vector in enumerate(record["states"]):
+        seen = world.reset(InitialState(vector, poses))
+        for camera, key in zip(CAMERAS, ("agentview", "wrist"), strict=True):
+            theirs = record[key][index][::-1].astype(int)
+            assert np.abs(seen.image(camera, 128) - theirs).mean() <= 1, (camera, index)
+            # And not just any picture agrees: the same upside down does not.
+            assert np.abs(seen.image(camera, 128)[::-1] - theirs).mean() > 5
+    world.close()
+
+
+# -- depth
+
+
+def test_depth_of_the_table_is_what_geometry_says(world: World):
+    seen = world.reset(world.sample(0))
+    size = 128
+    camera = Camera(world, "agentview", size, size)
+    points, along = camera.plane(0.9)
+    labels = seen.segmentation("agentview", size)
+    depth = seen.depth("agentview", size)
+    on_table = (np.abs(points[..., 0]) < 0.45) & (np.abs(points[..., 1]) < 0.55) & (labels == BACKGROUND)
+    assert on_table.sum() > 2000
+    error = np.abs(depth - along)[on_table] / along[on_table]
+    assert np.quantile(error, 0.99) < 0.01
+    assert np.median(error) < 0.002
+
+
+def test_depth_of_a_thing_is_that_of_its_nearer_side(world: World):
+    seen = world.reset(world.sample(0))
+    camera = Camera(world, "agentview", 256, 256)
+    for name in ("plate_1", "akita_black_bowl_1", "wine_bottle_1"):
+        label = FIRST_ENTITY + [each.name for each in world.compiled.scene.entities].index(name)
+        distance = camera.pixel(world.data.xpos[world.compiled.entities[name].body])[2]
+        mask = seen.segmentation("agentview", 256) == label
+        nearest = float(seen.depth("agentview", 256)[mask].min())
+        assert distance - 0.25 < nearest < distance + 0.02, name
+
+
+def test_depth_of_the_hands_camera_reaches_the_table(world: World):
+    seen = world.reset(world.sample(0))
+    camera = Camera(world, "robot0_eye_in_hand", 64, 64)
+    points, along = camera.plane(0.9)
+    labels = seen.segmentation("robot0_eye_in_hand", 64)
+    inside = (np.abs(points[..., 0]) < 0.45) & (np.abs(points[..., 1]) < 0.55) & (labels == BACKGROUND)
+    inside &= along > 0
+    assert inside.sum() > 200
+    error = np.abs(seen.depth("robot0_eye_in_hand", 64) - along)[inside] / along[inside]
+    assert np.quantile(error, 0.98) < 0.01
+
+
+# -- segmentation
+
+
+@pytest.mark.parametrize("task_id", ["libero_goal/0", "libero_object/0", "libero_10/5", "libero_10/9"])
+def test_every_thing_and_the_robot_are_seen(task_id: str, compiled: Compiled, table: World):
+    world = table if task_id == "libero_goal/0" else World(compiled(task_id))
+    labels = world.reset(world.sample(0)).segmentation("agentview", 256)
+    entities = world.compiled.scene.entities
+    assert set(np.unique(labels)) == {BACKGROUND, ROBOT_LABEL, *range(2, 2 + len(entities))}
+    if world is not table:
+        world.close()
+
+
+@pytest.mark.parametrize("camera", ["agentview", "frontview"])
+def test_labels_are_the_scenes_entities_in_order_and_the_right_way_up(world: World, camera: str):
+    size = 256
+    seen = world.reset(world.sample(0))
+    labels = seen.segmentation(camera, size)
+    eye = Camera(world, camera, size, size)
+    for index, entity in enumerate(world.compiled.scene.objects):
+        rows, columns = np.nonzero(labels == FIRST_ENTITY + index)
+        where = world.compiled.entities[entity.name]
+        model, data = world.compiled.model, world.data
+        drawn = [
+            geom
+            for geom in range(model.ngeom)
+            if model.geom_bodyid[geom] == where.body and model.geom_group[geom] == 1
+        ]
+        corners = np.vstack(
+            [
+                data.geom_xpos[geom]
+                + (model.geom_aabb[geom, :3] + model.geom_aabb[geom, 3:] * signs)
+                @ data.geom_xmat[geom].reshape(3, 3).T
+                for geom in drawn
+                for signs in np.array(np.meshgrid(*([-1, 1],) * 3)).reshape(3, -1).T
+            ]
+        )
+        pixels = np.array([eye.pixel(corner)[:2] for corner in corners])
+        assert rows.min() >= pixels[:, 0].min() - 2 and rows.max() <= pixels[:, 0].max() + 2, entity.name
+        assert columns.min() >= pixels[:, 1].min() - 2 and columns.max() <= pixels[:, 1].max() + 2, (
+            entity.name
+        )
+        # Nothing stands in front of them: they fill a good part of the box around them.
+        assert np.ptp(rows) > 0.5 * np.ptp(pixels[:, 0]), entity.name
+
+
+def test_labels_know_no_colours(world: World):
+    # Neighbouring labels blend in colour pictures; here every pixel is one of them.
+    labels = world.reset(world.sample(0)).segmentation("agentview", 200, 300)
+    assert labels.min() == 0 and labels.max() < 2 + len(world.compiled.scene.entities)
+
+
+def test_the_robot_is_where_its_hand_is(world: World):
+    seen = world.reset(world.sample(0))
+    eye = Camera(world, "agentview", 256, 256)
+    row, column, _ = eye.pixel(seen.eef_position)
+    around = seen.segmentation("agentview", 256)[
+        int(row) - 12 : int(row) + 4, int(column) - 6 : int(column) + 6
+    ]
+    assert (around == ROBOT_LABEL).mean() > 0.3
+
+
+# -- when
+
+
+def test_an_old_observation_draws_its_own_moment(world: World):
+    state = world.sample(0)
+    expected = world.reset(state).image("agentview", 64)
+    seen = world.reset(state)
+    elsewhere = InitialState(state.vector, state.fixtures + (0.1, 0, 0, 0, 0, 0, 0))
+    later = world.reset(elsewhere)
+    moved = later.image("agentview", 64)
+    assert np.array_equal(seen.image("agentview", 64), expected)
+    assert np.abs(moved.astype(int) - expected).mean() > 1, "the cabinet stands elsewhere now"
+    # The episode goes on with its own fixtures.
+    world.step(np.zeros(7))
+    place = world.data.xpos[world.compiled.entities["wooden_cabinet_1"].body]
+    assert place == pytest.approx(elsewhere.fixtures[0, :3])
+
+
+def test_a_step_shows_in_the_picture(world: World):
+    before = world.reset(world.sample(0)).image("agentview", 64)
+    for _ in range(10):
+        seen = world.step(np.array([0, 1.0, 0, 0, 0, 0, 0]))
+    assert np.abs(seen.image("agentview", 64).astype(int) - before).mean() > 1
+
+
+@pytest.mark.parametrize("pack", ["compiled", "compiled_libero"])
+def test_drawing_does_not_disturb_the_physics(pack: str, request: pytest.FixtureRequest):
+    world = World(request.getfixturevalue(pack)("libero_goal/0"))
+    state, other = world.sample(0), world.sample(1)
+    old = world.reset(other)
+    moves = np.random.default_rng(0).uniform(-1, 1, (6, 7))
+    results = []
+    for drawn in (False, True):
+        world.reset(state)
+        trail = []
+        for move in moves:
+            seen = world.step(move)
+            if drawn:
+                seen.image("agentview", 16), seen.depth("robot0_eye_in_hand", 16)
+                old._drawn.clear()
+                old.image("agentview", 16)
+            trail.append(world.state())
+        results.append(trail)
+    assert results[0] == results[1]
+    world.close()
+
+
+def test_two_worlds_draw_side_by_side(world: World, primitives: PrimitivesPack):
+    other = World(compile_scene(tasks.load("libero_10/5").scene, primitives))
+    mine, theirs = world.reset(world.sample(0)), other.reset(other.sample(0))
+    expected = mine.image("agentview", 64)
+    book = theirs.image("agentview", 64)
+    again = world.reset(world.sample(0)).image("agentview", 64)
+    assert np.array_equal(again, expected) and not np.array_equal(book, expected)
+    other.close()
+    assert np.array_equal(world.reset(world.sample(0)).image("agentview", 64), expected)
+
+
+def test_a_closed_world_draws_again_when_asked(compiled: Compiled):
+    world = World(compiled("libero_goal/0"))
+    seen = world.reset(world.sample(0))
+    before = seen.image("agentview", 32)
+    world.close()
+    world.close()
+    again = world.reset(world.sample(0)).image("agentview", 32)
+    assert np.array_equal(before, again)
+    world.close()
+
+
+def test_a_world_that_is_not_closed_ends_quietly():
+    script = """
+from assay import tasks
+from assay.sim import World, compile_scene, load_pack
+world = World(compile_scene(tasks.load("libero_10/5").scene, load_pack("primitives")))
+print(world.reset(world.sample(0)).image("agentview", 16).shape)
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout.strip(), run.stderr) == (0, "(16, 16, 3)", "")
+
+
+# -- the stove
+
+
+def burner(world: World, angle: float, size: int = 128) -> np.ndarray:
+    """The part of the picture where the burner is, with the knob at an angle."""
+    state = world.sample(0)
+    vector = state.vector.copy()
+    knob = world.model.joint("flat_stove_1_button").id
+    vector[1 + world.model.jnt_qposadr[knob]] = angle
+    seen = world.reset(InitialState(vector, state.fixtures))
+    eye = Camera(world, "agentview", size, size)
+    site = world.compiled.regions["flat_stove_1_cook_region"].site
+    row, column, _ = eye.pixel(world.data.site_xpos[site])
+    return seen.image("agentview", size)[
+        int(row) - 8 : int(row) + 8, int(column) - 8 : int(column) + 8
+    ].astype(int)
+
+
+def test_the_burner_glows_exactly_while_the_stove_is_on(world: World):
+    dark = burner(world, 0.0)
+    for angle, glows in ((0.3, False), (0.499, False), (0.5, True), (1.5, True), (0.0, False)):
+        difference = np.abs(burner(world, angle) - dark).mean()
+        assert bool(difference > 10) is glows, (angle, difference)
+    lit = burner(world, 1.0)
+    assert (lit - dark)[..., 0].mean() > (lit - dark)[..., 2].mean() + 10, "it is red"
+
+
+# -- what cannot be drawn
+
+
+@pytest.mark.parametrize("kind", ["image", "depth", "segmentation"])
+def test_an_unknown_camera_is_answered_with_the_nearest(seen: Observation, kind: str):
+    with pytest.raises(RenderingError, match=r"'agentveiw'.*did you mean 'agentview'\?"):
+        getattr(seen, kind)("agentveiw", 32)
+
+
+@pytest.mark.parametrize(
+    ("height", "width"),
+    [
+        (0, None),
+        (-1, None),
+        (32, 0),
+        (32, -5),
+        (4097, None),
+        (16, 10**9),
+        (2.5, None),
+        ("64", None),
+    ],
+)
+def test_a_silly_size_is_refused(seen: Observation, height: int, width: int | None):
+    with pytest.raises(RenderingError, match="4096") as caught:
+        seen.image("agentview", height, width)
+    assert "\n" not in str(caught.value)
+    assert seen.image("agentview", 8).shape == (8, 8, 3)
+
+
+@pytest.mark.parametrize("camera", [None, 0, b"agentview"])
+def test_a_camera_that_is_not_named_by_text_is_refused(seen: Observation, camera: object):
+    with pytest.raises(RenderingError, match="text"):
+        seen.image(camera, 16)  # type: ignore[arg-type]

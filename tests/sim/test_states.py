@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.errors import StateError
+from assay.sim.compile import CompiledScene
+from assay.sim.init_files import read_states
+from assay.sim.placement import central_fixtures
+from assay.sim.states import InitialState, checked, stored_states
+from assay.sim.world import World
+
+Compiled = Callable[[str], CompiledScene]
+WorldOf = Callable[[CompiledScene], World]
+
+TASK = "libero_goal/0"
+FILE = "libero/init/libero_goal/open_the_middle_drawer_of_the_cabinet.pruned_init"
+
+
+@pytest.fixture
+def scene(compiled: Compiled) -> CompiledScene:
+    return compiled(TASK)
+
+
+@pytest.fixture
+def state(scene: CompiledScene) -> InitialState:
+    """A state that fits, whatever it means."""
+    return InitialState(np.zeros(scene.state_size), np.zeros((len(scene.scene.fixtures), 7)))
+
+
+def test_states_are_equal_if_everything_is(state: InitialState):
+    assert state == InitialState(state.vector.copy(), state.fixtures.copy())
+    for name in ("vector", "fixtures"):
+        other = getattr(state, name).copy()
+        other.flat[-1] += 1e-300
+        assert state != replace(state, **{name: other})
+    assert state != "state"
+
+
+def test_a_state_that_fits_is_passed_on(scene: CompiledScene, state: InitialState):
+    assert checked(scene, state) is state
+
+
+@pytest.mark.parametrize("size", [0, 1, 78, 80, 92])
+def test_a_state_of_another_length_is_refused_with_both_lengths(
+    scene: CompiledScene, state: InitialState, size: int
+):
+    with pytest.raises(StateError) as caught:
+        checked(scene, replace(state, vector=np.zeros(size)))
+    message = str(caught.value)
+    assert f"{size} numbers" in message and f"needs {scene.state_size}" in message
+    assert "other assets" in message and "another version" in message and "primitives" in message
+    assert "\n" not in message
+
+
+def test_a_table_of_states_is_no_state(scene: CompiledScene, state: InitialState):
+    with pytest.raises(StateError):
+        checked(scene, replace(state, vector=state.vector[None]))
+
+
+@pytest.mark.parametrize("shape", [(0, 7), (2, 7), (4, 7), (3, 6), (21,)])
+def test_poses_of_other_fixtures_are_refused(
+    scene: CompiledScene, state: InitialState, shape: tuple[int, ...]
+):
+    with pytest.raises(StateError, match=r"\(3, 7\)"):
+        checked(scene, replace(state, fixtures=np.zeros(shape)))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", ["vector", "fixtures"])
+def test_values_that_are_not_finite_are_refused(
+    scene: CompiledScene, state: InitialState, name: str, value: float
+):
+    broken = getattr(state, name).copy()
+    broken.flat[5] = value
+    with pytest.raises(StateError, match="not finite"):
+        checked(scene, replace(state, **{name: broken}))
+
+
+def test_a_world_refuses_what_does_not_fit_and_stays_as_it_was(
+    scene: CompiledScene, state: InitialState, world_of: WorldOf
+):
+    world = world_of(scene)
+    world.reset(world.sample(0))
+    before = world.state()
+    with pytest.raises(StateError):
+        world.reset(replace(state, vector=np.zeros(3)))
+    assert world.state() == before
+
+
+@pytest.mark.parametrize("pack", ["compiled", "compiled_libero"])
+def test_stored_states_load_on_both_packs(pack: str, shared: Path, request: pytest.FixtureRequest):
+    scene = request.getfixturevalue(pack)(TASK)
+    states = stored_states(scene, shared / FILE)
+    assert len(states) == 50
+    assert np.array_equal([state.vector for state in states], read_states(shared / FILE))
+    assert all(np.array_equal(state.fixtures, central_fixtures(scene)) for state in states)
+
+
+def test_stored_states_settle_on_primitives(scene: CompiledScene, shared: Path, world_of: WorldOf):
+    # LIBERO's states begin with things in the air: they fall, and come to rest where LIBERO's do.
+    world = world_of(scene)
+    state = stored_states(scene, shared / FILE)[0]
+    world.reset(state)
+    for _ in range(40):
+        world.step(np.zeros(7))
+    assert np.abs(world.data.qvel[9:]).max() < 0.02
+    for name, entity in scene.entities.items():
+        if entity.movable:
+            first = 1 + int(scene.model.jnt_qposadr[entity.joints[-1]])
+            assert (
+                np.linalg.norm(world.data.xpos[entity.body][:2] - state.vector[first : first + 2]) < 0.02
+            ), name
+            assert world.data.xpos[entity.body][2] > 0.89, name
+
+
+def test_states_stored_for_another_task_are_refused_with_the_file(compiled: Compiled, shared: Path):
+    with pytest.raises(StateError) as caught:
+        stored_states(compiled("libero_object/0"), shared / FILE)
+    message = str(caught.value)
+    assert str(shared / FILE) in message and "79 numbers" in message and "needs 110" in message
+
+
+@pytest.mark.parametrize("content", [None, b"nonsense"])
+def test_a_file_that_cannot_be_read_is_named_once(
+    scene: CompiledScene, tmp_path: Path, content: bytes | None
+):
+    file = tmp_path / "x.init"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(StateError) as caught:
+        stored_states(scene, str(file))
+    assert str(caught.value).count(str(file)) == 1
