@@ -13,6 +13,6 @@ def stream(*key: str | int) -> np.random.Generator:
 
     Equal keys give equal streams in any process on any machine; different keys give independent ones.
     """
-    parts = (f"s:{part}" if isinstance(part, str) else f"i:{operator.index(part)}" for part in key)
-    digest = hashlib.sha256("\x1f".join(parts).encode()).digest()
+    texts = [f"s{part}" if isinstance(part, str) else f"i{operator.index(part)}" for part in key]
+    digest = hashlib.sha256("".join(f"{len(text)}:{text}" for text in texts).encode()).digest()
     return np.random.Generator(np.random.PCG64(np.frombuffer(digest, dtype="<u4").tolist()))

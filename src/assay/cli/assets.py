@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from assay.cli.console import output
 
@@ -27,7 +26,7 @@ def add_command(
     from assay.sim.packs.locate import add, config_file
 
     _show(add(path))
-    output.print(f"remembered in {config_file()}", soft_wrap=True, highlight=False)
+    output.print(f"remembered in {config_file()}", markup=False, soft_wrap=True, highlight=False)
 
 
 @app.command("show")
@@ -39,7 +38,6 @@ def show_command() -> None:
 
 
 def _show(assets: Assets) -> None:
-    table = Table("pack part", "folder")
     for name, folder in (("LIBERO", assets.libero), ("robosuite", assets.robosuite)):
-        table.add_row(name, str(folder) if folder else "not known: assay assets add PATH")
-    output.print(table)
+        known = str(folder) if folder else "not known: assay assets add PATH"
+        output.print(f"{name:<10} {known}", markup=False, highlight=False, soft_wrap=True)

@@ -6,6 +6,7 @@ import os
 import platform
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from assay import __version__
@@ -27,15 +28,13 @@ def doctor() -> None:
     pictures = Table("pictures by", "state", "detail", title="Drawing", title_justify="left")
     probes = [gl.probe(backend) for backend in gl.BACKENDS]
     for probe in probes:
-        pictures.add_row(probe.backend, GOOD if probe.works else BAD, probe.detail)
+        pictures.add_row(probe.backend, GOOD if probe.works else BAD, escape(probe.detail))
     output.print(pictures)
-    chosen = os.environ.get("MUJOCO_GL")
+    chosen = os.environ.get("MUJOCO_GL", "").lower().strip()
+    works = any(probe.works and chosen in ("", probe.backend) for probe in probes)
     if chosen:
-        works = any(probe.works and probe.backend == chosen for probe in probes)
-        verdict = (
-            "works" if works else f"cannot draw here; unset it, or choose one of {', '.join(gl.BACKENDS)}"
-        )
-        output.print(f"MUJOCO_GL is '{chosen}': {verdict}", highlight=False)
+        verdict = "works" if works else f"cannot draw here; unset it, or choose of {', '.join(gl.BACKENDS)}"
+        output.print(f"MUJOCO_GL is '{chosen}': {verdict}", markup=False, highlight=False)
 
     packs = Table("pack", "state", "detail", title="Asset packs", title_justify="left")
     for name in NAMES:
@@ -43,13 +42,14 @@ def doctor() -> None:
             pack = load_pack(name)
             packs.add_row(name, GOOD, f"{len(pack.categories)} categories, digest {pack.digest()[:12]}")
         except AssetError as error:
-            packs.add_row(name, "[yellow]not set up[/]", str(error))
+            packs.add_row(name, "[yellow]not set up[/]", escape(str(error)))
     output.print(packs)
 
-    if not any(probe.works for probe in probes):
-        output.print(
-            f"No pictures can be drawn here. On Debian or Ubuntu: {gl.INSTALL_HINT}\n"
-            "Everything that needs no picture still runs.",
-            highlight=False,
-        )
+    if not works:
+        if not chosen:
+            output.print(
+                f"No pictures can be drawn here. On Debian or Ubuntu: {gl.INSTALL_HINT}\n"
+                "Everything that needs no picture still runs.",
+                highlight=False,
+            )
         raise typer.Exit(1)

@@ -56,6 +56,8 @@ _NAMED = frozenset(
 """Attributes that hold names of other elements."""
 
 _MERGED = ("asset", "worldbody", "actuator", "sensor", "tendon", "equality", "contact")
+THINNEST = 1e-6
+"""Half-length of a region that is a line or a point, metres: MuJoCo has no boxes without extent."""
 _ROBOT_COLOUR = "0.0 0.5 0.0 1.0"
 _GRIPPER_COLOUR = "0.0 0.0 0.5 1.0"
 _FURNITURE_COLOUR = "0.5 0.5 0.0 1.0"
@@ -139,7 +141,11 @@ def _finish_arena(arena: Element, scene: Scene, layout: ArenaLayout) -> None:
         box = region.rectangles[0]
         x, y, z = layout.region_origin
         centre = ((box.x_max + box.x_min) / 2 + x, (box.y_max + box.y_min) / 2 + y, z)
-        half = ((box.x_max - box.x_min) / 2, (box.y_max - box.y_min) / 2, REGION_HALF_HEIGHT)
+        half = (
+            max((box.x_max - box.x_min) / 2, THINNEST),
+            max((box.y_max - box.y_min) / 2, THINNEST),
+            REGION_HALF_HEIGHT,
+        )
         SubElement(
             body,
             "site",

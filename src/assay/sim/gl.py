@@ -75,7 +75,8 @@ def probe(backend: str) -> Probe:
         return Probe(backend, False, "did not answer within 60 s")
     if result.returncode == 0:
         return Probe(backend, True, result.stdout.strip())
-    lines = [line for line in result.stderr.strip().splitlines() if line.strip()]
+    said, *_ = result.stderr.split("Exception ignored in")  # what follows is only the clean-up failing too
+    lines = [line for line in said.strip().splitlines() if line.strip()]
     return Probe(backend, False, lines[-1].strip() if lines else f"died with status {result.returncode}")
 
 

@@ -26,6 +26,7 @@ MOST_OPCODES = 1_000
 """An array takes about a hundred."""
 
 _NUMPY_RECONSTRUCT = ("numpy.core.multiarray _reconstruct", "numpy._core.multiarray _reconstruct")
+_NUMPY_FROMBUFFER = ("numpy.core.numeric _frombuffer", "numpy._core.numeric _frombuffer")
 _TORCH_STORAGES = {"torch DoubleStorage": "<f8", "torch FloatStorage": "<f4", "torch LongStorage": "<i8"}
 
 
@@ -107,7 +108,11 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes:
         raise _MalformedError(f"it refers to '{name}', which it does not hold") from None
     if size > MOST_BYTES:
         raise _MalformedError(f"'{name}' unpacks to {size} bytes, more than the {MOST_BYTES} allowed")
-    return archive.read(name)
+    with archive.open(name) as member:
+        content = member.read(size + 1)
+    if len(content) != size:
+        raise _MalformedError(f"'{name}' is not as long as it says")
+    return content
 
 
 def _parse(pickle: bytes) -> object:
@@ -143,8 +148,8 @@ def _parse(pickle: bytes) -> object:
                     stack.append(_Name(f"{module} {name}"))
                 case "BININT" | "BININT1" | "BININT2" | "LONG1" | "BINUNICODE" | "SHORT_BINUNICODE":
                     stack.append(argument)
-                case "BINBYTES" | "SHORT_BINBYTES" | "BINBYTES8" | "BINFLOAT":
-                    stack.append(argument)
+                case "BINBYTES" | "SHORT_BINBYTES" | "BINBYTES8" | "BYTEARRAY8" | "BINFLOAT":
+                    stack.append(bytes(argument) if isinstance(argument, bytearray) else argument)
                 case "NONE":
                     stack.append(None)
                 case "NEWTRUE" | "NEWFALSE":
@@ -197,6 +202,10 @@ def _array(tree: object, storage: Callable[[str], bytes]) -> np.ndarray:
             _Call(_Name(name), (_Name("numpy ndarray"), _, _)), (int(), shape, dtype, bool(fortran), content)
         ) if name in _NUMPY_RECONSTRUCT:
             return _filled(_bytes(content), _dtype(dtype), shape, "F" if fortran else "C")
+        case _Call(_Name(name), (bytes(content), dtype, shape, "C" | "F" as order)) if (
+            name in _NUMPY_FROMBUFFER
+        ):
+            return _filled(content, _dtype(dtype), shape, order)
         case _Call(
             _Name("torch._utils _rebuild_tensor_v2"),
             (_Persistent(("storage", _Name(kind), str(key), str(), int())), int(start), shape, strides, *_),
@@ -207,9 +216,8 @@ def _array(tree: object, storage: Callable[[str], bytes]) -> np.ndarray:
                 raise _MalformedError("its tensor is not contiguous")
             return _filled(content, dtype, shape, "C")
         case _Call(_Name(name)) | _Built(_Call(_Name(name))) | _Name(name):
-            raise _MalformedError(
-                f"it wants '{name.replace(' ', '.')}', which is not how a numeric array is stored"
-            )
+            wanted = ".".join(name.split())[:80]
+            raise _MalformedError(f"it wants '{wanted}', which is not how a numeric array is stored")
     raise _MalformedError("it holds something other than one numeric array")
 
 
@@ -227,9 +235,12 @@ def _bytes(tree: object) -> bytes:
 
 def _dtype(tree: object) -> np.dtype:
     match tree:
-        case _Built(_Call(_Name("numpy dtype"), (str(code), *_)), (_, str(order), *_)) if (
-            code in ("f8", "f4", "i8", "i4") and order in "<>=|"
-        ):
+        case _Built(_Call(_Name("numpy dtype"), (str(code), *_)), (_, str(order), *_)) if code in (
+            "f8",
+            "f4",
+            "i8",
+            "i4",
+        ) and order in ("<", ">", "=", "|"):
             return np.dtype(order.replace("|", "=") + code)
     raise _MalformedError("its numbers have a type other than float or integer")
 

@@ -223,8 +223,10 @@ class _Scenes:
 def _trajectory_errors(file: Path, scenes: _Scenes) -> np.ndarray:
     """The largest joint difference after each step, (steps,)."""
     record = _load(file, "suite", "task", "actions", "states")
-    world = scenes.world(str(record["suite"]), int(record["task"]))
+    world = scenes.world(*_task(record, file))
     states = record["states"]
+    if len(states) != len(record["actions"]) + 1 or len(states) < 2:
+        raise StateError(f"{file}: {len(record['actions'])} actions do not lead through {len(states)} states")
     world.reset(InitialState(states[0], _fixtures(record, world.compiled, file)))
     errors = []
     for action, state in zip(record["actions"], states[1:], strict=True):
@@ -239,8 +241,10 @@ def _trajectory_errors(file: Path, scenes: _Scenes) -> np.ndarray:
 def _truths(file: Path, scenes: _Scenes, details: list[str]) -> tuple[int, int]:
     """How many truth values were compared, and how many differ."""
     record = _load(file, "suite", "task", "states", "atoms", "truth")
-    world = scenes.world(str(record["suite"]), int(record["task"]))
+    world = scenes.world(*_task(record, file))
     atoms = [_atom(str(text), file) for text in record["atoms"]]
+    if record["truth"].shape != (len(record["states"]), len(atoms)):
+        raise StateError(f"{file}: the truth table does not fit its states and atoms")
     fixtures = _fixtures(record, world.compiled, file)
     wrong = np.zeros(len(atoms), dtype=int)
     for vector, truth in zip(record["states"], record["truth"], strict=True):
@@ -263,7 +267,7 @@ def _atom(text: str, file: Path) -> Atom:
 def _picture_differences(file: Path, scenes: _Scenes) -> Iterator[tuple[float, float]]:
     """Mean and maximal difference of each picture."""
     record = _load(file, "suite", "task", "states", "agentview", "wrist")
-    world = scenes.world(str(record["suite"]), int(record["task"]))
+    world = scenes.world(*_task(record, file))
     fixtures = _fixtures(record, world.compiled, file)
     for index, vector in enumerate(record["states"]):
         observation = world.reset(InitialState(vector, fixtures))
@@ -329,6 +333,14 @@ def _load(file: Path, *keys: str) -> dict[str, Any]:
     if missing:
         raise StateError(f"{file} lacks {', '.join(missing)}")
     return record
+
+
+def _task(record: dict[str, Any], file: Path) -> tuple[str, int]:
+    """Suite and number of the task that a record is of."""
+    try:
+        return str(record["suite"]), int(record["task"])
+    except (TypeError, ValueError):
+        raise StateError(f"{file}: its task is not a number") from None
 
 
 def _fixtures(record: dict[str, Any], compiled: CompiledScene, file: Path) -> np.ndarray:

@@ -29,6 +29,9 @@ TRIES = 300
 BELOW_THE_ARM = 0.15
 """How far above a surface to look down from: under the arm at its start, metres."""
 
+ON_WORKSPACE = 0.06
+"""How far from the workspace's nominal height a thing on it may stand, metres."""
+
 _MECHANISMS: Mapping[Predicate, tuple[Mapping[str, Mechanism], bool]] = MappingProxyType(
     {
         Predicate.OPEN: (OPENING, True),
@@ -82,7 +85,7 @@ class _Draw:
         self._scene = compiled.scene
         self._seed = seed
         self._redrawn = redrawn
-        self._streams: dict[str, np.random.Generator] = {}
+        self._streams: dict[tuple[str, str], np.random.Generator] = {}
         self._stage: Stage
 
     def settled(self) -> tuple[np.ndarray, np.ndarray]:
@@ -121,13 +124,13 @@ class _Draw:
         yaw = self._uniform(name, *(region.yaw or (0.0, 0.0)))
         return np.concatenate([np.array(layout.offset) + (x, y, height), _yaw(yaw)])
 
-    def _uniform(self, name: str, low: float, high: float) -> float:
-        """A number from the entity's stream; low may exceed high, as it may in LIBERO."""
+    def _uniform(self, name: str, low: float, high: float, kind: str = "layout") -> float:
+        """A number from one of the entity's streams; low may exceed high, as it may in LIBERO."""
         if self._seed is None:
             return (low + high) / 2
-        if name not in self._streams:
-            self._streams[name] = stream(self._seed, "layout", name, self._redrawn[name])
-        return low + (high - low) * float(self._streams[name].random())
+        if (name, kind) not in self._streams:
+            self._streams[name, kind] = stream(self._seed, kind, name, self._redrawn[name])
+        return low + (high - low) * float(self._streams[name, kind].random())
 
     def _set_joints(self, atom: Atom) -> None:
         table, active = _MECHANISMS[atom.predicate]
@@ -140,7 +143,7 @@ class _Draw:
             raise PlacementError(f"'{atom}' asks of {name} what it cannot do")
         low, high = mechanism.active_range if active else mechanism.passive_range
         for joint in entity.inner_joints if region is None else region.joints:
-            self._stage.set_joint(joint, self._uniform(entity.name, low, high))
+            self._stage.set_joint(joint, self._uniform(entity.name, low, high, "joints"))
 
     def _place_on_workspace(self, atom: Atom) -> bool:
         """Put something on the workspace, apart from everything else there."""
@@ -161,6 +164,8 @@ class _Draw:
                 pose = self._stage.lowered(name, pose, ceiling=layout.offset[2] + BELOW_THE_ARM, alone=True)
             except RefusedError:
                 continue
+            if abs(self._stage.bottom(name, pose) - layout.offset[2]) > ON_WORKSPACE:
+                raise PlacementError(f"{region.full_name} puts {name} beside the workspace")
             found = self._stage.collisions(name, pose)
             if not found:
                 self._stage.put(name, pose)

@@ -46,6 +46,8 @@ class Predicates:
 
     def holds(self, atom: Atom, data: mujoco.MjData) -> bool:
         """Whether the atom is true now."""
+        if len(atom.arguments) != atom.predicate.arity:
+            raise TaskError(f"'{atom}' names {len(atom.arguments)} things; valid: {atom.predicate.arity}")
         things = [self._thing(name, atom) for name in atom.arguments]
         return bool(_RULES[atom.predicate](self, data, atom, *things))
 
@@ -59,6 +61,8 @@ class Predicates:
         mujoco.mj_forward(self._model, data)
         for atom in goal.atoms:
             self.holds(atom, data)
+            if len(set(atom.arguments)) < len(atom.arguments):
+                raise TaskError(f"'{atom}' relates a thing to itself")
             table = _MECHANISMS.get(atom.predicate)
             thing = self._things[atom.arguments[0]]
             if table is not None and self._mechanism(table, thing) is None:

@@ -94,6 +94,13 @@ class Stage:
             self._set(entity, pose + (0.0, 0.0, _WINGS, 0.0, 0.0, 0.0, 0.0))
             self._update()
 
+    def bottom(self, name: str, pose: np.ndarray) -> float:
+        """The height of a thing's lowest point at a pose (7,), metres."""
+        entity = self._compiled.entities[name]
+        self._set(entity, pose)
+        mujoco.mj_kinematics(self.model, self.data)
+        return float(bounding_box(self.model, self.data, entity.geoms)[0][2])
+
     def collisions(self, name: str, pose: np.ndarray) -> set[str]:
         """The things that a thing at a pose (7,) would be inside of; the arena and the robot count as ''."""
         entity = self._compiled.entities[name]

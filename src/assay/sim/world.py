@@ -130,7 +130,7 @@ class World:
         """What was to see when the joints were at ``seen`` (nq,): the kinematics still are those."""
         return Observation(
             step=self.steps,
-            joints=seen[:ARM],
+            joints=seen[:ARM].copy(),
             eef_position=self.data.site_xpos[self._grip_site].copy(),
             eef_quaternion=self.data.xquat[self._hand].copy(),
             gripper=self.data.qpos[ARM : ARM + 2].copy(),
@@ -167,11 +167,13 @@ class World:
 
     def _valid(self, action: np.ndarray) -> np.ndarray:
         try:
-            array = np.asarray(action, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ActionError(
-                f"step {self.steps}: the action {action!r} is not an array of numbers"
-            ) from None
+            given = np.asarray(action)
+            array = given.astype(np.float64)
+        except (TypeError, ValueError, OverflowError):
+            given = np.empty(0, dtype=object)
+        if given.dtype.kind not in "fiu":
+            shown = " ".join(repr(action).split())[:80]
+            raise ActionError(f"step {self.steps}: the action is not an array of numbers: {shown}")
         if array.shape != (ACTION_SIZE,):
             raise ActionError(
                 f"step {self.steps}: the action has shape {array.shape}; valid: ({ACTION_SIZE},)"

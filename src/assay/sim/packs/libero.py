@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from functools import cached_property
 from pathlib import Path
 from xml.etree import ElementTree
@@ -91,8 +90,11 @@ class LiberoPack:
             if file.is_file():
                 nodes = ElementTree.parse(file).getroot().iterfind("./asset/*[@file]")
                 named += [(root, file.parent / str(node.get("file"))) for node in nodes]
-        for root, file in sorted(set(sources + named)):
-            digest.update(os.path.relpath(file, root).encode())
+        for root, file in sources:
+            digest.update(str(file.relative_to(root)).encode())
+            digest.update(file.read_bytes() if file.is_file() else b"absent")
+        for file in sorted({file for _, file in named}, key=lambda file: file.name):
+            digest.update(file.name.encode())
             digest.update(file.read_bytes() if file.is_file() else b"absent")
         return digest.hexdigest()
 

@@ -65,9 +65,13 @@ def add(path: Path) -> Assets:
         known = Assets(None, None)
     merged = Assets(found.libero or known.libero, found.robosuite or known.robosuite)
     file = config_file()
-    file.parent.mkdir(parents=True, exist_ok=True)
     content = {"libero": merged.libero, "robosuite": merged.robosuite}
-    file.write_text(json.dumps({key: str(value) for key, value in content.items() if value}, indent=2) + "\n")
+    text = json.dumps({key: str(value) for key, value in content.items() if value}, indent=2)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text + "\n")
+    except OSError as error:
+        raise AssetError(f"{file} cannot be written: {error.strerror}") from None
     return merged
 
 
@@ -79,17 +83,21 @@ def remembered() -> Assets:
         return Assets(*(Path(content[key]) if key in content else None for key in ("libero", "robosuite")))
     except FileNotFoundError:
         return Assets(None, None)
+    except OSError as error:
+        raise AssetError(f"{file} cannot be read: {error.strerror}") from None
     except (ValueError, TypeError, AttributeError):
         raise AssetError(f"{file} is damaged: delete it and run 'assay assets add PATH' again") from None
 
 
 def locate(libero: Path | None = None, robosuite: Path | None = None) -> Assets:
     """The folders to use; the arguments win over the environment, and that over what was added."""
-    known = remembered()
-    return Assets(
-        libero or _from_environment(LIBERO_VARIABLE) or known.libero,
-        robosuite or _from_environment(ROBOSUITE_VARIABLE) or known.robosuite,
+    named = Assets(
+        libero or _from_environment(LIBERO_VARIABLE), robosuite or _from_environment(ROBOSUITE_VARIABLE)
     )
+    if named.complete:
+        return named
+    known = remembered()
+    return Assets(named.libero or known.libero, named.robosuite or known.robosuite)
 
 
 def _from_environment(variable: str) -> Path | None:
