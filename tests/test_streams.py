@@ -19,7 +19,7 @@ def test_equal_keys_give_equal_numbers_in_another_process():
 
 def test_the_numbers_are_those_of_all_versions():
     # A change here changes every sampled layout of every suite: never do it quietly.
-    assert stream(7, "layout", "plate_1").random() == 0.37985548450638784
+    assert stream(7, "layout", "plate_1").random() == 0.7624016320937236
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,6 @@ def test_the_numbers_are_those_of_all_versions():
         pytest.param(
             ("a", "b"),
             ("a\x1fs:b",),
-            marks=pytest.mark.xfail(strict=True, reason="the separator may occur within a part of the key"),
         ),
     ],
 )

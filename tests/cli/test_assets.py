@@ -74,7 +74,6 @@ def test_a_damaged_memory_is_one_line(assay: Run):
     assert said.status == 2 and said.err.count("\n") == 1 and str(config_file()) in said.err
 
 
-@pytest.mark.xfail(strict=True, reason="folders are taken for markup in the table")
 @pytest.mark.parametrize("name", ["[/x]", "[red]y"])
 def test_a_folder_with_signs_of_markup_is_shown_as_it_is(assay: Run, tmp_path: Path, name: str):
     packages = tree(tmp_path / name)
@@ -82,7 +81,6 @@ def test_a_folder_with_signs_of_markup_is_shown_as_it_is(assay: Run, tmp_path: P
     assert said.status == 0 and f"{name}/libero/libero/assets" in said.out
 
 
-@pytest.mark.xfail(strict=True, reason="the table folds what is longer than 80 columns, or the terminal")
 def test_a_long_folder_is_shown_whole(assay: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(console.output, "_width", 80)
     packages = tree(tmp_path / ("x" * 60) / ("y" * 60))

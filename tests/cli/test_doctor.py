@@ -69,9 +69,6 @@ def test_where_nothing_can_draw_it_says_how_to_get_there(executable: Run):
     assert gl.INSTALL_HINT in " ".join(said.out.split()) and "still runs" in said.out
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the last line is that of an error in __del__, after the one that counts"
-)
 @pytest.mark.skipif(sys.platform != "linux", reason="the variables are those of Linux's GL libraries")
 def test_a_backend_that_fails_gives_its_reason(executable: Run):
     said = executable("doctor", **NO_GL)
@@ -85,22 +82,17 @@ def test_a_variable_that_names_no_backend_is_told_not_thrown(executable: Run):
     assert "nonsense" in said.out + said.err
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the variable's spelling counts here, but not where pictures are drawn"
-)
 def test_the_spelling_of_the_variable_does_not_matter(drawing: str, executable: Run):
     said = executable("doctor", MUJOCO_GL=f" {drawing.upper()}")
     assert said.status == 0 and "cannot draw" not in said.out
 
 
-@pytest.mark.xfail(strict=True, reason="it says so, but ends with status 0, though nothing can be drawn")
 @pytest.mark.skipif("glfw" not in gl.BACKENDS, reason="there is no glfw here")
 def test_a_variable_that_rules_drawing_out_is_told(executable: Run):
     said = executable("doctor", MUJOCO_GL="glfw", DISPLAY="", WAYLAND_DISPLAY="")
     assert said.status == 1 and "MUJOCO_GL" in said.out
 
 
-@pytest.mark.xfail(strict=True, reason="messages are taken for markup in the table")
 def test_a_folder_with_signs_of_markup_is_shown_as_it_is(assay: Run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("ASSAY_LIBERO_ASSETS", "/nowhere/[/x]")
     monkeypatch.setenv("ASSAY_ROBOSUITE_ASSETS", "/nowhere/[red]y")

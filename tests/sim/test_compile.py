@@ -130,9 +130,6 @@ def test_a_part_that_is_no_good_is_one_line(lacks_sites: bool, word: str):
     assert word in message or "geom" in message
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a rectangle without area passes tasks.check and is then blamed on the pack's parts"
-)
 def test_a_region_without_area_is_a_place_too(primitives: PrimitivesPack):
     # A way to say that something stands exactly there; MuJoCo wants a site with a size.
     scene = tasks.load("libero_goal/0").scene

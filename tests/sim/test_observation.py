@@ -104,7 +104,6 @@ def test_what_is_done_to_a_picture_does_not_change_the_next_reading(seen: Observ
     assert np.array_equal(seen.image("agentview", 16), expected)
 
 
-@pytest.mark.xfail(strict=True, reason="the joints are a window onto the moment that pictures are drawn from")
 def test_what_is_done_to_the_joints_does_not_change_the_picture(seen: Observation):
     expected = seen.moment.qpos.copy()
     try:

@@ -183,10 +183,6 @@ def test_a_folder_with_nothing_to_replay_says_what_was_looked_for(tmp_path: Path
         assert word in str(caught.value)
 
 
-def escapes(*errors: type[Exception], reason: str) -> pytest.MarkDecorator:
-    return pytest.mark.xfail(strict=True, raises=errors, reason=reason)
-
-
 def object_array(file: Path) -> None:
     np.savez(file, suite=np.array([{}], dtype=object))
 
@@ -244,19 +240,16 @@ def test_missing_keys_are_named(tmp_path: Path, records: dict[str, dict[str, Any
             "trajectories",
             {"task": "zero"},
             "task",
-            marks=escapes(ValueError, reason="int() of whatever is there"),
         ),
         pytest.param(
             "trajectories",
             {"actions": np.zeros((3, 7))},
             "",
-            marks=escapes(ValueError, reason="zip(strict=True) says so itself"),
         ),
         pytest.param(
             "trajectories",
             {"actions": np.zeros((0, 7)), "states": np.zeros((1, 79))},
             "",
-            marks=escapes(ValueError, reason="the maximum of no steps"),
         ),
         (
             "predicates",
@@ -268,7 +261,6 @@ def test_missing_keys_are_named(tmp_path: Path, records: dict[str, dict[str, Any
             "predicates",
             {"truth": np.zeros((20, 1), np.int8)},
             "",
-            marks=escapes(ValueError, reason="zip(strict=True) says so itself"),
         ),
     ],
 )

@@ -196,7 +196,6 @@ def test_a_further_thing_does_not_move_the_others(primitives: PrimitivesPack):
             assert np.abs(moved[name] - pose).max() < 1e-4, name
 
 
-@pytest.mark.xfail(strict=True, reason="a thing's joints and its place are drawn from one stream")
 def test_an_open_drawer_does_not_move_its_cabinet(primitives: PrimitivesPack):
     scene = tasks.load("libero_goal/0").scene
     ajar = Atom(Predicate.OPEN, ("wooden_cabinet_1_top_region",))
@@ -343,7 +342,6 @@ def test_things_that_rest_on_nothing_are_refused(primitives: PrimitivesPack, ini
         pytest.param(
             Rectangle(2.0, 2.0, 2.1, 2.1),
             "table",
-            marks=pytest.mark.xfail(strict=True, reason="it is put on the floor beside the table"),
         ),
     ],
 )

@@ -268,17 +268,14 @@ def test_fixtures_are_solid_where_the_state_says(world: World):
         pytest.param(
             np.zeros(7, dtype=complex) + 1j,
             id="an array of complex numbers",
-            marks=pytest.mark.xfail(strict=True, reason="numpy drops the imaginary part with a warning"),
         ),
         pytest.param(
             ["0.1"] * 7,
             id="strings",
-            marks=pytest.mark.xfail(strict=True, reason="numpy reads numbers out of strings"),
         ),
         pytest.param(
             [10**400] * 7,
             id="beyond float",
-            marks=pytest.mark.xfail(strict=True, raises=OverflowError, reason="OverflowError escapes"),
         ),
     ],
 )
@@ -305,7 +302,6 @@ def test_the_valid_shape_is_told(world: World):
         world.step(np.zeros((1, 7)))
 
 
-@pytest.mark.xfail(strict=True, reason="numpy prints long arrays on several lines")
 def test_a_bad_action_is_one_line_however_long(world: World):
     world.reset(world.sample(0))
     with pytest.raises(ActionError) as caught:

@@ -30,7 +30,7 @@ BELOW_THE_ARM = 0.15
 """How far above a surface to look down from: under the arm at its start, metres."""
 
 ON_WORKSPACE = 0.06
-"""How far from the workspace's nominal height a thing on it may stand, metres."""
+"""How far below the workspace's nominal height a thing on it may stand, metres."""
 
 _MECHANISMS: Mapping[Predicate, tuple[Mapping[str, Mechanism], bool]] = MappingProxyType(
     {
@@ -164,7 +164,7 @@ class _Draw:
                 pose = self._stage.lowered(name, pose, ceiling=layout.offset[2] + BELOW_THE_ARM, alone=True)
             except RefusedError:
                 continue
-            if abs(self._stage.bottom(name, pose) - layout.offset[2]) > ON_WORKSPACE:
+            if self._stage.bottom(name, pose) < layout.offset[2] - ON_WORKSPACE:
                 raise PlacementError(f"{region.full_name} puts {name} beside the workspace")
             found = self._stage.collisions(name, pose)
             if not found:

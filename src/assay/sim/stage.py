@@ -10,6 +10,7 @@ import numpy as np
 
 from assay.errors import PlacementError
 from assay.sim.compile import CompiledScene, EntityIndex, bounding_box, put_fixtures
+from assay.sim.compose import GRIPPER, MOUNT, ROBOT
 from assay.sim.layout import HOME_FINGERS
 
 CLEARANCE = 0.002
@@ -31,6 +32,7 @@ STEEPEST = np.radians(12.0)
 
 _WINGS = 100.0  # where things wait, metres above the world: nothing looks up
 _ARM_DOFS = 9
+_UNSEEN = 4  # a group that looking down does not see: things stand on the table and not on the robot
 _SUBSTEPS = 25
 _SOLID = np.array([1, 0, 0, 0, 0, 0], dtype=np.uint8)
 _SOLID_OR_DRAWN = np.array([1, 1, 0, 0, 0, 0], dtype=np.uint8)
@@ -62,6 +64,9 @@ class Stage:
         for entity in compiled.entities.values():
             if entity.movable:
                 self.data.qpos[self._address(entity) + 2] = _WINGS
+        for geom in range(self.model.ngeom):
+            if self.model.body(self.model.geom_bodyid[geom]).name.startswith((ROBOT, GRIPPER, MOUNT)):
+                self.model.geom_group[geom] = _UNSEEN
         self._update()
 
     def put(self, name: str, pose: np.ndarray) -> None:

@@ -171,7 +171,7 @@ class World:
             array = given.astype(np.float64)
         except (TypeError, ValueError, OverflowError):
             given = np.empty(0, dtype=object)
-        if given.dtype.kind not in "fiu":
+        if given.dtype.kind not in "fiub":
             shown = " ".join(repr(action).split())[:80]
             raise ActionError(f"step {self.steps}: the action is not an array of numbers: {shown}")
         if array.shape != (ACTION_SIZE,):

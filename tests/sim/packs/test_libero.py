@@ -123,9 +123,6 @@ def test_an_entity_without_its_object_is_refused(copy: LiberoPack):
         compile_scene(tasks.load("libero_goal/0").scene, copy)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a part names an absolute file, and its way there from the pack is part of the digest"
-)
 def test_the_digest_does_not_depend_on_where_the_assets_are(libero: LiberoPack, copy: LiberoPack):
     assert copy.digest() == libero.digest()
 

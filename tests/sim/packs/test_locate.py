@@ -159,14 +159,12 @@ def test_a_damaged_memory_says_what_to_do(tmp_path: Path, content: str):
     assert add(added) == remembered() == Assets(added, None), "adding mends it"
 
 
-@pytest.mark.xfail(strict=True, raises=OSError, reason="errors of the file system escape")
 def test_a_memory_that_is_a_folder_is_an_error():
     config_file().mkdir(parents=True)
     with pytest.raises(AssetError):
         remembered()
 
 
-@pytest.mark.xfail(strict=True, raises=OSError, reason="errors of the file system escape")
 def test_a_memory_that_cannot_be_written_is_an_error(no_assets: Path, tmp_path: Path):
     no_assets.write_text("a file where the folder should be")
     with pytest.raises(AssetError):
@@ -201,7 +199,6 @@ def test_an_empty_variable_counts_as_none(monkeypatch: pytest.MonkeyPatch):
     assert locate() == Assets(None, None)
 
 
-@pytest.mark.xfail(strict=True, reason="the memory is read even where nothing of it is needed")
 def test_a_damaged_memory_does_not_matter_where_both_folders_are_named():
     config_file().parent.mkdir(parents=True)
     config_file().write_text("{")

@@ -93,9 +93,11 @@ class LiberoPack:
         for root, file in sources:
             digest.update(str(file.relative_to(root)).encode())
             digest.update(file.read_bytes() if file.is_file() else b"absent")
-        for file in sorted({file for _, file in named}, key=lambda file: file.name):
-            digest.update(file.name.encode())
-            digest.update(file.read_bytes() if file.is_file() else b"absent")
+        contents = {
+            (file.name, hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else "absent")
+            for _, file in named
+        }
+        digest.update(repr(sorted(contents)).encode())
         return digest.hexdigest()
 
     def entity(self, category: str) -> Part:
