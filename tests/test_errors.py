@@ -47,6 +47,10 @@ def test_the_nearest_name_is_offered():
     assert did_you_mean("agentveiw", ["frontview", "agentview"]) == "did you mean 'agentview'?"
 
 
+def test_the_nearest_name_is_found_whatever_its_case():
+    assert did_you_mean("UPRIGHTON", ["UprightOn", "On"]) == "did you mean 'UprightOn'?"
+
+
 def test_names_that_are_near_to_nothing_get_the_list():
     assert did_you_mean("zzz", ["b", "a", "b"]) == "valid: a, b"
 

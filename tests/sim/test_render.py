@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -365,3 +366,47 @@ def test_a_silly_size_is_refused(seen: Observation, height: int, width: int | No
 def test_a_camera_that_is_not_named_by_text_is_refused(seen: Observation, camera: object):
     with pytest.raises(RenderingError, match="text"):
         seen.image(camera, 16)  # type: ignore[arg-type]
+
+
+# -- processes and threads
+
+
+def test_a_forked_process_is_told_that_it_cannot_draw():
+    script = """
+import os, sys
+from assay import tasks
+from assay.errors import RenderingError
+from assay.sim import World, compile_scene, load_pack
+world = World(compile_scene(tasks.load("libero_10/5").scene, load_pack("primitives")))
+seen = world.reset(world.sample(0))
+seen.image("agentview", 16)
+child = os.fork()
+if child == 0:
+    try:
+        seen.image("agentview", 17)
+        os._exit(1)
+    except RenderingError as error:
+        os._exit(0 if "spawn" in str(error) else 2)
+status = os.waitpid(child, 0)[1]
+print(status, seen.image("agentview", 18).shape)
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (run.stdout.strip(), run.stderr) == ("0 (18, 18, 3)", "")
+
+
+def test_another_thread_draws_the_same_or_is_told_why_not(seen: Observation):
+    expected = seen.image("agentview", 16)
+    told: list[object] = []
+
+    def draw() -> None:
+        try:
+            told.append(seen.depth("agentview", 16).shape)
+        except RenderingError as error:
+            told.append(str(error))
+
+    thread = threading.Thread(target=draw)
+    thread.start()
+    thread.join()
+    assert told == [(16, 16)] or "thread" in str(told[0])
+    assert np.array_equal(seen.image("agentview", 16), expected)
+    assert seen.image("agentview", 20).shape == (20, 20, 3), "this thread goes on"

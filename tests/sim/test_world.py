@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import subprocess
 import sys
@@ -10,11 +11,12 @@ import numpy as np
 import pytest
 
 from assay import tasks
-from assay.errors import ActionError
+from assay.errors import ActionError, AssayError, StateError, TaskError
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.packs.primitives import PrimitivesPack
 from assay.sim.states import InitialState
 from assay.sim.world import ACTION_SIZE, CONTROL_HZ, SUBSTEPS, World
+from assay.tasks import Atom, Goal, Predicate
 
 Compiled = Callable[[str], CompiledScene]
 WorldOf = Callable[[CompiledScene], World]
@@ -327,3 +329,85 @@ def test_an_action_is_left_as_it_was(world: World):
     move.flags.writeable = False
     world.step(move)
     assert (move == 3.0).all()
+
+
+# -- before the start, and when physics breaks
+
+
+def test_a_world_without_a_state_says_so(world: World):
+    atom = Atom(Predicate.UP, ("plate_1",))
+    for ask in (
+        lambda: world.step(np.zeros(7)),
+        lambda: world.holds(atom),
+        lambda: world.satisfied(Goal((atom,))),
+        lambda: world.pose("plate_1"),
+    ):
+        with pytest.raises(StateError, match="reset"):
+            ask()
+    world.reset(world.sample(0))
+    assert world.step(np.zeros(7)).step == 1
+
+
+def test_a_goal_that_can_never_hold_is_refused(world: World):
+    world.reset(world.sample(0))
+    with pytest.raises(TaskError, match="cannot do"):
+        world.satisfied(Goal((Atom(Predicate.OPEN, ("plate_1",)),)))
+
+
+def test_poses_are_those_of_the_simulation(world: World):
+    world.reset(world.sample(0))
+    for name, entity in world.compiled.entities.items():
+        position, rotation = world.pose(name)
+        assert np.array_equal(position, world.data.xpos[entity.body])
+        assert np.array_equal(rotation.ravel(), world.data.xmat[entity.body])
+    for name, region in world.compiled.regions.items():
+        position, rotation = world.pose(name)
+        assert np.array_equal(position, world.data.site_xpos[region.site])
+        assert np.array_equal(rotation.ravel(), world.data.site_xmat[region.site])
+    before = world.pose("plate_1")[0].copy()
+    world.pose("plate_1")[0][:] = 9
+    assert np.array_equal(world.pose("plate_1")[0], before), "what is handed out is a copy"
+
+
+def test_an_unknown_name_has_no_pose(world: World):
+    world.reset(world.sample(0))
+    with pytest.raises(TaskError, match=r"did you mean 'plate_1'\?"):
+        world.pose("plate_2")
+
+
+@pytest.mark.parametrize("seed", [1.5, "x", None])
+def test_a_seed_is_a_whole_number(world: World, seed: object):
+    with pytest.raises(TypeError):
+        world.sample(seed)  # type: ignore[arg-type]
+
+
+def test_a_seed_may_come_from_an_array(world: World):
+    assert world.sample(np.int64(3)) == world.sample(3)  # type: ignore[arg-type]
+
+
+def broken(world: World) -> InitialState:
+    """A state in which a plate flies off faster than physics can follow."""
+    state = world.sample(0)
+    vector = state.vector.copy()
+    vector[1 + world.model.nq + int(world.model.joint("plate_1_joint0").dofadr[0])] = 1e12
+    return InitialState(vector, state.fixtures)
+
+
+@pytest.mark.xfail(strict=True, reason="MuJoCo puts everything back to zero and the episode goes on")
+def test_physics_that_breaks_is_an_error_and_no_failure(world: World):
+    world.reset(broken(world))
+    with pytest.raises(AssayError, match="step"):
+        for _ in range(3):
+            world.step(np.zeros(7))
+
+
+@pytest.mark.xfail(strict=True, reason="MuJoCo's own warnings go to standard output and to a file beside it")
+def test_physics_that_breaks_writes_no_file_and_nothing_to_standard_output(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(tmp_path)
+    world.reset(broken(world))
+    with contextlib.suppress(AssayError):
+        world.step(np.zeros(7))
+    assert capfd.readouterr().out == "" and list(tmp_path.iterdir()) == []
+    assert world.reset(world.sample(0)).step == 0, "and the world is as good as new"

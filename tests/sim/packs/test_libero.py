@@ -108,12 +108,15 @@ def test_a_damaged_file_is_named(copy: LiberoPack):
     assert "\n" not in str(caught.value)
 
 
-def test_a_missing_mesh_is_named_when_a_scene_is_compiled(copy: LiberoPack):
+def test_missing_meshes_are_all_named_when_a_scene_is_compiled(copy: LiberoPack):
     mesh = mesh_of(copy, "plate")
-    mesh.unlink()
+    other = copy.robosuite / "robots/panda/meshes/link3.stl"
+    for file in (mesh, other):
+        file.unlink()
     with pytest.raises(AssetError) as caught:
         compile_scene(tasks.load("libero_goal/0").scene, copy)
-    assert mesh.name in str(caught.value) and "\n" not in str(caught.value)
+    assert str(mesh) in str(caught.value) and str(other) in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_an_entity_without_its_object_is_refused(copy: LiberoPack):
