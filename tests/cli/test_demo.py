@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from assay.sim.demo import SIZE, TASKS
+from assay.report.demo import SIZE, TASKS
 
 Run = Callable[..., Any]
 

@@ -15,7 +15,7 @@ def demo(
     assets: Annotated[str, typer.Option(help="Asset pack: primitives or libero.")] = "primitives",
 ) -> None:
     """Load a few tasks, reach for what they are about, and write a contact sheet."""
-    from assay.sim.demo import TASKS, contact_sheet
+    from assay.report.demo import TASKS, contact_sheet
 
     with progress_bar() as bar:
         task = bar.add_task("tasks", total=len(TASKS))

@@ -183,7 +183,7 @@ def _place(region: tasks.Region) -> str:
 
 def _draw(task: Task, wanted: Path | None, console: Console) -> None:
     """Draw the scene and say where the picture is; a failure is an error only if a picture was asked for."""
-    from assay.sim.picture import task_picture
+    from assay.report.picture import task_picture
 
     where = wanted or Path("out")
     if where.suffix and where.suffix.lower() != ".png":

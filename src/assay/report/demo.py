@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from assay import tasks
+from assay.report.sheet import Row, save_sheet
 from assay.sim.compile import compile_scene
 from assay.sim.controller import SCALE
 from assay.sim.observation import Observation
 from assay.sim.packs.registry import load_pack
-from assay.sim.sheet import Row, save_sheet
 from assay.sim.world import World
 
 TASKS = (

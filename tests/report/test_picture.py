@@ -8,7 +8,7 @@ from PIL import Image
 
 from assay import tasks
 from assay.errors import AssetError, RenderingError
-from assay.sim.picture import task_picture
+from assay.report.picture import task_picture
 from assay.sim.world import World
 
 pytestmark = pytest.mark.usefixtures("drawing")

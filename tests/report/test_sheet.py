@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from assay.sim.sheet import MARGIN, Row, save_sheet
+from assay.report.sheet import MARGIN, Row, save_sheet
 
 
 def plain(colour: tuple[int, int, int], height: int = 40, width: int = 60) -> np.ndarray:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from assay import tasks
+from assay.report.demo import ABOVE, LABEL_COLOURS, STEPS, TASKS, reach
 from assay.sim.compile import CompiledScene
-from assay.sim.demo import ABOVE, LABEL_COLOURS, STEPS, TASKS, reach
 from assay.sim.world import World
 from assay.tasks import Arena
 

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+import pytest
+
+from assay.sim.compile import CompiledScene, compile_scene
+from assay.sim.layout import HOME
+from assay.sim.packs.primitives import PrimitivesPack
+from assay.sim.stage import CLEARANCE, RefusedError, Stage
+from assay.tasks import Arena, Entity, Region, Scene
+
+LEVEL = (1.0, 0.0, 0.0, 0.0)
+
+
+@pytest.fixture(scope="module")
+def staged(primitives: PrimitivesPack) -> Callable[..., Stage]:
+    """A stage of a kitchen for some things, none of which is put anywhere yet."""
+
+    @cache
+    def compiled(*categories: str) -> CompiledScene:
+        things = {True: (), False: ()}
+        for category in categories:
+            kind = category in ("wooden_cabinet", "flat_stove")
+            things[kind] = (*things[kind], Entity(f"{category}_1", category))
+        regions = tuple(
+            Region("top_region", f"{each.name}") for each in things[True] if each.category == "wooden_cabinet"
+        )
+        return compile_scene(Scene(Arena.KITCHEN, things[True], things[False], regions, ()), primitives)
+
+    return lambda *categories: Stage(compiled(*categories))
+
+
+@pytest.fixture
+def stage(staged: Callable[..., Stage]) -> Stage:
+    return staged("plate", "akita_black_bowl", "wine_bottle", "wooden_cabinet")
+
+
+def at(x: float, y: float, z: float = 0.9, quaternion: tuple[float, ...] = LEVEL) -> np.ndarray:
+    return np.array([x, y, z, *quaternion])
+
+
+def alone(stage: Stage, name: str, x: float, y: float) -> np.ndarray:
+    """Put something on the table; returns where."""
+    pose = stage.lowered(name, at(x, y), ceiling=1.05, alone=True)
+    stage.put(name, pose)
+    return pose
+
+
+def test_an_empty_stage_is_at_rest(staged: Callable[..., Stage]):
+    stage = staged("flat_stove")
+    vector, fixtures = stage.settle()
+    assert vector.shape == (1 + stage.model.nq + stage.model.nv,) and fixtures.shape == (1, 7)
+    assert vector[1:8] == pytest.approx(HOME)
+
+
+def test_a_thing_is_lowered_to_just_above_the_table(stage: Stage):
+    pose = stage.lowered("plate_1", at(0.1, 0.1), ceiling=1.05, alone=True)
+    assert pose[:2] == pytest.approx((0.1, 0.1)) and pose[3:] == pytest.approx(LEVEL)
+    assert stage.bottom("plate_1", pose) == pytest.approx(0.9 + CLEARANCE, abs=1e-3)
+    assert not stage.collisions("plate_1", pose)
+
+
+def test_a_thing_is_lowered_onto_what_is_there(stage: Stage):
+    plate = alone(stage, "plate_1", 0.1, 0.1)
+    bowl = stage.lowered("akita_black_bowl_1", at(0.1, 0.1), ceiling=1.2, alone=False)
+    assert bowl[2] > plate[2] and not stage.collisions("akita_black_bowl_1", bowl)
+
+
+def test_alone_means_that_other_things_do_not_count(stage: Stage):
+    alone(stage, "plate_1", 0.1, 0.1)
+    bowl = stage.lowered("akita_black_bowl_1", at(0.1, 0.1), ceiling=1.2, alone=True)
+    assert stage.collisions("akita_black_bowl_1", bowl) == {"plate_1"}
+    assert "plate_1" in stage.poses
+    assert stage.collisions("akita_black_bowl_1", bowl) == {"plate_1"}, "looking changes nothing"
+
+
+def test_things_that_are_apart_do_not_collide(stage: Stage):
+    alone(stage, "plate_1", 0.1, 0.1)
+    pose = stage.lowered("akita_black_bowl_1", at(-0.1, 0.1), ceiling=1.2, alone=True)
+    assert stage.collisions("akita_black_bowl_1", pose) == set()
+
+
+def test_the_table_counts_as_what_has_no_name(stage: Stage):
+    assert stage.collisions("plate_1", at(0.1, 0.1, 0.89)) == {""}
+
+
+def test_there_is_no_room_within_a_fixture(stage: Stage):
+    stage.put("wooden_cabinet_1", at(0.0, 0.0, 0.905))
+    with pytest.raises(RefusedError, match="no room for wine_bottle_1") as caught:
+        stage.lowered("wine_bottle_1", at(0.0, 0.0), ceiling=0.95, alone=True)
+    assert caught.value.blamed == ("wine_bottle_1",)
+
+
+def test_where_nothing_is_below_there_is_no_place(stage: Stage):
+    with pytest.raises(RefusedError, match="nothing below plate_1"):
+        stage.lowered("plate_1", at(1e5, 0.0), ceiling=1.05, alone=True)
+
+
+def test_what_is_put_down_settles_where_it_is(staged: Callable[..., Stage]):
+    stage = staged("plate")
+    pose = alone(stage, "plate_1", 0.1, 0.1)
+    vector, _ = stage.settle()
+    model = stage.model
+    first = 1 + int(model.joint("plate_1_joint0").qposadr[0])
+    assert vector[first : first + 3] == pytest.approx(pose[:3], abs=4e-3)
+    assert (vector[1 + model.nq :] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("pose", "reason"),
+    [
+        pytest.param(at(0.1, 0.1, 1.0), "does not stay", id="in the air"),
+        pytest.param(at(0.1, 0.1, 0.98, (0.92388, 0.38268, 0.0, 0.0)), "tilts|does not stay", id="leaning"),
+        pytest.param(at(0.51, 0.1, 0.902), "tilts|does not stay", id="over the edge"),
+    ],
+)
+def test_what_does_not_stay_is_refused_and_blamed(
+    staged: Callable[..., Stage], pose: np.ndarray, reason: str
+):
+    stage = staged("wine_bottle")
+    stage.put("wine_bottle_1", pose)
+    with pytest.raises(RefusedError, match=reason) as caught:
+        stage.settle()
+    assert caught.value.blamed == ("wine_bottle_1",)
+
+
+def test_drawers_can_be_opened_before_anything_is_put(stage: Stage):
+    stage.put("wooden_cabinet_1", at(0.0, -0.2, 0.905))
+    site = stage.model.site("wooden_cabinet_1_top_region").id
+    before, half = stage.region_box(site)
+    stage.set_joint(stage.model.joint("wooden_cabinet_1_top_level").id, -0.15)
+    after, _ = stage.region_box(site)
+    assert np.linalg.norm(after - before) == pytest.approx(0.15)
+    assert (half > 0).all()
+
+
+def test_fixtures_that_nobody_puts_are_where_their_asset_has_them(staged: Callable[..., Stage]):
+    stage = staged("wooden_cabinet", "flat_stove")
+    stage.put("wooden_cabinet_1", at(0.0, -0.4, 0.905))
+    _, fixtures = stage.settle()
+    assert fixtures[0] == pytest.approx(at(0.0, -0.4, 0.905))
+    assert fixtures[1] == pytest.approx(at(0.0, 0.0, 0.0))
+
+
+def test_a_stage_is_all_its_own(staged: Callable[..., Stage]):
+    stage, other = staged("plate", "wooden_cabinet"), staged("plate", "wooden_cabinet")
+    stage.put("wooden_cabinet_1", at(0.3, 0.3, 0.905))
+    alone(stage, "plate_1", -0.1, 0.1)
+    stage.settle()
+    fresh = staged("plate", "wooden_cabinet")
+    for name in ("body_pos", "body_quat"):
+        assert np.array_equal(getattr(other.model, name), getattr(fresh.model, name))
+    assert np.array_equal(other.data.qpos, fresh.data.qpos)
+    assert other.poses == fresh.poses == {}
