@@ -6,6 +6,7 @@
     ├── AssetError                an asset pack lacks something
     ├── StateError                an initial state that does not fit the scene, or is not one
     ├── ActionError               an action with a wrong shape or a value that is not finite
+    ├── PolicyError               a policy that broke: says which one and at which step
     ├── PlacementError            a scene whose regions leave no room for its objects
     └── RenderingError            no way to draw a picture on this machine
 
@@ -48,6 +49,10 @@ class StateError(AssayError):
 
 class ActionError(AssayError):
     """An action with a wrong shape or a value that is not finite."""
+
+
+class PolicyError(AssayError):
+    """A policy that broke: says which one and at which step."""
 
 
 class PlacementError(AssayError):

@@ -1,0 +1,51 @@
+"""`assay try`: let a policy try tasks, and count."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from assay.cli.console import output, progress_bar
+
+
+def try_(
+    policy: Annotated[str, typer.Argument(help="oracle, random, idle, or python:pkg.module:Class.")],
+    selection: Annotated[str, typer.Option("--tasks", help="all, suites and ids with commas.")] = "all",
+    seeds: Annotated[int, typer.Option(min=1, help="How many seeds.")] = 5,
+    first_seed: Annotated[int, typer.Option(help="The first of them.")] = 0,
+    assets: Annotated[str, typer.Option(help="Asset pack: primitives or libero.")] = "primitives",
+    states: Annotated[
+        Path | None, typer.Option(help="LIBERO's folder of stored initial states, instead of sampled ones.")
+    ] = None,
+    replan: Annotated[int | None, typer.Option(min=1, help="Actions executed of each chunk.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Let a policy try tasks from several initial states, and count its successes."""
+    from assay import tasks
+    from assay.policies.trials import Trial, trials
+
+    chosen = tasks.resolve(selection)
+    done: list[Trial] = []
+    with progress_bar() as bar:
+        progress = bar.add_task("episodes", total=len(chosen) * seeds)
+        for trial in trials(
+            policy, chosen, range(first_seed, first_seed + seeds), pack=assets, stored=states, replan=replan
+        ):
+            done.append(trial)
+            bar.update(progress, advance=trial.episodes, description=trial.task)
+    if as_json:
+        typer.echo(json.dumps({"tasks": [trial.as_json() for trial in done]}, indent=2))
+        return
+    table = Table("task", "success", "errors", "steps", "why not")
+    for trial in done:
+        mean = f"{sum(trial.steps) / len(trial.steps):.0f}" if trial.steps else "-"
+        reason = trial.reasons[0] if trial.reasons else ""
+        table.add_row(trial.task, f"{trial.successes}/{trial.episodes}", str(trial.errors), mean, reason)
+    successes, episodes = sum(trial.successes for trial in done), sum(trial.episodes for trial in done)
+    table.add_section()
+    table.add_row("all", f"{successes}/{episodes}", str(sum(trial.errors for trial in done)), "", "")
+    output.print(table)

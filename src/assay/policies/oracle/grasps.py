@@ -1,0 +1,151 @@
+"""Where a two-finger hand can take hold of a thing: found from its shape, not from its name.
+
+Every colliding piece that is thin enough across is a candidate: a can's body, a bowl's rim, a pan's handle.
+What counts is that fingers and palm have room beside it on the way there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import product
+
+import mujoco
+import numpy as np
+
+from assay.policies.oracle.motion import DOWN, facing
+from assay.policies.oracle.sight import Sight
+from assay.sim.compile import EntityIndex
+
+WIDEST = 0.074
+"""Widest piece that is taken hold of, metres; the hand opens to 0.08."""
+TIP = 0.0115
+"""How far a finger reaches beyond the grip site, metres."""
+DEEP = 0.022
+"""How far into a piece the fingers reach at most, metres; the palm begins 0.03 behind the grip site."""
+MARGIN = 0.003
+"""How much air there must be around the hand, metres."""
+FLAT = 0.35
+"""How far from level an axis may point to be held across, as a sine."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grasp:
+    """A pose of the hand at which closing it takes hold."""
+
+    position: np.ndarray
+    """Of the grip site, (3,)."""
+    rotation: np.ndarray
+    """Of the grip site, (3, 3): x opens, z points out of the hand."""
+    width: float
+    """Of what is held, metres."""
+    cost: float
+    """The smaller the better."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Obstacles:
+    """The boxes around colliding geoms, for asking what is free."""
+
+    centres: np.ndarray  # (n, 3)
+    rotations: np.ndarray  # (n, 3, 3)
+    halves: np.ndarray  # (n, 3)
+
+    def contain(self, points: np.ndarray) -> int:
+        """How many of the points (p, 3) are inside a box or nearer than the margin to one."""
+        reach = np.linalg.norm(self.halves, axis=1)
+        low, high = points.min(axis=0), points.max(axis=0)
+        gap = np.maximum(np.maximum(low - self.centres, self.centres - high), 0.0)
+        near = np.flatnonzero(np.linalg.norm(gap, axis=1) < reach + MARGIN)
+        local = np.einsum("nij,pni->pnj", self.rotations[near], points[:, None, :] - self.centres[near])
+        inside = np.all(np.abs(local) < self.halves[near] + MARGIN, axis=2)
+        return int(inside.any(axis=1).sum())
+
+
+def obstacles(sight: Sight, geoms: Iterable[int]) -> Obstacles:
+    """The boxes around some geoms."""
+    ids = np.fromiter(geoms, dtype=np.intp)
+    rotations = sight.data.geom_xmat[ids].reshape(-1, 3, 3)
+    offsets = np.einsum("nij,nj->ni", rotations, sight.model.geom_aabb[ids, :3])
+    return Obstacles(sight.data.geom_xpos[ids] + offsets, rotations, sight.model.geom_aabb[ids, 3:])
+
+
+def free_grasps(
+    sight: Sight, entity: EntityIndex, *, tilts: Iterable[float] = (0.0,), crowded: bool = False
+) -> Iterator[Grasp]:
+    """Grasps at which the hand touches nothing and closes on nothing else, best first.
+
+    ``tilts`` are angles off the vertical at which the hand may come, radians. If it is ``crowded``, grasps at
+    which the hand does touch something come as well, those that touch least first.
+    """
+    around = obstacles(sight, sight.solid_geoms)
+    centre = sight.data.xipos[entity.body]
+    angles = tuple(tilts)
+    found = [grasp for geom in entity.geoms for grasp in of_piece(sight, geom, centre, angles)]
+    found = sorted(found, key=lambda grasp: grasp.cost)
+    if crowded:
+        yield from sorted(found, key=lambda grasp: around.contain(_taking_points(grasp)) + grasp.cost)
+        return
+    for grasp in found:
+        if not around.contain(_taking_points(grasp)):
+            yield grasp
+
+
+def of_piece(sight: Sight, geom: int, centre: np.ndarray, tilts: Iterable[float] = (0.0,)) -> Iterator[Grasp]:
+    """The ways to hold one piece: across each of its axes that lies flat and is short enough."""
+    rotation = sight.data.geom_xmat[geom].reshape(3, 3)
+    middle = sight.data.geom_xpos[geom] + rotation @ sight.model.geom_aabb[geom, :3]
+    half = sight.model.geom_aabb[geom, 3:]
+    _, hand = sight.hand()
+    flat = [k for k in range(3) if abs(rotation[2, k]) < FLAT]
+    axes, widths = [rotation[:, k] for k in flat], [2 * half[k] for k in flat]
+    if sight.model.geom_type[geom] in (mujoco.mjtGeom.mjGEOM_CYLINDER, mujoco.mjtGeom.mjGEOM_CAPSULE):
+        axes = [np.array([np.cos(a), np.sin(a), 0.0]) for a in np.arange(0, np.pi, np.pi / 8)]
+        widths = [2 * float(np.sort(half)[0])] * len(axes)
+    for axis, width in zip(axes, widths, strict=True):
+        if width > WIDEST:
+            continue
+        across = np.array([axis[0], axis[1], 0.0]) / np.hypot(axis[0], axis[1])
+        along = np.cross(DOWN, across)
+        spare = max(0.0, float(np.abs(along @ rotation) @ half) - 0.012)
+        offsets = (-0.6 * spare, 0.0, 0.6 * spare) if spare > 0.01 else (0.0,)
+        for tilt, offset in product(tilts, offsets):
+            approach = DOWN * np.cos(tilt) + along * np.sin(tilt)
+            if tilt:
+                slant = np.abs(approach @ rotation)
+                depth = float((half / np.maximum(slant, 1e-6)).min())
+            else:
+                depth = float(np.abs(approach @ rotation) @ half)
+            turned = facing(approach, across)
+            twist = np.arccos(np.clip(abs(hand[:, 0] @ turned[:, 0]), 0.0, 1.0))
+            shallow = max(0.0, 0.01 - depth) * 4
+            deep = min(DEEP - depth, 0.6 * depth)
+            for back in {deep, min(deep, depth - TIP - MARGIN - 0.001)}:
+                position = middle + along * offset + approach * back
+                away = float(np.linalg.norm(position[:2] - centre[:2]))
+                cost = away + 0.02 * twist + shallow + 0.02 * abs(tilt) + 0.3 * (deep - back)
+                yield Grasp(position, turned, float(width), cost)
+
+
+def _taking_points(grasp: Grasp) -> np.ndarray:
+    """Points (p, 3) that must be free to take hold: the open hand's, and those the fingers close through."""
+    inner = np.arange(grasp.width / 2 + MARGIN + 0.004, 0.04, 0.006)
+    closing = _grid(np.concatenate([inner, -inner]), (-0.006, 0.006), (TIP, TIP - 0.008, TIP - 0.016))
+    return np.concatenate(
+        [hand_points(grasp.position, grasp.rotation), closing @ grasp.rotation.T + grasp.position]
+    )
+
+
+def hand_points(position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
+    """Points (p, 3) in the room that the open hand takes up at a pose, and on the straight way back."""
+    return np.asarray(_HAND @ rotation.T + position)
+
+
+def _grid(*axes: Iterable[float]) -> np.ndarray:
+    return np.stack(np.meshgrid(*map(np.array, axes), indexing="ij"), axis=-1).reshape(-1, 3)
+
+
+_FINGER = _grid((0.041, 0.049, 0.056), (-0.011, 0.0, 0.011), np.arange(TIP, -0.05, -0.008))
+_PALM = _grid(np.linspace(-0.09, 0.09, 9), (-0.026, 0.0, 0.026), np.arange(-0.033, -0.19, -0.02))
+_HAND = np.concatenate([_FINGER, _FINGER * (-1.0, 1.0, 1.0), _PALM])
+"""In the hand's frame, (p, 3)."""

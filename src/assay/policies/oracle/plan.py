@@ -1,0 +1,109 @@
+"""From a goal's atoms to skills in an order that works."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay.errors import TaskError
+from assay.policies.oracle.mechanisms import set_joint
+from assay.policies.oracle.motion import Motion
+from assay.policies.oracle.sight import Sight
+from assay.policies.oracle.skills import drag, put
+from assay.policies.oracle.spots import beside, spots
+from assay.sim.categories import OPENING, SWITCHING, Mechanism
+from assay.sim.compile import EntityIndex
+from assay.tasks import Atom, Goal, Predicate
+
+ROUNDS = 3
+"""How often the whole goal is gone through."""
+
+_ACTIVE = {Predicate.OPEN: True, Predicate.CLOSE: False, Predicate.TURN_ON: True, Predicate.TURN_OFF: False}
+_TABLES = {
+    Predicate.OPEN: OPENING,
+    Predicate.CLOSE: OPENING,
+    Predicate.TURN_ON: SWITCHING,
+    Predicate.TURN_OFF: SWITCHING,
+}
+_INSIDE = (Predicate.IN, Predicate.EXACT_IN)
+_ORDER = {Predicate.TURN_ON: 0, Predicate.TURN_OFF: 0, Predicate.OPEN: 1, Predicate.CLOSE: 3}
+"""Switches first, then what opens, then what is put somewhere (2), and closing last."""
+
+
+class ImpossibleError(TaskError):
+    """An atom that the oracle cannot make true, and why."""
+
+
+def pursue(sight: Sight, goal: Goal) -> Motion:
+    """Make a goal true, atom by atom; what was undone on the way is done again."""
+    for _ in range(ROUNDS):
+        for atom in sorted(goal.atoms, key=lambda atom: _ORDER.get(atom.predicate, 2)):
+            if sight.holds(atom):
+                continue
+            for motion in _steps(sight, goal, atom):
+                if not (yield from motion):
+                    break
+        if sight.world.satisfied(goal):
+            return True
+    return False
+
+
+def _steps(sight: Sight, goal: Goal, atom: Atom) -> Iterator[Motion]:
+    """The motions that make one atom true."""
+    if atom.predicate in _TABLES:
+        yield _switch(sight, atom)
+        return
+    entity = sight.entity(atom.arguments[0])
+    if entity is None or not entity.movable:
+        raise ImpossibleError(f"'{atom}': {atom.arguments[0]} cannot be moved")
+    if len(atom.arguments) < 2:
+        raise ImpossibleError(f"'{atom}': there is nowhere to put {entity.name}")
+    region = sight.region(atom.arguments[1])
+    support = sight.entity(region.parent or "") if region is not None else sight.entity(atom.arguments[1])
+    if region is None and support is None:
+        raise ImpossibleError(f"'{atom}': there is no {atom.arguments[1]}")
+    if atom.predicate in _INSIDE and region is not None and support is not None and region.joints:
+        mechanism = OPENING.get(support.category)
+        if mechanism is not None and not any(mechanism.active.holds(sight.joint(j)) for j in region.joints):
+            yield _to_range(sight, support, region.joints, mechanism, active=True)
+    size = sight.box(entity).size
+    if size[2] < 0.03 and size[:2].min() > 0.1 and region is not None and region.parent is None:
+        yield drag(sight, entity, sight.region_box(region).centre[:2])
+        return
+    if region is None:
+        assert support is not None
+        yield put(sight, entity, beside(sight, entity, support))
+        return
+    inside = atom.predicate in _INSIDE
+    yield put(sight, entity, spots(sight, entity, region, inside=inside, more=_to_come(sight, goal, atom)))
+
+
+def _to_come(sight: Sight, goal: Goal, atom: Atom) -> int:
+    """How many other things still have to go where an atom's thing goes."""
+    return sum(
+        other is not atom and other.arguments[1:] == atom.arguments[1:] != () and not sight.holds(other)
+        for other in goal.atoms
+    )
+
+
+def _switch(sight: Sight, atom: Atom) -> Motion:
+    name = atom.arguments[0]
+    region = sight.region(name)
+    entity = sight.entity(name if region is None else region.parent or "")
+    mechanism = None if entity is None else _TABLES[atom.predicate].get(entity.category)
+    if entity is None or mechanism is None:
+        raise ImpossibleError(f"'{atom}': {name} neither opens nor switches")
+    joints = entity.inner_joints if region is None else region.joints
+    return _to_range(sight, entity, joints, mechanism, active=_ACTIVE[atom.predicate])
+
+
+def _to_range(
+    sight: Sight, entity: EntityIndex, joints: tuple[int, ...], mechanism: Mechanism, *, active: bool
+) -> Motion:
+    """Bring joints well into the range of a state."""
+    low, high = mechanism.active_range if active else mechanism.passive_range
+    for joint in joints:
+        bound = mechanism.active if active else mechanism.passive
+        if bound.holds(sight.joint(joint)):
+            continue
+        yield from set_joint(sight, entity, joint, low + (high - low) * (0.6 if active else 0.5))
+    return True

@@ -1,0 +1,29 @@
+"""The oracle as a policy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assay.policies.base import EpisodeSpec
+from assay.policies.oracle.motion import Motion
+from assay.policies.oracle.plan import pursue
+from assay.policies.oracle.sight import Sight
+from assay.policies.simple import STILL
+from assay.sim import Observation, World
+from assay.tasks import Instruction, Task
+
+
+class Oracle:
+    """Privileged: reads the simulator's state and pursues the goal's atoms, whatever the instruction says."""
+
+    def attach(self, world: World, task: Task) -> None:
+        """Take the world and the goal."""
+        self._world, self._task = world, task
+
+    def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
+        """Plan anew."""
+        self._motion: Motion = pursue(Sight(self._world), self._task.goal)
+
+    def act(self, observation: Observation) -> np.ndarray:
+        """The next action of the plan; once it is over, wait."""
+        return next(self._motion, STILL)[None]

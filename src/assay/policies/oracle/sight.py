@@ -1,0 +1,179 @@
+"""What the oracle sees: the simulator's own state, by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from assay.sim.compile import EntityIndex, RegionIndex, bounding_box
+from assay.sim.compose import GRIPPER, ROBOT
+from assay.sim.world import World
+from assay.tasks import Atom
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """An axis-aligned box in the world, metres."""
+
+    low: np.ndarray
+    """(3,)"""
+    high: np.ndarray
+    """(3,)"""
+
+    @property
+    def centre(self) -> np.ndarray:
+        """(3,)"""
+        return np.asarray(self.low + self.high) / 2
+
+    @property
+    def size(self) -> np.ndarray:
+        """Full lengths, (3,)."""
+        return np.asarray(self.high - self.low)
+
+
+class Sight:
+    """Reads a world; never changes it."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.model = world.compiled.model
+        self._site = self.model.site(f"{GRIPPER}grip_site").id
+        self._pads = {
+            self.model.geom(f"{GRIPPER}finger{i}{part}_collision").id for i in (1, 2) for part in ("", "_pad")
+        }
+        robot = (ROBOT, GRIPPER)
+        self._robot_geoms = {
+            geom
+            for geom in range(self.model.ngeom)
+            if self.model.body(self.model.geom_bodyid[geom]).name.startswith(robot)
+        }
+
+        self.solid_geoms = tuple(
+            geom
+            for geom in range(self.model.ngeom)
+            if geom not in self._robot_geoms
+            and self.model.geom_contype[geom] | self.model.geom_conaffinity[geom]
+            and self.model.geom_type[geom] != mujoco.mjtGeom.mjGEOM_PLANE
+        )
+        """Colliding geoms that do not belong to the robot, planes left out."""
+
+    @property
+    def data(self) -> mujoco.MjData:
+        """The live simulation."""
+        return self.world.data
+
+    def entity(self, name: str) -> EntityIndex | None:
+        """The entity of that name, if there is one."""
+        return self.world.compiled.entities.get(name)
+
+    def region(self, name: str) -> RegionIndex | None:
+        """The region of that name, if there is one."""
+        return self.world.compiled.regions.get(name)
+
+    def hand(self) -> tuple[np.ndarray, np.ndarray]:
+        """Position (3,) and rotation (3, 3) of the grip site: x opens, z points out of the hand."""
+        return (
+            self.data.site_xpos[self._site].copy(),
+            self.data.site_xmat[self._site].reshape(3, 3).copy(),
+        )
+
+    def pose(self, entity: EntityIndex) -> tuple[np.ndarray, np.ndarray]:
+        """Position (3,) and rotation (3, 3) of an entity."""
+        return self.data.xpos[entity.body].copy(), self.data.xmat[entity.body].reshape(3, 3).copy()
+
+    def box(self, entity: EntityIndex) -> Box:
+        """The box around an entity's colliding geoms."""
+        return Box(*bounding_box(self.model, self.data, entity.geoms))
+
+    def turned_box(self, entity: EntityIndex, turn: float) -> Box:
+        """The box around an entity turned about the vertical by radians, seen from its origin."""
+        pieces = self.turned_pieces(entity, turn)
+        return Box(pieces.low.min(axis=0), pieces.high.max(axis=0))
+
+    def turned_pieces(self, entity: EntityIndex, turn: float) -> Box:
+        """The same for each of its colliding geoms: low and high are (geoms, 3)."""
+        cosine, sine = np.cos(turn), np.sin(turn)
+        rows = np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
+        ids = np.fromiter(entity.geoms, dtype=np.intp)
+        rotation = self.data.geom_xmat[ids].reshape(-1, 3, 3)
+        centre = self.data.geom_xpos[ids] + np.einsum("nij,nj->ni", rotation, self.model.geom_aabb[ids, :3])
+        half = np.einsum("kij,kj->ki", np.abs(rows @ rotation), self.model.geom_aabb[ids, 3:])
+        middle = (centre - self.data.xpos[entity.body]) @ rows.T
+        return Box(middle - half, middle + half)
+
+    def region_box(self, region: RegionIndex) -> Box:
+        """The box around a region."""
+        centre = self.data.site_xpos[region.site]
+        half = np.abs(self.data.site_xmat[region.site].reshape(3, 3)) @ region.half
+        return Box(centre - half, centre + half)
+
+    def joint(self, joint: int) -> float:
+        """The value of a joint."""
+        return float(self.data.qpos[self.model.jnt_qposadr[joint]])
+
+    def axis(self, joint: int) -> np.ndarray:
+        """A joint's axis in the world, (3,)."""
+        return np.asarray(self.data.xaxis[joint].copy())
+
+    def anchor(self, joint: int) -> np.ndarray:
+        """A point on a joint's axis in the world, (3,)."""
+        return np.asarray(self.data.xanchor[joint].copy())
+
+    def geoms_of(self, entity: EntityIndex, joint: int) -> list[int]:
+        """The colliding geoms of an entity that a joint moves."""
+        body = self.model.jnt_bodyid[joint]
+        return sorted(geom for geom in entity.geoms if self.model.geom_bodyid[geom] == body)
+
+    def geom_box(self, geom: int) -> Box:
+        """The box around one geom."""
+        return Box(*bounding_box(self.model, self.data, (geom,)))
+
+    def base(self) -> np.ndarray:
+        """Where the robot stands, (2,)."""
+        return np.asarray(self.data.body(f"{ROBOT}base").xpos[:2].copy())
+
+    def wrist(self) -> float:
+        """The angle of the arm's last joint, radians."""
+        return float(self.data.qpos[6])
+
+    def opening(self) -> float:
+        """Distance between the fingers, metres."""
+        return float(self.data.qpos[7] - self.data.qpos[8])
+
+    def holds(self, atom: Atom) -> bool:
+        """Whether an atom is true now."""
+        return self.world.holds(atom)
+
+    def highest_between(self, start: np.ndarray, end: np.ndarray, carried: EntityIndex) -> float:
+        """The top of the highest entity within 12 cm of the line between two points (2,), metres."""
+        highest = -np.inf
+        along = end - start
+        length = float(np.linalg.norm(along)) or 1.0
+        for entity in self.world.compiled.entities.values():
+            if entity is carried or not entity.geoms:
+                continue
+            box = self.box(entity)
+            nearest = np.clip((box.centre[:2] - start) @ along / length**2, 0.0, 1.0)
+            gap = np.abs(start + nearest * along - box.centre[:2]) - box.size[:2] / 2
+            if np.linalg.norm(np.maximum(gap, 0.0)) < 0.12:
+                highest = max(highest, float(box.high[2]))
+        return highest
+
+    def rests(self, entity: EntityIndex) -> bool:
+        """Whether an entity touches anything but the robot."""
+        for one, other in self.data.contact.geom[: self.data.ncon]:
+            for mine, theirs in ((one, other), (other, one)):
+                if mine in entity.geoms and theirs not in entity.geoms and theirs not in self._robot_geoms:
+                    return True
+        return False
+
+    def touched(self, entity: EntityIndex) -> int:
+        """How many of the two fingers touch an entity."""
+        fingers = set()
+        for one, other in self.data.contact.geom[: self.data.ncon]:
+            for mine, theirs in ((one, other), (other, one)):
+                if mine in self._pads and theirs in entity.geoms:
+                    fingers.add(self.model.geom(int(mine)).name[: len(GRIPPER) + len("finger1")])
+        return len(fingers)

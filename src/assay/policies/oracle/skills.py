@@ -1,0 +1,221 @@
+"""What the oracle can do with one thing: take it, put it somewhere, slide it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from assay.policies.oracle.grasps import Grasp, free_grasps, hand_points, obstacles
+from assay.policies.oracle.motion import (
+    CLOSED,
+    DOWN,
+    OPEN,
+    Motion,
+    about_vertical,
+    facing,
+    grip,
+    move,
+    nearest_turn,
+    travel,
+)
+from assay.policies.oracle.sight import Sight
+from assay.sim.compile import EntityIndex
+
+HOVER = 0.09
+"""How far before a grasp the hand stops first, metres."""
+LIFTED = 0.025
+"""How much a thing must rise to count as lifted, metres."""
+TRIES = 4
+"""How many grasps are tried."""
+CHOICE = 40
+"""How many free grasps are weighed against each other."""
+CLEARANCE = 0.03
+"""How far above what is in the way things are carried, metres."""
+TILTS = np.radians([-50.0, -30.0, 0.0, 30.0, 50.0])
+"""How the hand may come at a thing that must go in sideways, radians off the vertical."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spot:
+    """A place for a thing."""
+
+    position: np.ndarray
+    """Of the thing's origin when it stands there, (3,)."""
+    turn: float = 0.0
+    """How much to turn the thing about the vertical on the way, radians."""
+    cost: float = 0.0
+    """How much worse than the best place, metres."""
+    outward: np.ndarray | None = None
+    """Horizontal direction (3,) from which it must go in; from above if None."""
+    threshold: float = 0.0
+    """How far outward the thing is out of what it goes into, metres."""
+
+
+def put(sight: Sight, entity: EntityIndex, spots: Sequence[Spot]) -> Motion:
+    """Take a thing to the best of some places; tries other grasps if one fails."""
+    for attempt in range(TRIES):
+        choice = _choose(sight, entity, spots, skip=attempt)
+        if choice is None:
+            return False
+        grasp, spot = choice
+        if (yield from _take(sight, entity, grasp)):
+            return (yield from place(sight, entity, spot))
+        yield from grip(sight, OPEN, steps=4)
+        here, rotation = sight.hand()
+        yield from move(sight, here + (0.0, 0.0, 0.06), rotation, OPEN, steps=10, near=0.02)
+    return False
+
+
+def _choose(
+    sight: Sight, entity: EntityIndex, spots: Sequence[Spot], *, skip: int
+) -> tuple[Grasp, Spot] | None:
+    """A grasp and a place for which the hand has room at both ends; the ``skip`` best grasps are left out."""
+    sideways = any(spot.outward is not None for spot in spots)
+    around = obstacles(sight, (geom for geom in sight.solid_geoms if geom not in entity.geoms))
+    origin, _ = sight.pose(entity)
+    best: tuple[Grasp, Spot] | None = None
+    least = np.inf
+    for tilts, crowded in (
+        ((TILTS, False),) if sideways else (((0.0,), False), (TILTS, False), ((0.0,), True))
+    ):
+        grasps = free_grasps(sight, entity, tilts=tilts, crowded=crowded)
+        for grasp in islice(grasps, 2 * skip, 2 * skip + CHOICE):
+            if grasp.cost >= least:
+                break
+            for spot in spots:
+                cost = grasp.cost + spot.cost + 0.01 * abs(spot.turn)
+                if cost >= least:
+                    continue
+                spin = about_vertical(spot.turn)
+                position = spot.position + spin @ (grasp.position - origin)
+                cost += 0.01 * around.contain(hand_points(position, spin @ grasp.rotation))
+                if cost < least:
+                    best, least = (grasp, spot), cost
+        if best is not None:
+            return best
+    return None
+
+
+def _take(sight: Sight, entity: EntityIndex, grasp: Grasp) -> Motion:
+    here, _ = sight.hand()
+    rotation = nearest_turn(sight, grasp.rotation)
+    before = grasp.position - rotation[:, 2] * HOVER
+    clearance = sight.highest_between(here[:2], before[:2], entity) + CLEARANCE
+    yield from travel(sight, before, rotation, OPEN, clearance=max(before[2], clearance))
+    yield from move(sight, grasp.position, rotation, OPEN, steps=30, near=0.005)
+    yield from grip(sight, CLOSED, steps=9)
+    aside = _out_from_under(sight, entity)
+    if aside.any():
+        here, _ = sight.hand()
+        yield from move(sight, here + (0.0, 0.0, 0.02), rotation, CLOSED, steps=8, near=0.01)
+        yield from move(sight, here + aside + (0.0, 0.0, 0.02), rotation, CLOSED, steps=30, near=0.01)
+    start = sight.pose(entity)[0][2]
+    here, _ = sight.hand()
+    yield from move(sight, here + (0.0, 0.0, 0.07), rotation, CLOSED, steps=16, near=0.02)
+    return bool(sight.pose(entity)[0][2] - start > LIFTED)
+
+
+def _out_from_under(sight: Sight, entity: EntityIndex) -> np.ndarray:
+    """The shortest level way (3,) out from under what hangs over a thing; zero if nothing does."""
+    mine = sight.box(entity)
+    over = [sight.geom_box(geom) for geom in sight.solid_geoms if geom not in entity.geoms]
+    over = [
+        box
+        for box in over
+        if box.low[2] > mine.high[2]
+        and np.all((box.low < mine.high + 0.01)[:2] & (box.high > mine.low - 0.01)[:2])
+    ]
+    if not over:
+        return np.zeros(3)
+    low, high = np.min([box.low for box in over], axis=0), np.max([box.high for box in over], axis=0)
+    ways = [(axis, high[axis] - mine.low[axis]) for axis in (0, 1)]
+    ways += [(axis, low[axis] - mine.high[axis]) for axis in (0, 1)]
+    axis, shift = min(ways, key=lambda way: abs(way[1]))
+    aside = np.zeros(3)
+    aside[axis] = shift + np.sign(shift) * 0.02
+    return aside
+
+
+def place(sight: Sight, entity: EntityIndex, spot: Spot) -> Motion:
+    """Carry a held thing to a place, lower it or slide it in, let go and draw back."""
+    here, rotation = sight.hand()
+    rotation = about_vertical(spot.turn) @ rotation
+    outward = np.zeros(3) if spot.outward is None else spot.outward * spot.threshold
+    before = spot.position + outward
+    highest = max(before[2], sight.highest_between(here[:2], before[:2], entity))
+    lift = highest + CLEARANCE - sight.box(entity).low[2]
+    yield from move(sight, here + (0.0, 0.0, max(lift, 0.0)), None, CLOSED, steps=40, near=0.02)
+    height = sight.hand()[0][2]
+    for _ in range(2):
+        goal = _carrying(sight, entity, before)
+        goal[2] = height
+        yield from move(sight, goal, rotation, CLOSED, steps=60, near=0.01)
+    if spot.outward is not None:
+        for _ in range(2):
+            goal = _carrying(sight, entity, before + (0.0, 0.0, 0.015))
+            yield from move(sight, goal, rotation, CLOSED, steps=50, near=0.008)
+        for _ in range(60):
+            left = spot.position - sight.pose(entity)[0]
+            if -left @ spot.outward < 0.005 or not sight.touched(entity):
+                break
+            goal = sight.hand()[0] + left + (0.0, 0.0, 0.015)
+            yield from move(sight, goal, rotation, CLOSED, steps=1, near=0.0, speed=0.6)
+    yield from _lower(sight, entity, spot, rotation)
+    yield from grip(sight, OPEN, steps=8)
+    here, rotation = sight.hand()
+    away = here + (0.0, 0.0, 0.1) if spot.outward is None else here - rotation[:, 2] * 0.05 + outward
+    yield from move(sight, away, rotation, OPEN, steps=20, near=0.02)
+    return True
+
+
+def _lower(sight: Sight, entity: EntityIndex, spot: Spot, rotation: np.ndarray) -> Motion:
+    """Let a held thing down until it rests and sinks no more."""
+    heights: list[float] = []
+    for _ in range(60):
+        origin, _ = sight.pose(entity)
+        heights.append(origin[2])
+        stuck = len(heights) > 4 and heights[-5] - heights[-1] < 0.002
+        if (
+            (sight.rests(entity) and stuck)
+            or not sight.touched(entity)
+            or origin[2] < spot.position[2] - 0.03
+        ):
+            return True
+        left = spot.position - origin
+        goal = sight.hand()[0] + (left[0], left[1], -0.02)
+        yield from move(sight, goal, rotation, CLOSED, steps=1, near=0.0)
+    return False
+
+
+def _carrying(sight: Sight, entity: EntityIndex, origin: np.ndarray) -> np.ndarray:
+    """Where the hand must be (3,) for a held thing's origin to be at ``origin`` (3,)."""
+    return np.asarray(origin + sight.hand()[0] - sight.pose(entity)[0])
+
+
+def drag(sight: Sight, entity: EntityIndex, target: np.ndarray) -> Motion:
+    """Slide a flat thing over the table with closed fingers pressed into it, its origin to ``target`` (x, y)."""
+    rotation = nearest_turn(sight, facing(DOWN, np.array([0.0, 1.0, 0.0])))
+    for _ in range(3):
+        origin, _ = sight.pose(entity)
+        if np.linalg.norm(target - origin[:2]) < 0.012:
+            break
+        box = sight.box(entity)
+        ahead = (target - origin[:2]) / np.linalg.norm(target - origin[:2])
+        start = np.append(origin[:2] + ahead * 0.02, box.low[2] + 0.014)
+        yield from travel(sight, start + (0.0, 0.0, HOVER), rotation, CLOSED, clearance=box.high[2] + HOVER)
+        yield from move(sight, start, rotation, CLOSED, steps=30, near=0.006)
+        for _ in range(70):
+            origin, _ = sight.pose(entity)
+            left = target - origin[:2]
+            if np.linalg.norm(left) < 0.008:
+                break
+            here, _ = sight.hand()
+            step = left / np.linalg.norm(left) * min(0.03, np.linalg.norm(left) + 0.008)
+            goal = np.array([here[0] + step[0], here[1] + step[1], box.low[2] + 0.012])
+            yield from move(sight, goal, rotation, CLOSED, steps=1, near=0.0)
+        here, _ = sight.hand()
+        yield from move(sight, here + (0.0, 0.0, 0.1), rotation, CLOSED, steps=12, near=0.02)
+    return True

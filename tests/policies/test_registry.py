@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assay.errors import PolicyError
+from assay.policies import load_policy
+
+MODULE = """
+class Good:
+    def reset(self, instruction, spec): ...
+    def act(self, observation): ...
+
+class Mute:
+    def reset(self, instruction, spec): ...
+
+class Broken:
+    def __init__(self): raise OSError("no checkpoint")
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "somebodys_policies.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    return "somebodys_policies"
+
+
+@pytest.mark.parametrize("name", ["oracle", "idle", "random"])
+def test_built_in_policies_have_names(name: str):
+    assert type(load_policy(name)).__name__.lower() == name
+
+
+def test_anybodys_class_is_a_policy(module: str):
+    assert type(load_policy(f"python:{module}:Good")).__name__ == "Good"
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("orcale", "did you mean 'oracle'?"),
+        ("python:nothing", "should be python:pkg.module:Class"),
+        ("python:no.such.module:Policy", "cannot be imported: ModuleNotFoundError"),
+        ("python:somebodys_policies:God", "did you mean 'Good'?"),
+        ("python:somebodys_policies:Mute", "Mute has no act"),
+        ("python:somebodys_policies:Broken", "Broken() failed: OSError: no checkpoint"),
+    ],
+)
+def test_a_wrong_address_says_what_would_be_right(module: str, address: str, words: str):
+    with pytest.raises(PolicyError) as caught:
+        load_policy(address)
+    assert words in str(caught.value) and "\n" not in str(caught.value)

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assay import tasks
+from assay.policies import EpisodeSpec, Outcome, load_policy, rollout
+from assay.policies.rollout import MOST_ACTIONS, horizon
+from assay.policies.simple import STILL
+from assay.sim import Observation, World, compile_scene, load_pack
+from assay.tasks import Instruction
+
+TASK = tasks.load("libero_goal/7")
+SPEC = EpisodeSpec(TASK.id, 0, "primitives")
+
+
+class Scripted:
+    """Returns what it is told to, and remembers what it was asked."""
+
+    def __init__(self, *answers: object) -> None:
+        self.answers = list(answers)
+        self.seen: list[int] = []
+        self.told: list[str] = []
+
+    def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
+        self.told.append(instruction.text)
+
+    def act(self, observation: Observation) -> np.ndarray:
+        self.seen.append(observation.step)
+        answer = self.answers[min(len(self.seen), len(self.answers)) - 1]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer  # type: ignore[return-value]
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return World(compile_scene(TASK.scene, load_pack("primitives")))
+
+
+def run(world: World, policy: Scripted, **options: int):
+    return rollout(world, TASK, policy, world.sample(0), SPEC, **options)
+
+
+def test_a_policy_that_waits_fails_when_its_time_is_over(world: World):
+    policy = Scripted(STILL[None])
+    result = run(world, policy, steps=5)
+    assert (result.outcome, result.steps, result.error) == (Outcome.FAILURE, 5, "")
+    assert policy.told == ["turn on the stove"]
+
+
+def test_a_whole_chunk_is_executed_unless_told_otherwise(world: World):
+    policy = Scripted(np.tile(STILL, (4, 1)))
+    run(world, policy, steps=8)
+    assert policy.seen == [0, 4]
+    policy = Scripted(np.tile(STILL, (4, 1)))
+    run(world, policy, steps=8, replan=2)
+    assert policy.seen == [0, 2, 4, 6]
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (ValueError("bad\nday"), "ValueError: bad day"),
+        (None, "not an array of numbers"),
+        ("left", "not an array of numbers"),
+        (np.full((1, 7), np.nan), "not finite"),
+        (np.zeros(7), "shape (7,)"),
+        (np.zeros((2, 6)), "shape (2, 6)"),
+        (np.zeros((0, 7)), "shape (0, 7)"),
+        (np.zeros((10_000, 7)), f"k from 1 to {MOST_ACTIONS}"),
+    ],
+)
+def test_a_policy_that_breaks_is_an_error_with_its_name_and_the_step(
+    world: World, answer: object, words: str
+):
+    result = run(world, Scripted(STILL[None], STILL[None], answer), steps=9)
+    assert result.outcome is Outcome.ERROR and result.steps == 2
+    assert result.error.startswith("Scripted, step 2: ") and words in result.error
+    assert "\n" not in result.error
+
+
+def test_the_oracle_reaches_the_goal_and_the_episode_ends_there(world: World):
+    result = rollout(world, TASK, load_policy("oracle"), world.sample(0), SPEC)
+    assert result.outcome is Outcome.SUCCESS and result.steps < horizon(TASK.id)
+
+
+def test_random_actions_are_the_same_for_the_same_episode(world: World):
+    paths = []
+    for _ in range(2):
+        seen: list[np.ndarray] = []
+        rollout(
+            world,
+            TASK,
+            load_policy("random"),
+            world.sample(0),
+            SPEC,
+            steps=5,
+            watch=lambda observation, seen=seen: seen.append(observation.eef_position),
+        )
+        paths.append(np.array(seen))
+    assert np.array_equal(*paths) and not np.allclose(paths[0][0], paths[0][-1])
+
+
+@pytest.mark.parametrize(
+    ("task_id", "steps"), [("libero_spatial/3", 220), ("libero_10/0", 520), ("my_own", 400)]
+)
+def test_a_task_gets_the_time_the_field_gives_it(task_id: str, steps: int):
+    assert horizon(task_id) == steps
