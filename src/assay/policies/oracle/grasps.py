@@ -25,6 +25,8 @@ DEEP = 0.022
 """How far into a piece the fingers reach at most, metres; the palm begins 0.03 behind the grip site."""
 MARGIN = 0.003
 """How much air there must be around the hand, metres."""
+TILTS = tuple(np.radians([-50.0, -30.0, 0.0, 30.0, 50.0]))
+"""How the hand may come at a thing that has no room above it, radians off the vertical."""
 FLAT = 0.35
 """How far from level an axis may point to be held across, as a sine."""
 
@@ -89,6 +91,11 @@ def free_grasps(
     for grasp in found:
         if not around.contain(_taking_points(grasp)):
             yield grasp
+
+
+def can_be_held(sight: Sight, entity: EntityIndex) -> bool:
+    """Whether an entity has any piece that fits between the fingers."""
+    return any(True for geom in entity.geoms for _ in of_piece(sight, geom, np.zeros(3), TILTS))
 
 
 def of_piece(sight: Sight, geom: int, centre: np.ndarray, tilts: Iterable[float] = (0.0,)) -> Iterator[Grasp]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay.errors import TaskError
+from assay.policies.oracle.grasps import can_be_held
 from assay.policies.oracle.mechanisms import set_joint
 from assay.policies.oracle.motion import Motion
 from assay.policies.oracle.sight import Sight
@@ -34,7 +35,13 @@ class ImpossibleError(TaskError):
 
 
 def pursue(sight: Sight, goal: Goal) -> Motion:
-    """Make a goal true, atom by atom; what was undone on the way is done again."""
+    """Make a goal true, atom by atom; what was undone on the way is done again.
+
+    Raises ImpossibleError before the first action if an atom can never become true, and later if it turns out
+    that there is nothing to take hold of.
+    """
+    for atom in goal.atoms:
+        _check(sight, atom)
     for _ in range(ROUNDS):
         for atom in sorted(goal.atoms, key=lambda atom: _ORDER.get(atom.predicate, 2)):
             if sight.holds(atom):
@@ -50,31 +57,29 @@ def pursue(sight: Sight, goal: Goal) -> Motion:
 def _steps(sight: Sight, goal: Goal, atom: Atom) -> Iterator[Motion]:
     """The motions that make one atom true."""
     if atom.predicate in _TABLES:
-        yield _switch(sight, atom)
+        entity, joints, mechanism = _mechanism(sight, atom)
+        yield _to_range(sight, entity, joints, mechanism, active=_ACTIVE[atom.predicate])
         return
-    entity = sight.entity(atom.arguments[0])
-    if entity is None or not entity.movable:
-        raise ImpossibleError(f"'{atom}': {atom.arguments[0]} cannot be moved")
-    if len(atom.arguments) < 2:
-        raise ImpossibleError(f"'{atom}': there is nowhere to put {entity.name}")
+    thing = sight.entity(atom.arguments[0])
+    assert thing is not None
     region = sight.region(atom.arguments[1])
     support = sight.entity(region.parent or "") if region is not None else sight.entity(atom.arguments[1])
-    if region is None and support is None:
-        raise ImpossibleError(f"'{atom}': there is no {atom.arguments[1]}")
     if atom.predicate in _INSIDE and region is not None and support is not None and region.joints:
-        mechanism = OPENING.get(support.category)
-        if mechanism is not None and not any(mechanism.active.holds(sight.joint(j)) for j in region.joints):
-            yield _to_range(sight, support, region.joints, mechanism, active=True)
-    size = sight.box(entity).size
+        opens = OPENING.get(support.category)
+        if opens is not None and not any(opens.active.holds(sight.joint(j)) for j in region.joints):
+            yield _to_range(sight, support, region.joints, opens, active=True)
+    size = sight.box(thing).size
     if size[2] < 0.03 and size[:2].min() > 0.1 and region is not None and region.parent is None:
-        yield drag(sight, entity, sight.region_box(region).centre[:2])
+        yield drag(sight, thing, sight.region_box(region).centre[:2])
         return
+    if not can_be_held(sight, thing):
+        raise ImpossibleError(f"'{atom}': {thing.name} has no piece that the hand can take hold of")
     if region is None:
         assert support is not None
-        yield put(sight, entity, beside(sight, entity, support))
+        yield put(sight, thing, beside(sight, thing, support))
         return
     inside = atom.predicate in _INSIDE
-    yield put(sight, entity, spots(sight, entity, region, inside=inside, more=_to_come(sight, goal, atom)))
+    yield put(sight, thing, spots(sight, thing, region, inside=inside, more=_to_come(sight, goal, atom)))
 
 
 def _to_come(sight: Sight, goal: Goal, atom: Atom) -> int:
@@ -85,15 +90,33 @@ def _to_come(sight: Sight, goal: Goal, atom: Atom) -> int:
     )
 
 
-def _switch(sight: Sight, atom: Atom) -> Motion:
+def _check(sight: Sight, atom: Atom) -> None:
+    """Raise ImpossibleError if an atom is false and nothing the oracle does can change that."""
+    for name in atom.arguments:
+        if sight.region(name) is None and sight.entity(name) is None:
+            raise ImpossibleError(f"'{atom}': there is no {name} in the scene")
+    if sight.holds(atom):
+        return
+    if atom.predicate in _TABLES:
+        _mechanism(sight, atom)
+        return
+    entity = sight.entity(atom.arguments[0])
+    if entity is None or not entity.movable:
+        raise ImpossibleError(f"'{atom}': {atom.arguments[0]} is fixed and cannot be moved")
+    if len(atom.arguments) < 2:
+        raise ImpossibleError(f"'{atom}': it does not say where to put {entity.name}")
+
+
+def _mechanism(sight: Sight, atom: Atom) -> tuple[EntityIndex, tuple[int, ...], Mechanism]:
+    """What an atom about opening or switching is about: the entity, its joints' ids, and how it works."""
     name = atom.arguments[0]
     region = sight.region(name)
     entity = sight.entity(name if region is None else region.parent or "")
     mechanism = None if entity is None else _TABLES[atom.predicate].get(entity.category)
-    if entity is None or mechanism is None:
-        raise ImpossibleError(f"'{atom}': {name} neither opens nor switches")
-    joints = entity.inner_joints if region is None else region.joints
-    return _to_range(sight, entity, joints, mechanism, active=_ACTIVE[atom.predicate])
+    joints = () if entity is None else entity.inner_joints if region is None else region.joints
+    if entity is None or mechanism is None or not joints:
+        raise ImpossibleError(f"'{atom}': {name} has nothing that opens or switches that way")
+    return entity, joints, mechanism
 
 
 def _to_range(

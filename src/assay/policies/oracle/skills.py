@@ -8,7 +8,7 @@ from itertools import islice
 
 import numpy as np
 
-from assay.policies.oracle.grasps import Grasp, free_grasps, hand_points, obstacles
+from assay.policies.oracle.grasps import TILTS, Grasp, free_grasps, hand_points, obstacles
 from assay.policies.oracle.motion import (
     CLOSED,
     DOWN,
@@ -34,8 +34,6 @@ CHOICE = 40
 """How many free grasps are weighed against each other."""
 CLEARANCE = 0.03
 """How far above what is in the way things are carried, metres."""
-TILTS = np.radians([-50.0, -30.0, 0.0, 30.0, 50.0])
-"""How the hand may come at a thing that must go in sideways, radians off the vertical."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -196,7 +194,7 @@ def _carrying(sight: Sight, entity: EntityIndex, origin: np.ndarray) -> np.ndarr
 
 
 def drag(sight: Sight, entity: EntityIndex, target: np.ndarray) -> Motion:
-    """Slide a flat thing over the table with closed fingers pressed into it, its origin to ``target`` (x, y)."""
+    """Slide a flat thing over the table under pressed fingers until its origin is at ``target`` (2,)."""
     rotation = nearest_turn(sight, facing(DOWN, np.array([0.0, 1.0, 0.0])))
     for _ in range(3):
         origin, _ = sight.pose(entity)
