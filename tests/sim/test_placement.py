@@ -402,9 +402,6 @@ def test_sampling_does_not_disturb_the_scene(primitives: PrimitivesPack):
     assert np.array_equal(scene.model.body_pos, before)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="30 attempts of 300 draws, each with two collision checks: half a minute"
-)
 def test_a_crowded_scene_is_refused_before_long():
     script = """
 from assay.errors import PlacementError

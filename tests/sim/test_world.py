@@ -393,7 +393,6 @@ def broken(world: World) -> InitialState:
     return InitialState(vector, state.fixtures)
 
 
-@pytest.mark.xfail(strict=True, reason="MuJoCo puts everything back to zero and the episode goes on")
 def test_physics_that_breaks_is_an_error_and_no_failure(world: World):
     world.reset(broken(world))
     with pytest.raises(AssayError, match="step"):
@@ -401,7 +400,6 @@ def test_physics_that_breaks_is_an_error_and_no_failure(world: World):
             world.step(np.zeros(7))
 
 
-@pytest.mark.xfail(strict=True, reason="MuJoCo's own warnings go to standard output and to a file beside it")
 def test_physics_that_breaks_writes_no_file_and_nothing_to_standard_output(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ):

@@ -4,6 +4,7 @@ MuJoCo's package tries to load the library that ``MUJOCO_GL`` names as soon as i
 imported at all where that fails. Pictures are the business of `assay.sim.gl`; physics must run without.
 """
 
+import logging
 import os
 
 _chosen = os.environ.get("MUJOCO_GL")
@@ -14,6 +15,9 @@ finally:
     del os.environ["MUJOCO_GL"]
     if _chosen is not None:
         os.environ["MUJOCO_GL"] = _chosen
+
+# By default MuJoCo prints its warnings and appends them to a file in the current folder.
+mujoco.set_mju_user_warning(logging.getLogger("assay.sim").warning)
 
 
 def mujoco_version() -> str:

@@ -21,9 +21,9 @@ from assay.sim.stage import RefusedError, Stage
 from assay.streams import stream
 from assay.tasks.scene import Atom, Predicate, Rectangle, Region
 
-ATTEMPTS = 30
+ATTEMPTS = 20
 """How often a layout is tried; each time, only what was to blame is drawn again."""
-TRIES = 300
+TRIES = 100
 """How often one thing is drawn until it collides with nothing."""
 
 BELOW_THE_ARM = 0.15

@@ -26,6 +26,11 @@ SUBSTEPS = 25
 ACTION_SIZE = 7
 """Three of translation, three of rotation, one of the gripper (above 0 closes)."""
 
+_DIVERGED = (
+    mujoco.mjtWarning.mjWARN_BADQPOS,
+    mujoco.mjtWarning.mjWARN_BADQVEL,
+    mujoco.mjtWarning.mjWARN_BADQACC,
+)
 _SEEN = 23
 """The substep before which a step's observation is taken."""
 
@@ -96,6 +101,7 @@ class World:
             if substep == _SEEN:
                 self.steps += 1
                 observation = self._observe(seen)
+        self._refuse_divergence()
         return observation
 
     def holds(self, atom: Atom) -> bool:
@@ -160,6 +166,12 @@ class World:
         mujoco.mj_fwdConstraint(model, data)
         if not self._stale:
             mujoco.mj_fwdConstraint(model, data)
+
+    def _refuse_divergence(self) -> None:
+        """MuJoCo answers a diverging simulation by putting everything back to zero; that is no episode."""
+        if any(self.data.warning[kind].number for kind in _DIVERGED):
+            self._started = False
+            raise StateError(f"step {self.steps}: the simulation became unstable")
 
     def _require_start(self) -> None:
         if not self._started:
