@@ -27,6 +27,8 @@ MARGIN = 0.003
 """How much air there must be around the hand, metres."""
 TILTS = tuple(np.radians([-50.0, -30.0, 0.0, 30.0, 50.0]))
 """How the hand may come at a thing that has no room above it, radians off the vertical."""
+FAR = 0.7
+"""How far from the robot's base the arm reaches down with ease, metres."""
 FLAT = 0.35
 """How far from level an axis may point to be held across, as a sine."""
 
@@ -55,13 +57,13 @@ class Obstacles:
 
     def contain(self, points: np.ndarray) -> int:
         """How many of the points (p, 3) are inside a box or nearer than the margin to one."""
-        reach = np.linalg.norm(self.halves, axis=1)
+        reach = np.einsum("nij,nj->ni", np.abs(self.rotations), self.halves) + MARGIN
         low, high = points.min(axis=0), points.max(axis=0)
-        gap = np.maximum(np.maximum(low - self.centres, self.centres - high), 0.0)
-        near = np.flatnonzero(np.linalg.norm(gap, axis=1) < reach + MARGIN)
-        local = np.einsum("nij,pni->pnj", self.rotations[near], points[:, None, :] - self.centres[near])
-        inside = np.all(np.abs(local) < self.halves[near] + MARGIN, axis=2)
-        return int(inside.any(axis=1).sum())
+        near = np.all((self.centres - reach < high) & (self.centres + reach > low), axis=1)
+        axes = self.rotations[near].transpose(1, 0, 2)
+        local = points @ axes.reshape(3, -1) - np.einsum("ni,inj->nj", self.centres[near], axes).reshape(-1)
+        inside = (np.abs(local) < (self.halves[near] + MARGIN).reshape(-1)).reshape(len(points), -1, 3)
+        return int(inside.all(axis=2).any(axis=1).sum())
 
 
 def obstacles(sight: Sight, geoms: Iterable[int]) -> Obstacles:
@@ -126,11 +128,12 @@ def of_piece(sight: Sight, geom: int, centre: np.ndarray, tilts: Iterable[float]
             turned = facing(approach, across)
             twist = np.arccos(np.clip(abs(hand[:, 0] @ turned[:, 0]), 0.0, 1.0))
             shallow = max(0.0, 0.01 - depth) * 4
-            deep = min(DEEP - depth, 0.6 * depth)
+            deep = min(DEEP - depth, 0.3 * depth)
             for back in {deep, min(deep, depth - TIP - MARGIN - 0.001)}:
                 position = middle + along * offset + approach * back
                 away = float(np.linalg.norm(position[:2] - centre[:2]))
-                cost = away + 0.02 * twist + shallow + 0.02 * abs(tilt) + 0.3 * (deep - back)
+                far = max(0.0, float(np.linalg.norm(position[:2] - sight.base())) - FAR)
+                cost = far + away + 0.02 * twist + shallow + 0.02 * abs(tilt) + 0.3 * (deep - back)
                 yield Grasp(position, turned, float(width), cost)
 
 
@@ -153,6 +156,6 @@ def _grid(*axes: Iterable[float]) -> np.ndarray:
 
 
 _FINGER = _grid((0.041, 0.049, 0.056), (-0.011, 0.0, 0.011), np.arange(TIP, -0.05, -0.008))
-_PALM = _grid(np.linspace(-0.09, 0.09, 9), (-0.026, 0.0, 0.026), np.arange(-0.033, -0.19, -0.02))
+_PALM = _grid(np.linspace(-0.1, 0.1, 9), (-0.034, 0.0, 0.034), np.arange(-0.033, -0.19, -0.02))
 _HAND = np.concatenate([_FINGER, _FINGER * (-1.0, 1.0, 1.0), _PALM])
 """In the hand's frame, (p, 3)."""

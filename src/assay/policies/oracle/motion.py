@@ -22,6 +22,8 @@ GAIN = 1.6
 """How much of an error one action asks to undo."""
 NEAR = 0.008
 """Distance that counts as being there, metres."""
+STALL = 10
+"""After how many steps without getting nearer a motion gives up."""
 WRIST = 0.785
 """Where the last joint is at ease, radians; its range is -2.9 to 2.9."""
 TURNED = 0.06
@@ -100,9 +102,14 @@ def move(
     turned: float = TURNED,
     speed: float = 1.0,
 ) -> Motion:
-    """Go to a pose in a straight line."""
+    """Go to a pose in a straight line; gives up when it no longer gets nearer."""
+    past: list[float] = []
     for _ in range(steps):
         here, now = sight.hand()
+        lag = 0.0 if rotation is None else 0.1 * float(np.linalg.norm(turn(now, rotation)))
+        past.append(float(np.linalg.norm(position - here)) + lag)
+        if len(past) > STALL and past[-STALL] - past[-1] < 0.001:
+            return False
         arrived = np.linalg.norm(position - here) < near
         if arrived and (rotation is None or np.linalg.norm(turn(now, rotation)) < turned):
             return True

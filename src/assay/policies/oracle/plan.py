@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from assay.errors import TaskError
 from assay.policies.oracle.grasps import can_be_held
 from assay.policies.oracle.mechanisms import set_joint
@@ -70,7 +72,10 @@ def _steps(sight: Sight, goal: Goal, atom: Atom) -> Iterator[Motion]:
             yield _to_range(sight, support, region.joints, opens, active=True)
     size = sight.box(thing).size
     if size[2] < 0.03 and size[:2].min() > 0.1 and region is not None and region.parent is None:
-        yield drag(sight, thing, sight.region_box(region).centre[:2])
+        room = sight.region_box(region)
+        inset = np.minimum(0.015, room.size[:2] / 2)
+        origin = sight.pose(thing)[0][:2]
+        yield drag(sight, thing, np.clip(origin, room.low[:2] + inset, room.high[:2] - inset))
         return
     if not can_be_held(sight, thing):
         raise ImpossibleError(f"'{atom}': {thing.name} has no piece that the hand can take hold of")

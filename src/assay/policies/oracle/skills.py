@@ -13,13 +13,16 @@ from assay.policies.oracle.motion import (
     CLOSED,
     DOWN,
     OPEN,
+    TURNED,
     Motion,
     about_vertical,
+    action_towards,
     facing,
     grip,
     move,
     nearest_turn,
     travel,
+    turn,
 )
 from assay.policies.oracle.sight import Sight
 from assay.sim.compile import EntityIndex
@@ -59,8 +62,8 @@ def put(sight: Sight, entity: EntityIndex, spots: Sequence[Spot]) -> Motion:
         if choice is None:
             return False
         grasp, spot = choice
-        if (yield from _take(sight, entity, grasp)):
-            return (yield from place(sight, entity, spot))
+        if (yield from _take(sight, entity, grasp)) and (yield from place(sight, entity, spot)):
+            return True
         yield from grip(sight, OPEN, steps=4)
         here, rotation = sight.hand()
         yield from move(sight, here + (0.0, 0.0, 0.06), rotation, OPEN, steps=10, near=0.02)
@@ -138,7 +141,7 @@ def _out_from_under(sight: Sight, entity: EntityIndex) -> np.ndarray:
 
 
 def place(sight: Sight, entity: EntityIndex, spot: Spot) -> Motion:
-    """Carry a held thing to a place, lower it or slide it in, let go and draw back."""
+    """Carry a held thing to a place, lower it or slide it in, let go and draw back; False if it was lost."""
     here, rotation = sight.hand()
     rotation = about_vertical(spot.turn) @ rotation
     outward = np.zeros(3) if spot.outward is None else spot.outward * spot.threshold
@@ -147,10 +150,15 @@ def place(sight: Sight, entity: EntityIndex, spot: Spot) -> Motion:
     lift = highest + CLEARANCE - sight.box(entity).low[2]
     yield from move(sight, here + (0.0, 0.0, max(lift, 0.0)), None, CLOSED, steps=40, near=0.02)
     height = sight.hand()[0][2]
-    for _ in range(2):
+    for _ in range(70):
+        if not sight.touched(entity):
+            return False
         goal = _carrying(sight, entity, before)
         goal[2] = height
-        yield from move(sight, goal, rotation, CLOSED, steps=60, near=0.01)
+        here, now = sight.hand()
+        if np.linalg.norm(goal - here) < 0.01 and np.linalg.norm(turn(now, rotation)) < TURNED:
+            break
+        yield action_towards(sight, goal, rotation, CLOSED)
     if spot.outward is not None:
         for _ in range(2):
             goal = _carrying(sight, entity, before + (0.0, 0.0, 0.015))
@@ -205,10 +213,11 @@ def drag(sight: Sight, entity: EntityIndex, target: np.ndarray) -> Motion:
         start = np.append(origin[:2] + ahead * 0.02, box.low[2] + 0.014)
         yield from travel(sight, start + (0.0, 0.0, HOVER), rotation, CLOSED, clearance=box.high[2] + HOVER)
         yield from move(sight, start, rotation, CLOSED, steps=30, near=0.006)
+        pressed = sight.hand()[0] - origin
         for _ in range(70):
             origin, _ = sight.pose(entity)
             left = target - origin[:2]
-            if np.linalg.norm(left) < 0.008:
+            if np.linalg.norm(left) < 0.008 or np.linalg.norm(sight.hand()[0] - origin - pressed) > 0.05:
                 break
             here, _ = sight.hand()
             step = left / np.linalg.norm(left) * min(0.03, np.linalg.norm(left) + 0.008)
