@@ -65,6 +65,18 @@ def test_a_movable_things_free_joint_comes_last(compiled: Compiled):
     assert all(result.model.jnt_type[j] == mujoco.mjtJoint.mjJNT_SLIDE for j in cabinet.joints)
 
 
+def test_a_movable_thing_with_a_door_has_its_free_joint_last(primitives: PrimitivesPack):
+    scene = tasks.Scene(tasks.Arena.KITCHEN, (), (Entity("microwave_1", "microwave"),), (), ())
+    result = compile_scene(scene, primitives)
+    oven = result.entities["microwave_1"]
+    assert oven.movable
+    assert [result.model.joint(joint).name for joint in oven.joints] == [
+        "microwave_1_microjoint",
+        "microwave_1_joint0",
+    ]
+    assert oven.inner_joints == oven.joints[:1]
+
+
 def test_geoms_belong_to_one_entity_and_collide(compiled: Compiled):
     result = compiled("libero_goal/0")
     seen: set[int] = set()

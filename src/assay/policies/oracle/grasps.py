@@ -48,6 +48,20 @@ class Grasp:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """The box around something to take hold of."""
+
+    middle: np.ndarray
+    """(3,)"""
+    rotation: np.ndarray
+    """(3, 3)"""
+    half: np.ndarray
+    """Half-lengths, (3,)."""
+    round: bool
+    """Whether it is as wide whichever way it is held."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Obstacles:
     """The boxes around colliding geoms, for asking what is free."""
 
@@ -75,40 +89,54 @@ def obstacles(sight: Sight, geoms: Iterable[int]) -> Obstacles:
 
 
 def free_grasps(
-    sight: Sight, entity: EntityIndex, *, tilts: Iterable[float] = (0.0,), crowded: bool = False
+    sight: Sight, entity: EntityIndex, *, tilts: Iterable[float] = (0.0,), touching: float = 0
 ) -> Iterator[Grasp]:
     """Grasps at which the hand touches nothing and closes on nothing else, best first.
 
-    ``tilts`` are angles off the vertical at which the hand may come, radians. If it is ``crowded``, grasps at
-    which the hand does touch something come as well, those that touch least first.
+    ``tilts`` are angles off the vertical at which the hand may come, radians; ``touching`` is how many points
+    of the hand may touch something after all.
     """
     around = obstacles(sight, sight.solid_geoms)
     centre = sight.data.xipos[entity.body]
     angles = tuple(tilts)
-    found = [grasp for geom in entity.geoms for grasp in of_piece(sight, geom, centre, angles)]
-    found = sorted(found, key=lambda grasp: grasp.cost)
-    if crowded:
-        yield from sorted(found, key=lambda grasp: around.contain(_taking_points(grasp)) + grasp.cost)
-        return
-    for grasp in found:
-        if not around.contain(_taking_points(grasp)):
+    found = [grasp for piece in pieces(sight, entity) for grasp in of_piece(sight, piece, centre, angles)]
+    for grasp in sorted(found, key=lambda grasp: grasp.cost):
+        if around.contain(_taking_points(grasp)) <= touching:
             yield grasp
 
 
 def can_be_held(sight: Sight, entity: EntityIndex) -> bool:
     """Whether an entity has any piece that fits between the fingers."""
-    return any(True for geom in entity.geoms for _ in of_piece(sight, geom, np.zeros(3), TILTS))
+    return any(True for piece in pieces(sight, entity) for _ in of_piece(sight, piece, np.zeros(3), TILTS))
 
 
-def of_piece(sight: Sight, geom: int, centre: np.ndarray, tilts: Iterable[float] = (0.0,)) -> Iterator[Grasp]:
-    """The ways to hold one piece: across each of its axes that lies flat and is short enough."""
+def piece_of(sight: Sight, geom: int) -> Piece:
+    """One colliding geom."""
     rotation = sight.data.geom_xmat[geom].reshape(3, 3)
     middle = sight.data.geom_xpos[geom] + rotation @ sight.model.geom_aabb[geom, :3]
-    half = sight.model.geom_aabb[geom, 3:]
+    round_ = sight.model.geom_type[geom] in (mujoco.mjtGeom.mjGEOM_CYLINDER, mujoco.mjtGeom.mjGEOM_CAPSULE)
+    return Piece(middle, rotation, sight.model.geom_aabb[geom, 3:], round_)
+
+
+def pieces(sight: Sight, entity: EntityIndex) -> list[Piece]:
+    """What there is to take hold of: every colliding geom, and the whole."""
+    found = [piece_of(sight, geom) for geom in entity.geoms]
+    origin, frame = sight.pose(entity)
+    middles = np.array([(piece.middle - origin) @ frame for piece in found])
+    reach = np.array([np.abs(frame.T @ piece.rotation) @ piece.half for piece in found])
+    low, high = (middles - reach).min(axis=0), (middles + reach).max(axis=0)
+    return [*found, Piece(origin + frame @ (low + high) / 2, frame, (high - low) / 2, False)]
+
+
+def of_piece(
+    sight: Sight, piece: Piece, centre: np.ndarray, tilts: Iterable[float] = (0.0,)
+) -> Iterator[Grasp]:
+    """The ways to hold one piece: across each of its axes that lies flat and is short enough."""
+    middle, rotation, half = piece.middle, piece.rotation, piece.half
     _, hand = sight.hand()
     flat = [k for k in range(3) if abs(rotation[2, k]) < FLAT]
     axes, widths = [rotation[:, k] for k in flat], [2 * half[k] for k in flat]
-    if sight.model.geom_type[geom] in (mujoco.mjtGeom.mjGEOM_CYLINDER, mujoco.mjtGeom.mjGEOM_CAPSULE):
+    if piece.round:
         axes = [np.array([np.cos(a), np.sin(a), 0.0]) for a in np.arange(0, np.pi, np.pi / 8)]
         widths = [2 * float(np.sort(half)[0])] * len(axes)
     for axis, width in zip(axes, widths, strict=True):
@@ -133,7 +161,7 @@ def of_piece(sight: Sight, geom: int, centre: np.ndarray, tilts: Iterable[float]
                 position = middle + along * offset + approach * back
                 away = float(np.linalg.norm(position[:2] - centre[:2]))
                 far = max(0.0, float(np.linalg.norm(position[:2] - sight.base())) - FAR)
-                cost = far + away + 0.02 * twist + shallow + 0.02 * abs(tilt) + 0.3 * (deep - back)
+                cost = 2 * far + away + 0.02 * twist + shallow + 0.02 * abs(tilt) + 0.3 * (deep - back)
                 yield Grasp(position, turned, float(width), cost)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from assay.policies.oracle.grasps import of_piece
+from assay.policies.oracle.grasps import of_piece, piece_of
 from assay.policies.oracle.motion import (
     CLOSED,
     DOWN,
@@ -100,7 +100,7 @@ def _turn(sight: Sight, entity: EntityIndex, joint: int, value: float) -> Motion
     anchor = sight.anchor(joint)
     for attempt in range(3):
         fin = max(sight.geoms_of(entity, joint), key=lambda geom: sight.geom_box(geom).high[2])
-        grasps = sorted(of_piece(sight, fin, anchor), key=lambda grasp: grasp.cost)
+        grasps = sorted(of_piece(sight, piece_of(sight, fin), anchor), key=lambda grasp: grasp.cost)
         if not grasps:
             return False
         height = sight.geom_box(fin).high[2] - 0.012 - 0.004 * attempt

@@ -69,8 +69,9 @@ def turn(current: np.ndarray, goal: np.ndarray) -> np.ndarray:
     if norm < 1e-9:
         if angle < 1.0:
             return np.zeros(3)
-        axis = np.sqrt(np.maximum((np.diag(relative) + 1) / 2, 0.0))
-        return np.asarray(axis * angle)
+        outer = (relative + np.eye(3)) / 2
+        axis = outer[:, int(np.argmax(np.diag(outer)))]
+        return np.asarray(axis / np.linalg.norm(axis) * angle)
     return np.asarray(sine / norm * angle)
 
 

@@ -83,6 +83,10 @@ class Sight:
         """Position (3,) and rotation (3, 3) of an entity."""
         return self.data.xpos[entity.body].copy(), self.data.xmat[entity.body].reshape(3, 3).copy()
 
+    def speed(self, entity: EntityIndex) -> float:
+        """How fast an entity's middle moves, metres per second."""
+        return float(np.linalg.norm(self.data.cvel[entity.body][3:]))
+
     def box(self, entity: EntityIndex) -> Box:
         """The box around an entity's colliding geoms."""
         return Box(*bounding_box(self.model, self.data, entity.geoms))

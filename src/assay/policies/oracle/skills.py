@@ -13,6 +13,7 @@ from assay.policies.oracle.motion import (
     CLOSED,
     DOWN,
     OPEN,
+    STALL,
     TURNED,
     Motion,
     about_vertical,
@@ -31,6 +32,8 @@ HOVER = 0.09
 """How far before a grasp the hand stops first, metres."""
 LIFTED = 0.025
 """How much a thing must rise to count as lifted, metres."""
+STILL = 0.02
+"""Speed below which a thing lies still, metres per second."""
 TRIES = 4
 """How many grasps are tried."""
 CHOICE = 40
@@ -58,6 +61,7 @@ class Spot:
 def put(sight: Sight, entity: EntityIndex, spots: Sequence[Spot]) -> Motion:
     """Take a thing to the best of some places; tries other grasps if one fails."""
     for attempt in range(TRIES):
+        yield from _settle(sight, entity)
         choice = _choose(sight, entity, spots, skip=attempt)
         if choice is None:
             return False
@@ -70,6 +74,15 @@ def put(sight: Sight, entity: EntityIndex, spots: Sequence[Spot]) -> Motion:
     return False
 
 
+def _settle(sight: Sight, entity: EntityIndex) -> Motion:
+    """Wait until a thing lies still, at least one step: initial states may have it in the air."""
+    for _ in range(15):
+        yield from grip(sight, OPEN, steps=1)
+        if sight.speed(entity) < STILL:
+            return True
+    return False
+
+
 def _choose(
     sight: Sight, entity: EntityIndex, spots: Sequence[Spot], *, skip: int
 ) -> tuple[Grasp, Spot] | None:
@@ -79,10 +92,11 @@ def _choose(
     origin, _ = sight.pose(entity)
     best: tuple[Grasp, Spot] | None = None
     least = np.inf
-    for tilts, crowded in (
-        ((TILTS, False),) if sideways else (((0.0,), False), (TILTS, False), ((0.0,), True))
+    above = (0.0,)
+    for tilts, touching in (
+        ((TILTS, 0),) if sideways else ((above, 0), (above, 3), (TILTS, 0), (above, np.inf))
     ):
-        grasps = free_grasps(sight, entity, tilts=tilts, crowded=crowded)
+        grasps = free_grasps(sight, entity, tilts=tilts, touching=touching)
         for grasp in islice(grasps, 2 * skip, 2 * skip + CHOICE):
             if grasp.cost >= least:
                 break
@@ -150,13 +164,17 @@ def place(sight: Sight, entity: EntityIndex, spot: Spot) -> Motion:
     lift = highest + CLEARANCE - sight.box(entity).low[2]
     yield from move(sight, here + (0.0, 0.0, max(lift, 0.0)), None, CLOSED, steps=40, near=0.02)
     height = sight.hand()[0][2]
+    past: list[float] = []
     for _ in range(70):
         if not sight.touched(entity):
             return False
         goal = _carrying(sight, entity, before)
         goal[2] = height
         here, now = sight.hand()
-        if np.linalg.norm(goal - here) < 0.01 and np.linalg.norm(turn(now, rotation)) < TURNED:
+        left, twist = float(np.linalg.norm(goal - here)), float(np.linalg.norm(turn(now, rotation)))
+        past.append(left + 0.1 * twist)
+        stalled = len(past) > STALL and past[-STALL] - past[-1] < 0.001
+        if stalled or (left < 0.01 and twist < TURNED):
             break
         yield action_towards(sight, goal, rotation, CLOSED)
     if spot.outward is not None:

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from assay import tasks
+from assay.policies.oracle.grasps import Obstacles, free_grasps, hand_points, obstacles, of_piece, pieces
+from assay.policies.oracle.motion import DOWN, about_vertical, facing, turn
+from assay.policies.oracle.plan import ImpossibleError, pursue
+from assay.policies.oracle.sight import Sight
+from assay.sim import World, compile_scene, load_pack
+from assay.tasks import Atom, Goal, Predicate
+
+HORIZONS = {"libero_spatial": 220, "libero_object": 280, "libero_goal": 300, "libero_10": 520}
+
+
+@cache
+def world_of(task: str) -> World:
+    return World(compile_scene(tasks.load(task).scene, load_pack("primitives")))
+
+
+def pursued(world: World, goal: Goal, steps: int) -> bool:
+    """Whether the oracle reaches a goal in time, from the first sampled state."""
+    world.reset(world.sample(0))
+    motion = pursue(Sight(world), goal)
+    while world.steps < steps and not world.satisfied(goal):
+        action = next(motion, None)
+        if action is None:
+            break
+        world.step(action)
+    return world.satisfied(goal)
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        pytest.param("libero_spatial/0", id="takes a bowl by its rim and puts it on a plate"),
+        pytest.param("libero_object/0", id="drops a can into a basket"),
+        pytest.param("libero_goal/3", id="opens a drawer and puts a bowl into it"),
+        pytest.param("libero_goal/5", id="slides a plate"),
+        pytest.param("libero_goal/7", id="turns a knob"),
+        pytest.param("libero_goal/9", id="sets a bottle on a sloping rack"),
+        pytest.param("libero_10/3", id="fills a drawer and closes it"),
+        pytest.param("libero_10/8", id="finds room for two pots on a stove"),
+        pytest.param("libero_10/9", id="puts a mug into a microwave from the front and closes its door"),
+    ],
+)
+def test_the_oracle(task: str):
+    assert pursued(world_of(task), tasks.load(task).goal, HORIZONS[task.split("/")[0]])
+
+
+def test_a_goal_that_the_scene_was_not_made_for_is_solved_too():
+    goal = Goal((Atom(Predicate.ON, ("cream_cheese_1", "wooden_cabinet_1_top_side")),))
+    assert pursued(world_of("libero_goal/7"), goal, 300)
+
+
+@pytest.mark.parametrize(
+    ("atom", "why"),
+    [
+        (Atom(Predicate.ON, ("flat_stove_1", "plate_1")), "flat_stove_1 is fixed"),
+        (Atom(Predicate.ON, ("plate_1", "moon_1_top_region")), "there is no moon_1_top_region"),
+        (Atom(Predicate.IN, ("ghost_1", "wooden_cabinet_1_top_region")), "there is no ghost_1"),
+        (Atom(Predicate.OPEN, ("plate_1",)), "plate_1 has nothing that opens"),
+        (Atom(Predicate.UP, ("cream_cheese_1",)), "does not say where"),
+    ],
+)
+def test_an_impossible_goal_is_refused_with_the_atom_and_the_reason(atom: Atom, why: str):
+    world = world_of("libero_goal/7")
+    world.reset(world.sample(0))
+    with pytest.raises(ImpossibleError, match=why) as caught:
+        next(pursue(Sight(world), Goal((atom,))))
+    assert str(atom) in str(caught.value)
+    assert world.steps == 0
+
+
+def test_what_already_holds_of_a_fixed_thing_is_not_impossible():
+    world = world_of("libero_goal/7")
+    world.reset(world.sample(0))
+    goal = Goal((Atom(Predicate.ON, ("flat_stove_1", "main_table_stove_region")),))
+    assert world.satisfied(goal)
+    with pytest.raises(StopIteration) as end:
+        next(pursue(Sight(world), goal))
+    assert end.value.value is True
+
+
+def test_grasps_leave_room_for_the_hand_and_hold_something():
+    world = world_of("libero_goal/7")
+    world.reset(world.sample(0))
+    sight = Sight(world)
+    for name in ("akita_black_bowl_1", "wine_bottle_1"):
+        entity = sight.entity(name)
+        assert entity is not None
+        grasps = list(free_grasps(sight, entity))
+        assert grasps, name
+        costs = [grasp.cost for grasp in grasps]
+        assert costs == sorted(costs)
+        around, mine = obstacles(sight, sight.solid_geoms), obstacles(sight, entity.geoms)
+        for grasp in grasps[:10]:
+            assert not around.contain(hand_points(grasp.position, grasp.rotation))
+            line = np.linspace(-0.037, 0.037, 75)[:, None] * grasp.rotation[:, 0] + grasp.position
+            assert mine.contain(line), (name, grasp)
+
+
+def test_a_thing_walled_in_offers_no_free_grasp():
+    world = world_of("libero_goal/7")
+    world.reset(world.sample(0))
+    sight = Sight(world)
+    entity = sight.entity("cream_cheese_1")
+    assert entity is not None
+    lid = Obstacles(sight.box(entity).centre[None] + (0, 0, 0.1), np.eye(3)[None], np.full((1, 3), 0.05))
+    candidates = [grasp for piece in pieces(sight, entity) for grasp in of_piece(sight, piece, np.zeros(3))]
+    assert candidates
+    assert all(lid.contain(hand_points(grasp.position, grasp.rotation)) for grasp in candidates)
+
+
+@pytest.mark.parametrize("angle", [-3.0, -1.2, 0.0, 1e-4, 0.7, 3.1])
+def test_turn_is_the_way_from_one_rotation_to_another(angle: float):
+    start = facing(np.array([0.3, -0.2, -1.0]), np.array([0.0, 1.0, 0.0]))
+    np.testing.assert_allclose(turn(start, about_vertical(angle) @ start), [0.0, 0.0, angle], atol=1e-9)
+
+
+def test_a_half_turn_is_found_about_any_axis():
+    for axis in (
+        np.eye(3)[0],
+        np.array([1.0, 1.0, 0.0]) / np.sqrt(2),
+        np.array([1.0, -1.0, 1.0]) / np.sqrt(3),
+    ):
+        half = 2 * np.outer(axis, axis) - np.eye(3)
+        way = turn(np.eye(3), half)
+        assert np.linalg.norm(way) == pytest.approx(np.pi)
+        assert abs(way @ axis) == pytest.approx(np.pi)
+
+
+def test_facing_points_and_opens_where_it_is_told():
+    rotation = facing(2 * DOWN, np.array([1.0, 0.0, 0.5]))
+    np.testing.assert_allclose(rotation.T @ rotation, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(rotation[:, 2], DOWN)
+    np.testing.assert_allclose(rotation[:, 0], [1.0, 0.0, 0.0], atol=1e-12)
+    assert np.linalg.det(rotation) == pytest.approx(1.0)
