@@ -88,7 +88,7 @@ def _step_ratio(pack: AssetPack) -> float:
     for name in TASKS:
         world = World(compile_scene(tasks.load(name).scene, pack))
         state = world.sample(0)
-        model, bare = world.compiled.model, mujoco.MjData(world.compiled.model)
+        model, bare = world.model, mujoco.MjData(world.model)
         actions = _actions(STEPS)
         for _ in range(ROUNDS):
             world.reset(state)
