@@ -63,8 +63,11 @@ def _libero_figures() -> list[Figure]:
     if python is None:
         note = f"set {LIBERO_PYTHON} to an interpreter with LIBERO and robosuite 1.4"
         return [*figures, Figure(beside, None, "x", 3.0, at_most=False, note=note)]
-    both = ("libero_goal/0", "libero_object/0")
-    ratios = [_theirs_ms(python, name) / _ours_ms(pack, name) for name in both]
+    ratios = []
+    for name in ("libero_goal/0", "libero_object/0"):
+        # In turn, and the best of each: what else the machine does comes and goes.
+        rounds = [(_theirs_ms(python, name), _ours_ms(pack, name)) for _ in range(2)]
+        ratios.append(min(theirs for theirs, _ in rounds) / min(ours for _, ours in rounds))
     return [*figures, Figure(beside, min(ratios), "x", 3.0, at_most=False, note="no pictures on either side")]
 
 
