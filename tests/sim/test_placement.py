@@ -402,9 +402,6 @@ def test_sampling_does_not_disturb_the_scene(primitives: PrimitivesPack):
     assert np.array_equal(scene.model.body_pos, before)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="things wait inside each other, which makes thousands of contacts a draw"
-)
 def test_a_crowded_scene_is_refused_before_long():
     script = """
 from assay.errors import PlacementError

@@ -56,9 +56,6 @@ def test_an_empty_stage_is_at_rest(staged: Callable[..., Stage]):
     assert vector[1:8] == pytest.approx(HOME)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="they all wait in the same place, so every look costs hundreds of contacts"
-)
 def test_things_that_wait_touch_nothing(staged: Callable[..., Stage]):
     stage = staged("plate", "akita_black_bowl", "wine_bottle", "butter", "wooden_cabinet", "flat_stove")
     things = {

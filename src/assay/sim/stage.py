@@ -61,8 +61,10 @@ class Stage:
         self._fixtures = compiled.fixture_poses.copy()
         self._fixtures[:, 2] += _WINGS
         put_fixtures(self.model, compiled, self._fixtures)
-        for entity in compiled.entities.values():
+        for index, entity in enumerate(compiled.entities.values()):
             if entity.movable:
+                # Side by side: things that wait inside each other would cost a contact each time.
+                self.data.qpos[self._address(entity)] = 5.0 * (index + 1)
                 self.data.qpos[self._address(entity) + 2] = _WINGS
         for geom in range(self.model.ngeom):
             if self.model.body(self.model.geom_bodyid[geom]).name.startswith((ROBOT, GRIPPER, MOUNT)):
