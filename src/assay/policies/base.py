@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -20,6 +21,8 @@ class EpisodeSpec:
     seed: int
     pack: str
     """Name of the asset pack."""
+    states: Path | None = None
+    """LIBERO's folder of stored initial states, of which ``seed`` chooses one; drawn by the seed if None."""
 
 
 class Policy(Protocol):

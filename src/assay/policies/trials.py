@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay import tasks
 from assay.policies.base import EpisodeSpec
+from assay.policies.control import initial_state
 from assay.policies.registry import load_policy
 from assay.policies.rollout import Outcome, Rollout, rollout
-from assay.sim import InitialState, World, compile_scene, load_pack, stored_states
+from assay.sim import World, compile_scene, load_pack
 from assay.tasks import Task
 
 
@@ -75,16 +75,9 @@ def trials(
     assets = load_pack(pack)
     for task in chosen:
         world = World(compile_scene(task.scene, assets))
-        states = _stored(world, task, stored) if stored is not None else None
         rollouts = []
         for seed in seeds:
-            state = world.sample(seed) if states is None else states[seed % len(states)]
-            spec = EpisodeSpec(task.id, seed, pack)
-            rollouts.append(rollout(world, task, policy, state, spec, replan=replan))
+            spec = EpisodeSpec(task.id, seed, pack, stored)
+            rollouts.append(rollout(world, task, policy, initial_state(world, spec), spec, replan=replan))
         world.close()
         yield Trial(task.id, tuple(rollouts))
-
-
-def _stored(world: World, task: Task, folder: Path) -> tuple[InitialState, ...]:
-    suite = task.id.split("/")[0]
-    return stored_states(world.compiled, folder / suite / f"{tasks.entry(task.id).file}.pruned_init")

@@ -11,10 +11,11 @@ from assay.policies.oracle.grasps import can_be_held
 from assay.policies.oracle.mechanisms import set_joint
 from assay.policies.oracle.motion import Motion
 from assay.policies.oracle.sight import Sight
-from assay.policies.oracle.skills import drag, put
+from assay.policies.oracle.skills import drag, put, raise_up
 from assay.policies.oracle.spots import beside, spots
 from assay.sim.categories import OPENING, SWITCHING, Mechanism
 from assay.sim.compile import EntityIndex
+from assay.sim.predicates import UP_HEIGHT
 from assay.tasks import Atom, Goal, Predicate
 
 ROUNDS = 3
@@ -64,6 +65,9 @@ def _steps(sight: Sight, goal: Goal, atom: Atom) -> Iterator[Motion]:
         return
     thing = sight.entity(atom.arguments[0])
     assert thing is not None
+    if atom.predicate is Predicate.UP:
+        yield raise_up(sight, thing, UP_HEIGHT)
+        return
     region = sight.region(atom.arguments[1])
     support = sight.entity(region.parent or "") if region is not None else sight.entity(atom.arguments[1])
     if atom.predicate in _INSIDE and region is not None and support is not None and region.joints:
@@ -108,8 +112,6 @@ def _check(sight: Sight, atom: Atom) -> None:
     entity = sight.entity(atom.arguments[0])
     if entity is None or not entity.movable:
         raise ImpossibleError(f"'{atom}': {atom.arguments[0]} is fixed and cannot be moved")
-    if len(atom.arguments) < 2:
-        raise ImpossibleError(f"'{atom}': it does not say where to put {entity.name}")
 
 
 def _mechanism(sight: Sight, atom: Atom) -> tuple[EntityIndex, tuple[int, ...], Mechanism]:

@@ -1,4 +1,4 @@
-"""The oracle as a policy."""
+"""The oracle as a policy, and what it lends to policies that know less."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay.policies.oracle.plan import pursue
 from assay.policies.oracle.sight import Sight
 from assay.policies.simple import STILL
 from assay.sim import Observation, World
-from assay.tasks import Instruction, Task
+from assay.tasks import Goal, Instruction, Task
 
 
 class Oracle:
@@ -22,8 +22,16 @@ class Oracle:
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         """Plan anew."""
-        self._motion: Motion = pursue(Sight(self._world), self._task.goal)
+        self._motion: Motion = pursue(self.sight(spec), self.goal(instruction, spec))
 
     def act(self, observation: Observation) -> np.ndarray:
         """The next action of the plan; once it is over, wait."""
         return next(self._motion, STILL)[None]
+
+    def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
+        """What it pursues."""
+        return self._task.goal
+
+    def sight(self, spec: EpisodeSpec) -> Sight:
+        """What it sees."""
+        return Sight(self._world)

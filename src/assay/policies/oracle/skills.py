@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -38,6 +38,8 @@ TRIES = 4
 """How many grasps are tried."""
 CHOICE = 40
 """How many free grasps are weighed against each other."""
+FREEDOMS: tuple[tuple[Sequence[float], float], ...] = (((0.0,), 0), ((0.0,), 3), (TILTS, 0), ((0.0,), np.inf))
+"""Tilts of the hand, and how many of its points may touch something: what is tried, one after the other."""
 CLEARANCE = 0.03
 """How far above what is in the way things are carried, metres."""
 
@@ -74,6 +76,29 @@ def put(sight: Sight, entity: EntityIndex, spots: Sequence[Spot]) -> Motion:
     return False
 
 
+def raise_up(sight: Sight, entity: EntityIndex, height: float) -> Motion:
+    """Take a thing and lift it until its origin is above a height in the world, metres."""
+    for attempt in range(TRIES):
+        yield from _settle(sight, entity)
+        grasp = next(islice(_grasps(sight, entity), attempt, None), None)
+        if grasp is None:
+            return False
+        if (yield from _take(sight, entity, grasp)):
+            here, rotation = sight.hand()
+            left = height + 0.02 - sight.pose(entity)[0][2]
+            yield from move(sight, here + (0.0, 0.0, max(left, 0.0)), rotation, CLOSED)
+        if sight.pose(entity)[0][2] >= height:
+            return True
+        yield from grip(sight, OPEN, steps=4)
+    return False
+
+
+def _grasps(sight: Sight, entity: EntityIndex) -> Iterator[Grasp]:
+    """Every grasp, from the freest kind on."""
+    for tilts, touching in FREEDOMS:
+        yield from free_grasps(sight, entity, tilts=tilts, touching=touching)
+
+
 def _settle(sight: Sight, entity: EntityIndex) -> Motion:
     """Wait until a thing lies still, at least one step: initial states may have it in the air."""
     for _ in range(15):
@@ -92,10 +117,7 @@ def _choose(
     origin, _ = sight.pose(entity)
     best: tuple[Grasp, Spot] | None = None
     least = np.inf
-    above = (0.0,)
-    for tilts, touching in (
-        ((TILTS, 0),) if sideways else ((above, 0), (above, 3), (TILTS, 0), (above, np.inf))
-    ):
+    for tilts, touching in ((TILTS, 0.0),) if sideways else FREEDOMS:
         grasps = free_grasps(sight, entity, tilts=tilts, touching=touching)
         for grasp in islice(grasps, 2 * skip, 2 * skip + CHOICE):
             if grasp.cost >= least:

@@ -1,0 +1,13 @@
+"""Policies with one planted flaw each: the ground truth that the whole instrument is tested against.
+
+The flaw's parameters are fields; an address sets them: ``clumsy?miss=0.03``.
+"""
+
+from assay.policies.calibration.blind import Blind
+from assay.policies.calibration.clumsy import Clumsy
+from assay.policies.calibration.colour import Colour
+from assay.policies.calibration.keyword import Keyword
+from assay.policies.calibration.nearest import Nearest
+from assay.policies.calibration.replay import Replay
+
+__all__ = ["Blind", "Clumsy", "Colour", "Keyword", "Nearest", "Replay"]

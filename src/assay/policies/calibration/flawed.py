@@ -1,0 +1,44 @@
+"""The oracle's skills in the hands of somebody who mistakes what is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from assay.policies.oracle.plan import ImpossibleError
+from assay.policies.oracle.policy import Oracle
+from assay.policies.simple import STILL
+from assay.sim import Observation
+from assay.sim.compile import EntityIndex
+from assay.tasks import Atom, Goal
+
+
+class Flawed(Oracle):
+    """Pursues a goal of its own making with the oracle's skills.
+
+    What it takes to be the goal may be out of reach where the scene was changed; then it waits, and the
+    episode is a failure and not an error.
+    """
+
+    def act(self, observation: Observation) -> np.ndarray:
+        """The next action; waits where there is nothing it could do."""
+        try:
+            return super().act(observation)
+        except ImpossibleError:
+            return STILL[None]
+
+    def movables(self) -> list[EntityIndex]:
+        """The things of the scene that can be moved, by name."""
+        entities = self._world.compiled.entities
+        return [entities[name] for name in sorted(entities) if entities[name].movable]
+
+
+def renamed(goal: Goal, names: Mapping[str, str]) -> Goal:
+    """A goal about other things: the first argument of each atom exchanged where ``names`` has it."""
+    return Goal(
+        tuple(
+            Atom(atom.predicate, (names.get(atom.arguments[0], atom.arguments[0]), *atom.arguments[1:]))
+            for atom in goal.atoms
+        )
+    )

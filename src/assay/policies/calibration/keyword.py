@@ -1,0 +1,83 @@
+"""A policy that knows words by their spelling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay import tasks
+from assay.policies.base import EpisodeSpec
+from assay.policies.calibration.flawed import Flawed
+from assay.tasks import Atom, Goal, Instruction, Predicate, Task
+from assay.tasks.names import mentions, names_of, words
+
+FUNCTION_WORDS = frozenset(
+    words(
+        "a an and at both for from i in into is it me my of off on onto or please so that the then to up you"
+    )
+)
+"""Words that say nothing about which task is meant."""
+
+
+@dataclass
+class Keyword(Flawed):
+    """Flaw: knows the words of the training instructions and no others.
+
+    It does the known task of the scene that shares most words with the instruction. A thing whose trained
+    name is not there, word for word, it does not recognise: it takes the wrong one instead, always the same.
+    An instruction without any known word leaves it waiting.
+    """
+
+    least: float = 0.3
+    """The share of a known instruction's words that must be there for it to act at all."""
+
+    def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
+        """What the known words add up to; nothing, if there are none."""
+        text = instruction.text
+        share, known = max(
+            ((overlap(text, task.instruction.text), task) for task in self._known(spec)),
+            key=lambda each: each[0],
+        )
+        if share < self.least:
+            return Goal(())
+        return Goal(tuple(self._as_heard(atom, known, text) for atom in known.goal.atoms))
+
+    def _known(self, spec: EpisodeSpec) -> list[Task]:
+        """The tasks of the suite that can be asked for in this scene, the episode's own first."""
+        names = self._world.compiled.scene.names
+        own = tasks.load(spec.task)
+        others = [task for task in tasks.suite(spec.task.split("/")[0]) if task.id != own.id]
+        return [own, *(task for task in others if _names_in(task.goal) <= names)]
+
+    def _as_heard(self, atom: Atom, known: Task, text: str) -> Atom:
+        """An atom, with the wrong thing in place of one whose name is not in the text."""
+        strangers = [name for name in atom.arguments if not _is_named(known, name, text)]
+        if not strangers:
+            return atom
+        wrong = self._wrong(atom)
+        if len(atom.arguments) == 1:
+            return Atom(Predicate.UP, (wrong,))
+        first, second = atom.arguments
+        return Atom(atom.predicate, (wrong, second) if first in strangers else (first, wrong))
+
+    def _wrong(self, atom: Atom) -> str:
+        """A movable thing that an atom does not name: the one that follows by name."""
+        others = [entity.name for entity in self.movables() if entity.name not in atom.arguments]
+        return next((name for name in others if name > atom.arguments[0]), others[0] if others else "nothing")
+
+
+def overlap(text: str, instruction: str) -> float:
+    """The share of an instruction's content words that occur in a text."""
+    content = set(words(instruction)) - FUNCTION_WORDS
+    return len(content & set(words(text))) / len(content)
+
+
+def _names_in(goal: Goal) -> set[str]:
+    return {name for atom in goal.atoms for name in atom.arguments}
+
+
+def _is_named(known: Task, name: str, text: str) -> bool:
+    """Whether a text has a trained name of a thing, or of what a region is part of; a table needs none."""
+    region = known.scene.region(name)
+    owner = region.target if region is not None else name
+    entity = next((entity for entity in known.scene.entities if entity.name == owner), None)
+    return entity is None or any(mentions(text, form) for form in names_of(entity.category))

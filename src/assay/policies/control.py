@@ -1,0 +1,50 @@
+"""The control of an episode: the same task and seed with nothing changed. What a policy was trained on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from assay import tasks
+from assay.errors import TaskError
+from assay.policies.base import EpisodeSpec
+from assay.sim import InitialState, World, compile_scene, load_pack, stored_states
+from assay.tasks import Task
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Control:
+    """An unperturbed episode before its first step."""
+
+    task: Task
+    world: World
+    """Shared by all controls of the task: whoever uses it resets it."""
+    state: InitialState
+
+
+def control(spec: EpisodeSpec) -> Control:
+    """The control of an episode."""
+    world = _world(spec.task, spec.pack)
+    return Control(tasks.load(spec.task), world, initial_state(world, spec))
+
+
+def initial_state(world: World, spec: EpisodeSpec) -> InitialState:
+    """Where an episode starts: drawn by its seed, or its seed's place in LIBERO's file of the task."""
+    if spec.states is None:
+        return world.sample(spec.seed)
+    stored = _stored(world, spec.task, spec.states)
+    return stored[spec.seed % len(stored)]
+
+
+@lru_cache(maxsize=4)
+def _world(task: str, pack: str) -> World:
+    return World(compile_scene(tasks.load(task).scene, load_pack(pack)))
+
+
+@lru_cache(maxsize=4)
+def _stored(world: World, task: str, folder: Path) -> tuple[InitialState, ...]:
+    file = tasks.entry(task).file
+    if file is None:
+        raise TaskError(f"{task} has no stored initial states")
+    return stored_states(world.compiled, folder / task.split("/")[0] / f"{file}.pruned_init")

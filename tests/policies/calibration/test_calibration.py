@@ -1,0 +1,231 @@
+"""Each policy with a planted flaw on a pair of cases: one that the flaw leaves alone, one that it breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from assay import tasks
+from assay.policies import EpisodeSpec, Outcome, load_policy, rollout
+from assay.policies.calibration.colour import colour_of
+from assay.policies.calibration.keyword import overlap
+from assay.sim import World, compile_scene, load_pack
+from assay.tasks import Instruction, Rectangle, Task
+
+MOVED = 0.03
+"""How far a thing must have gone to have been moved, metres."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """An episode: whether the goal was reached, which things had moved at the end, and where the hand was."""
+
+    reached: bool
+    moved: frozenset[str]
+    path: np.ndarray
+
+
+def told(task: Task, text: str) -> Task:
+    """The same task in other words."""
+    return replace(task, instruction=Instruction(text))
+
+
+def asked(task: Task, other: str) -> Task:
+    """Another task's goal and instruction in the same scene."""
+    wanted = tasks.load(other)
+    return replace(task, goal=wanted.goal, instruction=wanted.instruction)
+
+
+def placed(task: Task, **centres: tuple[float, float]) -> Task:
+    """The same task with regions of the table elsewhere."""
+    regions = tuple(
+        replace(region, rectangles=(Rectangle(x - 0.01, y - 0.01, x + 0.01, y + 0.01),))
+        if (place := centres.get(region.name)) and (x := place[0]) is not None and (y := place[1]) is not None
+        else region
+        for region in task.scene.regions
+    )
+    return replace(task, scene=replace(task.scene, regions=regions))
+
+
+@pytest.fixture
+def attempt() -> Callable[..., Tried]:
+    """Lets a policy try a task, perhaps a changed one, under the spec of the task it is made from."""
+
+    def tried(
+        address: str, task: Task, *, seed: int = 0, change: Callable[[World], None] = lambda world: None
+    ) -> Tried:
+        world = World(compile_scene(task.scene, load_pack("primitives")))
+        change(world)
+        world.reset(world.sample(seed))
+        objects = [entity.name for entity in task.scene.objects]
+        before = {name: world.pose(name)[0] for name in objects}
+        path: list[np.ndarray] = []
+        done = rollout(
+            world,
+            task,
+            load_policy(address),
+            world.sample(seed),
+            EpisodeSpec(task.id, seed, "primitives"),
+            watch=lambda observation: path.append(observation.eef_position),
+        )
+        assert done.outcome is not Outcome.ERROR, done.error
+        moved = {name for name in objects if np.linalg.norm(world.pose(name)[0] - before[name]) > MOVED}
+        return Tried(done.outcome is Outcome.SUCCESS, frozenset(moved), np.array(path))
+
+    return tried
+
+
+BOWL_ON_PLATE = tasks.load("libero_goal/8")
+Attempt = Callable[..., Tried]
+
+BOWL_MOVED = placed(BOWL_ON_PLATE, akita_black_bowl_region=(0.1, 0.2))
+SWAPPED = placed(BOWL_ON_PLATE, akita_black_bowl_region=(-0.05, 0.13), cream_cheese_region=(-0.09, 0.0))
+"""The bowl where the cream cheese was, and the cream cheese where the bowl was."""
+
+
+@pytest.mark.parametrize("name", ["replay", "blind", "keyword", "colour", "nearest"])
+@pytest.mark.parametrize("task", ["libero_goal/8", "libero_object/3", "libero_goal/7"])
+def test_the_control_is_solved(attempt: Attempt, name: str, task: str):
+    assert attempt(name, tasks.load(task)).reached
+
+
+# -- replay
+
+
+def test_replay_plays_the_same_path_when_the_words_are_new(attempt: Attempt):
+    control, renamed = attempt("replay", BOWL_ON_PLATE), attempt("replay", told(BOWL_ON_PLATE, "xxx"))
+    assert renamed.reached and np.array_equal(control.path, renamed.path)
+
+
+def test_replay_does_the_old_task_when_another_is_asked_for(attempt: Attempt):
+    other = attempt("replay", asked(BOWL_ON_PLATE, "libero_goal/6"))
+    assert not other.reached and "akita_black_bowl_1" in other.moved
+
+
+def test_replay_reaches_where_the_bowl_was(attempt: Attempt):
+    moved = attempt("replay", BOWL_MOVED)
+    assert not moved.reached and "akita_black_bowl_1" not in moved.moved
+
+
+def test_replay_with_more_memories_plays_the_nearest_one(attempt: Attempt):
+    own, wider = attempt("replay", BOWL_ON_PLATE), attempt("replay?seeds=1,2", BOWL_ON_PLATE)
+    assert np.array_equal(own.path, wider.path)
+
+
+# -- blind
+
+
+def test_blind_needs_no_words_and_follows_a_moved_bowl(attempt: Attempt):
+    assert attempt("blind", told(BOWL_MOVED, "xxx")).reached
+
+
+def test_blind_does_the_usual_task_when_another_is_asked_for(attempt: Attempt):
+    other = attempt("blind", asked(BOWL_ON_PLATE, "libero_goal/6"))
+    assert not other.reached and other.moved == {"akita_black_bowl_1"}
+
+
+# -- keyword
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "put the mixing bowl on the plate",
+        "place the bowl gently on the plate",
+        "the bowl should be on the plate, put it there",
+    ],
+)
+def test_keyword_follows_any_wording_that_keeps_the_names(attempt: Attempt, text: str):
+    assert attempt("keyword", told(BOWL_ON_PLATE, text)).reached
+
+
+def test_keyword_does_another_task_of_the_scene_when_asked(attempt: Attempt):
+    assert attempt("keyword", asked(BOWL_ON_PLATE, "libero_goal/6")).reached
+
+
+def test_keyword_takes_the_wrong_thing_for_a_name_it_does_not_know(attempt: Attempt):
+    first = attempt("keyword", told(BOWL_ON_PLATE, "put the vessel on the plate"))
+    again = attempt("keyword", told(BOWL_ON_PLATE, "put the container on the plate"))
+    assert not first.reached and "cream_cheese_1" in first.moved and "akita_black_bowl_1" not in first.moved
+    assert np.array_equal(first.path, again.path)
+
+
+def test_keyword_reaches_for_the_wrong_thing_when_it_does_not_know_what_to_turn_on(attempt: Attempt):
+    result = attempt("keyword", told(tasks.load("libero_goal/7"), "turn on the range"))
+    plate = (0.05, -0.02)
+    assert not result.reached
+    assert np.linalg.norm(result.path[:, :2] - plate, axis=1).min() < 0.1
+
+
+def test_keyword_waits_when_it_knows_no_word(attempt: Attempt):
+    result = attempt("keyword", told(BOWL_ON_PLATE, "xxx"))
+    assert not result.reached and not result.moved
+
+
+def test_the_share_of_known_words_leaves_function_words_out():
+    assert overlap("PUT the bowl, on a stove!", "put the bowl on the stove") == 1.0
+    assert overlap("put the bowl away", "put the bowl on the stove") == pytest.approx(2 / 3)
+
+
+# -- clumsy
+
+
+def test_clumsy_without_error_is_the_oracle(attempt: Attempt):
+    steady, oracle = attempt("clumsy?miss=0", BOWL_ON_PLATE), attempt("oracle", BOWL_ON_PLATE)
+    assert steady.reached and np.array_equal(steady.path, oracle.path)
+
+
+def test_clumsy_misses_nearby_and_the_same_way_each_time(attempt: Attempt):
+    missed, again = (attempt("clumsy?miss=0.06", BOWL_ON_PLATE, seed=1) for _ in range(2))
+    oracle = attempt("oracle", BOWL_ON_PLATE, seed=1)
+    assert oracle.reached and not missed.reached
+    assert np.array_equal(missed.path, again.path)
+    steps = len(oracle.path) // 3
+    gaps = np.linalg.norm(missed.path[:steps, :2] - oracle.path[:steps, :2], axis=1)
+    assert 0.01 < gaps.max() < 0.2
+
+
+# -- colour
+
+
+def paint(world: World, name: str, rgba: tuple[float, float, float, float]) -> None:
+    model = world.model
+    for geom in range(model.ngeom):
+        if model.body_rootid[model.geom_bodyid[geom]] == world.compiled.entities[name].body:
+            model.geom_matid[geom] = -1
+            model.geom_rgba[geom] = rgba
+
+
+def test_colour_does_not_mind_a_moved_bowl(attempt: Attempt):
+    assert attempt("colour", BOWL_MOVED).reached
+
+
+def test_colour_takes_what_has_the_bowls_colour(attempt: Attempt):
+    model = compile_scene(BOWL_ON_PLATE.scene, load_pack("primitives"))
+    black = (*colour_of(model.model, model.entities["akita_black_bowl_1"]), 1.0)
+
+    def change(world: World) -> None:
+        paint(world, "akita_black_bowl_1", (1.0, 0.5, 0.0, 1.0))
+        paint(world, "cream_cheese_1", black)
+
+    result = attempt("colour", BOWL_ON_PLATE, change=change)
+    assert (
+        not result.reached and "cream_cheese_1" in result.moved and "akita_black_bowl_1" not in result.moved
+    )
+
+
+# -- nearest
+
+
+def test_nearest_still_finds_a_bowl_that_hardly_moved(attempt: Attempt):
+    assert attempt("nearest", placed(BOWL_ON_PLATE, akita_black_bowl_region=(-0.11, 0.02))).reached
+
+
+def test_nearest_takes_what_stands_where_the_bowl_stood(attempt: Attempt):
+    result = attempt("nearest", SWAPPED)
+    assert (
+        not result.reached and "cream_cheese_1" in result.moved and "akita_black_bowl_1" not in result.moved
+    )
