@@ -6,8 +6,8 @@ What counts is that fingers and palm have room beside it on the way there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 
 import mujoco
@@ -27,6 +27,8 @@ MARGIN = 0.003
 """How much air there must be around the hand, metres."""
 TILTS = tuple(np.radians([-50.0, -30.0, 0.0, 30.0, 50.0]))
 """How the hand may come at a thing that has no room above it, radians off the vertical."""
+TOUCH = 0.01
+"""What each point of the hand that touches something costs."""
 FAR = 0.7
 """How far from the robot's base the arm reaches down with ease, metres."""
 FLAT = 0.35
@@ -88,21 +90,32 @@ def obstacles(sight: Sight, geoms: Iterable[int]) -> Obstacles:
     return Obstacles(sight.data.geom_xpos[ids] + offsets, rotations, sight.model.geom_aabb[ids, 3:])
 
 
-def free_grasps(
-    sight: Sight, entity: EntityIndex, *, tilts: Iterable[float] = (0.0,), touching: float = 0
-) -> Iterator[Grasp]:
-    """Grasps at which the hand touches nothing and closes on nothing else, best first.
-
-    ``tilts`` are angles off the vertical at which the hand may come, radians; ``touching`` is how many points
-    of the hand may touch something after all.
-    """
+def free_grasps(sight: Sight, entity: EntityIndex) -> Iterator[Grasp]:
+    """Grasps from above at which the hand touches nothing and closes on nothing else, best first."""
     around = obstacles(sight, sight.solid_geoms)
-    centre = sight.data.xipos[entity.body]
-    angles = tuple(tilts)
-    found = [grasp for piece in pieces(sight, entity) for grasp in of_piece(sight, piece, centre, angles)]
-    for grasp in sorted(found, key=lambda grasp: grasp.cost):
-        if around.contain(_taking_points(grasp)) <= touching:
+    for grasp in all_grasps(sight, entity):
+        if not around.contain(_taking_points(grasp)):
             yield grasp
+
+
+def ranked_grasps(sight: Sight, entity: EntityIndex) -> list[Grasp]:
+    """Grasps from above and aslant, best first; every point of the hand that touches something costs."""
+    around = obstacles(sight, sight.solid_geoms)
+    weighed = [
+        replace(grasp, cost=grasp.cost + TOUCH * around.contain(_taking_points(grasp)))
+        for grasp in all_grasps(sight, entity, TILTS)
+    ]
+    return sorted(weighed, key=lambda grasp: grasp.cost)
+
+
+def all_grasps(sight: Sight, entity: EntityIndex, tilts: Sequence[float] = (0.0,)) -> list[Grasp]:
+    """Every way to hold an entity, whatever is around it, best first.
+
+    ``tilts`` are angles off the vertical at which the hand may come, radians.
+    """
+    centre = sight.data.xipos[entity.body]
+    found = [grasp for piece in pieces(sight, entity) for grasp in of_piece(sight, piece, centre, tilts)]
+    return sorted(found, key=lambda grasp: grasp.cost)
 
 
 def can_be_held(sight: Sight, entity: EntityIndex) -> bool:

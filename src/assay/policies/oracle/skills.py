@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 
-from assay.policies.oracle.grasps import TILTS, Grasp, free_grasps, hand_points, obstacles
+from assay.policies.oracle.grasps import TOUCH, Grasp, hand_points, obstacles, ranked_grasps
 from assay.policies.oracle.motion import (
     CLOSED,
     DOWN,
@@ -38,8 +37,8 @@ TRIES = 4
 """How many grasps are tried."""
 CHOICE = 40
 """How many free grasps are weighed against each other."""
-FREEDOMS: tuple[tuple[Sequence[float], float], ...] = (((0.0,), 0), ((0.0,), 3), (TILTS, 0), ((0.0,), np.inf))
-"""Tilts of the hand, and how many of its points may touch something: what is tried, one after the other."""
+MISSED = 0.03
+"""How far from a grasp the hand may stop for closing it to be worth a try, metres."""
 CLEARANCE = 0.03
 """How far above what is in the way things are carried, metres."""
 
@@ -80,7 +79,7 @@ def raise_up(sight: Sight, entity: EntityIndex, height: float) -> Motion:
     """Take a thing and lift it until its origin is above a height in the world, metres."""
     for attempt in range(TRIES):
         yield from _settle(sight, entity)
-        grasp = next(islice(_grasps(sight, entity), attempt, None), None)
+        grasp = next(iter(ranked_grasps(sight, entity)[attempt:]), None)
         if grasp is None:
             return False
         if (yield from _take(sight, entity, grasp)):
@@ -91,12 +90,6 @@ def raise_up(sight: Sight, entity: EntityIndex, height: float) -> Motion:
             return True
         yield from grip(sight, OPEN, steps=4)
     return False
-
-
-def _grasps(sight: Sight, entity: EntityIndex) -> Iterator[Grasp]:
-    """Every grasp, from the freest kind on."""
-    for tilts, touching in FREEDOMS:
-        yield from free_grasps(sight, entity, tilts=tilts, touching=touching)
 
 
 def _settle(sight: Sight, entity: EntityIndex) -> Motion:
@@ -112,28 +105,23 @@ def _choose(
     sight: Sight, entity: EntityIndex, spots: Sequence[Spot], *, skip: int
 ) -> tuple[Grasp, Spot] | None:
     """A grasp and a place for which the hand has room at both ends; the ``skip`` best grasps are left out."""
-    sideways = any(spot.outward is not None for spot in spots)
     around = obstacles(sight, (geom for geom in sight.solid_geoms if geom not in entity.geoms))
     origin, _ = sight.pose(entity)
     best: tuple[Grasp, Spot] | None = None
     least = np.inf
-    for tilts, touching in ((TILTS, 0.0),) if sideways else FREEDOMS:
-        grasps = free_grasps(sight, entity, tilts=tilts, touching=touching)
-        for grasp in islice(grasps, 2 * skip, 2 * skip + CHOICE):
-            if grasp.cost >= least:
-                break
-            for spot in spots:
-                cost = grasp.cost + spot.cost + 0.01 * abs(spot.turn)
-                if cost >= least:
-                    continue
-                spin = about_vertical(spot.turn)
-                position = spot.position + spin @ (grasp.position - origin)
-                cost += 0.01 * around.contain(hand_points(position, spin @ grasp.rotation))
-                if cost < least:
-                    best, least = (grasp, spot), cost
-        if best is not None:
-            return best
-    return None
+    for grasp in ranked_grasps(sight, entity)[2 * skip : 2 * skip + CHOICE]:
+        if grasp.cost >= least:
+            break
+        for spot in spots:
+            cost = grasp.cost + spot.cost + 0.01 * abs(spot.turn)
+            if cost >= least:
+                continue
+            spin = about_vertical(spot.turn)
+            position = spot.position + spin @ (grasp.position - origin)
+            cost += TOUCH * around.contain(hand_points(position, spin @ grasp.rotation))
+            if cost < least:
+                best, least = (grasp, spot), cost
+    return best
 
 
 def _take(sight: Sight, entity: EntityIndex, grasp: Grasp) -> Motion:
@@ -143,6 +131,8 @@ def _take(sight: Sight, entity: EntityIndex, grasp: Grasp) -> Motion:
     clearance = sight.highest_between(here[:2], before[:2], entity) + CLEARANCE
     yield from travel(sight, before, rotation, OPEN, clearance=max(before[2], clearance))
     yield from move(sight, grasp.position, rotation, OPEN, steps=30, near=0.005)
+    if np.linalg.norm(sight.hand()[0] - grasp.position) > MISSED:
+        return False
     yield from grip(sight, CLOSED, steps=9)
     aside = _out_from_under(sight, entity)
     if aside.any():
