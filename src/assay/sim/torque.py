@@ -14,13 +14,10 @@ half the sum of the cross products of matching columns. Numbers are LIBERO's.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import cast
 
 import numpy as np
-from numba import njit
 
-Function = Callable[..., None]
+from assay.jit import compiled
 
 ARM = 7
 """Joints of the arm; they come first in every model."""
@@ -32,15 +29,7 @@ SMALLEST = 1e-12
 """Keeps a singular arm's torque finite; it is clipped anyway."""
 
 
-def _compiled(function: Function) -> Function:
-    """Compile a function; the result is kept on disk where there is a place for it."""
-    try:
-        return cast(Function, njit(cache=True)(function))
-    except RuntimeError:  # neither the package's folder nor the home folder can be written
-        return cast(Function, njit(function))
-
-
-@_compiled
+@compiled
 def _factor(matrix, size):  # type: ignore[no-untyped-def]
     """Replace the lower triangle of a symmetric positive matrix by its Cholesky factor."""
     for j in range(size):
@@ -55,7 +44,7 @@ def _factor(matrix, size):  # type: ignore[no-untyped-def]
             matrix[i, j] = value / matrix[j, j]
 
 
-@_compiled
+@compiled
 def _solve(factor, size, vector):  # type: ignore[no-untyped-def]
     """Replace ``vector`` by the solution of ``factor factor^T x = vector``."""
     for i in range(size):
@@ -68,7 +57,7 @@ def _solve(factor, size, vector):  # type: ignore[no-untyped-def]
         vector[i] /= factor[i, i]
 
 
-@_compiled
+@compiled
 def arm_torque(  # type: ignore[no-untyped-def]
     jacobian,  # (6, nv)
     packed_mass,  # MuJoCo's qM

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from heapq import heappop, heappush
 from itertools import product
 
 import mujoco
 import numpy as np
 
+from assay.jit import compiled
 from assay.policies.oracle.motion import DOWN, facing
 from assay.policies.oracle.sight import Sight
 from assay.sim.compile import EntityIndex
@@ -76,10 +78,29 @@ class Obstacles:
         reach = np.einsum("nij,nj->ni", np.abs(self.rotations), self.halves) + MARGIN
         low, high = points.min(axis=0), points.max(axis=0)
         near = np.all((self.centres - reach < high) & (self.centres + reach > low), axis=1)
-        axes = self.rotations[near].transpose(1, 0, 2)
-        local = points @ axes.reshape(3, -1) - np.einsum("ni,inj->nj", self.centres[near], axes).reshape(-1)
-        inside = (np.abs(local) < (self.halves[near] + MARGIN).reshape(-1)).reshape(len(points), -1, 3)
-        return int(inside.all(axis=2).any(axis=1).sum())
+        return int(
+            _count_inside(points, self.centres[near], self.rotations[near], self.halves[near] + MARGIN)
+        )
+
+
+@compiled
+def _count_inside(points, centres, rotations, halves):  # type: ignore[no-untyped-def]
+    """How many points (p, 3) are inside any of n boxes."""
+    count = 0
+    for p in range(len(points)):
+        for n in range(len(centres)):
+            inside = True
+            for axis in range(3):
+                along = 0.0
+                for k in range(3):
+                    along += (points[p, k] - centres[n, k]) * rotations[n, k, axis]
+                if abs(along) >= halves[n, axis]:
+                    inside = False
+                    break
+            if inside:
+                count += 1
+                break
+    return count
 
 
 def obstacles(sight: Sight, geoms: Iterable[int]) -> Obstacles:
@@ -98,14 +119,20 @@ def free_grasps(sight: Sight, entity: EntityIndex) -> Iterator[Grasp]:
             yield grasp
 
 
-def ranked_grasps(sight: Sight, entity: EntityIndex) -> list[Grasp]:
-    """Grasps from above and aslant, best first; every point of the hand that touches something costs."""
+def ranked_grasps(sight: Sight, entity: EntityIndex) -> Iterator[Grasp]:
+    """Grasps from above and aslant, best first; every point of the hand that touches something costs.
+
+    What touches is found out only for grasps that may be the next best.
+    """
     around = obstacles(sight, sight.solid_geoms)
-    weighed = [
-        replace(grasp, cost=grasp.cost + TOUCH * around.contain(_taking_points(grasp)))
-        for grasp in all_grasps(sight, entity, TILTS)
-    ]
-    return sorted(weighed, key=lambda grasp: grasp.cost)
+    weighed: list[tuple[float, int, Grasp]] = []
+    for number, grasp in enumerate(all_grasps(sight, entity, TILTS)):
+        while weighed and weighed[0][0] <= grasp.cost:
+            yield heappop(weighed)[2]
+        cost = grasp.cost + TOUCH * around.contain(_taking_points(grasp))
+        heappush(weighed, (cost, number, replace(grasp, cost=cost)))
+    while weighed:
+        yield heappop(weighed)[2]
 
 
 def all_grasps(sight: Sight, entity: EntityIndex, tilts: Sequence[float] = (0.0,)) -> list[Grasp]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -79,7 +80,7 @@ def raise_up(sight: Sight, entity: EntityIndex, height: float) -> Motion:
     """Take a thing and lift it until its origin is above a height in the world, metres."""
     for attempt in range(TRIES):
         yield from _settle(sight, entity)
-        grasp = next(iter(ranked_grasps(sight, entity)[attempt:]), None)
+        grasp = next(islice(ranked_grasps(sight, entity), attempt, None), None)
         if grasp is None:
             return False
         if (yield from _take(sight, entity, grasp)):
@@ -109,7 +110,7 @@ def _choose(
     origin, _ = sight.pose(entity)
     best: tuple[Grasp, Spot] | None = None
     least = np.inf
-    for grasp in ranked_grasps(sight, entity)[2 * skip : 2 * skip + CHOICE]:
+    for grasp in islice(ranked_grasps(sight, entity), 2 * skip, 2 * skip + CHOICE):
         if grasp.cost >= least:
             break
         for spot in spots:
