@@ -31,8 +31,8 @@ def _speed(task_id: str) -> float:
     world = World(compile_scene(task.scene, load_pack("primitives")))
     policy = load_policy("oracle")
     states = [world.sample(seed) for seed in SEEDS]
-    rollout(world, task, policy, states[0], EpisodeSpec(task_id, 0, "primitives"), steps=5)
+    rollout(world, task, policy, states[0], EpisodeSpec(task_id, 0, steps=5))
     steps, start = 0, time.perf_counter()
     for seed, state in zip(SEEDS, states, strict=True):
-        steps += rollout(world, task, policy, state, EpisodeSpec(task_id, seed, "primitives")).steps
+        steps += rollout(world, task, policy, state, EpisodeSpec(task_id, seed)).steps
     return steps / CONTROL_HZ / (time.perf_counter() - start)

@@ -8,6 +8,10 @@
     ├── ActionError               an action with a wrong shape or a value that is not finite
     ├── PolicyError               a policy that broke: says which one and at which step
     ├── PlacementError            a scene whose regions leave no room for its objects
+    ├── PerturbationError         a perturbation that does not exist, or cannot be applied
+    ├── SuiteError                a suite, condition or episode spec that does not exist or makes no sense
+    │   └── SpecError
+    ├── RunError                  a run file that is not one, is in use, or does not fit what is asked
     └── RenderingError            no way to draw a picture on this machine
 
 Every message says what is wrong, where, and what would be valid.
@@ -57,6 +61,22 @@ class PolicyError(AssayError):
 
 class PlacementError(AssayError):
     """A scene whose regions leave no room for its objects."""
+
+
+class PerturbationError(AssayError):
+    """A perturbation that does not exist, or cannot be applied."""
+
+
+class SuiteError(AssayError):
+    """A suite or condition that does not exist or makes no sense."""
+
+
+class SpecError(SuiteError):
+    """An episode spec that makes no sense."""
+
+
+class RunError(AssayError):
+    """A run file that is not one, is in use, or does not fit what is asked."""
 
 
 class RenderingError(AssayError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -26,17 +27,26 @@ def try_(
 ) -> None:
     """Let a policy try tasks from several initial states, and count its successes."""
     from assay import tasks
-    from assay.policies.trials import Trial, trials
+    from assay.policies.trials import Attempt, attempts, by_task
+    from assay.sim.packs.locate import STATES_VARIABLE
 
     chosen = tasks.resolve(selection)
-    done: list[Trial] = []
+    if states is not None:
+        os.environ[STATES_VARIABLE] = str(states)
+    tried: list[Attempt] = []
     with progress_bar() as bar:
         progress = bar.add_task("episodes", total=len(chosen) * seeds)
-        for trial in trials(
-            policy, chosen, range(first_seed, first_seed + seeds), pack=assets, stored=states, replan=replan
+        for attempt in attempts(
+            policy,
+            chosen,
+            range(first_seed, first_seed + seeds),
+            pack=assets,
+            initial="sampled" if states is None else "stored",
+            replan=replan,
         ):
-            done.append(trial)
-            bar.update(progress, advance=trial.episodes, description=trial.task)
+            tried.append(attempt)
+            bar.update(progress, advance=1, description=attempt.spec.task)
+    done = by_task(tried)
     if as_json:
         typer.echo(json.dumps({"tasks": [trial.as_json() for trial in done]}, indent=2))
         return

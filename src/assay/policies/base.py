@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from assay.sim import Observation, World
+from assay.suites.spec import EpisodeSpec
 from assay.tasks import Instruction, Task
 
-
-@dataclass(frozen=True, slots=True)
-class EpisodeSpec:
-    """What determines one rollout."""
-
-    task: str
-    """The task's id."""
-    seed: int
-    pack: str
-    """Name of the asset pack."""
-    states: Path | None = None
-    """LIBERO's folder of stored initial states, of which ``seed`` chooses one; drawn by the seed if None."""
+__all__ = ["EpisodeSpec", "Policy", "Privileged"]
 
 
 class Policy(Protocol):

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from assay import tasks
 from assay.errors import TaskError
-from assay.policies.base import EpisodeSpec
 from assay.sim import InitialState, World, compile_scene, load_pack, stored_states
+from assay.sim.packs.locate import locate_states
+from assay.suites.spec import EpisodeSpec
 from assay.tasks import Task
 
 
@@ -31,9 +32,9 @@ def control(spec: EpisodeSpec) -> Control:
 
 def initial_state(world: World, spec: EpisodeSpec) -> InitialState:
     """Where an episode starts: drawn by its seed, or its seed's place in LIBERO's file of the task."""
-    if spec.states is None:
+    if spec.initial == "sampled":
         return world.sample(spec.seed)
-    stored = _stored(world, spec.task, spec.states)
+    stored = _stored(world, spec.task, locate_states())
     return stored[spec.seed % len(stored)]
 
 

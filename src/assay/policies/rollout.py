@@ -10,15 +10,13 @@ from typing import TypeVar
 import numpy as np
 
 from assay.errors import AssayError, PolicyError
-from assay.policies.base import EpisodeSpec, Policy, Privileged
+from assay.policies.base import Policy, Privileged
 from assay.sim import InitialState, Observation, World
+from assay.suites.spec import EpisodeSpec
 from assay.tasks import Task
 
 T = TypeVar("T")
 
-HORIZONS = {"libero_spatial": 220, "libero_object": 280, "libero_goal": 300, "libero_10": 520}
-"""Control steps that the field gives a task, by suite."""
-DEFAULT_HORIZON = 400
 MOST_ACTIONS = 1_000
 """The most actions a policy may return at once."""
 
@@ -33,19 +31,19 @@ class Outcome(StrEnum):
     """The policy broke; this says nothing about what it knows."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Rollout:
     """What happened."""
 
     outcome: Outcome
     steps: int
     """Control steps done."""
+    actions: np.ndarray
+    """What the policy did, float32, (steps, 7)."""
+    decisions: int
+    """How often the policy was asked."""
     error: str = ""
-
-
-def horizon(task_id: str) -> int:
-    """How many control steps a task gets."""
-    return HORIZONS.get(task_id.split("/")[0], DEFAULT_HORIZON)
+    """What broke, where something did."""
 
 
 def rollout(
@@ -55,30 +53,33 @@ def rollout(
     state: InitialState,
     spec: EpisodeSpec,
     *,
-    steps: int | None = None,
-    replan: int | None = None,
     watch: Callable[[Observation], None] = lambda observation: None,
 ) -> Rollout:
-    """Run one episode. ``replan`` is how many actions of each chunk are executed; by default all of them."""
-    most = steps if steps is not None else horizon(task.id)
+    """Run one episode; ``watch`` is shown every observation, the first one before the policy acts."""
+    actions: list[np.ndarray] = []
+    decisions = 0
+
+    def ended(outcome: Outcome, error: str = "") -> Rollout:
+        return Rollout(outcome, world.steps, np.array(actions, np.float32).reshape(-1, 7), decisions, error)
+
     observation = world.reset(state)
     watch(observation)
     try:
         if isinstance(policy, Privileged):
             policy.attach(world, task)
         _guarded(policy, world.steps, policy.reset, task.instruction, spec)
-        while world.steps < most:
+        while world.steps < spec.horizon:
             chunk = _actions(policy, world.steps, _guarded(policy, world.steps, policy.act, observation))
-            for action in chunk[: replan or len(chunk)]:
+            decisions += 1
+            for action in chunk[: spec.replan or len(chunk)][: spec.horizon - world.steps]:
                 observation = world.step(action)
+                actions.append(action)
                 watch(observation)
                 if world.satisfied(task.goal):
-                    return Rollout(Outcome.SUCCESS, world.steps)
-                if world.steps >= most:
-                    break
+                    return ended(Outcome.SUCCESS)
     except PolicyError as error:
-        return Rollout(Outcome.ERROR, world.steps, str(error))
-    return Rollout(Outcome.FAILURE, world.steps)
+        return ended(Outcome.ERROR, str(error))
+    return ended(Outcome.FAILURE)
 
 
 def _guarded(policy: Policy, step: int, call: Callable[..., T], *arguments: object) -> T:
@@ -100,7 +101,7 @@ def _actions(policy: Policy, step: int, given: object) -> np.ndarray:
         raw = np.empty(0, dtype=object)
     if raw.dtype.kind not in "fiub":
         raise PolicyError(f"{name}: returned {type(given).__name__}, not an array of numbers")
-    actions = raw.astype(np.float64)
+    actions = raw.astype(np.float32)  # as they are stored, so that a stored episode can be played again
     if actions.ndim != 2 or actions.shape[1] != 7 or not 1 <= len(actions) <= MOST_ACTIONS:
         raise PolicyError(
             f"{name}: returned shape {actions.shape}; valid: (k, 7) with k from 1 to {MOST_ACTIONS}"

@@ -1,50 +1,63 @@
-"""Many episodes of one policy, task by task: a small count, before there are runs."""
+"""A few episodes of one policy, task by task: a quick count, with nothing stored."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import groupby
 
-from assay.policies.base import EpisodeSpec
 from assay.policies.control import initial_state
 from assay.policies.registry import load_policy
 from assay.policies.rollout import Outcome, Rollout, rollout
-from assay.sim import World, compile_scene, load_pack
+from assay.sim import Observation, World, compile_scene, load_pack
+from assay.suites.spec import EpisodeSpec, Initial
 from assay.tasks import Task
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
+class Attempt:
+    """One episode of a task."""
+
+    spec: EpisodeSpec
+    rollout: Rollout
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Trial:
     """The episodes of one task."""
 
     task: str
-    rollouts: tuple[Rollout, ...]
+    attempts: tuple[Attempt, ...]
 
     @property
     def episodes(self) -> int:
         """How many there were."""
-        return len(self.rollouts)
+        return len(self.attempts)
 
     @property
     def successes(self) -> int:
         """How many reached the goal."""
-        return sum(each.outcome is Outcome.SUCCESS for each in self.rollouts)
+        return len(self.steps)
+
+    @property
+    def failed(self) -> tuple[int, ...]:
+        """The seeds of those that ran out of time."""
+        return tuple(each.spec.seed for each in self.attempts if each.rollout.outcome is Outcome.FAILURE)
 
     @property
     def errors(self) -> int:
         """In how many the policy broke."""
-        return sum(each.outcome is Outcome.ERROR for each in self.rollouts)
+        return len(self.reasons)
 
     @property
     def steps(self) -> tuple[int, ...]:
         """Control steps of the successes."""
-        return tuple(each.steps for each in self.rollouts if each.outcome is Outcome.SUCCESS)
+        return tuple(each.rollout.steps for each in self.attempts if each.rollout.outcome is Outcome.SUCCESS)
 
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why the policy broke, where it did."""
-        return tuple(each.error for each in self.rollouts if each.error)
+        return tuple(each.rollout.error for each in self.attempts if each.rollout.outcome is Outcome.ERROR)
 
     def as_json(self) -> dict[str, object]:
         """A JSON object."""
@@ -54,30 +67,42 @@ class Trial:
             "successes": self.successes,
             "errors": self.errors,
             "steps": list(self.steps),
+            "failed_seeds": list(self.failed),
             "reasons": list(self.reasons),
         }
 
 
-def trials(
+def by_task(attempts: Sequence[Attempt]) -> list[Trial]:
+    """Attempts, task by task."""
+    return [
+        Trial(task, tuple(each)) for task, each in groupby(attempts, key=lambda attempt: attempt.spec.task)
+    ]
+
+
+Watch = Callable[[Observation], None]
+
+
+def attempts(
     address: str,
     chosen: Sequence[Task],
     seeds: Sequence[int],
     *,
     pack: str = "primitives",
-    stored: Path | None = None,
+    initial: Initial = "sampled",
     replan: int | None = None,
-) -> Iterator[Trial]:
-    """Run a policy on tasks; one Trial for each, as it is done.
+    watch: Callable[[Task, EpisodeSpec], Watch] = lambda task, spec: lambda observation: None,
+) -> Iterator[Attempt]:
+    """Run a policy on tasks; one attempt after the other, as it is done.
 
-    With ``stored``, LIBERO's folder of initial states, a seed is the index of a state in the task's file.
+    With ``initial="stored"`` a seed is the index of a state in LIBERO's file of the task. ``watch`` gives
+    whoever is shown an episode's observations.
     """
     policy = load_policy(address)
     assets = load_pack(pack)
     for task in chosen:
         world = World(compile_scene(task.scene, assets))
-        rollouts = []
         for seed in seeds:
-            spec = EpisodeSpec(task.id, seed, pack, stored)
-            rollouts.append(rollout(world, task, policy, initial_state(world, spec), spec, replan=replan))
+            spec = EpisodeSpec(task.id, seed, pack, replan=replan, initial=initial)
+            state = initial_state(world, spec)
+            yield Attempt(spec, rollout(world, task, policy, state, spec, watch=watch(task, spec)))
         world.close()
-        yield Trial(task.id, tuple(rollouts))

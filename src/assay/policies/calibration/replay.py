@@ -49,7 +49,8 @@ class Replay:
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         """Recall an episode."""
-        memories = [recall(replace(spec, seed=seed)) for seed in dict.fromkeys((spec.seed, *self.seeds))]
+        usual = spec.control()
+        memories = [recall(replace(usual, seed=seed)) for seed in dict.fromkeys((spec.seed, *self.seeds))]
         look = _look(self._world)
         fits = [
             each for each in memories if each.instruction == instruction.text and _gap(each.look, look) == 0

@@ -1,7 +1,7 @@
 """Where the user's copies of LIBERO's and robosuite's assets are.
 
 Looked up in this order: what the caller names, the environment (``ASSAY_LIBERO_ASSETS``,
-``ASSAY_ROBOSUITE_ASSETS``), and what ``assay assets add`` remembered.
+``ASSAY_ROBOSUITE_ASSETS``), and what ``assay assets add`` remembered. Initial states: ``ASSAY_LIBERO_STATES``.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from assay.errors import AssetError
 
 LIBERO_VARIABLE = "ASSAY_LIBERO_ASSETS"
 ROBOSUITE_VARIABLE = "ASSAY_ROBOSUITE_ASSETS"
+STATES_VARIABLE = "ASSAY_LIBERO_STATES"
 
 _LIBERO_MARK = Path("scenes/libero_tabletop_base_style.xml")
 _ROBOSUITE_MARK = Path("robots/panda/robot.xml")
@@ -98,6 +99,23 @@ def locate(libero: Path | None = None, robosuite: Path | None = None) -> Assets:
         return named
     known = remembered()
     return Assets(named.libero or known.libero, named.robosuite or known.robosuite)
+
+
+def locate_states() -> Path:
+    """LIBERO's folder of initial states: named by the environment, or beside the assets in its checkout."""
+    named = _from_environment(STATES_VARIABLE)
+    if named is not None:
+        if not named.is_dir():
+            raise AssetError(f"{STATES_VARIABLE} names {named}, which is not a folder")
+        return named
+    assets = locate().libero
+    places = [assets.parent / name for name in ("init_files", "init")] if assets is not None else []
+    for place in places:
+        if place.is_dir():
+            return place
+    raise AssetError(
+        f"LIBERO's initial states were not found: set {STATES_VARIABLE} to the folder (init_files in a checkout)"
+    )
 
 
 def _from_environment(variable: str) -> Path | None:

@@ -1,0 +1,9 @@
+"""Perturbations: small frozen values that turn one Task into another.
+
+changed = perturbed(task, (Say("switch on the range"),), seed=7)
+"""
+
+from assay.perturb.base import Perturbation, from_json, perturbed, to_json
+from assay.perturb.words.say import Say
+
+__all__ = ["Perturbation", "Say", "from_json", "perturbed", "to_json"]

@@ -1,0 +1,69 @@
+"""What a perturbation is, and how it is written down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import numpy as np
+from pydantic import TypeAdapter, ValidationError
+
+from assay.errors import PerturbationError, did_you_mean
+from assay.streams import stream
+from assay.tasks import Task
+
+
+class Perturbation(Protocol):
+    """A frozen dataclass that turns one task into another."""
+
+    kind: ClassVar[str]
+    """Its name in JSON, e.g. ``words/say``."""
+    rebuilds: ClassVar[bool]
+    """Whether the scene may change, so that the model must be compiled anew."""
+
+    def apply(self, task: Task, rng: np.random.Generator) -> Task:
+        """The changed task. Raises PerturbationError where it cannot be done."""
+        ...
+
+
+P = TypeVar("P", bound=type[Perturbation])
+_KINDS: dict[str, type[Perturbation]] = {}
+
+
+def perturbation(cls: P) -> P:
+    """Make a class known by its kind."""
+    if not is_dataclass(cls) or cls.kind in _KINDS:
+        raise TypeError(f"{cls.__name__} must be a dataclass with a kind of its own")
+    _KINDS[cls.kind] = cls
+    return cls
+
+
+def to_json(value: Perturbation) -> dict[str, Any]:
+    """A perturbation as a JSON object: its kind and its fields."""
+    return {"kind": value.kind} | {each.name: getattr(value, each.name) for each in fields(value)}  # type: ignore[arg-type]
+
+
+def from_json(value: Mapping[str, Any]) -> Perturbation:
+    """A perturbation from a JSON object. Raises PerturbationError that says what would be valid."""
+    kind = str(value.get("kind"))
+    if kind not in _KINDS:
+        raise PerturbationError(f"there is no perturbation '{kind}': {did_you_mean(kind, _KINDS)}")
+    given = {name: each for name, each in value.items() if name != "kind"}
+    known = [each.name for each in fields(_KINDS[kind])]  # type: ignore[arg-type]
+    for name in given:
+        if name not in known:
+            raise PerturbationError(f"{kind} has no field '{name}': {did_you_mean(name, known)}")
+    try:
+        return TypeAdapter(_KINDS[kind]).validate_python(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise PerturbationError(f"{kind}: {place}: {first['msg'].lower()}") from None
+
+
+def perturbed(task: Task, perturbations: Iterable[Perturbation], *, seed: int) -> Task:
+    """A task with perturbations applied one after the other, each with a stream of its own."""
+    for place, each in enumerate(perturbations):
+        task = each.apply(task, stream(seed, "perturbation", task.id, each.kind, place))
+    return task

@@ -1,0 +1,31 @@
+"""The same task in given words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from assay.errors import PerturbationError
+from assay.perturb.base import perturbation
+from assay.tasks import Instruction, Task
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Tells the policy exactly this."""
+
+    kind: ClassVar[str] = "words/say"
+    rebuilds: ClassVar[bool] = False
+
+    text: str
+
+    def __post_init__(self) -> None:
+        if "\x00" in self.text:
+            raise PerturbationError("words/say: the text holds a NUL character")
+
+    def apply(self, task: Task, rng: np.random.Generator) -> Task:
+        """The task with another instruction."""
+        return replace(task, instruction=Instruction(self.text))
