@@ -201,7 +201,7 @@ def of_piece(
                 position = middle + along * offset + approach * back
                 away = float(np.linalg.norm(position[:2] - centre[:2]))
                 far = max(0.0, float(np.linalg.norm(position[:2] - sight.base())) - FAR)
-                cost = 2 * far + away + 0.02 * twist + shallow + 0.02 * abs(tilt) + 0.3 * (deep - back)
+                cost = 2 * far + 1.5 * away + 0.02 * twist + shallow + 0.02 * abs(tilt) + 0.3 * (deep - back)
                 yield Grasp(position, turned, float(width), cost)
 
 

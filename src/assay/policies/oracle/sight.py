@@ -68,6 +68,10 @@ class Sight:
         """The entity of that name, if there is one."""
         return self.world.compiled.entities.get(name)
 
+    def movables(self) -> list[EntityIndex]:
+        """The entities that can be moved."""
+        return [entity for entity in self.world.compiled.entities.values() if entity.movable]
+
     def region(self, name: str) -> RegionIndex | None:
         """The region of that name, if there is one."""
         return self.world.compiled.regions.get(name)

@@ -119,7 +119,7 @@ def _choose(
                 continue
             spin = about_vertical(spot.turn)
             position = spot.position + spin @ (grasp.position - origin)
-            cost += TOUCH * around.contain(hand_points(position, spin @ grasp.rotation))
+            cost += TOUCH / 2 * around.contain(hand_points(position, spin @ grasp.rotation))
             if cost < least:
                 best, least = (grasp, spot), cost
     return best
@@ -140,9 +140,18 @@ def _take(sight: Sight, entity: EntityIndex, grasp: Grasp) -> Motion:
         here, _ = sight.hand()
         yield from move(sight, here + (0.0, 0.0, 0.02), rotation, CLOSED, steps=8, near=0.01)
         yield from move(sight, here + aside + (0.0, 0.0, 0.02), rotation, CLOSED, steps=30, near=0.01)
-    start = sight.pose(entity)[0][2]
+    others = [other for other in sight.movables() if other is not entity]
+    start, lying = sight.pose(entity)[0][2], [sight.pose(other)[0][2] for other in others]
     here, _ = sight.hand()
     yield from move(sight, here + (0.0, 0.0, 0.07), rotation, CLOSED, steps=16, near=0.02)
+    hanging_on = [
+        other
+        for other, height in zip(others, lying, strict=True)
+        if height < start and sight.pose(other)[0][2] - height > LIFTED / 2
+    ]
+    if hanging_on:
+        yield from move(sight, here, rotation, CLOSED, steps=16, near=0.01)
+        return False
     return bool(sight.pose(entity)[0][2] - start > LIFTED)
 
 
