@@ -58,6 +58,9 @@ class ActionError(AssayError):
 class PolicyError(AssayError):
     """A policy that broke: says which one and at which step."""
 
+    passing = False
+    """Whether it may be well again later by itself, as a server that is away."""
+
 
 class PlacementError(AssayError):
     """A scene whose regions leave no room for its objects."""

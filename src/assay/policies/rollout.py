@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeVar
 
@@ -44,6 +44,8 @@ class Rollout:
     """How often the policy was asked."""
     error: str = ""
     """What broke, where something did."""
+    passing: bool = False
+    """Whether what broke may be well again later by itself."""
 
 
 def rollout(
@@ -59,8 +61,8 @@ def rollout(
     actions: list[np.ndarray] = []
     decisions = 0
 
-    def ended(outcome: Outcome, error: str = "") -> Rollout:
-        return Rollout(outcome, world.steps, np.array(actions, np.float32).reshape(-1, 7), decisions, error)
+    def ended(outcome: Outcome) -> Rollout:
+        return Rollout(outcome, world.steps, np.array(actions, np.float32).reshape(-1, 7), decisions)
 
     observation = world.reset(state)
     watch(observation)
@@ -78,7 +80,7 @@ def rollout(
                 if world.satisfied(task.goal):
                     return ended(Outcome.SUCCESS)
     except PolicyError as error:
-        return ended(Outcome.ERROR, str(error))
+        return replace(ended(Outcome.ERROR), error=str(error), passing=error.passing)
     return ended(Outcome.FAILURE)
 
 
@@ -89,7 +91,9 @@ def _guarded(policy: Policy, step: int, call: Callable[..., T], *arguments: obje
     except Exception as error:
         kind = "" if isinstance(error, AssayError) else f"{type(error).__name__}: "
         reason = " ".join(f"{kind}{error}".split())[:300]
-        raise PolicyError(f"{type(policy).__name__}, step {step}: {reason}") from error
+        broken = PolicyError(f"{type(policy).__name__}, step {step}: {reason}")
+        broken.passing = isinstance(error, PolicyError) and error.passing
+        raise broken from error
 
 
 def _actions(policy: Policy, step: int, given: object) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from assay.perturb import Perturbation
@@ -16,7 +16,7 @@ class Variant:
 
     condition: str = CONTROL
     perturbations: tuple[Perturbation, ...] = ()
-    labels: Mapping[str, Label] = field(default_factory=dict)
+    labels: dict[str, Label] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 from assay import tasks
@@ -46,7 +46,7 @@ class EpisodeSpec:
     replan: int | None = None
     """How many actions of each chunk are executed; None for all."""
     initial: Initial = "sampled"
-    labels: Mapping[str, Label] = field(default_factory=dict, compare=False)
+    labels: dict[str, Label] = field(default_factory=dict, compare=False)
     """What is known about the condition, for the measures; not part of the identity."""
 
     @property
@@ -57,13 +57,13 @@ class EpisodeSpec:
     @property
     def key(self) -> str:
         """32 hex digits that stand for the content."""
-        return hashlib.sha256(self.to_json().encode()).hexdigest()[:32]
+        return key_of(self.to_json())
 
     @property
     def scene_key(self) -> str:
         """Episodes with the same scene key share one compiled scene."""
-        rebuilding = [to_json(each) for each in self.perturbations if each.rebuilds]
-        return f"{self.pack} {self.task} {_canonical([self.seed, rebuilding]) if rebuilding else ''}"
+        rebuilding = tuple(each for each in self.perturbations if each.rebuilds)
+        return f"{self.pack} {self.task}" + (f" {self.seed} {_written(rebuilding)}" if rebuilding else "")
 
     def control(self) -> EpisodeSpec:
         """The same task and seed with nothing changed."""
@@ -75,22 +75,16 @@ class EpisodeSpec:
 
     def to_json(self) -> str:
         """Canonical JSON: equal specs give equal texts. Labels are left out."""
-        return _canonical(
-            {
-                "condition": self.condition,
-                "initial": self.initial,
-                "pack": self.pack,
-                "perturbations": [to_json(each) for each in self.perturbations],
-                "replan": self.replan,
-                "seed": self.seed,
-                "steps": self.steps,
-                "suite": self.suite,
-                "task": self.task,
-            }
+        # Written out, with what repeats from spec to spec kept: plans have hundreds of thousands of them.
+        return (
+            f'{{"condition":{_canonical(self.condition)},"initial":{_canonical(self.initial)},'
+            f'"pack":{_canonical(self.pack)},"perturbations":{_written(self.perturbations)},'
+            f'"replan":{_canonical(self.replan)},"seed":{self.seed},"steps":{_canonical(self.steps)},'
+            f'"suite":{_canonical(self.suite)},"task":{_canonical(self.task)}}}'
         )
 
     @classmethod
-    def from_json(cls, text: str, labels: Mapping[str, Label] | None = None) -> EpisodeSpec:
+    def from_json(cls, text: str, labels: dict[str, Label] | None = None) -> EpisodeSpec:
         """The spec that a canonical JSON text stands for."""
         try:
             content: dict[str, Any] = json.loads(text)
@@ -100,5 +94,17 @@ class EpisodeSpec:
             raise SpecError(f"not an episode spec ({error}): {text[:120]}") from None
 
 
-def _canonical(content: object) -> str:
+def key_of(text: str) -> str:
+    """The key of the spec that a canonical JSON text stands for."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@lru_cache(maxsize=4096)
+def _written(perturbations: tuple[Perturbation, ...]) -> str:
+    content = [to_json(each) for each in perturbations]
     return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+@lru_cache(maxsize=4096)
+def _canonical(value: str | int | None) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,169 @@
+"""`assay run`: a suite with a policy, in parallel, into one file; the same command again resumes."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.console import errors, output
+from assay.errors import RunError
+
+if TYPE_CHECKING:
+    from assay.runs.executor import Executor
+    from assay.runs.stage import Orders
+
+
+class Filmed(StrEnum):
+    """Which episodes become videos."""
+
+    FAILURES = "failures"
+    ALL = "all"
+
+
+def run(
+    suite: Annotated[str, typer.Argument(help="The suite, e.g. libero.")],
+    policy: Annotated[str, typer.Option(help="oracle, python:pkg.module:Class, openpi://host:port, ...")],
+    selection: Annotated[
+        str | None,
+        typer.Option("--tasks", help="all, suites and ids with commas; the suite's own by default."),
+    ] = None,
+    seeds: Annotated[
+        str | None, typer.Option(help="How many (4 means 0 to 3), or which: 7,8,9 or 7-11.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes; one for each core by default.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The run's file, NAME.assay.")] = None,
+    assets: Annotated[str, typer.Option(help="Asset pack: primitives or libero.")] = "primitives",
+    states: Annotated[
+        Path | None, typer.Option(help="LIBERO's folder of stored initial states, instead of sampled ones.")
+    ] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="The most steps, for every task.")] = None,
+    replan: Annotated[int | None, typer.Option(min=1, help="Actions executed of each chunk.")] = None,
+    retries: Annotated[int, typer.Option(min=0, help="How often an episode that broke is tried again.")] = 1,
+    until: Annotated[
+        str | None, typer.Option(help="Stop a condition at half-width=0.05, or when decided=0.8.")
+    ] = None,
+    video: Annotated[Filmed | None, typer.Option(help="Films of failures, or of all.")] = None,
+    ray: Annotated[str | None, typer.Option(help="Execute on Ray: local, or a cluster's address.")] = None,
+    retry_errors: Annotated[bool, typer.Option(help="Try episodes that ended in an error again.")] = False,
+    timeout: Annotated[
+        float, typer.Option(min=1, help="Seconds after which a silent worker is ended.")
+    ] = 1800.0,
+) -> None:
+    """Run a suite with a policy. The same command again goes on where it was interrupted."""
+    from assay import tasks
+    from assay.cli.run_display import Display
+    from assay.runs.driver import drive
+    from assay.runs.provenance import describe, provenance
+    from assay.runs.sequential import parse_until
+    from assay.runs.stage import Orders
+    from assay.runs.store import Store
+    from assay.sim.packs.locate import STATES_VARIABLE
+    from assay.suites import load_suite
+
+    design = load_suite(suite)
+    chosen = tasks.resolve(selection or design.tasks)
+    numbers = parse_seeds(seeds) if seeds is not None else design.seeds
+    rule = parse_until(until) if until is not None else None
+    if states is not None:
+        os.environ[STATES_VARIABLE] = str(states.absolute())
+    path = out or Path("runs") / f"{suite}-{re.sub(r'[^A-Za-z0-9.=_-]+', '-', policy).strip('-')}.assay"
+    orders = Orders(
+        policy,
+        retries,
+        None if video is None else path.with_suffix(".videos").absolute(),
+        film_successes=video is Filmed.ALL,
+    )
+    with Store.writing(path) as store:
+        describe(store, provenance(suite, policy, assets))
+        store.plan(
+            design.plan(
+                chosen,
+                numbers,
+                pack=assets,
+                initial="sampled" if states is None else "stored",
+                steps=steps,
+                replan=replan,
+            )
+        )
+        waiting = len(store.todo(again="errors" if retry_errors else "passing"))
+        interrupted = _Interrupts()
+        with Display(store, waiting, console=errors) as display, interrupted:
+            ending = drive(
+                store,
+                _executor(orders, ray, workers, timeout),
+                again="errors" if retry_errors else "passing",
+                until=rule,
+                stopping=lambda: interrupted.count > 0,
+                watch=display.update,
+            )
+        output.print(display.summary(store))
+        _say_how_it_ended(path, ending.done, ending.left, ending.reason)
+    if ending.reason:
+        raise RunError(f"stopped: {ending.reason}; the same command goes on when the policy is back")
+    if ending.left:
+        raise typer.Exit(130)
+
+
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """``4`` means 0 to 3; ``7,8,9`` and ``7-11`` name them."""
+    try:
+        if text.isdigit():
+            found = tuple(range(int(text)))
+        else:
+            ranges = [
+                re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip()) for part in text.split(",") if part.strip()
+            ]
+            found = tuple(
+                seed
+                for match in ranges
+                for seed in range(int(match[1]), int(match[2] or match[1]) + 1)  # type: ignore[index]
+            )
+    except TypeError:
+        found = ()
+    if not found or len(set(found)) != len(found):
+        raise RunError(
+            f"--seeds '{text}': valid: a count (4 means 0 to 3), or different seeds (7,8,9 or 7-11)"
+        )
+    return found
+
+
+def _executor(orders: Orders, ray: str | None, workers: int | None, timeout: float) -> Executor:
+    if ray is not None:
+        from assay.runs.on_ray import RayActors
+
+        return RayActors(orders, ray, workers, timeout=timeout)
+    from assay.runs.local import LocalProcesses
+
+    return LocalProcesses(orders, workers or os.cpu_count() or 1, timeout=timeout)
+
+
+class _Interrupts:
+    """Counts Ctrl-C: the first lets running episodes finish, the second ends at once."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __enter__(self) -> None:
+        self._before = signal.signal(signal.SIGINT, self._hear)
+
+    def __exit__(self, *error: object) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+    def _hear(self, number: int, frame: object) -> None:
+        self.count += 1
+        if self.count > 1:
+            raise KeyboardInterrupt
+        errors.print("finishing what is running; Ctrl-C again to stop at once")
+
+
+def _say_how_it_ended(path: Path, done: int, left: int, reason: str) -> None:
+    rest = f", {left} left: the same command goes on" if left and not reason else ""
+    output.print(f"{done} episodes recorded in {path}{rest}", highlight=False, soft_wrap=True)

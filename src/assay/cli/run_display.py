@@ -1,0 +1,105 @@
+"""What is to be seen while a run runs: how far it is, how fast, and success so far for each condition."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from assay.runs.episode import Episode
+    from assay.runs.store import Store
+    from assay.suites import EpisodeSpec
+
+MOST_CONDITIONS = 20
+"""How many conditions are shown while it runs; the latest ones."""
+RECENT = 60.0
+"""Seconds over which the pace is taken."""
+
+
+class Display:
+    """A bar and a table on a console; invisible where nobody watches."""
+
+    def __init__(self, store: Store, waiting: int, *, console: Console) -> None:
+        self._rows: dict[str, list[int]] = {
+            row["condition"]: [row["planned"], row["done"], row["success"], row["error"]]
+            for row in store.counts().iter_rows(named=True)
+        }
+        self._shown: deque[str] = deque(list(self._rows)[:MOST_CONDITIONS], maxlen=MOST_CONDITIONS)
+        self._times: deque[float] = deque()
+        self._started = time.monotonic()
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[pace]}"),
+            console=console,
+        )
+        self._task = self._bar.add_task("episodes", total=waiting, pace="")
+        self._live = (
+            Live(console=console, transient=True, refresh_per_second=4) if console.is_terminal else None
+        )
+
+    def __enter__(self) -> Self:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def update(self, spec: EpisodeSpec | None, episode: Episode | None) -> None:
+        """Show one more episode, or that time goes by."""
+        now = time.monotonic()
+        if spec is not None and episode is not None:
+            row = self._rows[spec.condition]
+            row[1] += 1
+            row[2] += episode.outcome == "success"
+            row[3] += episode.outcome == "error"
+            if spec.condition not in self._shown:
+                self._shown.append(spec.condition)
+            self._times.append(now)
+            self._bar.advance(self._task)
+        while self._times and now - self._times[0] > RECENT:
+            self._times.popleft()
+        if self._live is not None:
+            self._bar.update(self._task, pace=self._pace(now))
+            self._live.update(Group(self._bar, _table({name: self._rows[name] for name in self._shown})))
+
+    def summary(self, store: Store) -> Table:
+        """Success for each condition, at the end."""
+        rows = {
+            row["condition"]: [row["planned"], row["done"], row["success"], row["error"]]
+            for row in store.counts().iter_rows(named=True)
+        }
+        return _table(rows, set(store.stopped))
+
+    def _pace(self, now: float) -> str:
+        span = min(RECENT, now - self._started)
+        if not self._times or span < 1.0:
+            return ""
+        rate = len(self._times) / span
+        task = self._bar.tasks[0]
+        left = int(((task.total or 0) - task.completed) / rate)
+        return f"{60 * rate:.0f} a minute, {left // 3600}:{left // 60 % 60:02d}:{left % 60:02d} left"
+
+
+def _table(rows: dict[str, list[int]], decided: set[str] = frozenset()) -> Table:  # type: ignore[assignment]
+    table = Table("condition", "done", "success", "rate", "errors")
+    for name, (planned, done, success, error) in rows.items():
+        counted = done - error
+        rate = f"{100 * success / counted:.1f} %" if counted else "-"
+        mark = " (decided)" if name in decided else ""
+        table.add_row(
+            name + mark, f"{done}/{planned}", f"{success}/{counted}", rate, str(error) if error else ""
+        )
+    return table

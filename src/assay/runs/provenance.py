@@ -1,0 +1,64 @@
+"""Where a run comes from: whatever is needed to know whether two runs may be compared, or one resumed."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from assay import __version__
+from assay.errors import RunError
+from assay.runs.store import Store
+from assay.sim import load_pack, mujoco_version
+
+DECIDING = ("suite", "policy", "pack", "pack_digest", "mujoco")
+"""What must be the same for a run to be resumed."""
+
+
+def provenance(suite: str, policy: str, pack: str) -> dict[str, object]:
+    """Everything about the run but its episodes."""
+    return {
+        "suite": suite,
+        "policy": policy,
+        "pack": pack,
+        "pack_digest": load_pack(pack).digest(),
+        "assay": __version__,
+        "mujoco": mujoco_version(),
+        "numpy": version("numpy"),
+        "python": platform.python_version(),
+        "host": platform.node(),
+        "machine": platform.platform(),
+        "commit": _commit(),
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def describe(store: Store, fresh: dict[str, object]) -> None:
+    """Write provenance into a new run; of one that is resumed, check that it is the same experiment."""
+    known = store.meta
+    if not known:
+        store.describe(**fresh)
+        return
+    for name in DECIDING:
+        if known.get(name) != fresh[name]:
+            raise RunError(
+                f"{store.path} holds a run with {name.replace('_', ' ')} {known.get(name)}, "
+                f"not {fresh[name]}: choose another --out, or delete it"
+            )
+
+
+def _commit() -> str | None:
+    """The commit of the checkout that Assay runs from, if it is one."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=12"],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()

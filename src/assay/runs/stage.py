@@ -1,0 +1,108 @@
+"""Where episodes are performed: keeps the policy and the latest worlds, one process's worth."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from pathlib import Path as FilePath
+
+from assay.errors import AssayError
+from assay.policies.control import initial_state
+from assay.policies.registry import load_policy
+from assay.policies.rollout import Outcome, rollout
+from assay.runs.episode import Episode, Path, nothing_happened
+from assay.runs.film import Film
+from assay.runs.trace import Trace
+from assay.sim import Observation, World, compile_scene, load_pack
+from assay.suites.spec import EpisodeSpec
+from assay.tasks import Scene, Task
+
+WORLDS = 2
+"""How many compiled worlds are kept; each that has drawn a picture holds about 100 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """What every worker of a run is told."""
+
+    policy: str
+    """The policy's address."""
+    retries: int = 0
+    """How often an episode that broke is tried again, with the same seed."""
+    videos: FilePath | None = None
+    """The folder for videos; None for no videos."""
+    film_successes: bool = False
+    """Whether successes are filmed too."""
+
+
+class Stage:
+    """Performs episodes, one after the other."""
+
+    def __init__(self, orders: Orders) -> None:
+        self._orders = orders
+        self._policy = load_policy(orders.policy)
+        self._worlds: OrderedDict[tuple[Scene, str], World] = OrderedDict()
+
+    def perform(self, spec: EpisodeSpec) -> Episode:
+        """Perform one episode; what breaks is told in it and not raised."""
+        start = time.perf_counter()
+        episode, attempts = self._attempt(spec), 1
+        while episode.outcome is Outcome.ERROR and attempts <= self._orders.retries:
+            episode, attempts = self._attempt(spec), attempts + 1
+        return replace(episode, attempts=attempts, seconds=time.perf_counter() - start)
+
+    def close(self) -> None:
+        """Give back what the worlds and the policy hold."""
+        for world in self._worlds.values():
+            world.close()
+        self._worlds.clear()
+        close = getattr(self._policy, "close", None)
+        if callable(close):
+            close()
+
+    def _attempt(self, spec: EpisodeSpec) -> Episode:
+        try:
+            task = spec.realised()
+            world = self._world(task, spec.pack)
+            state = initial_state(world, spec)
+            world.reset(state)
+            drawn = world.renderer.count
+            trace = Trace(world, task.goal)
+            film = Film(task, spec)
+
+            def watch(observation: Observation) -> None:
+                trace(observation)
+                if self._orders.videos is not None:
+                    film(observation)
+
+            done = rollout(world, task, self._policy, state, spec, watch=watch)
+            drawn = world.renderer.count - drawn
+            if self._orders.videos is not None and (
+                self._orders.film_successes or done.outcome is not Outcome.SUCCESS
+            ):
+                film.develop(self._orders.videos, done)
+        except AssayError as error:  # the scene or the simulator; whatever the policy does is in the rollout
+            return Episode(Outcome.ERROR, 0, nothing_happened(), error=str(error))
+        return Episode(
+            outcome=done.outcome,
+            steps=done.steps,
+            path=Path(trace.hand, trace.gripper, done.actions),
+            decisions=done.decisions,
+            pictures=drawn,
+            touched=trace.touched,
+            moved=trace.moved,
+            truth=trace.truth,
+            error=done.error,
+            passing=done.passing,
+        )
+
+    def _world(self, task: Task, pack: str) -> World:
+        """The world of a task's scene; the latest few are kept."""
+        key = (task.scene, pack)
+        if key not in self._worlds:
+            while len(self._worlds) >= WORLDS:
+                self._worlds.popitem(last=False)[1].close()
+            self._worlds[key] = World(compile_scene(task.scene, load_pack(pack)))
+        self._worlds.move_to_end(key)
+        return self._worlds[key]

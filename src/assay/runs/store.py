@@ -1,0 +1,386 @@
+"""The store: all of a run in one SQLite file, ``NAME.assay``.
+
+specs          what is planned, in the order of the plan
+episodes       what happened; an episode is there whole or not at all
+trajectories   the hand's path and the actions, compressed
+stopped        conditions that were decided before their end, and by which rule
+meta           who, what, where: one JSON value for each name
+
+WAL while it is written; a single file when it is closed. One writer at a time.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path as FilePath
+from types import TracebackType
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+import polars as pl
+
+from assay.errors import RunError
+from assay.policies.rollout import Outcome
+from assay.runs.episode import Episode, Path
+from assay.suites.spec import EpisodeSpec, Label, key_of
+
+SUFFIX = ".assay"
+APPLICATION = 0x41535359
+"""Marks the file as ours: "ASSY"."""
+VERSION = 1
+
+_SCHEMA = f"""
+BEGIN IMMEDIATE;
+PRAGMA application_id = {APPLICATION};
+PRAGMA user_version = {VERSION};
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE specs (
+    id INTEGER PRIMARY KEY,
+    key TEXT NOT NULL UNIQUE,
+    suite TEXT NOT NULL,
+    condition TEXT NOT NULL,
+    task TEXT NOT NULL,
+    seed INTEGER NOT NULL,
+    scene TEXT NOT NULL,
+    spec TEXT NOT NULL,
+    labels TEXT NOT NULL
+);
+CREATE TABLE episodes (
+    id INTEGER PRIMARY KEY REFERENCES specs,
+    outcome TEXT NOT NULL,
+    steps INTEGER NOT NULL,
+    seconds REAL NOT NULL,
+    decisions INTEGER NOT NULL,
+    pictures INTEGER NOT NULL,
+    attempts INTEGER NOT NULL,
+    touched TEXT,
+    moved TEXT,
+    truth TEXT NOT NULL,
+    error TEXT NOT NULL,
+    passing INTEGER NOT NULL
+);
+CREATE TABLE trajectories (
+    id INTEGER PRIMARY KEY REFERENCES specs,
+    steps INTEGER NOT NULL,
+    hand BLOB NOT NULL,
+    gripper BLOB NOT NULL,
+    actions BLOB NOT NULL
+);
+CREATE TABLE stopped (condition TEXT PRIMARY KEY, last TEXT NOT NULL, rule TEXT NOT NULL) WITHOUT ROWID;
+COMMIT;
+"""
+
+_FRAME = """
+SELECT specs.id, key, suite, condition, task, seed, labels, outcome, steps, seconds, decisions, pictures,
+       attempts, touched, moved, truth, error
+FROM specs JOIN episodes USING (id) LEFT JOIN stopped USING (condition)
+WHERE last IS NULL OR key <= last ORDER BY specs.id
+"""
+_COLUMNS = {
+    "id": pl.Int64,
+    "key": pl.String,
+    "suite": pl.String,
+    "condition": pl.String,
+    "task": pl.String,
+    "seed": pl.Int64,
+    "labels": pl.String,
+    "outcome": pl.String,
+    "steps": pl.Int64,
+    "seconds": pl.Float64,
+    "decisions": pl.Int64,
+    "pictures": pl.Int64,
+    "attempts": pl.Int64,
+    "touched": pl.String,
+    "moved": pl.String,
+    "truth": pl.String,
+    "error": pl.String,
+}
+
+
+Again = Literal["passing", "errors", "nothing"]
+"""Which episodes that ended in an error a resumed run tries again."""
+
+
+class Waiting(NamedTuple):
+    """A planned episode that is not done."""
+
+    number: int
+    key: str
+    scene: str
+    condition: str
+
+
+class Store:
+    """An open run file. ``Store.create`` and ``Store.open`` make one; a context manager."""
+
+    def __init__(self, path: FilePath, connection: sqlite3.Connection, lock: Any = None) -> None:
+        self.path = path
+        self._db = connection
+        self._lock = lock
+
+    @classmethod
+    def writing(cls, path: FilePath) -> Store:
+        """Open a run for writing; made if it is not there. Raises RunError if somebody else writes it."""
+        if path.suffix != SUFFIX:
+            raise RunError(f"{path}: a run's file ends in {SUFFIX}")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = path.open("ab")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lock.close()
+            raise RunError(f"{path}: another process is writing this run") from None
+        new = path.stat().st_size == 0
+        connection = sqlite3.connect(path, isolation_level=None, timeout=60)
+        try:
+            if new:
+                connection.executescript(_SCHEMA)
+            _check(path, connection)
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+        except (sqlite3.DatabaseError, RunError) as error:
+            connection.close()
+            lock.close()
+            if isinstance(error, RunError):
+                raise
+            raise RunError(f"{path}: not a run, or damaged: {error}") from None
+        return cls(path, connection, lock)
+
+    @classmethod
+    def reading(cls, path: FilePath) -> Store:
+        """Open a run for reading, also while it is being written."""
+        if not path.is_file():
+            raise RunError(f"{path}: there is no such run")
+        try:
+            connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=60)
+            _check(path, connection)
+        except sqlite3.DatabaseError as error:
+            raise RunError(f"{path}: not a run, or damaged: {error}") from None
+        return cls(path, connection)
+
+    def close(self) -> None:
+        """Close; what was written becomes a single file."""
+        if self._lock is not None:
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            with suppress(sqlite3.OperationalError):  # somebody reads it: WAL until the next writer closes
+                self._db.execute("PRAGMA journal_mode = DELETE")
+        self._db.close()
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -- meta
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """Who, what, where."""
+        return {name: json.loads(value) for name, value in self._db.execute("SELECT name, value FROM meta")}
+
+    def describe(self, **values: object) -> None:
+        """Set values of the meta table."""
+        with self._transaction():
+            self._db.executemany(
+                "INSERT OR REPLACE INTO meta VALUES (?, ?)",
+                [(name, json.dumps(value)) for name, value in values.items()],
+            )
+
+    # -- the plan
+
+    def plan(self, specs: Iterable[EpisodeSpec]) -> int:
+        """Add specs to the plan, in one transaction, unless they are there; returns how many are new."""
+        before = self.planned
+        with self._transaction():
+            self._db.executemany(
+                "INSERT OR IGNORE INTO specs (key, suite, condition, task, seed, scene, spec, labels) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                _spec_rows(specs),
+            )
+        return self.planned - before
+
+    @property
+    def planned(self) -> int:
+        """How many episodes are planned."""
+        return int(self._db.execute("SELECT count(*) FROM specs").fetchone()[0])
+
+    @property
+    def done(self) -> int:
+        """How many have been recorded."""
+        return int(self._db.execute("SELECT count(*) FROM episodes").fetchone()[0])
+
+    def conditions(self) -> list[tuple[str, int]]:
+        """Each condition and how many episodes it has in the plan, in the plan's order."""
+        return list(
+            self._db.execute("SELECT condition, count(*) FROM specs GROUP BY condition ORDER BY min(id)")
+        )
+
+    def todo(self, *, again: Again = "passing") -> list[Waiting]:
+        """Every planned episode that is not done, in the plan's order; those of decided conditions left out.
+
+        Of those that ended in an error, ``passing`` counts the ones whose policy server was away as not done,
+        ``errors`` counts all of them so, ``nothing`` none.
+        """
+        redo = {"passing": "passing", "errors": "outcome = 'error'", "nothing": "0"}[again]
+        rows = self._db.execute(
+            "SELECT id, key, scene, condition FROM specs LEFT JOIN episodes USING (id) "
+            f"LEFT JOIN stopped USING (condition) WHERE last IS NULL AND (outcome IS NULL OR {redo}) "
+            "ORDER BY id"
+        )
+        return [Waiting(*row) for row in rows]
+
+    def outcomes(self, condition: str) -> list[tuple[str, Outcome | None]]:
+        """Key and outcome of every planned episode of a condition, by key: a random, lasting order."""
+        rows = self._db.execute(
+            "SELECT key, outcome FROM specs LEFT JOIN episodes USING (id) WHERE condition = ? ORDER BY key",
+            (condition,),
+        )
+        return [(key, None if outcome is None else Outcome(outcome)) for key, outcome in rows]
+
+    def specs(self, ids: Sequence[int]) -> list[EpisodeSpec]:
+        """Planned specs by their ids."""
+        marks = ",".join("?" * len(ids))
+        found = {
+            number: EpisodeSpec.from_json(text, json.loads(labels))
+            for number, text, labels in self._db.execute(
+                f"SELECT id, spec, labels FROM specs WHERE id IN ({marks})", ids
+            )
+        }
+        return [found[number] for number in ids]
+
+    # -- episodes
+
+    def append(self, number: int, episode: Episode) -> None:
+        """Record an episode of a planned spec: one transaction."""
+        path = episode.path
+        with self._transaction():
+            self._db.execute(
+                "INSERT OR REPLACE INTO episodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    number,
+                    episode.outcome.value,
+                    episode.steps,
+                    episode.seconds,
+                    episode.decisions,
+                    episode.pictures,
+                    episode.attempts,
+                    episode.touched,
+                    episode.moved,
+                    json.dumps(episode.truth),
+                    episode.error,
+                    int(episode.passing),
+                ),
+            )
+            self._db.execute(
+                "INSERT OR REPLACE INTO trajectories VALUES (?, ?, ?, ?, ?)",
+                (number, episode.steps, *map(_packed, (path.hand, path.gripper, path.actions))),
+            )
+
+    def stop(self, condition: str, last: str, rule: dict[str, object]) -> None:
+        """Record that a condition is decided; ``last`` is the greatest key that counted.
+
+        Episodes with greater keys, which other workers were performing meanwhile, stay out of the frame.
+        """
+        with self._transaction():
+            self._db.execute(
+                "INSERT OR REPLACE INTO stopped VALUES (?, ?, ?)", (condition, last, json.dumps(rule))
+            )
+
+    @property
+    def stopped(self) -> dict[str, dict[str, Any]]:
+        """Conditions that were decided before their end: the rule and what it saw."""
+        rows = self._db.execute("SELECT condition, rule FROM stopped")
+        return {condition: json.loads(rule) for condition, rule in rows}
+
+    def frame(self) -> pl.DataFrame:
+        """The recorded episodes, one row each, in the plan's order; labels are columns of their own."""
+        rows = self._db.execute(_FRAME).fetchall()
+        frame = pl.DataFrame(rows, schema=_COLUMNS, orient="row")
+        return _with_labels(frame)
+
+    def counts(self) -> pl.DataFrame:
+        """Per condition: planned, done, success, failure, error."""
+        rows = self._db.execute(
+            "SELECT condition, count(*), count(outcome), sum(outcome IS 'success'), "
+            "sum(outcome IS 'failure'), sum(outcome IS 'error') "
+            "FROM specs LEFT JOIN episodes USING (id) GROUP BY condition ORDER BY min(id)"
+        ).fetchall()
+        names = ("planned", "done", "success", "failure", "error")
+        return pl.DataFrame(
+            rows, schema={"condition": pl.String} | dict.fromkeys(names, pl.Int64), orient="row"
+        )
+
+    def paths(self, ids: Iterable[int] | None = None) -> Iterator[tuple[int, Path]]:
+        """The trajectories of recorded episodes, by id."""
+        query = "SELECT id, steps, hand, gripper, actions FROM trajectories"
+        if ids is None:
+            rows: Iterable[Any] = self._db.execute(f"{query} ORDER BY id")
+        else:
+            rows = (row for number in ids for row in self._db.execute(f"{query} WHERE id = ?", (number,)))
+        for number, _, hand, gripper, actions in rows:
+            yield number, Path(_unpacked(hand, 3), _unpacked(gripper, 1).ravel(), _unpacked(actions, 7))
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+
+def _spec_rows(specs: Iterable[EpisodeSpec]) -> Iterator[tuple[object, ...]]:
+    labels: dict[str, Label] = {}
+    written = "{}"
+    for spec in specs:
+        if spec.labels is not labels:  # seeds share them
+            labels, written = spec.labels, json.dumps(spec.labels, sort_keys=True)
+        text = spec.to_json()
+        yield key_of(text), spec.suite, spec.condition, spec.task, spec.seed, spec.scene_key, text, written
+
+
+def _check(path: FilePath, connection: sqlite3.Connection) -> None:
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if application != APPLICATION:
+        raise RunError(f"{path}: not a run of Assay")
+    if version != VERSION:
+        raise RunError(f"{path}: a run of format {version}; this version of Assay reads format {VERSION}")
+
+
+def _with_labels(frame: pl.DataFrame) -> pl.DataFrame:
+    """Labels as columns of their own."""
+    texts = frame["labels"].unique().to_list()
+    labels = {text: json.loads(text) for text in texts if text != "{}"}
+    names = sorted({name for each in labels.values() for name in each})
+    if not names:
+        return frame.drop("labels")
+    table = pl.DataFrame(
+        [{"labels": text} | {name: each.get(name) for name in names} for text, each in labels.items()],
+        infer_schema_length=None,
+    )
+    return frame.join(table, on="labels", how="left", maintain_order="left").drop("labels")
+
+
+def _packed(values: np.ndarray) -> bytes:
+    """float32 numbers, the bytes of equal weight side by side, which compress far better."""
+    raw = np.ascontiguousarray(values, dtype="<f4")
+    return zlib.compress(raw.view(np.uint8).reshape(-1, 4).T.tobytes(), 6)
+
+
+def _unpacked(blob: bytes, width: int) -> np.ndarray:
+    shuffled = np.frombuffer(zlib.decompress(blob), np.uint8).reshape(4, -1)
+    return np.ascontiguousarray(shuffled.T).view("<f4").reshape(-1, width)

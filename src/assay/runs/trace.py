@@ -1,0 +1,114 @@
+"""Watches an episode: the hand's path, what was touched and moved first, when each atom was true."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from assay.runs.episode import Intervals
+from assay.sim import Observation, World
+from assay.sim.compose import GRIPPER, ROBOT
+from assay.tasks import Goal
+
+MOVED = 0.02
+"""How far a thing must go to have moved, metres."""
+_TURNED = 0.2
+"""How far a hinge must turn to have moved, radians."""
+
+
+class Trace:
+    """Shown every observation of one episode, the first one before the policy acts."""
+
+    def __init__(self, world: World, goal: Goal) -> None:
+        self._world, self._goal = world, goal
+        self._true: list[list[bool]] = []
+        self._hand: list[np.ndarray] = []
+        self._gripper: list[float] = []
+        self.touched: str | None = None
+        """What the robot touched first."""
+        self.moved: str | None = None
+        """What moved first."""
+        self._bodies = _Bodies(world)
+
+    def __call__(self, observation: Observation) -> None:
+        """Take down the present."""
+        self._hand.append(observation.eef_position)
+        self._gripper.append(float(observation.gripper[0] - observation.gripper[1]))
+        self._true.append([self._world.holds(atom) for atom in self._goal.atoms])
+        if self.touched is None:
+            self.touched = self._bodies.touched()
+        if self.moved is None:
+            self.moved = self._bodies.moved()
+
+    @property
+    def hand(self) -> np.ndarray:
+        """Positions of the grip site, float32, (steps + 1, 3)."""
+        return np.array(self._hand, np.float32).reshape(-1, 3)
+
+    @property
+    def gripper(self) -> np.ndarray:
+        """Distance between the fingers, metres, float32, (steps + 1,)."""
+        return np.array(self._gripper, np.float32)
+
+    @property
+    def truth(self) -> dict[str, Intervals]:
+        """When each atom was true."""
+        columns = np.array(self._true, dtype=bool).reshape(len(self._true), len(self._goal.atoms))
+        return {
+            str(atom): _intervals(column) for atom, column in zip(self._goal.atoms, columns.T, strict=True)
+        }
+
+
+class _Bodies:
+    """Which entity is which in the model, and where it was at the start."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        model, entities = world.model, world.compiled.entities
+        self._names = list(entities)
+        self._entity = np.full(model.ngeom, -1)
+        for number, entity in enumerate(entities.values()):
+            self._entity[list(entity.geoms)] = number
+        self._robot = np.array(
+            [
+                model.body(model.geom_bodyid[geom]).name.startswith((ROBOT, GRIPPER))
+                for geom in range(model.ngeom)
+            ]
+        )
+        self._movable = [entity for entity in entities.values() if entity.movable]
+        self._roots = np.array([entity.body for entity in self._movable], dtype=int)
+        inner = [(name, joint) for name, entity in entities.items() for joint in entity.inner_joints]
+        self._inner = [name for name, _ in inner]
+        joints = np.array([joint for _, joint in inner], dtype=int)
+        self._addresses = model.jnt_qposadr[joints]
+        hinge = model.jnt_type[joints] == mujoco.mjtJoint.mjJNT_HINGE
+        self._limits = np.where(hinge, _TURNED, MOVED)
+        self._start = world.data.xpos[self._roots].copy()
+        self._values = world.data.qpos[self._addresses].copy()
+
+    def touched(self) -> str | None:
+        """An entity that the robot touches now."""
+        data = self._world.data
+        pairs = data.contact.geom[: data.ncon]
+        for mine, theirs in ((0, 1), (1, 0)):
+            hits = self._entity[pairs[:, theirs]][self._robot[pairs[:, mine]]]
+            if (hits >= 0).any():
+                return self._names[int(hits[hits >= 0][0])]
+        return None
+
+    def moved(self) -> str | None:
+        """An entity that is no longer where it was, or whose door, drawer or knob is not."""
+        data = self._world.data
+        gone = np.linalg.norm(data.xpos[self._roots] - self._start, axis=1)
+        if len(gone) and gone.max() > MOVED:
+            return self._movable[int(gone.argmax())].name
+        turned = np.abs(data.qpos[self._addresses] - self._values) / self._limits
+        if len(turned) and turned.max() > 1.0:
+            return self._inner[int(turned.argmax())]
+        return None
+
+
+def _intervals(column: np.ndarray) -> Intervals:
+    """The runs of True in a column (n,)."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], column, [False]]).astype(int)))
+    return tuple((int(first), int(last)) for first, last in edges.reshape(-1, 2))
