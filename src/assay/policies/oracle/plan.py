@@ -20,6 +20,8 @@ from assay.tasks import Atom, Goal, Predicate
 
 ROUNDS = 3
 """How often the whole goal is gone through."""
+ATTEMPTS = 2
+"""How often an atom is tried before the next one."""
 
 _ACTIVE = {Predicate.OPEN: True, Predicate.CLOSE: False, Predicate.TURN_ON: True, Predicate.TURN_OFF: False}
 _TABLES = {
@@ -47,11 +49,12 @@ def pursue(sight: Sight, goal: Goal) -> Motion:
         _check(sight, atom)
     for _ in range(ROUNDS):
         for atom in sorted(goal.atoms, key=lambda atom: _ORDER.get(atom.predicate, 2)):
-            if sight.holds(atom):
-                continue
-            for motion in _steps(sight, goal, atom):
-                if not (yield from motion):
+            for _ in range(ATTEMPTS):  # what comes later may make it harder, as a closed door does
+                if sight.holds(atom):
                     break
+                for motion in _steps(sight, goal, atom):
+                    if not (yield from motion):
+                        break
         if sight.world.satisfied(goal):
             return True
     return False

@@ -209,6 +209,10 @@ def place(sight: Sight, entity: EntityIndex, spot: Spot) -> Motion:
                 break
             goal = sight.hand()[0] + left + (0.0, 0.0, 0.015)
             yield from move(sight, goal, rotation, CLOSED, steps=1, near=0.0, speed=0.6)
+        if not sight.touched(entity):
+            here, _ = sight.hand()
+            yield from move(sight, here + outward, rotation, OPEN, steps=20, near=0.02)
+            return False
     yield from _lower(sight, entity, spot, rotation)
     yield from grip(sight, OPEN, steps=8)
     here, rotation = sight.hand()
