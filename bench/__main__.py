@@ -7,10 +7,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench import engine, oracle
+from bench import engine, lerobot_open, oracle
 from bench.figure import Figure
 
-SECTIONS = {"engine": engine.measure, "oracle": oracle.measure}
+SECTIONS = {"engine": engine.measure, "oracle": oracle.measure, "lerobot": lerobot_open.measure}
 
 
 def main() -> None:

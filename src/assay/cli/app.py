@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from assay import __version__
-from assay.cli import assets, demo, doctor, parity, run_, tasks, try_
+from assay.cli import assets, collect, demo, doctor, export, parity, run_, runs, tasks, try_
 from assay.cli.console import errors
 from assay.errors import AssayError
 
@@ -27,7 +27,10 @@ app.command("parity")(parity.parity)
 app.command("doctor")(doctor.doctor)
 app.command("demo")(demo.demo)
 app.command("try")(try_.try_)
+app.command("collect")(collect.collect)
 app.command("run")(run_.run)
+app.add_typer(runs.app, name="runs")
+app.command("export")(export.export)
 
 
 def _print_version(wanted: bool) -> None:

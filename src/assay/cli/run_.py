@@ -59,7 +59,7 @@ def run(
 ) -> None:
     """Run a suite with a policy. The same command again goes on where it was interrupted."""
     from assay import tasks
-    from assay.cli.run_display import Display
+    from assay.cli.run_display import Display, condition_table
     from assay.runs.driver import drive
     from assay.runs.provenance import describe, provenance
     from assay.runs.sequential import parse_until
@@ -104,7 +104,7 @@ def run(
                 stopping=lambda: interrupted.count > 0,
                 watch=display.update,
             )
-        output.print(display.summary(store))
+        output.print(condition_table(store.counts(), set(store.stopped)))
         _say_how_it_ended(path, ending.done, ending.left, ending.reason)
     if ending.reason:
         raise RunError(f"stopped: {ending.reason}; the same command goes on when the policy is back")

@@ -13,6 +13,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 if TYPE_CHECKING:
+    from polars import DataFrame
+
     from assay.runs.episode import Episode
     from assay.runs.store import Store
     from assay.suites import EpisodeSpec
@@ -27,10 +29,7 @@ class Display:
     """A bar and a table on a console; invisible where nobody watches."""
 
     def __init__(self, store: Store, waiting: int, *, console: Console) -> None:
-        self._rows: dict[str, list[int]] = {
-            row["condition"]: [row["planned"], row["done"], row["success"], row["error"]]
-            for row in store.counts().iter_rows(named=True)
-        }
+        self._rows = _rows(store.counts())
         self._shown: deque[str] = deque(list(self._rows)[:MOST_CONDITIONS], maxlen=MOST_CONDITIONS)
         self._times: deque[float] = deque()
         self._started = time.monotonic()
@@ -73,15 +72,9 @@ class Display:
             self._times.popleft()
         if self._live is not None:
             self._bar.update(self._task, pace=self._pace(now))
-            self._live.update(Group(self._bar, _table({name: self._rows[name] for name in self._shown})))
-
-    def summary(self, store: Store) -> Table:
-        """Success for each condition, at the end."""
-        rows = {
-            row["condition"]: [row["planned"], row["done"], row["success"], row["error"]]
-            for row in store.counts().iter_rows(named=True)
-        }
-        return _table(rows, set(store.stopped))
+            self._live.update(
+                Group(self._bar, _table({name: self._rows[name] for name in self._shown}, set()))
+            )
 
     def _pace(self, now: float) -> str:
         span = min(RECENT, now - self._started)
@@ -93,7 +86,19 @@ class Display:
         return f"{60 * rate:.0f} a minute, {left // 3600}:{left // 60 % 60:02d}:{left % 60:02d} left"
 
 
-def _table(rows: dict[str, list[int]], decided: set[str] = frozenset()) -> Table:  # type: ignore[assignment]
+def condition_table(counts: DataFrame, decided: set[str]) -> Table:
+    """Success for each condition of a run: what ``Store.counts`` gives."""
+    return _table(_rows(counts), decided)
+
+
+def _rows(counts: DataFrame) -> dict[str, list[int]]:
+    return {
+        row["condition"]: [row["planned"], row["done"], row["success"], row["error"]]
+        for row in counts.iter_rows(named=True)
+    }
+
+
+def _table(rows: dict[str, list[int]], decided: set[str]) -> Table:
     table = Table("condition", "done", "success", "rate", "errors")
     for name, (planned, done, success, error) in rows.items():
         counted = done - error

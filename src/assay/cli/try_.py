@@ -23,17 +23,27 @@ def try_(
         Path | None, typer.Option(help="LIBERO's folder of stored initial states, instead of sampled ones.")
     ] = None,
     replan: Annotated[int | None, typer.Option(min=1, help="Actions executed of each chunk.")] = None,
+    video: Annotated[Path | None, typer.Option(help="A folder for a video of each episode.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Let a policy try tasks from several initial states, and count its successes."""
     from assay import tasks
-    from assay.policies.trials import Attempt, attempts, by_task
+    from assay.policies.trials import Attempt, Watch, attempts, by_task
+    from assay.runs.film import Film
     from assay.sim.packs.locate import STATES_VARIABLE
+    from assay.suites import EpisodeSpec
+    from assay.tasks import Task
 
     chosen = tasks.resolve(selection)
     if states is not None:
         os.environ[STATES_VARIABLE] = str(states)
     tried: list[Attempt] = []
+    films: list[Film] = []
+
+    def film(task: Task, spec: EpisodeSpec) -> Watch:
+        films[:] = [Film(task, spec)] if video is not None else []
+        return films[0] if films else lambda observation: None
+
     with progress_bar() as bar:
         progress = bar.add_task("episodes", total=len(chosen) * seeds)
         for attempt in attempts(
@@ -43,8 +53,11 @@ def try_(
             pack=assets,
             initial="sampled" if states is None else "stored",
             replan=replan,
+            watch=film,
         ):
             tried.append(attempt)
+            if video is not None:
+                films.pop().develop(video, attempt.rollout)
             bar.update(progress, advance=1, description=attempt.spec.task)
     done = by_task(tried)
     if as_json:

@@ -136,7 +136,7 @@ class Store:
             lock.close()
             raise RunError(f"{path}: another process is writing this run") from None
         new = path.stat().st_size == 0
-        connection = sqlite3.connect(path, isolation_level=None, timeout=60)
+        connection = sqlite3.connect(path.absolute().as_uri(), uri=True, isolation_level=None, timeout=60)
         try:
             if new:
                 connection.executescript(_SCHEMA)
@@ -320,6 +320,47 @@ class Store:
         return pl.DataFrame(
             rows, schema={"condition": pl.String} | dict.fromkeys(names, pl.Int64), orient="row"
         )
+
+    def reasons(self) -> dict[str, int]:
+        """What broke, and how often, the most frequent first."""
+        return dict(
+            self._db.execute(
+                "SELECT error, count(*) FROM episodes WHERE outcome = 'error' GROUP BY error "
+                "ORDER BY count(*) DESC, error"
+            )
+        )
+
+    def take_in(self, other: Store) -> None:
+        """Add another run's plan and episodes; an episode that is here already, and no error, stays."""
+        specs = "key, suite, condition, task, seed, scene, spec, labels"
+        episodes = (
+            "outcome, steps, seconds, decisions, pictures, attempts, touched, moved, truth, error, passing"
+        )
+        self._db.execute("ATTACH ? AS other", (f"{other.path.absolute().as_uri()}?mode=ro",))
+        try:
+            with self._transaction():
+                self._db.execute(
+                    f"INSERT OR IGNORE INTO specs ({specs}) SELECT {specs} FROM other.specs ORDER BY id"
+                )
+                self._db.execute(
+                    "CREATE TEMP TABLE taken AS SELECT mine.id AS mine, theirs.id AS theirs "
+                    "FROM other.specs theirs JOIN other.episodes USING (id) "
+                    "JOIN main.specs mine ON mine.key = theirs.key "
+                    "LEFT JOIN main.episodes known ON known.id = mine.id "
+                    "WHERE known.outcome IS NULL OR known.outcome = 'error'"
+                )
+                for table, columns in (
+                    ("episodes", episodes),
+                    ("trajectories", "steps, hand, gripper, actions"),
+                ):
+                    self._db.execute(
+                        f"INSERT OR REPLACE INTO main.{table} (id, {columns}) "
+                        f"SELECT mine, {columns} FROM taken JOIN other.{table} ON id = theirs"
+                    )
+                self._db.execute("INSERT OR IGNORE INTO main.stopped SELECT * FROM other.stopped")
+                self._db.execute("DROP TABLE taken")
+        finally:
+            self._db.execute("DETACH other")
 
     def paths(self, ids: Iterable[int] | None = None) -> Iterator[tuple[int, Path]]:
         """The trajectories of recorded episodes, by id."""

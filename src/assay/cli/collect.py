@@ -1,0 +1,55 @@
+"""`assay collect`: record demonstrations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.console import errors, output, progress_bar
+
+
+def collect(
+    out: Annotated[Path, typer.Option(help="Folder of the dataset: a new one, or one to extend.")],
+    selection: Annotated[str, typer.Option("--tasks", help="all, suites and ids with commas.")] = "all",
+    episodes: Annotated[int, typer.Option(min=1, help="Successful episodes of each task.")] = 10,
+    first_seed: Annotated[int, typer.Option(help="The first seed that is tried.")] = 0,
+    size: Annotated[int, typer.Option(help="Height and width of the pictures; even.")] = 256,
+    assets: Annotated[str, typer.Option(help="Asset pack: primitives or libero.")] = "primitives",
+) -> None:
+    """Record successful episodes of the oracle as a LeRobotDataset v3.0.
+
+    What is in the folder already is kept and not done again, so an interrupted collection is resumed, and a
+    finished one extended, by the same command.
+    """
+    from assay import tasks
+    from assay.policies.demonstrations import collect as record
+    from assay.policies.demonstrations import tries
+
+    chosen = tasks.resolve(selection)
+    with progress_bar() as bar:
+        progress = bar.add_task("episodes", total=len(chosen) * episodes)
+        there = record(
+            out,
+            chosen,
+            episodes,
+            first_seed=first_seed,
+            size=size,
+            pack=assets,
+            on_episode=lambda task: bar.update(progress, advance=1, description=task),
+        )
+    output.print(
+        f"{out}: episodes {there.episodes}, frames {there.frames}, failed attempts left out {there.left_out}",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
+    for task, got in there.short.items():
+        errors.print(
+            f"[yellow]short:[/] {task}: {got} of {episodes} episodes from {tries(episodes)} seeds",
+            highlight=False,
+            soft_wrap=True,
+        )
+    if there.short:
+        raise typer.Exit(1)

@@ -1,0 +1,32 @@
+"""`assay export`: a run's episodes for other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.console import output
+from assay.errors import RunError
+
+
+def export(
+    path: Annotated[Path, typer.Argument(metavar="RUN", help="NAME.assay")],
+    parquet: Annotated[Path | None, typer.Option(help="Write a Parquet file.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write a CSV file.")] = None,
+    json: Annotated[Path | None, typer.Option(help="Write a JSON array.")] = None,
+) -> None:
+    """Write the episodes of a run as a table: key, suite, condition, task, seed, outcome, steps and more."""
+    from assay.runs.export import Format
+    from assay.runs.export import export as write
+    from assay.runs.store import Store
+
+    wanted: list[tuple[Format, Path | None]] = [("parquet", parquet), ("csv", csv), ("json", json)]
+    if not any(target for _, target in wanted):
+        raise RunError("say where to: --parquet FILE, --csv FILE or --json FILE")
+    with Store.reading(path) as store:
+        for form, target in wanted:
+            if target is not None:
+                count = write(store, target, form)
+                output.print(f"{count} episodes written to {target}", highlight=False, soft_wrap=True)

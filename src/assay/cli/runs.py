@@ -1,0 +1,73 @@
+"""`assay runs`: list, show and merge runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from assay.cli.console import errors, output
+from assay.errors import RunError
+
+app = typer.Typer(help="List, show and merge runs.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_(
+    folder: Annotated[Path, typer.Argument(help="Where to look, and below.")] = Path("runs"),
+) -> None:
+    """List the runs in a folder."""
+    from assay.runs.store import SUFFIX, Store
+
+    if not folder.is_dir():
+        raise RunError(f"{folder} is not a folder")
+    table = Table("run", "suite", "policy", "assets", "done", "started")
+    for path in sorted(folder.rglob(f"*{SUFFIX}")):
+        try:
+            with Store.reading(path) as store:
+                meta = store.meta
+                done = f"{store.done}/{store.planned}"
+        except RunError as error:
+            errors.print(f"left out: {error}", highlight=False, soft_wrap=True)
+            continue
+        shown = (str(meta.get(name, "-")) for name in ("suite", "policy", "pack"))
+        table.add_row(str(path), *shown, done, str(meta.get("started", "-")))
+    output.print(table)
+
+
+@app.command()
+def show(
+    path: Annotated[Path, typer.Argument(metavar="RUN", help="NAME.assay")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Show what a run is, and success for each condition."""
+    from assay.cli.run_display import condition_table
+    from assay.runs.store import Store
+
+    with Store.reading(path) as store:
+        meta, counts, stopped = store.meta, store.counts(), store.stopped
+        reasons = store.reasons()
+    if as_json:
+        content = {"meta": meta, "conditions": counts.to_dicts(), "stopped": stopped, "errors": reasons}
+        typer.echo(json.dumps(content, indent=2))
+        return
+    for name, value in meta.items():
+        output.print(f"{name.replace('_', ' '):>12}  {value}", highlight=False, soft_wrap=True)
+    output.print(condition_table(counts, set(stopped)))
+    for reason, count in reasons.items():
+        output.print(f"{count} x error: {reason}", highlight=False, soft_wrap=True, markup=False)
+
+
+@app.command("merge")
+def merge_(
+    paths: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Runs of one suite and policy.")],
+    out: Annotated[Path, typer.Option(help="The new run's file, NAME.assay.")],
+) -> None:
+    """Put the parts of one experiment together."""
+    from assay.runs.merge import merge
+
+    count = merge(paths, out)
+    output.print(f"{count} episodes in {out}", highlight=False, soft_wrap=True)

@@ -1,0 +1,88 @@
+"""Let the oracle do tasks, and record where it succeeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from assay.policies.demonstrations.demonstration import DemonstrationError
+from assay.policies.demonstrations.folder import Folder, opened
+from assay.policies.demonstrations.record import attempt
+from assay.sim import World, compile_scene, load_pack
+from assay.sim.packs.base import AssetPack
+from assay.suites.spec import EpisodeSpec
+from assay.tasks import Task
+
+SIZES = range(16, 2049, 2)
+"""Heights and widths that pictures can have: the video format wants them even."""
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What is in the folder, and what is not."""
+
+    episodes: int
+    frames: int
+    left_out: int
+    """Attempts at which the oracle failed."""
+    short: Mapping[str, int]
+    """Tasks that were not demonstrated as often as asked for, and how often they were."""
+
+
+def tries(episodes: int) -> int:
+    """How many seeds of a task are tried at most to get so many episodes."""
+    return 2 * episodes + 10
+
+
+def collect(
+    out: Path,
+    chosen: Sequence[Task],
+    episodes: int,
+    *,
+    first_seed: int = 0,
+    size: int = 256,
+    pack: str = "primitives",
+    on_episode: Callable[[str], None] = lambda task: None,
+) -> Collected:
+    """Bring a folder to the first ``episodes`` successful episodes of each task, from ``first_seed`` on.
+
+    What is there already stays and is not done again. ``on_episode`` is told of each episode that is there.
+    """
+    if size not in SIZES:
+        raise DemonstrationError(
+            f"pictures of {size} pixels are not possible; valid: even, {SIZES[0]} to {SIZES[-1]}"
+        )
+    assets = load_pack(pack)
+    seeds = range(first_seed, first_seed + tries(episodes))
+    short = {}
+    with opened(out, pack, size) as folder:
+        for task in chosen:
+            got = 0
+            for _ in islice(_demonstrated(folder, task, assets, seeds), episodes):
+                got += 1
+                on_episode(task.id)
+            if got < episodes:
+                short[task.id] = got
+        folder.finish()
+        there = folder.demonstrations
+    frames = sum(len(episode.frames) for episode in there.episodes)
+    return Collected(len(there.episodes), frames, len(there.left_out), short)
+
+
+def _demonstrated(folder: Folder, task: Task, assets: AssetPack, seeds: Iterable[int]) -> Iterator[int]:
+    """The seeds from which a task is demonstrated; those not tried yet are tried as they come up."""
+    there = folder.demonstrations
+    world: World | None = None
+    try:
+        for seed in seeds:
+            if seed not in folder.demonstrations.tried(task.id):
+                world = world or World(compile_scene(task.scene, assets))
+                spec = EpisodeSpec(task.id, seed, there.pack)
+                folder.add(attempt(world, task, spec, there.size, folder.scratch))
+            if seed in folder.demonstrations.seeds(task.id):
+                yield seed
+    finally:
+        if world is not None:
+            world.close()

@@ -1,0 +1,58 @@
+"""One attempt of the oracle, and a recording of it if it succeeds."""
+
+from __future__ import annotations
+
+from collections import deque
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from assay.errors import PlacementError, StateError
+from assay.policies.demonstrations.demonstration import Episode, LeftOut
+from assay.policies.demonstrations.features import ACTION, CAMERAS, FPS, KEYFRAMES, STATE, VECTORS, state
+from assay.policies.demonstrations.stats import PictureStats
+from assay.policies.oracle.policy import Oracle
+from assay.policies.rollout import Outcome, rollout
+from assay.sim import Observation, World
+from assay.suites.spec import EpisodeSpec
+from assay.tasks import Task
+from assay.video import Clip, VideoWriter
+
+
+def attempt(world: World, task: Task, spec: EpisodeSpec, size: int, scratch: Path) -> Episode | LeftOut:
+    """Let the oracle try; videos of ``size`` x ``size`` pixels go into the folder ``scratch``.
+
+    Pictures are drawn afterwards: an attempt that fails costs none.
+    """
+    seen: deque[Observation] = deque()
+    try:
+        result = rollout(world, task, Oracle(), world.sample(spec.seed), spec, watch=seen.append)
+    except (PlacementError, StateError) as error:
+        return LeftOut(task.id, spec.seed, Outcome.ERROR, world.steps, str(error))
+    if result.outcome is not Outcome.SUCCESS:
+        return LeftOut(task.id, spec.seed, result.outcome, result.steps, result.error)
+    del seen[-1]  # what the last action led to: no action belongs to it
+    vectors = {ACTION: np.clip(result.actions, -1.0, 1.0), STATE: np.array([state(each) for each in seen])}
+    clips = {key: Clip(scratch / f"{camera}.mp4", 0, len(seen)) for key, camera in CAMERAS.items()}
+    statistics = {key: PictureStats() for key in CAMERAS}
+    with ExitStack() as files:
+        videos = {
+            key: files.enter_context(VideoWriter(clip.path, fps=FPS, keyframes=KEYFRAMES))
+            for key, clip in clips.items()
+        }
+        while seen:
+            observation = seen.popleft()  # an observation keeps its pictures; let it go
+            for key, camera in CAMERAS.items():
+                picture = observation.image(camera, size)
+                videos[key].add(picture)
+                statistics[key].add(picture)
+    return Episode(
+        task=task.id,
+        seed=spec.seed,
+        instruction=task.instruction.text,
+        frames=pl.DataFrame(vectors, schema=VECTORS),
+        clips=clips,
+        pictures={key: each.result() for key, each in statistics.items()},
+    )

@@ -1,0 +1,40 @@
+"""Several runs of one policy and suite as one: the parts of a plan that were run on different machines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from assay.errors import RunError
+from assay.runs.provenance import DECIDING
+from assay.runs.store import Store
+
+
+def merge(paths: Sequence[Path], out: Path) -> int:
+    """Write a run that holds the plans and episodes of others; returns how many episodes.
+
+    Where several hold an episode of the same spec, the first that is no error counts. Raises RunError where
+    they are not the same experiment, or if ``out`` exists.
+    """
+    if out.exists():
+        raise RunError(f"{out} exists already")
+    with Store.writing(out) as merged:
+        for path in paths:
+            with Store.reading(path) as part:
+                _check(merged, part)
+                merged.take_in(part)
+        return merged.done
+
+
+def _check(merged: Store, part: Store) -> None:
+    known, fresh = merged.meta, part.meta
+    if not known:
+        merged.describe(**fresh, merged=[part.path.name])
+        return
+    for name in DECIDING:
+        if known.get(name) != fresh.get(name):
+            raise RunError(
+                f"{part.path} is another experiment: its {name.replace('_', ' ')} is {fresh.get(name)}, "
+                f"not {known.get(name)}"
+            )
+    merged.describe(merged=[*known["merged"], part.path.name])

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from websockets.sync.client import connect
+
+from assay.policies.remote import codec
+
+Run = Callable[..., Any]
+ASSAY = Path(sys.executable).with_name("assay")
+
+
+@pytest.fixture
+def serving() -> Iterator[Callable[..., tuple[subprocess.Popen[str], str]]]:
+    """Starts ``assay serve`` in a process of its own; returns it and what it says first."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: str) -> tuple[subprocess.Popen[str], str]:
+        process = subprocess.Popen(
+            [ASSAY, "serve", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        started.append(process)
+        watchdog = threading.Timer(30, process.kill)
+        watchdog.start()
+        assert process.stdout is not None
+        said = process.stdout.readline()
+        watchdog.cancel()
+        return process, said
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def test_it_says_where_it_is_answers_and_ends_cleanly_on_ctrl_c(serving: Run):
+    process, said = serving("random", "--protocol", "openpi", "--port", "0", "--replan", "3")
+    assert said.startswith("random is at openpi://127.0.0.1:") and said.endswith("(Ctrl-C ends it)\n")
+    with connect(f"ws://{said.split()[3].rpartition('/')[2]}") as connection:
+        assert codec.decode(connection.recv(5), largest=2**20)["policy"] == "random"
+        connection.send(codec.encode_openpi({"observation/state": np.zeros(8), "prompt": "stack"}))
+        assert codec.decode(connection.recv(5), largest=2**20)["actions"].shape == (3, 7)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=10)
+    assert (process.returncode, out, err) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("oracle", "--protocol", "openpi"), "'oracle' looks behind the scenes"),
+        (("random", "--protocol", "openpy"), "did you mean 'openpi'?"),
+        (("randm", "--protocol", "openpi"), "did you mean 'random'?"),
+    ],
+)
+def test_what_cannot_be_served_is_one_line(assay: Run, arguments: tuple[str, ...], words: str):
+    said = assay("serve", *arguments)
+    assert said.status == 2 and words in said.err and said.err.count("\n") == 1
+
+
+def test_a_port_in_use_is_one_line(serving: Run, assay: Run):
+    _, said = serving("idle", "--protocol", "vla-eval", "--port", "0")
+    port = said.split()[3].rpartition(":")[2]
+    refused = assay("serve", "idle", "--protocol", "vla-eval", "--port", port)
+    assert refused.status == 2 and refused.err.count("\n") == 1
+    assert f"127.0.0.1:{port}: something else listens there" in refused.err

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+
+from assay import tasks
+from assay.policies import Outcome, load_policy, rollout
+from assay.runs.film import COLOURS, HEADER, HEIGHT, HOLD, MARGIN, SIZE, WIDTH, Film
+from assay.sim import Observation, World
+from assay.suites.spec import EpisodeSpec
+from assay.tasks import Instruction
+
+TASK = tasks.load("libero_goal/7")
+SPEC = EpisodeSpec(TASK.id, 3, steps=4)
+
+
+class Broken:
+    """Raises a long complaint when it is asked for the second time."""
+
+    def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
+        self.asked = 0
+
+    def act(self, observation: Observation) -> np.ndarray:
+        self.asked += 1
+        if self.asked == 2:
+            raise RuntimeError("nobody knows why " * 20)
+        return np.zeros((1, 7))
+
+
+@pytest.fixture
+def world(drawing: str, compiled: Any, world_of: Any) -> World:
+    made: World = world_of(compiled(TASK.id))
+    return made
+
+
+@pytest.fixture
+def filmed(world: World, tmp_path: Path) -> Callable[..., tuple[Path, list[np.ndarray]]]:
+    def filming(policy: Any, task: tasks.Task = TASK) -> tuple[Path, list[np.ndarray]]:
+        film = Film(task, SPEC)
+        done = rollout(world, task, policy, world.sample(SPEC.seed), SPEC, watch=film)
+        path = film.develop(tmp_path / "new", done)
+        with av.open(str(path)) as file:
+            return path, [frame.to_ndarray(format="rgb24").astype(int) for frame in file.decode(video=0)]
+
+    return filming
+
+
+def badge(frame: np.ndarray) -> np.ndarray:
+    """The colour of the corner in which the outcome is said."""
+    return frame[HEADER + SIZE + 20, WIDTH - MARGIN - 5]
+
+
+def test_it_shows_both_cameras_at_each_step_and_holds_the_end(filmed: Any, world: World):
+    path, frames = filmed(load_policy("idle"))
+    assert path.name == f"libero_goal_7_003_{SPEC.key[:8]}_failure.mp4"
+    assert len(frames) == 4 + HOLD and frames[0].shape == (HEIGHT, WIDTH, 3)
+    start = world.reset(world.sample(SPEC.seed))
+    for left, camera in ((MARGIN, "agentview"), (2 * MARGIN + SIZE, "robot0_eye_in_hand")):
+        shown = frames[0][HEADER : HEADER + SIZE, left : left + SIZE]
+        assert np.abs(shown - start.image(camera, SIZE)).mean() < 6
+    assert np.abs(frames[-1] - frames[4]).mean() < 1
+
+
+def test_the_outcome_is_said_at_the_end_only(filmed: Any):
+    _, frames = filmed(load_policy("idle"))
+    assert np.abs(badge(frames[-1]) - COLOURS[Outcome.FAILURE]).max() < 25
+    assert badge(frames[0]).min() > 225  # paper
+
+
+def test_an_error_is_named_and_its_reason_cut_to_fit(filmed: Any):
+    path, frames = filmed(Broken())
+    assert path.name.endswith("_error.mp4") and len(frames) == 1 + HOLD
+    assert np.abs(badge(frames[-1]) - COLOURS[Outcome.ERROR]).max() < 25
+    assert frames[-1][:, WIDTH - MARGIN + 2 :].min() > 225  # nothing runs over the margin
+
+
+def test_a_long_instruction_stays_within_the_frame(filmed: Any):
+    wordy = replace(TASK, instruction=Instruction("turn on the stove and then " * 12))
+    _, frames = filmed(load_policy("idle"), wordy)
+    assert frames[0][:HEADER, WIDTH - MARGIN + 2 :].min() > 225
+    assert frames[0][28:50, MARGIN : WIDTH - MARGIN].min() < 100  # it is written all the same

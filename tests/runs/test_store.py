@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay import tasks
+from assay.errors import RunError
+from assay.perturb import Say
+from assay.policies import Outcome
+from assay.runs.export import export
+from assay.runs.merge import merge
+from assay.runs.store import Store
+from assay.suites import Suite, Variant
+
+WORDS = Suite(
+    "words",
+    "Two wordings.",
+    variants=lambda task: (Variant("para", (Say("do it"),), {"pd": 0.25, "cell": "none"}),),
+)
+PLAN = list(WORDS.plan([tasks.load("libero_goal/0"), tasks.load("libero_goal/7")], range(3)))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "a.assay"
+
+
+def test_a_plan_is_kept_whole_and_once(path: Path):
+    with Store.writing(path) as store:
+        assert store.plan(PLAN) == 12 and store.plan(PLAN) == 0
+        waiting = store.todo()
+        assert store.specs([each.number for each in waiting]) == PLAN
+        assert [each.key for each in waiting] == [spec.key for spec in PLAN]
+        assert store.conditions() == [("control", 6), ("para", 6)]
+
+
+def test_an_episode_comes_back_as_it_was(path: Path, episode):
+    given = episode(
+        truth={"TurnOn flat_stove_1": ((1, 3),)}, touched="plate_1", moved=None, decisions=2, seconds=1.5
+    )
+    with Store.writing(path) as store:
+        store.plan(PLAN)
+        store.append(2, given)
+    with Store.reading(path) as store:
+        ((number, back),) = store.paths()
+        assert number == 2
+        for name in ("hand", "gripper", "actions"):
+            assert np.array_equal(getattr(back, name), getattr(given.path, name))
+        row = store.frame().row(0, named=True)
+    assert (row["key"], row["outcome"], row["touched"], row["moved"]) == (
+        PLAN[1].key,
+        "success",
+        "plate_1",
+        None,
+    )
+    assert row["truth"] == '{"TurnOn flat_stove_1": [[1, 3]]}'
+
+
+def test_labels_are_columns(path: Path, episode):
+    with Store.writing(path) as store:
+        store.plan(PLAN)
+        for number in (1, 4):
+            store.append(number, episode())
+        frame = store.frame()
+    assert frame["pd"].to_list() == [None, 0.25] and frame["cell"].to_list() == [None, "none"]
+
+
+def test_what_is_done_is_not_to_do_and_passing_errors_are(path: Path, episode):
+    with Store.writing(path) as store:
+        store.plan(PLAN)
+        store.append(1, episode())
+        store.append(2, episode(Outcome.ERROR, error="nan"))
+        store.append(3, episode(Outcome.ERROR, error="away", passing=True))
+        assert [each.number for each in store.todo()][:2] == [3, 4]
+        assert [each.number for each in store.todo(again="errors")][:3] == [2, 3, 4]
+        assert [each.number for each in store.todo(again="nothing")][:1] == [4]
+        assert store.reasons() == {"away": 1, "nan": 1}
+
+
+def test_episodes_after_the_last_that_decided_a_condition_do_not_count(path: Path, episode):
+    with Store.writing(path) as store:
+        store.plan(PLAN)
+        for number in range(1, 13):
+            store.append(number, episode())
+        last = sorted(spec.key for spec in PLAN if spec.condition == "para")[2]
+        store.stop("para", last, {"rule": "decided=0.5"})
+        kept = store.frame().filter(condition="para")["key"].to_list()
+        assert len(kept) == 3 and max(kept) == last
+        assert store.stopped == {"para": {"rule": "decided=0.5"}}
+
+
+def test_a_closed_run_is_one_file(path: Path, episode):
+    with Store.writing(path) as store:
+        store.plan(PLAN)
+        store.append(1, episode())
+        assert len(list(path.parent.iterdir())) > 1
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_only_one_process_writes_and_others_may_read(path: Path, episode):
+    with Store.writing(path) as store:
+        store.plan(PLAN)
+        with pytest.raises(RunError, match="another process is writing"):
+            Store.writing(path)
+        store.append(1, episode())
+        with Store.reading(path) as reader:
+            assert reader.done == 1
+            with pytest.raises(sqlite3.OperationalError):
+                reader.describe(a=1)
+
+
+@pytest.mark.parametrize("content", [b"", b"not a database at all, but long enough to be one" * 9])
+def test_what_is_no_run_is_refused_in_one_line(path: Path, content: bytes):
+    path.write_bytes(content)
+    with pytest.raises(RunError, match="not a run") as caught:
+        Store.reading(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_truncated_run_is_refused(path: Path, episode):
+    with Store.writing(path) as store:
+        store.plan(PLAN)
+    path.write_bytes(path.read_bytes()[:3000])
+    with pytest.raises(RunError, match="damaged"), Store.reading(path) as store:
+        store.frame()
+
+
+def test_another_database_and_another_version_are_refused(path: Path):
+    sqlite3.connect(path).execute("CREATE TABLE t (x)").connection.close()
+    with pytest.raises(RunError, match="not a run of Assay"):
+        Store.writing(path)
+    path.unlink()
+    Store.writing(path).close()
+    database = sqlite3.connect(path)
+    database.execute("PRAGMA user_version = 99")
+    database.close()
+    with pytest.raises(RunError, match="format 99"):
+        Store.reading(path)
+
+
+def test_parts_of_an_experiment_merge_into_one(tmp_path: Path, episode):
+    facts = {"suite": "words", "policy": "oracle", "pack": "primitives", "pack_digest": "x", "mujoco": "y"}
+    for name, numbers in (("a", (1, 2)), ("b", (2, 3)), ("c", ())):
+        with Store.writing(tmp_path / f"{name}.assay") as store:
+            store.plan(PLAN[:6] if name == "a" else PLAN)
+            store.describe(**facts | ({"policy": "idle"} if name == "c" else {}))
+            for number in numbers:
+                broken = name == "a" and number == 2
+                store.append(number, episode(Outcome.ERROR if broken else Outcome.SUCCESS, steps=number))
+    out = tmp_path / "all.assay"
+    assert merge([tmp_path / "a.assay", tmp_path / "b.assay"], out) == 3
+    with Store.reading(out) as store:
+        assert store.planned == 12
+        assert store.frame()["outcome"].to_list() == ["success"] * 3
+        assert len(list(store.paths())) == 3
+    with pytest.raises(RunError, match="exists already"):
+        merge([tmp_path / "a.assay"], out)
+    with pytest.raises(RunError, match="another experiment: its policy is idle, not oracle"):
+        merge([tmp_path / "a.assay", tmp_path / "c.assay"], tmp_path / "no.assay")
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "json"])
+def test_an_export_holds_every_episode(path: Path, tmp_path: Path, episode, form):
+    import polars as pl
+
+    with Store.writing(path) as store:
+        store.plan(PLAN)
+        store.append(1, episode())
+        store.append(4, episode(Outcome.FAILURE))
+        assert export(store, tmp_path / "out", form) == 2
+    frame = {"parquet": pl.read_parquet, "csv": pl.read_csv, "json": pl.read_json}[form](tmp_path / "out")
+    assert frame["outcome"].to_list() == ["success", "failure"]
+    assert {"key", "suite", "condition", "task", "seed", "outcome", "steps"} <= set(frame.columns)
