@@ -29,8 +29,8 @@ MARGIN = 0.003
 """How much air there must be around the hand, metres."""
 TILTS = tuple(np.radians([-50.0, -30.0, 0.0, 30.0, 50.0]))
 """How the hand may come at a thing that has no room above it, radians off the vertical."""
-TOUCH = 0.01
-"""What each point of the hand that touches something costs."""
+TOUCH = 0.02
+"""What each point of the hand that touches something where a thing is taken costs."""
 FAR = 0.7
 """How far from the robot's base the arm reaches down with ease, metres."""
 FLAT = 0.35

@@ -8,7 +8,7 @@ from itertools import islice
 
 import numpy as np
 
-from assay.policies.oracle.grasps import TOUCH, Grasp, hand_points, obstacles, ranked_grasps
+from assay.policies.oracle.grasps import Grasp, hand_points, obstacles, ranked_grasps
 from assay.policies.oracle.motion import (
     CLOSED,
     DOWN,
@@ -40,6 +40,8 @@ CHOICE = 40
 """How many free grasps are weighed against each other."""
 MISSED = 0.03
 """How far from a grasp the hand may stop for closing it to be worth a try, metres."""
+CROWDED = 0.005
+"""What each point of the hand that touches something where a thing is put down costs."""
 CLEARANCE = 0.03
 """How far above what is in the way things are carried, metres."""
 
@@ -119,7 +121,7 @@ def _choose(
                 continue
             spin = about_vertical(spot.turn)
             position = spot.position + spin @ (grasp.position - origin)
-            cost += TOUCH / 2 * around.contain(hand_points(position, spin @ grasp.rotation))
+            cost += CROWDED * around.contain(hand_points(position, spin @ grasp.rotation))
             if cost < least:
                 best, least = (grasp, spot), cost
     return best
