@@ -60,6 +60,7 @@ def run(
     """Run a suite with a policy. The same command again goes on where it was interrupted."""
     from assay import tasks
     from assay.cli.run_display import Display, condition_table
+    from assay.policies.registry import check_address
     from assay.runs.driver import drive
     from assay.runs.provenance import describe, provenance
     from assay.runs.sequential import parse_until
@@ -74,6 +75,7 @@ def run(
     rule = parse_until(until) if until is not None else None
     if states is not None:
         os.environ[STATES_VARIABLE] = str(states.absolute())
+    check_address(policy)
     path = out or Path("runs") / f"{suite}-{re.sub(r'[^A-Za-z0-9.=_-]+', '-', policy).strip('-')}.assay"
     orders = Orders(
         policy,

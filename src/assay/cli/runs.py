@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
+from rich.table import Column, Table
 
 from assay.cli.console import errors, output
 from assay.errors import RunError
@@ -24,7 +24,7 @@ def list_(
 
     if not folder.is_dir():
         raise RunError(f"{folder} is not a folder")
-    table = Table("run", "suite", "policy", "assets", "done", "started")
+    table = Table(Column("run", overflow="fold"), "suite", "policy", "assets", "done", "started")
     for path in sorted(folder.rglob(f"*{SUFFIX}")):
         try:
             with Store.reading(path) as store:
@@ -34,7 +34,7 @@ def list_(
             errors.print(f"left out: {error}", highlight=False, soft_wrap=True)
             continue
         shown = (str(meta.get(name, "-")) for name in ("suite", "policy", "pack"))
-        table.add_row(str(path), *shown, done, str(meta.get("started", "-")))
+        table.add_row(str(path.relative_to(folder)), *shown, done, str(meta.get("started", "-")))
     output.print(table)
 
 

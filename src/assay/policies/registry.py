@@ -47,6 +47,12 @@ def load_policy(address: str) -> Policy:
     return policy
 
 
+def check_address(address: str) -> None:
+    """Raise PolicyError if an address cannot be right; nobody's own code is loaded for it."""
+    if not address.startswith(PYTHON):
+        load_policy(address)
+
+
 def _built_in(name: str) -> Callable[[], Any]:
     if name not in BUILT_IN:
         raise PolicyError(

@@ -7,7 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -152,21 +152,18 @@ def _work(pipe: Connection, orders: Orders, parent: int) -> None:
     """A worker's life: load the policy, perform batches until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the driver; it lets us finish
     _die_with(parent)
-    try:
-        stage = Stage(orders)
-    except AssayError as error:
-        pipe.send(str(error))
-        return
-    pipe.send(None)
-    try:
-        while True:
-            batch: Batch = pipe.recv()
-            for number, spec in batch:
-                pipe.send(Done(number, stage.perform(spec)))
-    except (EOFError, OSError):
-        pass  # the driver is done with us, or gone
-    finally:
-        stage.close()
+    with suppress(EOFError, BrokenPipeError, ConnectionResetError):  # the driver is done with us, or gone
+        try:
+            stage = Stage(orders)
+        except AssayError as error:
+            pipe.send(str(error))
+            return
+        with closing(stage):
+            pipe.send(None)
+            while True:
+                batch: Batch = pipe.recv()
+                for number, spec in batch:
+                    pipe.send(Done(number, stage.perform(spec)))
 
 
 def _die_with(parent: int) -> None:

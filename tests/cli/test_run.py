@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.cli.run_ import parse_seeds
+from assay.errors import RunError
+from assay.runs.store import Store
+
+Run = Callable[..., Any]
+pytestmark = pytest.mark.usefixtures("no_assets")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "new" / "a.assay"
+
+
+def test_a_run_is_resumed_extended_shown_listed_and_exported(assay: Run, path: Path, tmp_path: Path):
+    command = ("run", "libero", "--policy", "idle", "--tasks", "libero_goal/7", "--steps", "2", "--out", path)
+    said = assay(*command, "--seeds", "2", "--workers", "1")
+    assert said.status == 0 and "2 episodes recorded" in said.out and "0/2" in said.out
+    said = assay(*command, "--seeds", "2", "--workers", "1")
+    assert said.status == 0 and "0 episodes recorded" in said.out
+    said = assay(*command, "--seeds", "1,2", "--workers", "1")
+    assert said.status == 0 and "1 episodes recorded" in said.out
+    said = assay("runs", "show", path, "--json")
+    shown = json.loads(said.out)
+    assert shown["meta"]["policy"] == "idle" and len(shown["meta"]["pack_digest"]) > 8
+    assert shown["conditions"] == [
+        {"condition": "control", "planned": 3, "done": 3, "success": 0, "failure": 3, "error": 0}
+    ]
+    assert "3/3" in assay("runs", "list", tmp_path).out
+    said = assay("export", path, "--json", tmp_path / "a.json")
+    episodes = json.loads((tmp_path / "a.json").read_text())
+    assert said.status == 0 and [each["seed"] for each in episodes] == [0, 1, 2]
+    assert {"key", "suite", "condition", "task", "seed", "outcome", "steps"} <= set(episodes[0])
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--seeds", "x"), "valid: a count"),
+        (("--seeds", "3,3"), "different seeds"),
+        (("--until", "decide=0.5"), "did you mean 'decided'?"),
+        (("--policy", "orcale"), "did you mean 'oracle'?"),
+        (("--tasks", "libero_gaol"), "libero_goal"),
+        (("--out", "a.txt"), "ends in .assay"),
+        (("--assets", "primitive"), "did you mean 'primitives'?"),
+    ],
+)
+def test_bad_input_is_one_line(assay: Run, path: Path, more: tuple[str, str], words: str):
+    said = assay("run", "libero", "--policy", "idle", "--tasks", "libero_goal/7", "--out", path, *more)
+    assert said.status == 2 and said.err.count("\n") == 1 and words in said.err
+
+
+def test_an_unknown_suite_and_a_missing_run_are_one_line(assay: Run, path: Path):
+    for command in (("run", "libreo", "--policy", "idle"), ("runs", "show", path), ("export", path)):
+        said = assay(*command)
+        assert said.status == 2 and said.err.count("\n") == 1
+
+
+def test_a_run_of_another_policy_is_not_mixed_in(assay: Run, path: Path):
+    command = ("--tasks", "libero_goal/7", "--steps", "1", "--seeds", "1", "--workers", "1", "--out", path)
+    assert assay("run", "libero", "--policy", "idle", *command).status == 0
+    said = assay("run", "libero", "--policy", "random", *command)
+    assert said.status == 2 and "holds a run with policy idle, not random" in said.err
+
+
+@pytest.mark.parametrize(
+    ("text", "seeds"), [("3", (0, 1, 2)), ("7,8,9", (7, 8, 9)), ("7-11", (7, 8, 9, 10, 11)), ("5,", (5,))]
+)
+def test_seeds_are_counted_or_named(text: str, seeds: tuple[int, ...]):
+    assert parse_seeds(text) == seeds
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "a", "3-1", "1,1", "1.5"])
+def test_seeds_that_are_none_are_refused(text: str):
+    with pytest.raises(RunError):
+        parse_seeds(text)
+
+
+def test_ctrl_c_finishes_cleanly_and_the_same_command_goes_on(path: Path):
+    command = [str(Path(sys.executable).with_name("assay")), "run", "libero", "--policy", "random"]
+    command += ["--tasks", "libero_goal/7", "--seeds", "60", "--steps", "40", "--workers", "1"]
+    command += ["--out", str(path)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        time.sleep(0.3)
+        if path.exists() and path.stat().st_size and _done(path) >= 2:
+            break
+    os.kill(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and "Traceback" not in err and "left: the same command goes on" in out
+    assert sorted(each.name for each in path.parent.iterdir()) == ["a.assay"]
+    done = _done(path)
+    assert 2 <= done < 60
+    assert subprocess.run(command, capture_output=True, timeout=120).returncode == 0
+    assert _done(path) == 60
+
+
+def _done(path: Path) -> int:
+    try:
+        with Store.reading(path) as store:
+            return store.done
+    except Exception:  # not yet a run
+        return 0

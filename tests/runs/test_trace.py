@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assay.policies import Outcome
+from assay.runs.stage import Orders, Stage
+from assay.suites import EpisodeSpec
+
+
+@pytest.fixture(scope="module")
+def oracle() -> Stage:
+    return Stage(Orders("oracle"))
+
+
+@pytest.mark.parametrize(
+    ("task", "first"),
+    [
+        ("libero_goal/7", "flat_stove_1"),
+        ("libero_goal/0", "wooden_cabinet_1"),
+        ("libero_goal/8", "akita_black_bowl_1"),
+    ],
+)
+def test_what_is_touched_and_moved_first_is_what_the_task_is_about(oracle: Stage, task: str, first: str):
+    episode = oracle.perform(EpisodeSpec(task, 0))
+    assert episode.outcome is Outcome.SUCCESS
+    assert (episode.touched, episode.moved) == (first, first)
+
+
+def test_the_truth_of_each_atom_is_kept_over_time(oracle: Stage):
+    episode = oracle.perform(EpisodeSpec("libero_10/2", 0))
+    assert set(episode.truth) == {"TurnOn flat_stove_1", "On moka_pot_1 flat_stove_1_cook_region"}
+    for intervals in episode.truth.values():
+        assert intervals[-1][1] == episode.steps + 1, "true at the end, when the goal was reached"
+        assert intervals[0][0] > 0, "false at the start"
+
+
+def test_a_path_has_one_place_more_than_actions(oracle: Stage):
+    episode = oracle.perform(EpisodeSpec("libero_goal/7", 0))
+    assert episode.path.hand.shape == (episode.steps + 1, 3)
+    assert episode.path.gripper.shape == (episode.steps + 1,)
+    assert episode.path.actions.shape == (episode.steps, 7)
+    assert episode.decisions == episode.steps and episode.pictures == 0
+    assert np.ptp(episode.path.hand, axis=0).max() > 0.1 and episode.path.gripper.min() < 0.05
+
+
+def test_nothing_touched_and_nothing_moved_is_none():
+    episode = Stage(Orders("idle")).perform(EpisodeSpec("libero_goal/7", 0, steps=5))
+    assert (episode.touched, episode.moved, episode.truth) == (None, None, {"TurnOn flat_stove_1": ()})
+    assert episode.outcome is Outcome.FAILURE
+
+
+def test_a_scene_that_cannot_be_made_is_an_error_and_not_a_failure():
+    episode = Stage(Orders("idle")).perform(EpisodeSpec("libero_goal/77", 0))
+    assert episode.outcome is Outcome.ERROR and "libero_goal/77" in episode.error
