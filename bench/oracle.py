@@ -1,21 +1,40 @@
-"""The oracle: how much faster than the robot's own time it solves tasks."""
+"""The oracle: how often it solves the tasks, and how much faster than the robot's own time."""
 
 from __future__ import annotations
 
+import os
 import statistics
 import time
+from collections.abc import Iterable
+from pathlib import Path
 
 from assay import tasks
-from assay.policies import EpisodeSpec, load_policy, rollout
+from assay.errors import AssetError
+from assay.policies import Outcome, load_policy, rollout
+from assay.policies.trials import Trial, attempts, by_task
 from assay.sim.compile import compile_scene
+from assay.sim.packs.locate import LIBERO_VARIABLE, ROBOSUITE_VARIABLE, STATES_VARIABLE, locate_states
 from assay.sim.packs.registry import load_pack
 from assay.sim.world import CONTROL_HZ, World
+from assay.suites.spec import EpisodeSpec, Initial
 from bench.figure import Figure
 
-SEEDS = range(3)
+SPEED_SEEDS = range(3)
+SEEDS = range(1000, 1005)
+"""Of the sampled states; none of them was looked at while the oracle was made."""
+STORED = range(40, 43)
 
 
 def measure() -> list[Figure]:
+    shared = Path(os.environ.get("ASSAY_SHARED", "../shared")).absolute() / "libero"
+    if shared.is_dir():
+        os.environ.setdefault(LIBERO_VARIABLE, str(shared / "assets"))
+        os.environ.setdefault(ROBOSUITE_VARIABLE, str(shared / "robosuite_assets"))
+        os.environ.setdefault(STATES_VARIABLE, str(shared / "init"))
+    return [*_speed_figures(), *_sampled_figures(), _stored_figure(), *_libero_figures()]
+
+
+def _speed_figures() -> list[Figure]:
     ratios = {task: _speed(task) for task in tasks.all_ids() if len(tasks.load(task).goal.atoms) == 1}
     slowest = min(ratios, key=lambda task: ratios[task])
     what = "robot time / time of an oracle episode, one goal, no pictures"
@@ -26,13 +45,62 @@ def measure() -> list[Figure]:
 
 
 def _speed(task_id: str) -> float:
-    """Simulated seconds for each second of the clock, one core, planning and reset included."""
+    """Simulated seconds for each second of the clock, one core, planning and reset included; successes only."""
     task = tasks.load(task_id)
     world = World(compile_scene(task.scene, load_pack("primitives")))
     policy = load_policy("oracle")
-    states = [world.sample(seed) for seed in SEEDS]
+    states = [world.sample(seed) for seed in SPEED_SEEDS]
     rollout(world, task, policy, states[0], EpisodeSpec(task_id, 0, steps=5))
-    steps, start = 0, time.perf_counter()
-    for seed, state in zip(SEEDS, states, strict=True):
-        steps += rollout(world, task, policy, state, EpisodeSpec(task_id, seed)).steps
-    return steps / CONTROL_HZ / (time.perf_counter() - start)
+    steps, seconds = 0, 0.0
+    for seed, state in zip(SPEED_SEEDS, states, strict=True):
+        start = time.perf_counter()
+        done = rollout(world, task, policy, state, EpisodeSpec(task_id, seed))
+        seconds += time.perf_counter() - start
+        steps += done.steps if done.outcome is Outcome.SUCCESS else 0
+    return steps / CONTROL_HZ / seconds
+
+
+def _sampled_figures() -> list[Figure]:
+    trials = _trials("all", SEEDS)
+    worst = min(trials, key=lambda trial: trial.successes)
+    return [
+        Figure("oracle, sampled states, primitives, all tasks", _percent(trials), "%", 97.0, at_most=False),
+        Figure(
+            "oracle, sampled states, primitives, worst task",
+            100 * worst.successes / worst.episodes,
+            "%",
+            90.0,
+            at_most=False,
+            note=f"{worst.task}, {worst.successes} of {worst.episodes}",
+        ),
+    ]
+
+
+def _stored_figure() -> Figure:
+    what = "oracle, LIBERO's stored states, primitives, all tasks"
+    try:
+        locate_states()
+    except AssetError as error:
+        return Figure(what, None, "%", 90.0, at_most=False, note=str(error))
+    return Figure(what, _percent(_trials("all", STORED, initial="stored")), "%", 90.0, at_most=False)
+
+
+def _libero_figures() -> Iterable[Figure]:
+    for suite, bound in (("libero_goal", 85.0), ("libero_object", 85.0), ("libero_spatial", 80.0)):
+        what = f"oracle, sampled states, libero pack, {suite}"
+        try:
+            load_pack("libero")
+        except AssetError as error:
+            yield Figure(what, None, "%", bound, at_most=False, note=str(error))
+            continue
+        yield Figure(what, _percent(_trials(suite, SEEDS[:3], pack="libero")), "%", bound, at_most=False)
+
+
+def _trials(
+    selection: str, seeds: range, *, pack: str = "primitives", initial: Initial = "sampled"
+) -> list[Trial]:
+    return by_task(list(attempts("oracle", tasks.resolve(selection), seeds, pack=pack, initial=initial)))
+
+
+def _percent(trials: list[Trial]) -> float:
+    return 100 * sum(each.successes for each in trials) / sum(each.episodes for each in trials)

@@ -7,6 +7,7 @@
     ├── StateError                an initial state that does not fit the scene, or is not one
     ├── ActionError               an action with a wrong shape or a value that is not finite
     ├── PolicyError               a policy that broke: says which one and at which step
+    │   └── RemoteError           ... or its server did: see policies.remote.errors
     ├── PlacementError            a scene whose regions leave no room for its objects
     ├── PerturbationError         a perturbation that does not exist, or cannot be applied
     ├── SuiteError                a suite, condition or episode spec that does not exist or makes no sense

@@ -16,6 +16,24 @@ TASK = tasks.load("libero_goal/7")
 SPEC = EpisodeSpec(TASK.id, 0, "primitives")
 
 
+class Untouchable:
+    """As a tensor on a GPU: it cannot be made an array."""
+
+    def __array__(self, *arguments: object) -> np.ndarray:
+        raise TypeError("can't convert cuda:0 device type tensor to numpy")
+
+
+class Attaching:
+    """Happens to have a method called attach."""
+
+    def attach(self, one: object, other: object) -> None:
+        raise ValueError("no")
+
+    def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None: ...
+
+    def act(self, observation: Observation) -> np.ndarray: ...
+
+
 class Scripted:
     """Returns what it is told to, and remembers what it was asked."""
 
@@ -30,7 +48,7 @@ class Scripted:
     def act(self, observation: Observation) -> np.ndarray:
         self.seen.append(observation.step)
         answer = self.answers[min(len(self.seen), len(self.answers)) - 1]
-        if isinstance(answer, Exception):
+        if isinstance(answer, BaseException):
             raise answer
         return answer  # type: ignore[return-value]
 
@@ -64,7 +82,9 @@ def test_a_whole_chunk_is_executed_unless_told_otherwise(world: World):
     ("answer", "words"),
     [
         (ValueError("bad\nday"), "ValueError: bad day"),
+        (SystemExit(3), "SystemExit: 3"),
         (None, "not an array of numbers"),
+        (Untouchable(), "not an array of numbers"),
         ("left", "not an array of numbers"),
         (np.full((1, 7), np.nan), "not finite"),
         (np.zeros(7), "shape (7,)"),
@@ -110,3 +130,18 @@ def test_a_played_back_rollout_is_the_same_to_the_last_bit(world: World):
     for action in first.actions:
         world.step(action)
     assert first.actions.dtype == np.float32 and np.array_equal(world.state().vector, after)
+
+
+def test_a_policy_that_breaks_when_it_is_attached_is_an_error(world: World):
+    result = rollout(world, TASK, Attaching(), world.sample(0), SPEC)
+    assert (result.outcome, result.error) == (Outcome.ERROR, "Attaching, step 0: ValueError: no")
+
+
+def test_a_simulation_that_breaks_is_an_error(world: World):
+    class Wild(Scripted):
+        def act(self, observation: Observation) -> np.ndarray:
+            world.data.qvel[:] = 1e12
+            return STILL[None]
+
+    result = rollout(world, TASK, Wild(), world.sample(0), SPEC)
+    assert result.outcome is Outcome.ERROR and "unstable" in result.error

@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from assay import __version__
-from assay.cli import assets, collect, demo, doctor, export, parity, run_, runs, tasks, try_
+from assay.cli import assets, collect, demo, doctor, export, parity, run_, runs, serve, tasks, try_
 from assay.cli.console import errors
 from assay.errors import AssayError
 
@@ -31,6 +31,7 @@ app.command("collect")(collect.collect)
 app.command("run")(run_.run)
 app.add_typer(runs.app, name="runs")
 app.command("export")(export.export)
+app.command("serve")(serve.serve)
 
 
 def _print_version(wanted: bool) -> None:
@@ -54,6 +55,9 @@ def main() -> None:
         app()
     except AssayError as error:
         _refuse(str(error))
+    except KeyboardInterrupt:
+        errors.print("interrupted")
+        sys.exit(130)
     except BrokenPipeError:
         # Whoever read our output stopped; nothing more can be said, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -75,7 +75,7 @@ def run(
     rule = parse_until(until) if until is not None else None
     if states is not None:
         os.environ[STATES_VARIABLE] = str(states.absolute())
-    check_address(policy)
+    server = check_address(policy)
     path = out or Path("runs") / f"{suite}-{re.sub(r'[^A-Za-z0-9.=_-]+', '-', policy).strip('-')}.assay"
     orders = Orders(
         policy,
@@ -84,7 +84,7 @@ def run(
         film_successes=video is Filmed.ALL,
     )
     with Store.writing(path) as store:
-        describe(store, provenance(suite, policy, assets))
+        describe(store, provenance(suite, policy, assets) | {"policy_metadata": server})
         store.plan(
             design.plan(
                 chosen,

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
+from rich.markup import escape
+from rich.table import Column, Table
 
 from assay.cli.console import output, progress_bar
 
+if TYPE_CHECKING:
+    from assay.policies.trials import Trial
+
 
 def try_(
-    policy: Annotated[str, typer.Argument(help="oracle, random, idle, or python:pkg.module:Class.")],
+    policy: Annotated[
+        str, typer.Argument(help="oracle, replay, ...; python:pkg.module:Class; openpi://host:port.")
+    ],
     selection: Annotated[str, typer.Option("--tasks", help="all, suites and ids with commas.")] = "all",
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds.")] = 5,
     first_seed: Annotated[int, typer.Option(help="The first of them.")] = 0,
@@ -28,15 +36,18 @@ def try_(
 ) -> None:
     """Let a policy try tasks from several initial states, and count its successes."""
     from assay import tasks
+    from assay.policies.registry import check_address
     from assay.policies.trials import Attempt, Watch, attempts, by_task
     from assay.runs.film import Film
-    from assay.sim.packs.locate import STATES_VARIABLE
-    from assay.suites import EpisodeSpec
+    from assay.sim.packs.locate import STATES_VARIABLE, locate_states
+    from assay.suites import EpisodeSpec, horizon
     from assay.tasks import Task
 
     chosen = tasks.resolve(selection)
+    check_address(policy)
     if states is not None:
         os.environ[STATES_VARIABLE] = str(states)
+        locate_states()
     tried: list[Attempt] = []
     films: list[Film] = []
 
@@ -44,7 +55,7 @@ def try_(
         films[:] = [Film(task, spec)] if video is not None else []
         return films[0] if films else lambda observation: None
 
-    with progress_bar() as bar:
+    with progress_bar() as bar, redirect_stdout(sys.stderr):  # what a policy prints is not our result
         progress = bar.add_task("episodes", total=len(chosen) * seeds)
         for attempt in attempts(
             policy,
@@ -62,13 +73,24 @@ def try_(
     done = by_task(tried)
     if as_json:
         typer.echo(json.dumps({"tasks": [trial.as_json() for trial in done]}, indent=2))
+        _end(done)
         return
-    table = Table("task", "success", "errors", "steps", "why not")
+    table = Table(Column("task", no_wrap=True, min_width=16), "success", "errors", "steps", "why not")
     for trial in done:
         mean = f"{sum(trial.steps) / len(trial.steps):.0f}" if trial.steps else "-"
-        reason = trial.reasons[0] if trial.reasons else ""
-        table.add_row(trial.task, f"{trial.successes}/{trial.episodes}", str(trial.errors), mean, reason)
+        late = "" if not trial.failed else f"goal not reached in {horizon(trial.task)} steps"
+        reason = next(iter((*trial.reasons, *trial.notes)), late)
+        table.add_row(
+            trial.task, f"{trial.successes}/{trial.episodes}", str(trial.errors), mean, escape(reason)
+        )
     successes, episodes = sum(trial.successes for trial in done), sum(trial.episodes for trial in done)
     table.add_section()
     table.add_row("all", f"{successes}/{episodes}", str(sum(trial.errors for trial in done)), "", "")
     output.print(table)
+    _end(done)
+
+
+def _end(done: list[Trial]) -> None:
+    """Exit status 1 where nothing but errors came of it."""
+    if all(trial.errors == trial.episodes for trial in done):
+        raise typer.Exit(1)

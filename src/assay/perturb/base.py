@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -40,8 +42,11 @@ def perturbation(cls: P) -> P:
 
 
 def to_json(value: Perturbation) -> dict[str, Any]:
-    """A perturbation as a JSON object: its kind and its fields."""
-    return {"kind": value.kind} | {each.name: getattr(value, each.name) for each in fields(value)}  # type: ignore[arg-type]
+    """A perturbation as a JSON object: its kind and its fields, equal ones alike (0 and 0.0 and -0.0)."""
+    adapter = _adapter(type(value))
+    given = {each.name: getattr(value, each.name) for each in fields(value)}  # type: ignore[arg-type]
+    plain: dict[str, Any] = adapter.dump_python(adapter.validate_python(given), mode="json")
+    return {"kind": value.kind} | {name: _unsigned(each) for name, each in plain.items()}
 
 
 def from_json(value: Mapping[str, Any]) -> Perturbation:
@@ -55,7 +60,7 @@ def from_json(value: Mapping[str, Any]) -> Perturbation:
         if name not in known:
             raise PerturbationError(f"{kind} has no field '{name}': {did_you_mean(name, known)}")
     try:
-        return TypeAdapter(_KINDS[kind]).validate_python(given)
+        return _adapter(_KINDS[kind]).validate_python(given)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
@@ -63,7 +68,25 @@ def from_json(value: Mapping[str, Any]) -> Perturbation:
 
 
 def perturbed(task: Task, perturbations: Iterable[Perturbation], *, seed: int) -> Task:
-    """A task with perturbations applied one after the other, each with a stream of its own."""
-    for place, each in enumerate(perturbations):
-        task = each.apply(task, stream(seed, "perturbation", task.id, each.kind, place))
+    """A task with perturbations applied one after the other, each with a stream of its own.
+
+    The stream hangs on the kind and on how many of that kind came before, so that new words leave the draws
+    of the world as they were.
+    """
+    before: Counter[str] = Counter()
+    for each in perturbations:
+        task = each.apply(task, stream(seed, "perturbation", task.id, each.kind, before[each.kind]))
+        before[each.kind] += 1
     return task
+
+
+@cache
+def _adapter(kind: type[Perturbation]) -> TypeAdapter[Perturbation]:
+    return TypeAdapter(kind)
+
+
+def _unsigned(value: Any) -> Any:
+    """A JSON value with every -0.0 as 0.0."""
+    if isinstance(value, list):
+        return [_unsigned(each) for each in value]
+    return value + 0.0 if isinstance(value, float) else value

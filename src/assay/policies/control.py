@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from assay import tasks
-from assay.errors import TaskError
+from assay.errors import SpecError, StateError, TaskError
 from assay.sim import InitialState, World, compile_scene, load_pack, stored_states
 from assay.sim.packs.locate import locate_states
 from assay.suites.spec import EpisodeSpec
@@ -34,8 +34,12 @@ def initial_state(world: World, spec: EpisodeSpec) -> InitialState:
     """Where an episode starts: drawn by its seed, or its seed's place in LIBERO's file of the task."""
     if spec.initial == "sampled":
         return world.sample(spec.seed)
+    if any(each.rebuilds for each in spec.perturbations):
+        raise SpecError(f"{spec.condition}: a changed scene cannot start from a stored state")
     stored = _stored(world, spec.task, locate_states())
-    return stored[spec.seed % len(stored)]
+    if not 0 <= spec.seed < len(stored):
+        raise StateError(f"{spec.task} has stored states 0 to {len(stored) - 1}, not {spec.seed}")
+    return stored[spec.seed]
 
 
 @lru_cache(maxsize=4)

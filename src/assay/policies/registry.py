@@ -1,4 +1,4 @@
-"""Policies by address: built-in names, or ``python:pkg.module:Class`` for anyone's own.
+"""Policies by address: built-in names, ``python:pkg.module:Class``, or a server: ``openpi://host:port``.
 
 A question mark sets fields: ``clumsy?miss=0.03``, ``replay?seeds=0,1``.
 """
@@ -6,8 +6,10 @@ A question mark sets fields: ``clumsy?miss=0.03``, ``replay?seeds=0,1``.
 from __future__ import annotations
 
 import importlib
+import inspect
+import sys
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, get_origin, get_type_hints
 from urllib.parse import parse_qsl
@@ -18,6 +20,8 @@ from assay.errors import PolicyError, did_you_mean
 from assay.policies.base import Policy
 from assay.policies.calibration import Blind, Clumsy, Colour, Keyword, Nearest, Replay
 from assay.policies.oracle.policy import Oracle
+from assay.policies.remote.client import RemotePolicy
+from assay.policies.remote.registry import load_remote
 from assay.policies.simple import Idle, Random
 
 BUILT_IN: Mapping[str, Callable[[], Policy]] = MappingProxyType(
@@ -38,6 +42,8 @@ PYTHON = "python:"
 
 def load_policy(address: str) -> Policy:
     """A new policy. Raises PolicyError that says what would be valid."""
+    if "://" in address:
+        return load_remote(address)
     name, _, query = address.partition("?")
     made = _from_python(name) if name.startswith(PYTHON) else _built_in(name)
     policy = _configured(made, query, address)
@@ -47,16 +53,27 @@ def load_policy(address: str) -> Policy:
     return policy
 
 
-def check_address(address: str) -> None:
-    """Raise PolicyError if an address cannot be right; nobody's own code is loaded for it."""
-    if not address.startswith(PYTHON):
-        load_policy(address)
+def check_address(address: str) -> dict[str, str]:
+    """Raise PolicyError if an address cannot be right, or nobody answers there; nobody's own code is loaded.
+
+    Returns what a server says about itself.
+    """
+    if address.startswith(PYTHON):
+        return {}
+    policy = load_policy(address)
+    if not isinstance(policy, RemotePolicy):
+        return {}
+    policy.connect()
+    said = {str(name): str(value)[:200] for name, value in policy.metadata.items()}
+    policy.close()
+    return said
 
 
 def _built_in(name: str) -> Callable[[], Any]:
     if name not in BUILT_IN:
         raise PolicyError(
-            f"there is no policy '{name}': {did_you_mean(name, BUILT_IN)} (or python:pkg.module:Class)"
+            f"there is no policy '{name}': {did_you_mean(name, BUILT_IN)} "
+            "(or python:pkg.module:Class, openpi://host:port, vla-eval://host:port)"
         )
     return BUILT_IN[name]
 
@@ -65,6 +82,8 @@ def _from_python(address: str) -> Callable[[], Any]:
     module, _, name = address.removeprefix(PYTHON).partition(":")
     if not module or not name:
         raise PolicyError(f"'{address}' should be python:pkg.module:Class")
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))  # as python itself does for a script of one's own
     try:
         offered = vars(importlib.import_module(module))
     except Exception as error:  # whatever somebody's module raises
@@ -85,28 +104,40 @@ def _configured(made: Callable[..., Any], query: str, address: str) -> Policy:
         if "=" not in part or name in given:
             raise PolicyError(f"'{address}': '{part}' should be a field=value, each field once")
         given[name] = value
-    known = [field.name for field in fields(made)] if is_dataclass(made) and isinstance(made, type) else []
+    known = _parameters(made)
     for name in given:
         if name not in known:
-            raise PolicyError(
-                f"'{address}' has no field '{name}': {did_you_mean(name, known) if known else 'it has none'}"
-            )
+            valid = did_you_mean(name, known) if known else "it has none"
+            raise PolicyError(f"'{address}' has no field '{name}': {valid}")
     try:
-        if not given:
-            return made()  # type: ignore[no-any-return]
-        arguments = {name: _parsed(made, name, text) for name, text in given.items()}
-        return made(**arguments)  # type: ignore[no-any-return]
+        return made(**{name: _parsed(known[name], text) for name, text in given.items()})  # type: ignore[no-any-return]
     except ValidationError as error:
         first = error.errors()[0]
-        raise PolicyError(f"'{address}': {first['msg'].lower()}, got '{first['input']}'") from None
+        name = next(name for name, text in given.items() if str(first["input"]) in text)
+        raise PolicyError(f"'{address}': {name}: {first['msg'].lower()}, got '{first['input']}'") from None
+    except PolicyError as error:
+        raise PolicyError(f"'{address}': {error}") from None
     except Exception as error:
         name = getattr(made, "__name__", address)
         raise PolicyError(f"'{address}': {name}() failed: {_one_line(error)}") from error
 
 
-def _parsed(made: Callable[..., Any], name: str, text: str) -> object:
+def _parameters(made: Callable[..., Any]) -> dict[str, Any]:
+    """The fields an address may set, and their types; without an annotation, the type of the default."""
+    try:
+        hints = get_type_hints(made.__init__ if isinstance(made, type) else made)  # type: ignore[misc]
+        parameters = inspect.signature(made).parameters.values()
+    except (TypeError, ValueError, NameError):
+        return {}
+    named = (each for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY))
+    return {
+        each.name: hints.get(each.name, str if each.default in (each.empty, None) else type(each.default))
+        for each in named
+    }
+
+
+def _parsed(kind: Any, text: str) -> object:
     """A field's value from its text, by its type; sequences are separated by commas."""
-    kind = get_type_hints(made)[name]
     given: object = [part for part in text.split(",") if part] if get_origin(kind) in (tuple, list) else text
     return TypeAdapter(kind).validate_python(given)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeVar
@@ -46,6 +47,13 @@ class Rollout:
     """What broke, where something did."""
     passing: bool = False
     """Whether what broke may be well again later by itself."""
+    note: str = ""
+    """Why it failed, where the policy says so in its ``note``."""
+
+
+def never_began(error: str) -> Rollout:
+    """An episode that broke before its first step."""
+    return Rollout(Outcome.ERROR, 0, np.empty((0, 7), np.float32), 0, error)
 
 
 def rollout(
@@ -68,12 +76,13 @@ def rollout(
     watch(observation)
     try:
         if isinstance(policy, Privileged):
-            policy.attach(world, task)
+            _guarded(policy, world.steps, policy.attach, world, task)
         _guarded(policy, world.steps, policy.reset, task.instruction, spec)
-        while world.steps < spec.horizon:
+        most = spec.horizon + int(getattr(policy, "waiting", 0))  # the field does not count waiting steps
+        while world.steps < most:
             chunk = _actions(policy, world.steps, _guarded(policy, world.steps, policy.act, observation))
             decisions += 1
-            for action in chunk[: spec.replan or len(chunk)][: spec.horizon - world.steps]:
+            for action in chunk[: spec.replan or len(chunk)][: most - world.steps]:
                 observation = world.step(action)
                 actions.append(action)
                 watch(observation)
@@ -81,31 +90,41 @@ def rollout(
                     return ended(Outcome.SUCCESS)
     except PolicyError as error:
         return replace(ended(Outcome.ERROR), error=str(error), passing=error.passing)
-    return ended(Outcome.FAILURE)
+    except AssayError as error:  # the simulation broke
+        return replace(ended(Outcome.ERROR), error=str(error))
+    return replace(ended(Outcome.FAILURE), note=str(getattr(policy, "note", "")))
 
 
 def _guarded(policy: Policy, step: int, call: Callable[..., T], *arguments: object) -> T:
     """Whatever a policy raises becomes one typed error with its name and the step."""
     try:
         return call(*arguments)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         kind = "" if isinstance(error, AssayError) else f"{type(error).__name__}: "
-        reason = " ".join(f"{kind}{error}".split())[:300]
+        reason = " ".join(f"{kind}{_said(error)}".split())[:300]
         broken = PolicyError(f"{type(policy).__name__}, step {step}: {reason}")
         broken.passing = isinstance(error, PolicyError) and error.passing
         raise broken from error
 
 
+def _said(error: BaseException) -> str:
+    """What an exception says, even if somebody made one that cannot speak."""
+    try:
+        return str(error)
+    except Exception:
+        return "(it cannot be printed)"
+
+
 def _actions(policy: Policy, step: int, given: object) -> np.ndarray:
     """Check what a policy returned: (k, 7), finite."""
     name = f"{type(policy).__name__}, step {step}"
-    try:
+    raw: np.ndarray = np.empty(0, dtype=object)
+    with suppress(Exception):  # ragged, or an object of somebody's that cannot be made an array of
         raw = np.asarray(given)
-    except ValueError:  # ragged
-        raw = np.empty(0, dtype=object)
     if raw.dtype.kind not in "fiub":
         raise PolicyError(f"{name}: returned {type(given).__name__}, not an array of numbers")
-    actions = raw.astype(np.float32)  # as they are stored, so that a stored episode can be played again
+    with np.errstate(all="ignore"):  # whatever the policy set; what overflows is not finite
+        actions = raw.astype(np.float32)  # as they are stored, so that a stored episode can be played again
     if actions.ndim != 2 or actions.shape[1] != 7 or not 1 <= len(actions) <= MOST_ACTIONS:
         raise PolicyError(
             f"{name}: returned shape {actions.shape}; valid: (k, 7) with k from 1 to {MOST_ACTIONS}"

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from assay.errors import AssayError
 from assay.policies.control import initial_state
 from assay.policies.registry import load_policy
-from assay.policies.rollout import Outcome, Rollout, rollout
+from assay.policies.rollout import Outcome, Rollout, never_began, rollout
 from assay.sim import Observation, World, compile_scene, load_pack
 from assay.suites.spec import EpisodeSpec, Initial
 from assay.tasks import Task
@@ -59,6 +60,11 @@ class Trial:
         """Why the policy broke, where it did."""
         return tuple(each.rollout.error for each in self.attempts if each.rollout.outcome is Outcome.ERROR)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Why it failed, where it says so."""
+        return tuple(each.rollout.note for each in self.attempts if each.rollout.note)
+
     def as_json(self) -> dict[str, object]:
         """A JSON object."""
         return {
@@ -69,6 +75,15 @@ class Trial:
             "steps": list(self.steps),
             "failed_seeds": list(self.failed),
             "reasons": list(self.reasons),
+            "attempts": [
+                {
+                    "seed": each.spec.seed,
+                    "outcome": each.rollout.outcome.value,
+                    "steps": each.rollout.steps,
+                    "why_not": each.rollout.error or each.rollout.note,
+                }
+                for each in self.attempts
+            ],
         }
 
 
@@ -103,6 +118,10 @@ def attempts(
         world = World(compile_scene(task.scene, assets))
         for seed in seeds:
             spec = EpisodeSpec(task.id, seed, pack, replan=replan, initial=initial)
-            state = initial_state(world, spec)
-            yield Attempt(spec, rollout(world, task, policy, state, spec, watch=watch(task, spec)))
+            try:
+                state = initial_state(world, spec)
+            except AssayError as error:
+                yield Attempt(spec, never_began(str(error)))
+            else:
+                yield Attempt(spec, rollout(world, task, policy, state, spec, watch=watch(task, spec)))
         world.close()

@@ -47,7 +47,7 @@ class Episode:
     truth: dict[str, Intervals] = field(default_factory=dict)
     """When each atom of the goal was true."""
     error: str = ""
-    """What broke, where something did."""
+    """What broke, where something did; why it failed, where the policy says so."""
     passing: bool = False
     """Whether what broke may be well again later by itself: a resumed run tries again."""
 

@@ -93,7 +93,7 @@ class Stage:
             touched=trace.touched,
             moved=trace.moved,
             truth=trace.truth,
-            error=done.error,
+            error=done.error or done.note,
             passing=done.passing,
         )
 

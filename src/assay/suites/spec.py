@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal
 
+from pydantic import BaseModel
+
 from assay import tasks
 from assay.errors import SpecError
 from assay.perturb import Perturbation, from_json, perturbed, to_json
@@ -89,9 +91,23 @@ class EpisodeSpec:
         try:
             content: dict[str, Any] = json.loads(text)
             changes = tuple(from_json(each) for each in content.pop("perturbations"))
-            return cls(**content, perturbations=changes, labels=labels or {})
+            return cls(**_Plain(**content).model_dump(), perturbations=changes, labels=labels or {})
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise SpecError(f"not an episode spec ({error}): {text[:120]}") from None
+            reason = " ".join(str(error).split())[:120]
+            raise SpecError(f"not an episode spec ({reason}): {text[:120]}") from None
+
+
+class _Plain(BaseModel, extra="forbid", strict=True):
+    """The fields of a spec that are plain values."""
+
+    condition: str
+    initial: Initial
+    pack: str
+    replan: int | None
+    seed: int
+    steps: int | None
+    suite: str
+    task: str
 
 
 def key_of(text: str) -> str:

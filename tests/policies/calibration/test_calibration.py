@@ -11,9 +11,11 @@ import pytest
 from assay import tasks
 from assay.policies import EpisodeSpec, Outcome, load_policy, rollout
 from assay.policies.calibration.colour import colour_of
-from assay.policies.calibration.keyword import overlap
+from assay.policies.calibration.keyword import Keyword, overlap
+from assay.policies.calibration.replay import recall
 from assay.sim import World, compile_scene, load_pack
 from assay.tasks import Instruction, Rectangle, Task
+from assay.tasks.names import names_of
 
 MOVED = 0.03
 """How far a thing must have gone to have been moved, metres."""
@@ -110,9 +112,26 @@ def test_replay_reaches_where_the_bowl_was(attempt: Attempt):
     assert not moved.reached and "akita_black_bowl_1" not in moved.moved
 
 
-def test_replay_with_more_memories_plays_the_nearest_one(attempt: Attempt):
-    own, wider = attempt("replay", BOWL_ON_PLATE), attempt("replay?seeds=1,2", BOWL_ON_PLATE)
-    assert np.array_equal(own.path, wider.path)
+def test_replay_plays_the_memory_whose_look_is_nearest():
+    """The scene of seed 1 under the spec of seed 0: the memory of seed 1 is nearer than its own."""
+    world = World(compile_scene(BOWL_ON_PLATE.scene, load_pack("primitives")))
+    state = world.sample(1)
+    spec = EpisodeSpec(BOWL_ON_PLATE.id, 0)
+    played = [
+        rollout(world, BOWL_ON_PLATE, load_policy(address), state, spec).actions
+        for address in ("replay", "replay?seeds=2,1")
+    ]
+    remembered = [recall(EpisodeSpec(BOWL_ON_PLATE.id, seed)).actions for seed in (0, 1)]
+    for actions, memory in zip(played, remembered, strict=True):
+        steps = min(len(actions), len(memory))
+        assert steps > 30 and np.array_equal(actions[:steps], memory[:steps])
+
+
+def test_replay_knows_another_task_by_its_exact_words_if_it_remembers_it(attempt: Attempt):
+    cheese = asked(BOWL_ON_PLATE, "libero_goal/6")
+    assert attempt("replay?tasks=libero_goal/6", cheese).reached
+    reworded = replace(cheese, instruction=Instruction("put the cream cheese into the bowl"))
+    assert not attempt("replay?tasks=libero_goal/6", reworded).reached
 
 
 # -- blind
@@ -165,9 +184,40 @@ def test_keyword_waits_when_it_knows_no_word(attempt: Attempt):
     assert not result.reached and not result.moved
 
 
+@pytest.mark.parametrize("task", tasks.all_ids())
+def test_keyword_never_hits_by_chance_what_it_does_not_know(task: str):
+    """Each trained name of the instruction replaced: what it then pursues is something else, and possible."""
+    usual = tasks.load(task)
+    world = World(compile_scene(usual.scene, load_pack("primitives")))
+    policy = Keyword()
+    policy.attach(world, usual)
+    spec = EpisodeSpec(task, 0)
+    assert policy.goal(usual.instruction, spec) == usual.goal
+    named = {name for atom in usual.goal.atoms for name in atom.arguments}
+    categories = {entity.category for entity in usual.scene.entities if _is_about(usual, entity.name, named)}
+    for category in categories:
+        text = usual.instruction.text
+        for form in sorted(names_of(category), key=len, reverse=True):
+            text = text.replace(form, "gizmo")
+        heard = policy.goal(Instruction(text), spec)
+        assert set(heard.atoms) != set(usual.goal.atoms), text
+        for atom in heard.atoms:
+            assert len(set(atom.arguments)) == len(atom.arguments)
+            assert atom in usual.goal.atoms or not set(atom.arguments) <= named, (text, str(atom))
+
+
+def _is_about(task: Task, entity: str, named: set[str]) -> bool:
+    owners = {region.target for region in task.scene.regions if region.full_name in named}
+    return entity in named | owners
+
+
+def test_keyword_knows_on_from_off(attempt: Attempt):
+    assert not attempt("keyword", told(tasks.load("libero_goal/7"), "turn off the stove")).reached
+
+
 def test_the_share_of_known_words_leaves_function_words_out():
     assert overlap("PUT the bowl, on a stove!", "put the bowl on the stove") == 1.0
-    assert overlap("put the bowl away", "put the bowl on the stove") == pytest.approx(2 / 3)
+    assert overlap("put the bowl away", "put the bowl on the stove") == 0.5
 
 
 # -- clumsy
@@ -186,6 +236,10 @@ def test_clumsy_misses_nearby_and_the_same_way_each_time(attempt: Attempt):
     steps = len(oracle.path) // 3
     gaps = np.linalg.norm(missed.path[:steps, :2] - oracle.path[:steps, :2], axis=1)
     assert 0.01 < gaps.max() < 0.2
+
+
+def test_clumsy_as_it_is_fails_now_and_then_and_never_breaks(attempt: Attempt):
+    assert {attempt("clumsy", BOWL_ON_PLATE, seed=seed).reached for seed in range(5)} == {True, False}
 
 
 # -- colour

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from assay.policies.base import EpisodeSpec
 from assay.policies.oracle.plan import ImpossibleError
 from assay.policies.oracle.policy import Oracle
 from assay.policies.simple import STILL
 from assay.sim import Observation
 from assay.sim.compile import EntityIndex
-from assay.tasks import Atom, Goal
+from assay.tasks import Atom, Goal, Instruction
 
 
 class Flawed(Oracle):
@@ -21,12 +22,23 @@ class Flawed(Oracle):
     episode is a failure and not an error.
     """
 
+    def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
+        """Plan anew."""
+        self._impossible = ""
+        super().reset(instruction, spec)
+
     def act(self, observation: Observation) -> np.ndarray:
         """The next action; waits where there is nothing it could do."""
         try:
             return super().act(observation)
-        except ImpossibleError:
+        except ImpossibleError as error:
+            self._impossible = str(error)
             return STILL[None]
+
+    @property
+    def note(self) -> str:
+        """What it took to be the goal and could not do."""
+        return self._impossible or super().note
 
     def movables(self) -> list[EntityIndex]:
         """The things of the scene that can be moved, by name."""

@@ -10,12 +10,13 @@ from assay.policies.calibration.flawed import Flawed
 from assay.tasks import Atom, Goal, Instruction, Predicate, Task
 from assay.tasks.names import mentions, names_of, words
 
+NOTHING = "nothing"
+"""What is taken where a scene has nothing else: no such thing exists, so nothing is done."""
 FUNCTION_WORDS = frozenset(
-    words(
-        "a an and at both for from i in into is it me my of off on onto or please so that the then to up you"
-    )
+    words("a an and at both for from i in into is it me my of onto or please so that the then to up you")
 )
 """Words that say nothing about which task is meant."""
+OPPOSITES = {"on": "off", "off": "on", "open": "close", "close": "open"}
 
 
 @dataclass
@@ -53,31 +54,43 @@ class Keyword(Flawed):
         strangers = [name for name in atom.arguments if not _is_named(known, name, text)]
         if not strangers:
             return atom
-        wrong = self._wrong(atom)
+        wrong = self._wrong(known, strangers[0])
         if len(atom.arguments) == 1:
             return Atom(Predicate.UP, (wrong,))
         first, second = atom.arguments
-        return Atom(atom.predicate, (wrong, second) if first in strangers else (first, wrong))
+        return (
+            Atom(atom.predicate, (wrong, second))
+            if first in strangers
+            else Atom(Predicate.ON, (first, wrong))
+        )
 
-    def _wrong(self, atom: Atom) -> str:
-        """A movable thing that an atom does not name: the one that follows by name."""
-        others = [entity.name for entity in self.movables() if entity.name not in atom.arguments]
-        return next((name for name in others if name > atom.arguments[0]), others[0] if others else "nothing")
+    def _wrong(self, known: Task, name: str) -> str:
+        """A movable thing that neither the known nor the real task is about: the one that follows by name."""
+        about = {_owner(task, other) for task in (known, self._task) for other in _names_in(task.goal)}
+        others = [entity.name for entity in self.movables() if entity.name not in about]
+        return next((other for other in others if other > name), others[0] if others else NOTHING)
 
 
 def overlap(text: str, instruction: str) -> float:
-    """The share of an instruction's content words that occur in a text."""
-    content = set(words(instruction)) - FUNCTION_WORDS
-    return len(content & set(words(text))) / len(content)
+    """The share of an instruction's content words that occur in a text; none if it says the opposite."""
+    content, said = set(words(instruction)) - FUNCTION_WORDS, set(words(text))
+    if any(word in content - said and OPPOSITES[word] in said for word in OPPOSITES):
+        return 0.0
+    return len(content & said) / len(content)
 
 
 def _names_in(goal: Goal) -> set[str]:
     return {name for atom in goal.atoms for name in atom.arguments}
 
 
+def _owner(known: Task, name: str) -> str:
+    """The thing a name stands for: a region's is what the region is part of."""
+    region = known.scene.region(name)
+    return region.target if region is not None else name
+
+
 def _is_named(known: Task, name: str, text: str) -> bool:
     """Whether a text has a trained name of a thing, or of what a region is part of; a table needs none."""
-    region = known.scene.region(name)
-    owner = region.target if region is not None else name
+    owner = _owner(known, name)
     entity = next((entity for entity in known.scene.entities if entity.name == owner), None)
     return entity is None or any(mentions(text, form) for form in names_of(entity.category))

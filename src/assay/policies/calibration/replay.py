@@ -33,15 +33,17 @@ class Memory:
 
 @dataclass
 class Replay:
-    """Flaw: plays back the control episode, open-loop, whatever has changed.
+    """Flaw: plays back a control episode, open-loop, whatever has changed.
 
-    It remembers the oracle's episode of the unperturbed task under its exact instruction and the scene's
-    initial look. Where no memory fits both, it plays the one whose look is nearest, so it never notices a
-    moved object or new words.
+    It remembers the oracle's episode of the unperturbed task, solved or not, under its exact instruction and
+    the scene's initial look. Where no memory has both, it plays the one whose look is nearest, so it never
+    notices a moved object or new words.
     """
 
+    tasks: tuple[str, ...] = ()
+    """Further tasks whose controls it remembers, besides the episode's own."""
     seeds: tuple[int, ...] = ()
-    """Seeds of further controls of the task that it remembers, besides the episode's own."""
+    """Further seeds of them that it remembers, besides the episode's own."""
 
     def attach(self, world: World, task: Task) -> None:
         """Take the world, to look at it once."""
@@ -49,14 +51,17 @@ class Replay:
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         """Recall an episode."""
-        usual = spec.control()
-        memories = [recall(replace(usual, seed=seed)) for seed in dict.fromkeys((spec.seed, *self.seeds))]
-        look = _look(self._world)
-        fits = [
-            each for each in memories if each.instruction == instruction.text and _gap(each.look, look) == 0
+        usual, look = spec.control(), _look(self._world)
+        memories = [
+            recall(replace(usual, task=task, seed=seed))
+            for task in dict.fromkeys((spec.task, *self.tasks))
+            for seed in dict.fromkeys((spec.seed, *self.seeds))
         ]
-        memory = fits[0] if fits else min(memories, key=lambda each: _gap(each.look, look))
-        self._actions = iter(memory.actions)
+
+        def unlike(memory: Memory) -> tuple[float, bool]:
+            return _gap(memory.look, look), memory.instruction != instruction.text
+
+        self._actions = iter(min(memories, key=unlike).actions)
 
     def act(self, observation: Observation) -> np.ndarray:
         """The next remembered action; after the last, wait."""
@@ -69,21 +74,8 @@ def recall(spec: EpisodeSpec) -> Memory:
     usual = control(spec)
     usual.world.reset(usual.state)
     look = _look(usual.world)
-    oracle = _Recorded()
-    rollout(usual.world, usual.task, oracle, usual.state, spec)
-    return Memory(usual.task.instruction.text, look, np.array(oracle.actions).reshape(-1, 7))
-
-
-class _Recorded(Oracle):
-    """The oracle, with its actions written down."""
-
-    def __init__(self) -> None:
-        self.actions: list[np.ndarray] = []
-
-    def act(self, observation: Observation) -> np.ndarray:
-        chunk = super().act(observation)
-        self.actions.extend(chunk)
-        return chunk
+    done = rollout(usual.world, usual.task, Oracle(), usual.state, spec)
+    return Memory(usual.task.instruction.text, look, done.actions)
 
 
 def _look(world: World) -> Look:

@@ -22,6 +22,7 @@ from assay.policies.demonstrations import dataset
 from assay.policies.demonstrations.demonstration import DemonstrationError, Demonstrations, Episode, LeftOut
 
 _PARTS = ("data", "videos", "meta")
+_OURS = (".staged", ".next", ".ready", ".scratch", ".lock")
 
 
 class Folder:
@@ -35,9 +36,9 @@ class Folder:
         _remove(self._next)
         _remove(self.scratch)
         there = [root] if (root / dataset.OURS).exists() else []
-        if not there and any((root / name).exists() for name in _PARTS):
+        if not there and root.is_dir() and any(each.name not in _OURS for each in root.iterdir()):
             raise DemonstrationError(
-                f"{root} holds data that assay collect did not write; name another folder"
+                f"{root} holds files that assay collect did not write; name another folder"
             )
         there += sorted(self._staged.iterdir()) if self._staged.exists() else []
         parts = [dataset.read(place) for place in there]
@@ -45,7 +46,8 @@ class Folder:
             if (part.pack, part.size) != (pack, size):
                 raise DemonstrationError(
                     f"{root} holds demonstrations on '{part.pack}' with pictures of {part.size} pixels; "
-                    f"'{pack}' with {size} does not go with them: name another folder"
+                    f"'{pack}' with {size} does not go with them: "
+                    f"use --assets {part.pack} --size {part.size}, or name another folder"
                 )
         self.demonstrations = Demonstrations(pack, size).and_also(parts)
         """All that is there, staged or not."""

@@ -111,14 +111,6 @@ def obstacles(sight: Sight, geoms: Iterable[int]) -> Obstacles:
     return Obstacles(sight.data.geom_xpos[ids] + offsets, rotations, sight.model.geom_aabb[ids, 3:])
 
 
-def free_grasps(sight: Sight, entity: EntityIndex) -> Iterator[Grasp]:
-    """Grasps from above at which the hand touches nothing and closes on nothing else, best first."""
-    around = obstacles(sight, sight.solid_geoms)
-    for grasp in all_grasps(sight, entity):
-        if not around.contain(_taking_points(grasp)):
-            yield grasp
-
-
 def ranked_grasps(sight: Sight, entity: EntityIndex) -> Iterator[Grasp]:
     """Grasps from above and aslant, best first; every point of the hand that touches something costs.
 

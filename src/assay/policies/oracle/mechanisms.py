@@ -92,7 +92,7 @@ def _push(sight: Sight, entity: EntityIndex, joint: int, value: float) -> Motion
         yield action_towards(sight, goal, rotation, CLOSED)
     here, _ = sight.hand()
     yield from move(sight, here - inward * 0.06, rotation, CLOSED, steps=12, near=0.02)
-    return True
+    return bool((value - sight.joint(joint)) * np.sign(value or 1.0) <= 0.003)
 
 
 def _turn(sight: Sight, entity: EntityIndex, joint: int, value: float) -> Motion:
@@ -154,7 +154,7 @@ def _swing(sight: Sight, entity: EntityIndex, joint: int, value: float) -> Motio
         )
         yield action_towards(sight, push_point(0.06), rotation, CLOSED)
     yield from move(sight, push_point(-0.12), rotation, CLOSED, steps=14, near=0.03)
-    return True
+    return bool((value - sight.joint(joint)) * sense <= 0.05)
 
 
 def _is_knob(sight: Sight, entity: EntityIndex, joint: int) -> bool:

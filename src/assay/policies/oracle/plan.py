@@ -12,7 +12,7 @@ from assay.policies.oracle.mechanisms import set_joint
 from assay.policies.oracle.motion import Motion
 from assay.policies.oracle.sight import Sight
 from assay.policies.oracle.skills import drag, put, raise_up
-from assay.policies.oracle.spots import beside, spots
+from assay.policies.oracle.spots import on_top_of, spots
 from assay.sim.categories import OPENING, SWITCHING, Mechanism
 from assay.sim.compile import EntityIndex
 from assay.sim.predicates import UP_HEIGHT
@@ -42,8 +42,8 @@ class ImpossibleError(TaskError):
 def pursue(sight: Sight, goal: Goal) -> Motion:
     """Make a goal true, atom by atom; what was undone on the way is done again.
 
-    Raises ImpossibleError before the first action if an atom can never become true, and later if it turns out
-    that there is nothing to take hold of.
+    Raises ImpossibleError before the first action if an atom can never become true. Gives up, and returns
+    False, when nothing it can do makes all of them true.
     """
     for atom in goal.atoms:
         _check(sight, atom)
@@ -77,21 +77,25 @@ def _steps(sight: Sight, goal: Goal, atom: Atom) -> Iterator[Motion]:
         opens = OPENING.get(support.category)
         if opens is not None and not any(opens.active.holds(sight.joint(j)) for j in region.joints):
             yield _to_range(sight, support, region.joints, opens, active=True)
-    size = sight.box(thing).size
-    if size[2] < 0.03 and size[:2].min() > 0.1 and region is not None and region.parent is None:
+    if region is not None and _is_slid(sight, atom, thing):
         room = sight.region_box(region)
         inset = np.minimum(0.015, room.size[:2] / 2)
         origin = sight.pose(thing)[0][:2]
         yield drag(sight, thing, np.clip(origin, room.low[:2] + inset, room.high[:2] - inset))
         return
-    if not can_be_held(sight, thing):
-        raise ImpossibleError(f"'{atom}': {thing.name} has no piece that the hand can take hold of")
     if region is None:
         assert support is not None
-        yield put(sight, thing, beside(sight, thing, support))
+        yield put(sight, thing, on_top_of(sight, thing, support))
         return
     inside = atom.predicate in _INSIDE
     yield put(sight, thing, spots(sight, thing, region, inside=inside, more=_to_come(sight, goal, atom)))
+
+
+def _is_slid(sight: Sight, atom: Atom, thing: EntityIndex) -> bool:
+    """Whether a thing is pushed rather than carried: flat and wide, to a place on the table."""
+    region = sight.region(atom.arguments[-1])
+    size = sight.box(thing).size
+    return bool(region is not None and region.parent is None and size[2] < 0.03 and size[:2].min() > 0.1)
 
 
 def _to_come(sight: Sight, goal: Goal, atom: Atom) -> int:
@@ -115,6 +119,12 @@ def _check(sight: Sight, atom: Atom) -> None:
     entity = sight.entity(atom.arguments[0])
     if entity is None or not entity.movable:
         raise ImpossibleError(f"'{atom}': {atom.arguments[0]} is fixed and cannot be moved")
+    if atom.predicate is Predicate.SIDE_ON:
+        raise ImpossibleError(f"'{atom}': the oracle cannot lay things on their side")
+    if len(set(atom.arguments)) < len(atom.arguments):
+        raise ImpossibleError(f"'{atom}': it relates {entity.name} to itself")
+    if not _is_slid(sight, atom, entity) and not can_be_held(sight, entity):
+        raise ImpossibleError(f"'{atom}': {entity.name} has no piece that the hand can take hold of")
 
 
 def _mechanism(sight: Sight, atom: Atom) -> tuple[EntityIndex, tuple[int, ...], Mechanism]:
@@ -139,4 +149,5 @@ def _to_range(
         if bound.holds(sight.joint(joint)):
             continue
         yield from set_joint(sight, entity, joint, low + (high - low) * (0.6 if active else 0.5))
-    return True
+    bound = mechanism.active if active else mechanism.passive
+    return all(bound.holds(sight.joint(joint)) for joint in joints)

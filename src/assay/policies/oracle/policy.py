@@ -22,11 +22,18 @@ class Oracle:
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         """Plan anew."""
-        self._motion: Motion = pursue(self.sight(spec), self.goal(instruction, spec))
+        self._goal = self.goal(instruction, spec)
+        self._motion: Motion = pursue(self.sight(spec), self._goal)
 
     def act(self, observation: Observation) -> np.ndarray:
         """The next action of the plan; once it is over, wait."""
         return next(self._motion, STILL)[None]
+
+    @property
+    def note(self) -> str:
+        """What it has not reached."""
+        missed = [atom for atom in self._goal.atoms if not self._world.holds(atom)]
+        return f"not reached: {Goal(tuple(missed))}" if missed else ""
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
         """What it pursues."""

@@ -146,10 +146,6 @@ class Sight:
         """The angle of the arm's last joint, radians."""
         return float(self.data.qpos[6])
 
-    def opening(self) -> float:
-        """Distance between the fingers, metres."""
-        return float(self.data.qpos[7] - self.data.qpos[8])
-
     def holds(self, atom: Atom) -> bool:
         """Whether an atom is true now."""
         return self.world.holds(atom)

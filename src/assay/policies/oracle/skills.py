@@ -107,7 +107,7 @@ def _settle(sight: Sight, entity: EntityIndex) -> Motion:
 def _choose(
     sight: Sight, entity: EntityIndex, spots: Sequence[Spot], *, skip: int
 ) -> tuple[Grasp, Spot] | None:
-    """A grasp and a place for which the hand has room at both ends; the ``skip`` best grasps are left out."""
+    """The grasp and the place that cost least together; twice ``skip`` of the best grasps are left out."""
     around = obstacles(sight, (geom for geom in sight.solid_geoms if geom not in entity.geoms))
     origin, _ = sight.pose(entity)
     best: tuple[Grasp, Spot] | None = None

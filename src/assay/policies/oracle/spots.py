@@ -68,7 +68,7 @@ def spots(
     return sorted(found, key=lambda spot: spot.cost)[: BEST * len(turns)]
 
 
-def beside(sight: Sight, entity: EntityIndex, support: EntityIndex) -> list[Spot]:
+def on_top_of(sight: Sight, entity: EntityIndex, support: EntityIndex) -> list[Spot]:
     """The middle of another thing."""
     box = sight.box(support)
     return [Spot(_standing(sight, entity, sight.pose(support)[0][:2], float(box.low[2]) + 0.01))]

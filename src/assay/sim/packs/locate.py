@@ -1,7 +1,8 @@
 """Where the user's copies of LIBERO's and robosuite's assets are.
 
 Looked up in this order: what the caller names, the environment (``ASSAY_LIBERO_ASSETS``,
-``ASSAY_ROBOSUITE_ASSETS``), and what ``assay assets add`` remembered. Initial states: ``ASSAY_LIBERO_STATES``.
+``ASSAY_ROBOSUITE_ASSETS``), and what ``assay assets add`` remembered. For initial states there is
+``ASSAY_LIBERO_STATES``.
 """
 
 from __future__ import annotations
@@ -106,7 +107,9 @@ def locate_states() -> Path:
     named = _from_environment(STATES_VARIABLE)
     if named is not None:
         if not named.is_dir():
-            raise AssetError(f"{STATES_VARIABLE} names {named}, which is not a folder")
+            raise AssetError(
+                f"the folder of stored states (--states, {STATES_VARIABLE}) does not exist: {named}"
+            )
         return named
     assets = locate().libero
     places = [assets.parent / name for name in ("init_files", "init")] if assets is not None else []
@@ -114,7 +117,8 @@ def locate_states() -> Path:
         if place.is_dir():
             return place
     raise AssetError(
-        f"LIBERO's initial states were not found: set {STATES_VARIABLE} to the folder (init_files in a checkout)"
+        "LIBERO's initial states were not found: name the folder (init_files in a checkout) "
+        f"with --states or {STATES_VARIABLE}"
     )
 
 

@@ -1,0 +1,28 @@
+"""`assay serve`: offer a policy to other people's harnesses."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Annotated
+
+import typer
+
+
+def serve(
+    policy: Annotated[str, typer.Argument(help="random, idle, or python:pkg.module:Class.")],
+    protocol: Annotated[str, typer.Option(help="openpi or vla-eval.")],
+    host: Annotated[str, typer.Option(help="Where to listen; 0.0.0.0 lets other machines in.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free.")] = 8000,
+    replan: Annotated[
+        int | None, typer.Option(min=1, help="Actions taken of each chunk; by default all.")
+    ] = None,
+) -> None:
+    """Serve a policy over a websocket until Ctrl-C. It sees what the client sends, and nothing else."""
+    from assay.policies.remote.serve import Server
+
+    server = Server(policy, protocol, replan=replan)
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(
+            server.run(host, port, lambda address: typer.echo(f"{policy} is at {address} (Ctrl-C ends it)"))
+        )

@@ -1,0 +1,91 @@
+"""A policy that lives in a server: wait, ask, and execute the first actions of each reply."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from assay.policies.base import EpisodeSpec
+from assay.policies.remote import address, codec
+from assay.policies.remote.convention import Convention
+from assay.policies.remote.errors import ReplyError, ServerError
+from assay.policies.remote.wire import LARGEST_REPLY, Wire
+from assay.policies.simple import STILL
+from assay.sim import Observation
+from assay.tasks import Instruction
+
+
+class RemotePolicy(ABC):
+    """What clients of all protocols share.
+
+    Nothing is connected before the first episode is reset. Whatever goes wrong is a RemoteError, and the next
+    episode begins with a new connection.
+    """
+
+    scheme: ClassVar[str]
+    """What addresses of the protocol begin with."""
+    default: ClassVar[Convention]
+    """What the protocol's servers expect."""
+
+    def __init__(self, where: str) -> None:
+        self.address = address.parse(where, self.scheme)
+        self.convention = self.default.adjusted(self.address.adjusted)
+        self.metadata: Mapping[str, Any] = {}
+        """What the server said about itself when it was last connected to."""
+        self._wire = Wire(self.address)
+
+    @property
+    def waiting(self) -> int:
+        """Steps at the start of an episode in which the server has no say."""
+        return self.convention.wait
+
+    @abstractmethod
+    def connect(self) -> None:
+        """Connect anew and learn what the server says about itself. Raises RemoteError."""
+
+    @abstractmethod
+    def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
+        """Begin an episode; raises RemoteError if the server cannot be had."""
+
+    @abstractmethod
+    def _ask(self, observation: Observation) -> object:
+        """The actions that the server gives for an observation, as they came."""
+
+    def act(self, observation: Observation) -> np.ndarray:
+        """The still actions that are left to wait, or the next actions of the server's, (k, 7)."""
+        left = self.convention.wait - observation.step
+        if left > 0:
+            return np.tile(STILL, (left, 1))
+        actions = self._ask(observation)
+        try:
+            return self.convention.executed(actions)
+        except ValueError as error:
+            raise self._refused(str(error)) from None
+
+    def close(self) -> None:
+        """End the connection; another episode opens it again."""
+        self._wire.close()
+
+    def _decoded(self, message: bytes | str) -> dict[Any, Any]:
+        """A message as the map that it should be; text is what a server says when it breaks."""
+        if isinstance(message, str):
+            self._wire.close()
+            lines = message.strip().splitlines()
+            raise ServerError(
+                self.address.text, f"the server failed: {lines[-1] if lines else 'no reason given'}"
+            )
+        try:
+            decoded = codec.decode(message, largest=LARGEST_REPLY)
+        except codec.CodecError as error:
+            raise self._refused(str(error)) from None
+        if not isinstance(decoded, dict):
+            raise self._refused(f"a reply should be a map, not {codec.brief(decoded)}")
+        return decoded
+
+    def _refused(self, reason: str) -> ReplyError:
+        """The error for an answer that makes no sense; whoever sent it is not asked again."""
+        self._wire.close()
+        return ReplyError(self.address.text, reason)

@@ -1,0 +1,127 @@
+"""What a wire means: names, pictures, state, gripper and timing, one frozen value for each kind of server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import Annotated, get_type_hints
+
+import numpy as np
+from pydantic import Field, TypeAdapter, ValidationError
+
+from assay.errors import PolicyError
+from assay.policies.remote.pictures import Orientation, resized, turned
+from assay.policies.remote.rotations import Rotation, rotation_vector
+from assay.policies.rollout import MOST_ACTIONS
+from assay.sim import Observation
+
+STATE_SIZE = 8
+"""Position 3, rotation vector 3, finger joints 2."""
+ACTION_SIZE = 7
+
+Replan = Annotated[int, Field(ge=1, le=MOST_ACTIONS)] | None
+Pixels = Annotated[int, Field(ge=16, le=2048)]
+Steps = Annotated[int, Field(ge=0, le=MOST_ACTIONS)]
+
+
+class Sign(IntEnum):
+    """A sign."""
+
+    PLUS = 1
+    MINUS = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Convention:
+    """How observations and actions are written for one kind of server."""
+
+    cameras: tuple[tuple[str, str], ...]
+    """Our cameras and their names on the wire."""
+    state: str | None
+    """The state's name on the wire; None if none is sent.
+
+    It is (8,) float64: the grip site's position, the hand's rotation vector, the two finger joints. The hand
+    is the body of robosuite's ``robot0_eef_quat``; the grip site that the controller moves is turned from it.
+    """
+    prompt: str
+    """The instruction's name on the wire."""
+    drawn: Pixels = 256
+    """Height and width, pixels, in which pictures are drawn: LIBERO's."""
+    size: Pixels = 256
+    """Height and width, pixels, in which they are sent."""
+    orientation: Orientation = Orientation.ROTATED
+    rotation: Rotation = Rotation.ROBOSUITE
+    closes: Sign = Sign.PLUS
+    """The sign of an action's gripper component that closes the gripper on the wire; with us it is plus."""
+    binary: bool = False
+    """Whether the gripper component is made -1 or 1, with 0 as 1, before it is executed."""
+    replan: Replan = None
+    """How many actions of each reply are executed; None is all of them."""
+    wait: Steps = 10
+    """Steps at the start in which nothing is asked and the arm stays still: objects are still falling."""
+
+    def adjusted(self, fields: Mapping[str, object]) -> Convention:
+        """The convention with some of its fields set."""
+        return replace(self, **fields)  # type: ignore[arg-type]
+
+    def pictures(self, observation: Observation) -> dict[str, np.ndarray]:
+        """The pictures, (size, size, 3) uint8, by their names on the wire. This is what draws them."""
+        return {
+            wire: resized(
+                turned(observation.image(camera, self.drawn), self.orientation), self.size, self.size
+            )
+            for camera, wire in self.cameras
+        }
+
+    def state_vector(self, observation: Observation) -> np.ndarray:
+        """The state, (8,) float64."""
+        rotation = rotation_vector(observation.eef_quaternion, self.rotation)
+        return np.concatenate([observation.eef_position, rotation, observation.gripper]).astype(np.float64)
+
+    def executed(self, actions: object) -> np.ndarray:
+        """Our actions (k, 7), k at most ``replan``, for a server's. Raises ValueError that says why not."""
+        ours = checked_actions(actions)[: self.replan]
+        gripper = ours[:, 6] * self.closes
+        ours[:, 6] = np.where(gripper < 0.0, -1.0, 1.0) if self.binary else gripper
+        return ours
+
+    def replied(self, actions: np.ndarray) -> np.ndarray:
+        """What to send for our actions (k, 7)."""
+        return np.concatenate([actions[:, :6], actions[:, 6:] * self.closes], axis=1)
+
+
+ADJUSTABLE = ("replan", "size", "wait", "orientation", "rotation", "closes")
+"""What an address may change, e.g. ``openpi://localhost:8000?replan=10``."""
+
+
+def adjustments(given: Mapping[str, str], address: str) -> dict[str, object]:
+    """The fields of a convention that an address sets, by name. Raises PolicyError."""
+    return {name: validated(Convention, name, text, address) for name, text in given.items()}
+
+
+def validated(owner: type, name: str, text: str, address: str) -> object:
+    """A field's value from its text, by the type it is declared with."""
+    try:
+        return TypeAdapter(get_type_hints(owner, include_extras=True)[name]).validate_strings(text)
+    except ValidationError as error:
+        reason = error.errors()[0]["msg"]
+        raise PolicyError(f"{address}: {name}={text}: {reason[0].lower()}{reason[1:]}") from None
+
+
+def checked_actions(given: object) -> np.ndarray:
+    """Somebody's actions as (k, 7) float64; one may come as (7,). Raises ValueError that says why not."""
+    try:
+        raw = np.asarray(given)
+    except ValueError:  # ragged
+        raw = np.empty(0, dtype=object)
+    if raw.dtype.kind not in "biuf":
+        raise ValueError(f"the actions are {type(given).__name__}, not an array of numbers")
+    actions = np.atleast_2d(raw.astype(np.float64))
+    if actions.ndim != 2 or actions.shape[1] != ACTION_SIZE or not 1 <= len(actions) <= MOST_ACTIONS:
+        raise ValueError(
+            f"the actions have shape {raw.shape}; valid: (k, {ACTION_SIZE}) with k from 1 to {MOST_ACTIONS}"
+        )
+    if not np.isfinite(actions).all():
+        raise ValueError("the actions hold values that are not finite")
+    return actions

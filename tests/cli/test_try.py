@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+pytestmark = pytest.mark.usefixtures("no_assets")
+
+
+def test_it_counts_successes_and_names_the_seeds_that_failed(assay: Run):
+    said = assay("try", "oracle", "--tasks", "libero_goal/0,libero_goal/7", "--seeds", "2", "--json")
+    first, second = json.loads(said.out)["tasks"]
+    assert said.status == 0 and said.err == ""
+    assert (first["task"], first["episodes"], first["successes"], first["errors"]) == (
+        "libero_goal/0",
+        2,
+        2,
+        0,
+    )
+    assert second["task"] == "libero_goal/7" and len(second["steps"]) == 2
+    said = assay("try", "idle", "--tasks", "libero_goal/7", "--seeds", "2", "--first-seed", "5", "--json")
+    (task,) = json.loads(said.out)["tasks"]
+    assert (task["successes"], task["failed_seeds"]) == (0, [5, 6])
+
+
+def test_it_prints_a_table_with_a_total(assay: Run):
+    said = assay("try", "oracle", "--tasks", "libero_goal/7", "--seeds", "1", "--replan", "3")
+    assert said.status == 0 and "libero_goal/7" in said.out and "1/1" in said.out and "all" in said.out
+
+
+def test_it_films_each_episode(drawing: str, assay: Run, tmp_path: Path):
+    films = tmp_path / "films"
+    said = assay("try", "oracle", "--tasks", "libero_goal/7", "--seeds", "1", "--video", films)
+    assert said.status == 0
+    assert [film.name for film in films.iterdir()] == ["libero_goal_7_000_success.mp4"]
+
+
+def test_stored_states_that_do_not_exist_are_errors_and_not_failures(assay: Run, shared: Path):
+    said = assay(
+        "try", "idle", "--tasks", "libero_goal/7", "--states", shared / "libero" / "init", "--seeds", "1",
+        "--first-seed", "50", "--json",
+    )  # fmt: skip
+    (task,) = json.loads(said.out)["tasks"]
+    assert task["errors"] == 1 and "stored states 0 to 49, not 50" in task["reasons"][0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("orcale",), "did you mean 'oracle'?"),
+        (("clumsy?mis=1",), "did you mean 'miss'?"),
+        (("clumsy?miss=abc",), "got 'abc'"),
+        (("clumsy?miss=-1",), "valid: 0 to 1"),
+        (("oracle?x=1",), "it has none"),
+        (("clumsy?miss",), "should be a field=value"),
+        (("python:",), "should be python:pkg.module:Class"),
+        (("idle", "--tasks", "libero_gaol"), "libero_goal"),
+        (("idle", "--tasks", ""), "no task selected"),
+        (("idle", "--assets", "x", "--tasks", "libero_goal/7"), "asset pack"),
+    ],
+)
+def test_bad_input_is_one_line(assay: Run, arguments: tuple[str, ...], words: str):
+    said = assay("try", *arguments)
+    assert said.status == 2 and said.err.count("\n") == 1 and words in said.err

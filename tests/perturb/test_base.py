@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay import tasks
+from assay.errors import PerturbationError
+from assay.perturb import Say, from_json, perturbed, to_json
+from assay.perturb.base import perturbation
+from assay.suites import EpisodeSpec
+from assay.tasks import Instruction, Task
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """Writes what it drew into the instruction."""
+
+    kind: ClassVar[str] = "test/shift"
+    rebuilds: ClassVar[bool] = True
+
+    metres: float
+    places: tuple[float, ...] = ()
+
+    def apply(self, task: Task, rng: np.random.Generator) -> Task:
+        return replace(task, instruction=Instruction(f"{self.metres * rng.random():.9f}"))
+
+
+numbers = st.floats(-2, 2) | st.integers(-2, 2) | st.booleans()
+
+
+@given(metres=numbers, places=st.lists(numbers, max_size=3))
+def test_numbers_that_are_equal_are_written_alike(metres: float, places: list[float]):
+    one = EpisodeSpec("libero_goal/0", 0, perturbations=(Shift(metres, tuple(places)),))
+    again = EpisodeSpec.from_json(one.to_json())
+    floats = Shift(float(metres), tuple(map(float, places)))
+    other = EpisodeSpec("libero_goal/0", 0, perturbations=(floats,))
+    assert one.to_json() == again.to_json() == other.to_json()
+    assert "-0.0," not in one.to_json() and "-0.0]" not in one.to_json()
+
+
+def test_new_words_leave_the_draws_of_the_world_as_they_were():
+    task = tasks.load("libero_goal/0")
+    alone = perturbed(task, (Shift(1.0),), seed=3)
+    assert perturbed(task, (Say("hello"), Shift(1.0)), seed=3).instruction == alone.instruction
+    assert perturbed(task, (Shift(1.0), Shift(1.0)), seed=3).instruction != alone.instruction
+    assert perturbed(task, (Shift(1.0),), seed=4).instruction != alone.instruction
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ({"kind": "words/sya", "text": "a"}, "did you mean 'words/say'?"),
+        ({"kind": "words/say", "txt": "a"}, "did you mean 'text'?"),
+        ({"kind": "test/shift", "metres": "far"}, "metres"),
+        ({"kind": "words/say"}, "text"),
+        ({}, "no perturbation 'None'"),
+    ],
+)
+def test_what_is_no_perturbation_is_refused_in_one_line(value: dict[str, object], words: str):
+    with pytest.raises(PerturbationError) as caught:
+        from_json(value)
+    assert words in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_perturbation_survives_json():
+    for value in (Say("übung"), Shift(0.25, (1.0, 2.0))):
+        assert from_json(to_json(value)) == value

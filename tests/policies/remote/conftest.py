@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+import venv
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.server import ServerConnection
+from websockets.sync.server import serve as serve_websocket
+
+from assay.policies.remote.serve import Server
+from assay.policies.simple import STILL
+from assay.sim import CompiledScene, Observation, World
+
+PEERS = Path(__file__).with_name("peers")
+
+Handler = Callable[[ServerConnection], None]
+
+
+@pytest.fixture(scope="session")
+def observation(drawing: str, compiled: Callable[[str], CompiledScene]) -> Iterator[Observation]:
+    """What a policy sees after ten waiting steps; its pictures are drawn once."""
+    world = World(compiled("libero_goal/7"))
+    world.reset(world.sample(3))
+    for _ in range(10):
+        seen = world.step(STILL)
+    yield seen
+    world.close()
+
+
+@pytest.fixture
+def stub() -> Iterator[Callable[[Handler], str]]:
+    """Starts a websocket server that does what it is told; returns its host and port."""
+    servers = []
+
+    def start(handler: Handler) -> str:
+        def handle(connection: ServerConnection) -> None:
+            with contextlib.suppress(ConnectionClosed, OSError):
+                handler(connection)
+
+        server = serve_websocket(handle, "127.0.0.1", 0, max_size=None, compression=None)
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        servers.append((server, thread))
+        return f"127.0.0.1:{server.socket.getsockname()[1]}"
+
+    yield start
+    for server, thread in servers:
+        server.shutdown()
+        thread.join(5)
+
+
+@pytest.fixture
+def tcp() -> Iterator[Callable[[Callable[[socket.socket], None]], str]]:
+    """Starts a server of bare TCP, for what no websocket server would do; returns its host and port."""
+    listeners: list[socket.socket] = []
+
+    def start(handler: Callable[[socket.socket], None]) -> str:
+        listener = socket.create_server(("127.0.0.1", 0))
+        listeners.append(listener)
+
+        def accept() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    client, _ = listener.accept()
+                    threading.Thread(target=handler, args=(client,), daemon=True).start()
+
+        threading.Thread(target=accept, daemon=True).start()
+        return f"127.0.0.1:{listener.getsockname()[1]}"
+
+    yield start
+    for listener in listeners:
+        listener.close()
+
+
+@pytest.fixture
+def served() -> Iterator[Callable[..., str]]:
+    """Serves a policy of ours in this process; returns its address."""
+    endings: list[Callable[[], None]] = []
+
+    def start(policy: str, protocol: str, replan: int | None = None) -> str:
+        server = Server(policy, protocol, replan=replan)
+        addresses: list[str] = []
+        ready = threading.Event()
+        loop = asyncio.new_event_loop()
+
+        def announce(address: str) -> None:
+            addresses.append(address)
+            ready.set()
+
+        task = loop.create_task(server.run("127.0.0.1", 0, announce))
+
+        def run() -> None:
+            with contextlib.suppress(asyncio.CancelledError):
+                loop.run_until_complete(task)
+            loop.run_until_complete(loop.shutdown_default_executor())
+            loop.close()
+
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        assert ready.wait(10)
+
+        def end() -> None:
+            loop.call_soon_threadsafe(task.cancel)
+            thread.join(10)
+            assert not thread.is_alive(), "the server did not end"
+
+        endings.append(end)
+        return addresses[0]
+
+    yield start
+    for end in endings:
+        end()
+
+
+@pytest.fixture(scope="session")
+def openpi_python() -> Path:
+    """A Python with the real openpi-client, which wants an older numpy than ours."""
+    return _environment("openpi-client-0.1.2", "openpi-client==0.1.2", "typing_extensions")
+
+
+@pytest.fixture(scope="session")
+def vla_eval_python() -> Path:
+    """A Python with the real vla-eval."""
+    return _environment("vla-eval-0.8.0", "vla-eval==0.8.0")
+
+
+def _environment(name: str, *requirements: str) -> Path:
+    """The Python of an environment that is made once and kept in the user's cache."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "assay-tests"
+    cache.mkdir(parents=True, exist_ok=True)
+    folder = cache / f"{name}-py{sys.version_info.major}{sys.version_info.minor}"
+    python = folder / "bin" / "python"
+    with (cache / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        made_of = " ".join(requirements)
+        ready = folder / ".made-of"
+        if not ready.exists() or ready.read_text() != made_of:
+            shutil.rmtree(folder, ignore_errors=True)
+            try:
+                venv.create(folder, with_pip=True)
+                subprocess.run(
+                    [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *requirements],
+                    check=True,
+                    capture_output=True,
+                    text=True,
+                    timeout=540,
+                )
+            except subprocess.SubprocessError as error:
+                said = (getattr(error, "stderr", "") or str(error)).strip().splitlines()
+                pytest.skip(f"no environment for {name}: {said[-1] if said else error}")
+            ready.write_text(made_of)
+    return python
+
+
+@pytest.fixture(scope="session")
+def peer() -> Callable[..., str]:
+    """Runs one of the programs in ``peers`` in an environment; returns what it printed."""
+
+    def run(python: Path, program: str, *arguments: str | Path) -> str:
+        command = [python, PEERS / program, *map(str, arguments)]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert ended.returncode == 0, ended.stderr[-2000:]
+        return ended.stdout
+
+    return run
+
+
+@dataclass(frozen=True)
+class Notary:
+    """A real vla-eval server and what it wrote down."""
+
+    address: str
+    folder: Path
+    process: subprocess.Popen[bytes]
+
+    @property
+    def events(self) -> list[list[Any]]:
+        """Episodes' starts and ends, and the looks at observations."""
+        file = self.folder / "events.json"
+        return json.loads(file.read_text()) if file.exists() else []
+
+    def look(self, number: int) -> dict[str, np.ndarray]:
+        """The arrays of an observation as they arrived."""
+        return dict(np.load(self.folder / f"look{number}.npz"))
+
+
+@pytest.fixture
+def notary(vla_eval_python: Path, tmp_path: Path) -> Iterator[Callable[..., Notary]]:
+    """Starts a real vla-eval server that needs no GPU."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(params: dict[str, Any] | None = None, chunk_size: int | None = None) -> Notary:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            port = listener.getsockname()[1]
+        folder = tmp_path / f"notary{len(started)}"
+        folder.mkdir()
+        options = (str(port), str(folder), json.dumps(params or {}), json.dumps(chunk_size))
+        command = [vla_eval_python, PEERS / "vla_eval_server.py", *options]
+        with (folder / "log").open("wb") as log:
+            started.append(subprocess.Popen(command, stdout=log, stderr=log))
+        _wait_for_health(port, started[-1], folder / "log")
+        return Notary(f"vla-eval://127.0.0.1:{port}", folder, started[-1])
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def _wait_for_health(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    for _ in range(600):
+        assert process.poll() is None, log.read_text()[-2000:]
+        with (
+            contextlib.suppress(OSError),
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=1),
+        ):
+            return
+        time.sleep(0.05)
+    raise AssertionError("the server does not become healthy")

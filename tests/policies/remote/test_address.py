@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import pytest
+
+from assay.errors import PolicyError
+from assay.policies.remote import OpenPI, VlaEval, load_remote
+from assay.policies.remote.address import parse
+
+
+def test_an_address_is_a_host_a_port_and_options():
+    address = parse("openpi://gpu-1:9000?replan=10&timeout=2.5&connect=1&size=256&wait=0", "openpi")
+    assert (address.text, address.url) == ("openpi://gpu-1:9000", "ws://gpu-1:9000")
+    assert (address.patience.timeout, address.patience.connect) == (2.5, 1.0)
+    assert dict(address.adjusted) == {"replan": 10, "size": 256, "wait": 0}
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [("openpi://gpu", "ws://gpu:8000"), ("openpi://[::1]:9/", "ws://[::1]:9"), ("openpi://h:0", "ws://h:0")],
+)
+def test_the_port_may_be_left_out_and_the_host_may_be_a_number(text: str, url: str):
+    assert parse(text, "openpi").url == url
+
+
+def test_options_change_the_convention_and_nothing_else():
+    policy = OpenPI("openpi://h:1?orientation=upright&rotation=shortest&closes=-1")
+    changes = {"orientation": "upright", "rotation": "shortest", "closes": -1}
+    assert policy.convention == OpenPI.default.adjusted(changes)
+    assert OpenPI("openpi://h:1").convention == OpenPI.default
+    assert policy.waiting == 10 and OpenPI("openpi://h:1?wait=0").waiting == 0
+
+
+def test_the_scheme_chooses_the_client():
+    assert type(load_remote("openpi://h:1")) is OpenPI
+    assert type(load_remote("vla-eval://h:1?timeout=5")) is VlaEval
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("openpy://h:1", "did you mean 'openpi'?"),
+        ("vla_eval://h:1", "did you mean 'vla-eval'?"),
+        ("openpi://", "should be openpi://host:port"),
+        ("openpi://:80", "should be openpi://host:port"),
+        ("openpi://h:1/path", "should be openpi://host:port"),
+        ("openpi://me@h:1", "should be openpi://host:port"),
+        ("openpi://h:port", "valid: openpi://host:port"),
+        ("openpi://h:99999", "valid: openpi://host:port"),
+        ("openpi://[::1", "valid: openpi://host:port"),
+        ("openpi://h:1?replans=5", "did you mean 'replan'?"),
+        ("openpi://h:1?cameras=5", "has no option 'cameras'"),
+        ("openpi://h:1?replan=5&replan=6", "sets 'replan' twice"),
+        ("openpi://h:1?replan=0", "replan=0: "),
+        ("openpi://h:1?replan=five", "replan=five: "),
+        ("openpi://h:1?replan=", "replan=: "),
+        ("openpi://h:1?size=100000", "size=100000: "),
+        ("openpi://h:1?timeout=0", "timeout=0: "),
+        ("openpi://h:1?timeout=nan", "timeout=nan: "),
+        ("openpi://h:1?timeout=inf", "timeout=inf: "),
+        ("openpi://h:1?orientation=flipped", "orientation=flipped: "),
+        ("openpi://h:1?closes=2", "closes=2: "),
+    ],
+)
+def test_a_wrong_address_says_what_would_be_right(text: str, words: str):
+    with pytest.raises(PolicyError) as caught:
+        load_remote(text)
+    assert words in str(caught.value) and "\n" not in str(caught.value)

@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import msgpack
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from PIL import Image
+
+from assay.policies.remote import codec
+
+LARGEST = 2**20
+NUMBERS = st.one_of(
+    arrays.boolean_dtypes(),
+    arrays.integer_dtypes(endianness="?"),
+    arrays.unsigned_integer_dtypes(endianness="?"),
+    arrays.floating_dtypes(endianness="?"),
+)
+ARRAYS = arrays.arrays(NUMBERS, arrays.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4))
+MESSAGES = {
+    "observation/image": np.arange(48, dtype=np.uint8).reshape(4, 4, 3),
+    "observation/state": np.linspace(-1.0, 1.0, 8),
+    "prompt": "put the bowl on the stove, tout à fait",
+    "scalars": [np.float32(0.5), np.int64(-3), np.bool_(True), 1.5, None, False, b"raw"],
+    "nested": {"empty": np.zeros((0, 7), dtype=">f4"), "point": np.array(3, dtype="<i2")},
+}
+
+
+def same(one: Any, other: Any) -> bool:
+    if isinstance(one, np.ndarray | np.generic):
+        return (
+            isinstance(other, np.ndarray | np.generic)
+            and one.dtype == other.dtype
+            and one.shape == other.shape
+            and one.tobytes() == other.tobytes()
+        )
+    return bool(one == other)
+
+
+@given(ARRAYS)
+def test_arrays_come_back_as_they_went(array: np.ndarray):
+    for encode in (codec.encode_openpi, codec.encode_vla_eval):
+        assert same(codec.decode(encode({"a": [array]}), largest=LARGEST)["a"][0], array)
+
+
+def test_our_bytes_are_those_of_the_real_openpi_client(
+    openpi_python: Path, peer: Callable[..., str], tmp_path: Path
+):
+    ours = codec.encode_openpi(MESSAGES)
+    (tmp_path / "ours").write_bytes(ours)
+    peer(openpi_python, "openpi_peer.py", "repack", tmp_path / "ours", tmp_path / "theirs")
+    theirs = (tmp_path / "theirs").read_bytes()
+    assert theirs == ours
+    read = codec.decode(theirs, largest=LARGEST)
+    assert all(same(read[key], MESSAGES[key]) for key in ("observation/image", "observation/state", "prompt"))
+    assert all(map(same, read["scalars"], MESSAGES["scalars"]))
+
+
+@pytest.mark.parametrize(
+    "value", [np.array([object()]), np.array(["text"]), np.zeros(1, "V4"), np.complex64(1), {1}]
+)
+def test_what_is_no_number_is_not_sent(value: object):
+    for encode in (codec.encode_openpi, codec.encode_vla_eval):
+        with pytest.raises(TypeError):
+            encode({"a": value})
+
+
+def array(**changes: object) -> bytes:
+    good: dict[str, object] = {"__ndarray__": True, "data": bytes(56), "dtype": "<f8", "shape": [1, 7]}
+    return bytes(msgpack.packb({"actions": good | changes}))
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "not msgpack"),
+        (b"\xc1", "not msgpack"),
+        (b"\x93\x01", "not msgpack"),
+        (msgpack.packb({1: 2}), "not msgpack"),
+        (b"\xdd\xff\xff\xff\xff", "not msgpack"),
+        (b"\x91" * 500 + b"\x90", "nested more than 16 deep"),
+        (b"\x91" * 5000 + b"\x90", "not msgpack"),
+        (b"\x81\xa1a" * 40 + b"\x80", "nested more than 16 deep"),
+        (bytes(LARGEST + 1), "at most 1,048,576 are read"),
+        (b"\xdd\x00\x0f\x00\x00" + b"\x90" * 0xF0000, "not msgpack"),
+        (b"\x9f" + (b"\xdc\xff\xff" + b"\x90" * 0xFFFF) * 15, "more than 100,000 items"),
+        (b"\x9f" + (b"\xdc\xff\xff" + b"\x01" * 0xFFFF) * 15, "more than 100,000 items"),
+        (b"\x9f" + (b"\xdc\xff\xff" + b"\x80" * 0xFFFF) * 15, "more than 100,000 items"),
+        (msgpack.packb({"a": msgpack.ExtType(5, b"x")}), "has no meaning"),
+        (msgpack.packb(msgpack.Timestamp(1, 2)), "has no meaning"),
+        (array(dtype="|O"), "only numbers are read"),
+        (array(dtype="O"), "only numbers are read"),
+        (array(dtype="|V8"), "only numbers are read"),
+        (array(dtype="<U14"), "only numbers are read"),
+        (array(dtype="<c8"), "only numbers are read"),
+        (array(dtype="<M8[s]"), "only numbers are read"),
+        (array(dtype="f8,f8"), "only numbers are read"),
+        (array(dtype="(1000000000,)f8"), "only numbers are read"),
+        (array(dtype=["f8"]), "only numbers are read"),
+        (array(dtype=None), "only numbers are read"),
+        (array(dtype="f3"), "does not exist"),
+        (array(shape=[2, 7]), "112 bytes (float64 (2, 7)) that comes with 56 bytes"),
+        (array(shape=[-1, 7]), "whole numbers"),
+        (array(shape=[True, 7]), "whole numbers"),
+        (array(shape=[1.0, 7]), "whole numbers"),
+        (array(shape=7), "whole numbers"),
+        (array(shape=[2**62, 2**62]), "comes with 56 bytes"),
+        (array(shape=[0, 2**62, 2**62], data=b""), "an array of shape"),
+        (array(shape=[1] * 9), "9 axes"),
+        (array(data="text"), "comes with a str"),
+        (array(data=[1] * 7), "comes with a list"),
+        (msgpack.packb({"__ndarray__": True}), "without its data"),
+        (msgpack.packb({b"__npgeneric__": True, b"data": "x", b"dtype": "<f8"}), "a number that is a str"),
+        (msgpack.packb({b"__npgeneric__": True, b"data": 300, b"dtype": "|u1"}), "does not fit uint8"),
+        (msgpack.packb({b"__npgeneric__": True, b"data": float("nan"), b"dtype": "<i4"}), "does not fit"),
+    ],
+)
+def test_what_is_no_message_says_why(data: bytes, words: str):
+    with pytest.raises(codec.CodecError) as caught:
+        codec.decode(data, largest=LARGEST)
+    assert words in str(caught.value) and "\n" not in str(caught.value)
+
+
+class Marker:
+    """Leaves a file behind if it is unpickled."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.file,)
+
+
+def test_nothing_that_is_sent_is_executed(tmp_path: Path):
+    pickled = pickle.dumps(Marker(tmp_path / "executed"))
+    for data in (pickled, array(dtype="|O", data=pickled), array(dtype="O", shape=[], data=pickled)):
+        with pytest.raises(codec.CodecError):
+            codec.decode(data, largest=LARGEST)
+    assert not (tmp_path / "executed").exists()
+    pickle.loads(pickled)
+    assert (tmp_path / "executed").exists(), "the marker works"
+
+
+def test_pictures_may_be_compressed_as_vla_eval_does():
+    original = np.arange(60, dtype=np.uint8).reshape(4, 5, 3)
+    written = BytesIO()
+    Image.fromarray(original).save(written, "PNG")
+    compressed = {"__image__": True, "format": "png", "data": written.getvalue(), "shape": [4, 5, 3]}
+    kept = codec.decode(msgpack.packb(compressed), largest=LARGEST)
+    assert np.array_equal(codec.picture(kept), original)
+    raw = {"__image__": True, "format": "raw", "dtype": "|u1", "data": original.tobytes(), "shape": [4, 5, 3]}
+    assert np.array_equal(codec.picture(raw), original)
+    assert np.array_equal(codec.picture(original), original)
+
+
+def bomb() -> dict[str, object]:
+    written = BytesIO()
+    Image.new("RGB", (5000, 10)).save(written, "PNG")
+    return {"__image__": True, "format": "png", "data": written.getvalue(), "shape": [10, 5000, 3]}
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ({"__image__": True, "format": "png", "data": b"GIF89a"}, "no PNG or JPEG"),
+        ({"__image__": True, "format": "png", "data": 5}, "no PNG or JPEG"),
+        ({"__image__": True, "format": "png"}, "without its data"),
+        ({"__image__": True, "format": "raw", "data": b"", "dtype": "O", "shape": [0]}, "only numbers"),
+        (bomb(), "at most 4096 a side"),
+        (np.zeros((4, 4, 3)), "not float64 (4, 4, 3)"),
+        (np.zeros((4, 4), np.uint8), "not uint8 (4, 4)"),
+        (np.zeros((0, 4, 3), np.uint8), "1 to 4096 pixels"),
+        (None, "not a NoneType"),
+    ],
+)
+def test_what_is_no_picture_says_why(value: object, words: str):
+    with pytest.raises(codec.CodecError) as caught:
+        codec.picture(value)
+    assert words in str(caught.value)

@@ -1,0 +1,96 @@
+"""The programs in docs/policies.md do what it says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay import tasks
+from assay.policies import EpisodeSpec, Outcome, Policy, load_policy, rollout
+from assay.policies.remote import OpenPI
+from assay.policies.remote.address import Patience
+from assay.policies.remote.convention import ADJUSTABLE
+from assay.sim import CompiledScene, Observation, World
+
+PAGE = Path(__file__).parents[3] / "docs" / "policies.md"
+TASK = tasks.load("libero_goal/7")
+SPEC = EpisodeSpec(TASK.id, 0, "primitives", steps=30)
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the page's programs, which can be imported."""
+    for name, body in re.findall(r"```python\n# (\w+\.py)\n(.*?)```", PAGE.read_text(), re.DOTALL):
+        (tmp_path / name).write_text(body)
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def play(
+    compiled: Callable[[str], CompiledScene], world_of: Callable[..., World]
+) -> Callable[[Policy], tuple[Outcome, np.ndarray]]:
+    def run(policy: Policy) -> tuple[Outcome, np.ndarray]:
+        world = world_of(compiled(TASK.id))
+        heights: list[float] = []
+        result = rollout(
+            world,
+            TASK,
+            policy,
+            world.sample(0),
+            SPEC,
+            watch=lambda observation: heights.append(observation.eef_position[2]),
+        )
+        return result.outcome, np.array(heights)
+
+    return run
+
+
+def test_a_class_of_ones_own_acts(programs: Path, drawing: str, play: Callable[..., tuple]):
+    outcome, heights = play(load_policy("python:my_policy:Mine"))
+    assert outcome is Outcome.FAILURE and abs(heights[-1] - 1.0) < abs(heights[0] - 1.0)
+
+
+def test_a_trained_model_sees_what_openpi_would_send(programs: Path, observation: Observation):
+    import trained_policy
+
+    asked = []
+    trained_policy.my_model = lambda *seen: (asked.append(seen), np.zeros((10, 7)))[1]
+    policy = trained_policy.Trained()
+    policy.reset(TASK.instruction, SPEC)
+    assert policy.act(observation).shape == (5, 7)
+    pictures, state, prompt = asked[0]
+    assert {each.shape for each in pictures.values()} == {(224, 224, 3)}
+    assert state.shape == (8,) and prompt == TASK.instruction.text
+
+
+@pytest.fixture
+def server(programs: Path) -> Iterator[str]:
+    code = (programs / "my_server.py").read_text().replace("8000", "0")
+    (programs / "my_server.py").write_text(
+        code.replace("server.serve_forever()", "print(server.socket.getsockname()[1], flush=True)\n"
+                     "        server.serve_forever()")
+    )  # fmt: skip
+    process = subprocess.Popen([sys.executable, programs / "my_server.py"], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    yield f"openpi://127.0.0.1:{process.stdout.readline().strip()}"
+    process.kill()
+    process.communicate()
+
+
+def test_a_server_of_ones_own_is_asked(server: str, drawing: str, play: Callable[..., tuple]):
+    policy = OpenPI(f"{server}?timeout=10")
+    outcome, _ = play(policy)
+    policy.close()
+    assert outcome is Outcome.FAILURE and policy.metadata == {"model": "mine"}
+
+
+def test_every_option_of_an_address_is_explained():
+    documented = re.findall(r"^\| `(\w+)` \|", PAGE.read_text(), re.MULTILINE)
+    assert sorted(documented) == sorted([*ADJUSTABLE, *Patience.__dataclass_fields__])

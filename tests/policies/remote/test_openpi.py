@@ -1,0 +1,321 @@
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgpack
+import numpy as np
+import pytest
+from websockets.sync.server import ServerConnection
+
+from assay import tasks
+from assay.policies import EpisodeSpec, Outcome, rollout
+from assay.policies.remote import OpenPI, RemoteError, ReplyError, ServerError, StalledError, codec
+from assay.policies.remote.openpi import CONVENTION
+from assay.policies.simple import STILL
+from assay.sim import CompiledScene, Observation, World
+
+TASK = tasks.load("libero_goal/7")
+SPEC = EpisodeSpec(TASK.id, 3, "primitives")
+Stub = Callable[[Callable[[ServerConnection], None]], str]
+
+
+def answering(
+    *replies: object, seen: list[Any] | None = None, metadata: object = {"model": "pi"}
+) -> Callable[[ServerConnection], None]:
+    """A server that gives these replies, the last of them again and again."""
+
+    def handle(connection: ServerConnection) -> None:
+        connection.send(codec.encode_openpi(metadata))
+        for number, message in enumerate(connection):
+            if seen is not None:
+                seen.append(codec.decode(message, largest=2**24))
+            reply = replies[min(number, len(replies) - 1)]
+            connection.send(reply if isinstance(reply, str | bytes) else codec.encode_openpi(reply))
+
+    return handle
+
+
+def client(place: str, **options: object) -> OpenPI:
+    query = "&".join(f"{name}={value}" for name, value in ({"timeout": 5, "connect": 1} | options).items())
+    return OpenPI(f"openpi://{place}?{query}")
+
+
+def test_a_request_is_what_openpis_libero_example_sends(stub: Stub, observation: Observation):
+    seen: list[Any] = []
+    policy = client(stub(answering({"actions": np.zeros((10, 7))}, seen=seen)))
+    policy.reset(TASK.instruction, SPEC)
+    assert policy.metadata == {"model": "pi"}
+    assert policy.act(observation).shape == (5, 7)
+    policy.close()
+    (request,) = seen
+    assert set(request) == {"observation/image", "observation/wrist_image", "observation/state", "prompt"}
+    assert request["prompt"] == TASK.instruction.text
+    assert request["observation/state"].dtype == np.float64
+    assert np.array_equal(request["observation/state"], CONVENTION.state_vector(observation))
+    for wire, picture in CONVENTION.pictures(observation).items():
+        assert np.array_equal(request[wire], picture) and picture.shape == (224, 224, 3)
+
+
+def test_it_waits_then_asks_every_five_steps_and_draws_only_then(
+    stub: Stub, drawing: str, compiled: Callable[[str], CompiledScene], world_of: Callable[..., World]
+):
+    seen: list[Any] = []
+    chunk = np.zeros((16, 7))
+    chunk[:, 0] = np.linspace(0.0, 1.0, 16)
+    chunk[:, 6] = -1.0
+    world = world_of(compiled(TASK.id))
+    policy = client(stub(answering({"actions": chunk}, seen=seen)), replan=4)
+    result = rollout(world, TASK, policy, world.sample(3), replace(SPEC, steps=11))
+    assert (result.outcome, result.steps) == (Outcome.FAILURE, 21)
+    assert np.array_equal(result.actions[:10], np.tile(STILL, (10, 1)))
+    assert np.array_equal(result.actions[10:18], np.tile(chunk[:4], (2, 1)).astype(np.float32))
+    assert len(seen) == 3, "after step 10, 14 and 18"
+    assert world.renderer.count == 2 * 3
+    policy.close()
+
+
+def test_the_picture_that_is_sent_is_the_one_after_waiting(
+    stub: Stub, drawing: str, compiled: Callable[[str], CompiledScene], world_of: Callable[..., World]
+):
+    seen: list[Any] = []
+    policy = client(stub(answering({"actions": np.zeros((5, 7))}, seen=seen)), wait=3)
+    world = world_of(compiled(TASK.id))
+    waited = world.reset(world.sample(3))
+    policy.reset(TASK.instruction, SPEC)
+    first = policy.act(waited)
+    assert np.array_equal(first, np.tile(STILL, (3, 1))) and not seen
+    assert policy.act(world.step(first[0])).shape == (2, 7), "also when the chunk was cut short"
+    world.step(STILL)
+    waited = world.step(STILL)
+    policy.act(waited)
+    assert np.array_equal(seen[0]["observation/state"], CONVENTION.state_vector(waited))
+    policy.close()
+
+
+def test_each_episode_has_a_connection_of_its_own(stub: Stub, observation: Observation):
+    connections: list[int] = []
+    answer = answering({"actions": np.zeros((5, 7))})
+
+    def counting(connection: ServerConnection) -> None:
+        connections.append(1)
+        answer(connection)
+
+    policy = client(stub(counting))
+    for episode in range(3):
+        policy.reset(TASK.instruction, SPEC)
+        policy.act(observation)
+        policy.act(observation)
+        assert len(connections) == episode + 1
+    policy.close()
+
+
+TRACEBACK = 'Traceback (most recent call last):\n  File "serve.py", line 3\nKeyError: "observation/wrist"\n'
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind", "words"),
+    [
+        (TRACEBACK, ServerError, 'the server failed: KeyError: "observation/wrist"'),
+        ("", ServerError, "no reason given"),
+        ({"action": np.zeros((5, 7))}, ReplyError, "without 'actions'; it has ['action']"),
+        ({}, ReplyError, "without 'actions'"),
+        ([1, 2], ReplyError, "should be a map, not a list"),
+        ({"actions": np.zeros((5, 32))}, ReplyError, "shape (5, 32)"),
+        ({"actions": np.zeros((5, 6))}, ReplyError, "shape (5, 6)"),
+        ({"actions": np.zeros((2000, 7))}, ReplyError, "k from 1 to 1000"),
+        ({"actions": np.full((5, 7), np.nan)}, ReplyError, "not finite"),
+        ({"actions": "left"}, ReplyError, "not an array of numbers"),
+        ({"actions": None}, ReplyError, "not an array of numbers"),
+        (b"\xc1garbage", ReplyError, "not msgpack"),
+        (b"\x91" * 900 + b"\x90", ReplyError, "nested more than 16 deep"),
+        (msgpack.packb({b"__ndarray__": True}), ReplyError, "without its data"),
+        (
+            msgpack.packb(
+                {
+                    "actions": {
+                        b"__ndarray__": True,
+                        b"dtype": "|O",
+                        b"shape": [5, 7],
+                        b"data": bytes(280),
+                    }
+                }
+            ),
+            ReplyError,
+            "only numbers are read",
+        ),
+        ({"actions": np.zeros((100_000, 7))}, ReplyError, "more than 4,194,304 bytes"),
+    ],
+)
+def test_a_bad_reply_is_an_error_with_address_and_reason(
+    stub: Stub, observation: Observation, reply: object, kind: type[RemoteError], words: str
+):
+    place = stub(answering(reply))
+    policy = client(place)
+    policy.reset(TASK.instruction, SPEC)
+    with pytest.raises(kind) as caught:
+        policy.act(observation)
+    assert words in str(caught.value) and "\n" not in str(caught.value)
+    assert str(caught.value).startswith(f"openpi://{place}: ") and not caught.value.passing
+    with pytest.raises(RemoteError, match="no connection"):
+        policy.act(observation)
+
+
+@pytest.mark.parametrize("greeting", ["Traceback\nOutOfMemoryError: cuda", b"\xc1", codec.encode_openpi([1])])
+def test_a_bad_greeting_is_an_error_at_reset(stub: Stub, greeting: bytes | str):
+    policy = client(stub(lambda connection: connection.send(greeting)))
+    with pytest.raises(RemoteError) as caught:
+        policy.reset(TASK.instruction, SPEC)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_server_that_never_greets_is_given_up(stub: Stub):
+    policy = client(stub(lambda connection: [None for _ in connection]), timeout=0.3)
+    with pytest.raises(StalledError):
+        policy.reset(TASK.instruction, SPEC)
+
+
+def test_an_episode_with_a_server_that_breaks_is_an_error_and_the_next_one_is_not(
+    stub: Stub, drawing: str, compiled: Callable[[str], CompiledScene], world_of: Callable[..., World]
+):
+    episodes: list[int] = []
+    good = answering({"actions": np.zeros((5, 7))})
+
+    def sick(connection: ServerConnection) -> None:
+        episodes.append(1)
+        if len(episodes) == 2:
+            connection.send(codec.encode_openpi({}))
+            connection.recv()
+            connection.send(codec.encode_openpi({"actions": np.zeros((5, 7))}))
+            connection.recv()
+            connection.socket.shutdown(2)  # as a process that is killed does
+        elif len(episodes) == 3:
+            connection.send(codec.encode_openpi({}))
+            for _ in connection:
+                pass
+        else:
+            good(connection)
+
+    world = world_of(compiled(TASK.id))
+    policy = client(stub(sick), timeout=0.5)
+    results = [rollout(world, TASK, policy, world.sample(3), replace(SPEC, steps=8)) for _ in range(4)]
+    policy.close()
+    assert [each.outcome.value for each in results] == ["failure", "error", "error", "failure"]
+    assert [each.steps for each in results] == [18, 15, 10, 18]
+    assert "the connection ended" in results[1].error and "no answer within 0.5 s" in results[2].error
+    assert all("openpi://127.0.0.1:" in each.error and each.passing for each in results[1:3])
+
+
+def test_a_dead_server_makes_an_error_episode(
+    compiled: Callable[[str], CompiledScene], world_of: Callable[..., World]
+):
+    world = world_of(compiled(TASK.id))
+    result = rollout(
+        world, TASK, client("127.0.0.1:1", connect=0.2), world.sample(3), replace(SPEC, steps=8)
+    )
+    assert result.outcome is Outcome.ERROR and result.steps == 0
+    assert "openpi://127.0.0.1:1: Connection refused; tried for 0.2 s" in result.error and result.passing
+
+
+def saved(observation: Observation, folder: Path) -> Path:
+    """An observation as openpi's LIBERO example would send it, in a file."""
+    arrays = CONVENTION.pictures(observation) | {"observation/state": CONVENTION.state_vector(observation)}
+    with (folder / "observation.npz").open("wb") as file:
+        np.savez(file, **arrays)
+    return folder / "observation.npz"
+
+
+def test_the_real_openpi_client_is_served(
+    openpi_python: Path,
+    peer: Callable[..., str],
+    served: Callable[..., str],
+    observation: Observation,
+    tmp_path: Path,
+):
+    port = served("random", "openpi").rpartition(":")[2]
+    file = saved(observation, tmp_path)
+    lines = [
+        [
+            json.loads(line)
+            for line in peer(
+                openpi_python, "openpi_peer.py", "infer", port, file, "stack,stack,sort"
+            ).splitlines()
+        ]
+        for _ in range(2)
+    ]
+    metadata, *replies = lines[0]
+    assert metadata == {"server": "assay", "policy": "random"}
+    assert [np.shape(each["actions"]) for each in replies] == [(5, 7)] * 3
+    assert {each["dtype"] for each in replies} == {"float64"}
+    assert replies[0] != replies[1] != replies[2]
+    assert lines[0] == lines[1], "the same episode is played the same way again"
+
+
+def test_the_real_openpi_client_gets_a_text_when_the_policy_breaks(
+    openpi_python: Path,
+    peer: Callable[..., str],
+    served: Callable[..., str],
+    observation: Observation,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    (tmp_path / "breaking_policies.py").write_text(
+        "class Breaks:\n"
+        "    def reset(self, instruction, spec): ...\n"
+        "    def act(self, observation): return observation.joints\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    port = served("python:breaking_policies:Breaks", "openpi").rpartition(":")[2]
+    out = peer(openpi_python, "openpi_peer.py", "infer", port, saved(observation, tmp_path), "stack")
+    assert "the arm's joint angles did not come over the wire" in json.loads(out.splitlines()[1])["error"]
+
+
+def test_our_client_and_our_server_understand_each_other(
+    served: Callable[..., str],
+    drawing: str,
+    compiled: Callable[[str], CompiledScene],
+    world_of: Callable[..., World],
+):
+    address = served("random", "openpi")
+    paths = []
+    for _ in range(2):
+        world = world_of(compiled(TASK.id))
+        policy = OpenPI(address)
+        path: list[np.ndarray] = []
+        result = rollout(
+            world,
+            TASK,
+            policy,
+            world.sample(3),
+            replace(SPEC, steps=10),
+            watch=lambda observation, path=path: path.append(observation.eef_position),
+        )
+        policy.close()
+        assert result.outcome is Outcome.FAILURE and world.renderer.count == 4
+        paths.append(np.array(path))
+    assert np.array_equal(*paths) and np.ptp(paths[0][11:], axis=0).max() > 0.01
+
+
+def test_several_clients_are_served_at_once(served: Callable[..., str], observation: Observation):
+    address = served("random", "openpi")
+    policies = [OpenPI(address) for _ in range(4)]
+    for policy in policies:
+        policy.reset(TASK.instruction, SPEC)
+    replies: dict[int, list[np.ndarray]] = {}
+
+    def play(number: int) -> None:
+        replies[number] = [policies[number].act(observation) for _ in range(5)]
+
+    threads = [threading.Thread(target=play, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    for policy in policies:
+        policy.close()
+    assert all(np.array_equal(replies[0], replies[number]) for number in range(4))
+    assert not np.array_equal(replies[0][0], replies[0][1])

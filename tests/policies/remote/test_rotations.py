@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation as Turn
+
+from assay.policies.remote.rotations import Rotation, quaternion, rotation_vector
+from assay.streams import stream
+
+COMPONENTS = st.lists(st.floats(-1.0, 1.0), min_size=4, max_size=4)
+
+
+def unit(components: list[float]) -> np.ndarray:
+    """A unit quaternion; not of next to no turn or a whole one, where the field's formula is unsteady."""
+    given = np.array(components)
+    assume(np.linalg.norm(given[1:]) > 1e-2 * max(np.linalg.norm(given), 0.1))
+    return given / np.linalg.norm(given)
+
+
+@given(COMPONENTS)
+def test_both_vectors_are_the_same_orientation(components: list[float]):
+    given = unit(components)
+    turn = Turn.from_quat(given, scalar_first=True)
+    for rotation in Rotation:
+        vector = rotation_vector(given, rotation)
+        assert (Turn.from_rotvec(vector).inv() * turn).magnitude() < 1e-6
+    assert np.linalg.norm(rotation_vector(given, Rotation.SHORTEST)) <= np.pi + 1e-9
+
+
+@given(COMPONENTS)
+def test_robosuites_vector_keeps_the_quaternions_sign(components: list[float]):
+    given = unit(components)
+    vector = rotation_vector(given, Rotation.ROBOSUITE)
+    assert np.abs(quaternion(vector) - given).max() < 1e-6
+    if given[0] < -1e-6:
+        assert np.linalg.norm(vector) > np.pi
+
+
+def test_no_rotation_is_a_zero_vector():
+    for rotation in Rotation:
+        assert np.array_equal(rotation_vector(np.array([1.0, 0, 0, 0]), rotation), np.zeros(3))
+    assert np.array_equal(quaternion(np.zeros(3)), [1.0, 0, 0, 0])
+
+
+def test_both_are_what_the_real_vla_eval_computes(
+    vla_eval_python: Path, peer: Callable[..., str], tmp_path: Path
+):
+    """Its package holds robosuite's formula, which openpi's client uses, and its own."""
+    draws = stream(0, "quaternions").normal(size=(200, 4))
+    draws[:100, 1:] *= 0.02  # hands that point down: (x, y, z, w) with x near 1
+    draws /= np.linalg.norm(draws, axis=1, keepdims=True)
+    np.save(tmp_path / "quaternions.npy", draws)
+    peer(
+        vla_eval_python,
+        "vla_eval_client.py",
+        "rotations",
+        tmp_path / "quaternions.npy",
+        tmp_path / "theirs.npz",
+    )
+    theirs = np.load(tmp_path / "theirs.npz")
+    for rotation in Rotation:
+        ours = [rotation_vector(each[[3, 0, 1, 2]], rotation) for each in draws]
+        assert np.abs(theirs[rotation.value] - ours).max() < 2e-6  # theirs are float32
+    assert np.abs(theirs["robosuite"] - theirs["shortest"]).max() > np.pi
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_at_the_hands_usual_pose_the_sign_decides_everything(sign: float):
+    down = sign * np.array([-0.01, 0.9994, 0.03, -0.01])
+    kept = rotation_vector(down / np.linalg.norm(down), Rotation.ROBOSUITE)
+    assert kept[0] == pytest.approx(sign * np.pi, abs=0.03)

@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+import asyncio
+import socket
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
+
+from assay.errors import PolicyError
+from assay.policies.remote import codec
+from assay.policies.remote.openpi import CONVENTION
+from assay.policies.remote.received import Received
+from assay.policies.remote.serve import Server, servable
+
+PICTURE = np.arange(27, dtype=np.uint8).reshape(3, 3, 3)
+GOOD = {"observation/image": PICTURE, "observation/state": np.zeros(8), "prompt": "stack"}
+
+
+def url(address: str) -> str:
+    return f"ws://{address.rpartition('/')[2]}"
+
+
+def asked(connection: ClientConnection, message: object) -> Any:
+    connection.send(message if isinstance(message, str | bytes) else codec.encode_openpi(message))
+    reply = connection.recv(timeout=5)
+    return reply if isinstance(reply, str) else codec.decode(reply, largest=2**20)
+
+
+@pytest.mark.parametrize("name", ["oracle", "replay", "keyword"])
+def test_a_policy_that_looks_behind_the_scenes_cannot_be_served(name: str):
+    with pytest.raises(PolicyError, match=f"'{name}' looks behind the scenes") as caught:
+        Server(name, "openpi")
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_protocol_or_policy_says_what_would_be_right():
+    with pytest.raises(PolicyError, match="did you mean 'openpi'"):
+        Server("random", "openpy")
+    with pytest.raises(PolicyError, match="did you mean 'random'"):
+        Server("randon", "openpi")
+
+
+def test_a_port_in_use_is_one_line():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(PolicyError, match=f"127.0.0.1:{port}: something else listens there") as caught:
+            asyncio.run(Server("idle", "openpi").run("127.0.0.1", port))
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_host_is_one_line():
+    with pytest.raises(PolicyError, match=r"no-such-host\.invalid:0: "):
+        asyncio.run(Server("idle", "openpi").run("no-such-host.invalid", 0))
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/health"])
+def test_it_says_by_http_that_it_is_well(served: Callable[..., str], path: str):
+    with urllib.request.urlopen(f"http://{served('idle', 'openpi').rpartition('/')[2]}{path}") as answer:
+        assert answer.status == 200
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ("hello", "should be binary"),
+        (b"\xc1", "not msgpack"),
+        ([1], "should be a map, not a list"),
+        ({}, "'prompt' should be a text, not a NoneType"),
+        (GOOD | {"prompt": 5}, "'prompt' should be a text, not a int"),
+        (GOOD | {"observation/state": np.zeros(7)}, "the state should be (8,) finite numbers"),
+        (GOOD | {"observation/state": np.full(8, np.nan)}, "the state should be (8,) finite numbers"),
+        (GOOD | {"observation/state": "home"}, "the state should be (8,) finite numbers"),
+    ],
+)
+def test_a_client_that_makes_no_sense_is_told_so_and_the_next_one_is_served(
+    served: Callable[..., str], message: object, words: str
+):
+    address = served("idle", "openpi")
+    with connect(url(address)) as connection:
+        connection.recv(timeout=5)
+        said = asked(connection, message)
+        assert isinstance(said, str) and words in said and "\n" not in said
+        with pytest.raises(ConnectionClosed):
+            connection.recv(timeout=5)
+    with connect(url(address)) as connection:
+        connection.recv(timeout=5)
+        assert asked(connection, GOOD)["actions"].shape == (5, 7)
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ({"type": "dance", "payload": {}, "seq": 4}, "no message type 'dance'"),
+        ({"type": "observation", "payload": [], "seq": 4}, "payload should be a map, not a list"),
+        ({"type": "observation", "payload": {}, "seq": "4"}, "seq should be a number, not a str"),
+        ({"type": "observation", "payload": {}, "seq": 4}, "'task_description' should be a text"),
+        ("text", "should be binary"),
+    ],
+)
+def test_a_vla_eval_client_that_makes_no_sense_can_try_again(
+    served: Callable[..., str], message: object, words: str
+):
+    with connect(url(served("idle", "vla-eval"))) as connection:
+        said = asked(connection, message)
+        assert said["type"] == "error" and words in said["payload"]["error"]
+        assert said["seq"] == (4 if isinstance(message, dict) and message["seq"] == 4 else 0)
+        good = {"type": "observation", "payload": {"task_description": "stack"}, "seq": 5}
+        said = asked(connection, good)
+        assert (said["type"], said["seq"]) == ("action", 5) and said["payload"]["actions"].shape == (7,)
+
+
+def test_replan_cuts_long_chunks_and_openpi_clients_get_as_many_as_they_expect(
+    served: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "chunking_policies.py").write_text(
+        "import numpy as np\n"
+        "class Chunks:\n"
+        "    def reset(self, instruction, spec): ...\n"
+        "    def act(self, observation): return np.zeros((3, 7))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def reply(replan: int | None) -> int:
+        with connect(url(served("python:chunking_policies:Chunks", "openpi", replan))) as connection:
+            connection.recv(timeout=5)
+            return len(asked(connection, GOOD)["actions"])
+
+    assert (reply(None), reply(2), reply(8)) == (6, 2, 8)
+
+
+def test_a_policy_that_returns_no_actions_is_told_apart(
+    served: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "mute_policies.py").write_text(
+        "class Mute:\n"
+        "    def reset(self, instruction, spec): ...\n"
+        "    def act(self, observation): return []\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    with connect(url(served("python:mute_policies:Mute", "openpi"))) as connection:
+        connection.recv(timeout=5)
+        assert "python:mute_policies:Mute: the actions have shape (0,)" in asked(connection, GOOD)
+
+
+def test_policies_are_made_once_for_clients_that_come_one_after_the_other(
+    served: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    made = tmp_path / "made"
+    (tmp_path / "costly_policies.py").write_text(
+        "import numpy as np\n"
+        "class Costly:\n"
+        f"    def __init__(self): open({str(made)!r}, 'a').write('x')\n"
+        "    def reset(self, instruction, spec): ...\n"
+        "    def act(self, observation): return np.zeros((5, 7))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    address = served("python:costly_policies:Costly", "openpi")
+    for _ in range(3):
+        with connect(url(address)) as connection:
+            connection.recv(timeout=5)
+            asked(connection, GOOD)
+    with connect(url(address)) as one, connect(url(address)) as other:
+        for connection in (one, other):
+            connection.recv(timeout=5)
+            asked(connection, GOOD)
+    assert 1 <= len(made.read_text()) <= 2
+
+
+def test_a_served_policy_sees_what_came_and_is_told_what_did_not():
+    state = np.array([0.1, 0.2, 0.3, np.pi, 0.0, 0.0, 0.04, -0.04])
+    received = Received(CONVENTION, {"observation/image": PICTURE}, state, 2)
+    assert received.step == 2 and received.eef_position.tolist() == [0.1, 0.2, 0.3]
+    assert np.allclose(received.eef_quaternion, [0, 1, 0, 0]) and received.gripper.tolist() == [0.04, -0.04]
+    assert np.array_equal(received.image("agentview", 3), PICTURE[:, ::-1])
+    assert received.image("agentview", 6, 9).shape == (6, 9, 3)
+    for look, words in (
+        (lambda: received.joints, "the arm's joint angles"),
+        (lambda: received.moment, "the simulator's state"),
+        (lambda: received.depth(), "depth"),
+        (lambda: received.segmentation(), "segmentation"),
+        (lambda: received.image("robot0_eye_in_hand"), "'observation/wrist_image' did not come"),
+        (lambda: received.image("agentveiw"), "did you mean 'agentview'?"),
+        (lambda: Received(CONVENTION, {}, None, 0).gripper, "'observation/state' did not come"),
+        (lambda: Received(CONVENTION, {"observation/image": 5}, None, 0).image(), "a picture should be"),
+    ):
+        with pytest.raises(PolicyError) as caught:
+            look()
+        assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["random", "idle"])
+def test_policies_that_need_no_world_can_be_served(name: str):
+    assert type(servable(name)).__name__.lower() == name

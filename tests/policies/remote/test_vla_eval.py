@@ -1,0 +1,363 @@
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from websockets.sync.server import ServerConnection
+
+from assay import tasks
+from assay.policies import EpisodeSpec, Outcome, load_policy, rollout
+from assay.policies.remote import RemoteError, ReplyError, ServerError, VlaEval, codec
+from assay.policies.remote.rotations import Rotation
+from assay.policies.remote.vla_eval import CONVENTION
+from assay.sim import CompiledScene, Observation, World
+from assay.tasks import Instruction
+
+TASK = tasks.load("libero_goal/7")
+SPEC = EpisodeSpec(TASK.id, 3, "primitives")
+Stub = Callable[[Callable[[ServerConnection], None]], str]
+HELLO = {"protocol_version": 1, "model_server": "stub", "capabilities": {}}
+EVERYTHING = {"send_wrist_image": True, "send_state": True, "quat_no_antipodal": True}
+
+
+def eventually(true: Callable[[], bool]) -> bool:
+    for _ in range(100):
+        if true():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+# ---------------------------------------------------------------- our client, their server
+
+
+def test_a_real_server_gets_what_vla_evals_libero_sends(notary: Callable[..., Any], observation: Observation):
+    server = notary(EVERYTHING)
+    policy = VlaEval(f"{server.address}?timeout=20")
+    policy.reset(TASK.instruction, SPEC)
+    assert policy.metadata["model_server"] == "Notary" and policy.metadata["protocol_version"] == 1
+    first, second = policy.act(observation), policy.act(observation)
+    assert first.tolist() == [[0, 0, 0, 0, 0, 0, 1]], "the gripper is made binary"
+    assert second[0, 0] == np.float32(0.01), "the server counts the episode's observations"
+    policy.reset(Instruction("another"), SPEC)
+    policy.act(observation)
+    policy.close()
+    seen = server.look(0)
+    robosuite = CONVENTION.adjusted({"rotation": Rotation.ROBOSUITE})
+    assert np.array_equal(seen["states"], robosuite.state_vector(observation))
+    for wire, picture in CONVENTION.pictures(observation).items():
+        assert np.array_equal(seen[f"image_{wire}"], picture) and picture.shape == (256, 256, 3)
+    assert eventually(lambda: len(server.events) == 7)
+    start = {
+        "task": {
+            "name": TASK.instruction.text,
+            "suite": "libero_goal",
+            "task_id": 7,
+            "episode_idx": SPEC.seed,
+        }
+    }
+    keys = ["images", "states", "task_description"]
+    assert server.events == [
+        ["start", start],
+        ["look", 0, TASK.instruction.text, keys],
+        ["look", 1, TASK.instruction.text, keys],
+        ["end", {}],
+        ["start", {"task": start["task"] | {"name": "another"}}],
+        ["look", 0, "another", keys],
+        ["end", {}],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("params", "images", "state"),
+    [
+        ({}, {"image_agentview", "image_wrist"}, Rotation.SHORTEST),
+        ({"send_state": True}, {"image_agentview"}, Rotation.SHORTEST),
+        ({"send_wrist_image": True, "env_seed": 0}, {"image_agentview", "image_wrist"}, None),
+    ],
+)
+def test_a_real_server_gets_what_it_declares_or_everything(
+    notary: Callable[..., Any],
+    observation: Observation,
+    params: dict[str, object],
+    images: set[str],
+    state: Rotation | None,
+):
+    server = notary(params)
+    policy = VlaEval(f"{server.address}?timeout=20")
+    policy.reset(TASK.instruction, SPEC)
+    policy.act(observation)
+    policy.close()
+    seen = server.look(0)
+    assert {name for name in seen if name.startswith("image")} == images
+    assert ("states" in seen) == (state is not None)
+    if state is not None:
+        expected = CONVENTION.adjusted({"rotation": state}).state_vector(observation)
+        assert np.array_equal(seen["states"], expected)
+
+
+def test_what_an_address_says_counts_more_than_what_the_server_declares(
+    notary: Callable[..., Any], observation: Observation
+):
+    server = notary(EVERYTHING)
+    policy = VlaEval(f"{server.address}?timeout=20&rotation=shortest&size=128&closes=-1")
+    policy.reset(TASK.instruction, SPEC)
+    assert policy.act(observation)[0, 6] == -1.0
+    policy.close()
+    seen = server.look(0)
+    assert seen["image_wrist"].shape == (128, 128, 3)
+    assert np.array_equal(seen["states"], CONVENTION.state_vector(observation))
+
+
+def test_a_real_server_that_chunks_for_itself_is_asked_every_step(
+    notary: Callable[..., Any],
+    drawing: str,
+    compiled: Callable[[str], CompiledScene],
+    world_of: Callable[..., World],
+):
+    server = notary(EVERYTHING, chunk_size=3)
+    world = world_of(compiled(TASK.id))
+    task = replace(TASK, instruction=Instruction("chunk three"))
+    policy = VlaEval(f"{server.address}?timeout=20")
+    result = rollout(world, task, policy, world.sample(3), replace(SPEC, steps=6))
+    policy.close()
+    assert result.outcome is Outcome.FAILURE
+    assert result.actions[10:16, 6].tolist() == [1, -1, 1] * 2
+    assert [event[1] for event in server.events if event[0] == "look"] == [0, 3]
+    assert world.renderer.count == 2 * 6
+
+
+def test_a_real_server_that_hands_out_whole_chunks_is_asked_once_for_each(
+    notary: Callable[..., Any],
+    drawing: str,
+    compiled: Callable[[str], CompiledScene],
+    world_of: Callable[..., World],
+):
+    server = notary(EVERYTHING)
+    world = world_of(compiled(TASK.id))
+    task = replace(TASK, instruction=Instruction("chunk three"))
+    policy = VlaEval(f"{server.address}?timeout=20&replan=2")
+    result = rollout(world, task, policy, world.sample(3), replace(SPEC, steps=6))
+    policy.close()
+    assert result.outcome is Outcome.FAILURE and world.renderer.count == 2 * 3
+    assert [event[1] for event in server.events if event[0] == "look"] == [0, 1, 2]
+
+
+def test_episodes_in_which_a_real_server_breaks_are_errors_and_the_others_are_not(
+    notary: Callable[..., Any],
+    drawing: str,
+    compiled: Callable[[str], CompiledScene],
+    world_of: Callable[..., World],
+):
+    server = notary()
+    world = world_of(compiled(TASK.id))
+    policy = VlaEval(f"{server.address}?timeout=20&connect=0.3")
+
+    def play(told: str):
+        task = replace(TASK, instruction=Instruction(told))
+        return rollout(world, task, policy, world.sample(3), replace(SPEC, steps=2))
+
+    good, broken, absurd, again = (play(told) for told in ("go", "break it", "nan it", "go"))
+    assert [each.outcome.value for each in (good, broken, absurd, again)] == [
+        "failure",
+        "error",
+        "error",
+        "failure",
+    ]
+    assert "the server failed: observation_failed: RuntimeError: no weights left" in broken.error
+    assert "not finite" in absurd.error and "\n" not in broken.error
+    server.process.kill()
+    server.process.wait()
+    dead = play("go")
+    assert dead.outcome is Outcome.ERROR and "vla-eval://127.0.0.1:" in dead.error
+
+
+# ---------------------------------------------------------------- their client, our server
+
+
+def saved(observation: Observation, folder: Path) -> Path:
+    convention = CONVENTION.adjusted({"rotation": Rotation.ROBOSUITE})
+    with (folder / "observation.npz").open("wb") as file:
+        np.savez(file, **convention.pictures(observation), states=convention.state_vector(observation))
+    return folder / "observation.npz"
+
+
+SPYING = """
+import numpy as np
+class Spy:
+    def reset(self, instruction, spec):
+        self.told, self.spec, self.looks = instruction.text, spec, 0
+    def act(self, observation):
+        assert observation.step == self.looks
+        self.looks += 1
+        np.savez({file!r}, agentview=observation.image(), wrist=observation.image("robot0_eye_in_hand"),
+                 position=observation.eef_position, quaternion=observation.eef_quaternion,
+                 gripper=observation.gripper, told=self.told, task=self.spec.task, seed=self.spec.seed)
+        if self.told == "break":
+            raise ValueError("bad\\nday")
+        return np.full((3, 7), self.looks / 10.0)
+"""
+
+
+@pytest.fixture
+def spy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A policy that writes down what it sees; python:spying_policies:Spy."""
+    seen = tmp_path / "seen.npz"
+    (tmp_path / "spying_policies.py").write_text(SPYING.format(file=str(seen)))
+    monkeypatch.syspath_prepend(tmp_path)
+    return seen
+
+
+def test_the_real_vla_eval_runner_is_served(
+    vla_eval_python: Path,
+    peer: Callable[..., str],
+    served: Callable[..., str],
+    spy: Path,
+    observation: Observation,
+    tmp_path: Path,
+):
+    port = served("python:spying_policies:Spy", "vla-eval", replan=2).rpartition(":")[2]
+    told = [
+        {"name": "break", "steps": 1},
+        {"name": "stack", "suite": "libero_goal", "task_id": 4, "episode_idx": 11, "steps": 5},
+        {"name": "stack", "suite": "libero_goal", "task_id": 4, "episode_idx": 12, "steps": 1},
+    ]
+    out = peer(
+        vla_eval_python, "vla_eval_client.py", "play", port, saved(observation, tmp_path), json.dumps(told)
+    )
+    hello, broken, first, second = map(json.loads, out.splitlines())
+    assert hello["protocol_version"] == 1 and hello["observation_params"] == EVERYTHING
+    assert "ValueError: bad day" in broken["error"]
+    looks = [row[0] for row in first["actions"]]
+    assert np.allclose(looks, [0.1, 0.1, 0.2, 0.2, 0.3]), "two actions of each chunk of three"
+    assert np.allclose(second["actions"], 0.1), "a new episode begins with a reset"
+    seen = np.load(spy)
+    assert (str(seen["told"]), str(seen["task"]), int(seen["seed"])) == ("stack", "libero_goal/4", 12)
+    assert np.array_equal(seen["agentview"], observation.image("agentview", 256)), "upright again"
+    assert np.array_equal(seen["wrist"], observation.image("robot0_eye_in_hand", 256))
+    assert np.array_equal(seen["position"], observation.eef_position)
+    assert np.array_equal(seen["gripper"], observation.gripper)
+    assert np.abs(seen["quaternion"] - observation.eef_quaternion).max() < 1e-9
+
+
+def test_a_policy_acts_over_the_wire_as_it_does_at_home(
+    served: Callable[..., str],
+    drawing: str,
+    compiled: Callable[[str], CompiledScene],
+    world_of: Callable[..., World],
+):
+    spec = replace(SPEC, steps=6)
+    world = world_of(compiled(TASK.id))
+    at_home = rollout(world, TASK, load_policy("random"), world.sample(3), spec)
+    policy = VlaEval(served("random", "vla-eval"))
+    away = rollout(world, TASK, policy, world.sample(3), spec)
+    policy.close()
+    assert away.outcome is Outcome.FAILURE
+    assert np.array_equal(away.actions[10:, :6], at_home.actions[:6, :6])
+    assert np.array_equal(away.actions[10:, 6], np.sign(at_home.actions[:6, 6]))
+
+
+# ---------------------------------------------------------------- servers that break the rules
+
+
+def answering(reply: Callable[[dict[str, Any]], object]) -> Callable[[ServerConnection], None]:
+    """A server whose reply to a message is chosen by a function; None is silence."""
+
+    def handle(connection: ServerConnection) -> None:
+        for message in connection:
+            said = codec.decode(message, largest=2**24)
+            chosen = reply(said)
+            if isinstance(chosen, str | bytes):
+                connection.send(chosen)
+            elif chosen is not None:
+                connection.send(codec.encode_vla_eval(chosen))
+
+    return handle
+
+
+def polite(**changes: object) -> Callable[[dict[str, Any]], object]:
+    """Answers hello well, and observations with these fields."""
+
+    def reply(said: dict[str, Any]) -> object:
+        if said["type"] == "hello":
+            return {"type": "hello", "payload": HELLO, "seq": said["seq"], "timestamp": 0.0}
+        if said["type"] == "observation":
+            good = {"type": "action", "payload": {"actions": np.zeros(7)}, "seq": said["seq"]}
+            return good | changes
+        return None
+
+    return reply
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "words"),
+    [
+        ({"type": "hello"}, ReplyError, "'observation' was answered by type 'hello'"),
+        ({"type": None}, ReplyError, "answered by type None"),
+        ({"payload": [1]}, ReplyError, "with a list"),
+        ({"payload": {}}, ReplyError, "without 'actions'"),
+        ({"payload": {"actions": np.zeros(8)}}, ReplyError, "shape (8,)"),
+        ({"payload": {"actions": np.full(7, np.inf)}}, ReplyError, "not finite"),
+        ({"seq": 99}, ReplyError, "was answered as number 99"),
+        (
+            {"type": "error", "payload": {"error": "cuda\nis sad"}},
+            ServerError,
+            "the server failed: cuda is sad",
+        ),
+        ({"type": "error", "payload": None}, ServerError, "the server failed: None"),
+    ],
+)
+def test_a_bad_answer_is_an_error_with_address_and_reason(
+    stub: Stub, observation: Observation, changes: dict[str, object], kind: type[RemoteError], words: str
+):
+    place = stub(answering(polite(**changes)))
+    policy = VlaEval(f"vla-eval://{place}?timeout=5")
+    policy.reset(TASK.instruction, SPEC)
+    with pytest.raises(kind) as caught:
+        policy.act(observation)
+    assert words in str(caught.value) and "\n" not in str(caught.value)
+    assert str(caught.value).startswith(f"vla-eval://{place}: ")
+    policy.close()
+
+
+def test_an_action_may_be_called_action(stub: Stub, observation: Observation):
+    policy = VlaEval(f"vla-eval://{stub(answering(polite(payload={'action': [0] * 7})))}?timeout=5")
+    policy.reset(TASK.instruction, SPEC)
+    assert policy.act(observation).shape == (1, 7)
+    policy.close()
+
+
+@pytest.mark.parametrize(
+    ("payload", "words"),
+    [
+        (HELLO | {"protocol_version": 2}, "speaks protocol version 2; valid: 1"),
+        ({}, "speaks protocol version None; valid: 1"),
+        (HELLO | {"observation_params": {"absolute_action": True}}, "only relative ones"),
+        ("hi", "with a str"),
+    ],
+)
+def test_a_server_that_cannot_be_understood_is_refused_at_hello(stub: Stub, payload: object, words: str):
+    def reply(said: dict[str, Any]) -> object:
+        return {"type": "hello", "payload": payload, "seq": said["seq"]}
+
+    policy = VlaEval(f"vla-eval://{stub(answering(reply))}?timeout=5")
+    with pytest.raises(ReplyError, match=words):
+        policy.reset(TASK.instruction, SPEC)
+
+
+def test_a_server_that_fails_at_the_start_of_an_episode_says_so(stub: Stub, observation: Observation):
+    def reply(said: dict[str, Any]) -> object:
+        if said["type"] == "episode_start":
+            return {"type": "error", "payload": {"error": "episode_start_failed"}, "seq": said["seq"]}
+        return polite()(said)
+
+    policy = VlaEval(f"vla-eval://{stub(answering(reply))}?timeout=5")
+    policy.reset(TASK.instruction, SPEC)
+    with pytest.raises(RemoteError):
+        policy.act(observation)

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.errors import AssetError, StateError
+from assay.policies.control import control
+from assay.sim.packs.locate import STATES_VARIABLE
+from assay.suites import EpisodeSpec
+
+STORED = EpisodeSpec("libero_goal/0", 3, initial="stored")
+
+
+def test_a_control_starts_where_its_seed_says():
+    one, same = control(EpisodeSpec("libero_goal/0", 3)), control(EpisodeSpec("libero_goal/0", 3))
+    other = control(EpisodeSpec("libero_goal/0", 4))
+    assert np.array_equal(one.state.vector, same.state.vector)
+    assert not np.array_equal(one.state.vector, other.state.vector)
+
+
+def test_a_stored_state_is_the_seeds_place_in_liberos_file(shared: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(STATES_VARIABLE, str(shared / "libero" / "init"))
+    states = [control(EpisodeSpec("libero_goal/0", seed, initial="stored")).state for seed in (0, 49)]
+    assert not np.array_equal(states[0].vector, states[1].vector)
+    with pytest.raises(StateError, match="stored states 0 to 49, not 50"):
+        control(EpisodeSpec("libero_goal/0", 50, initial="stored"))
+
+
+def test_states_that_are_nowhere_are_named(no_assets: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv(STATES_VARIABLE, raising=False)
+    with pytest.raises(AssetError, match=STATES_VARIABLE):
+        control(STORED)
+    monkeypatch.setenv(STATES_VARIABLE, "/no/such/folder")
+    with pytest.raises(AssetError, match="does not exist"):
+        control(STORED)
