@@ -45,7 +45,7 @@ def _speed_figures() -> list[Figure]:
 
 
 def _speed(task_id: str) -> float:
-    """Simulated seconds for each second of the clock, one core, planning and reset included; successes only."""
+    """Simulated seconds of successes for each second of the clock, one core, planning and reset included."""
     task = tasks.load(task_id)
     world = World(compile_scene(task.scene, load_pack("primitives")))
     policy = load_policy("oracle")
