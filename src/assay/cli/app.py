@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from assay import __version__
-from assay.cli import assets, collect, demo, doctor, export, parity, run_, runs, serve, tasks, try_
+from assay.cli import assets, collect, demo, doctor, export, parity, policies, run_, runs, serve, tasks, try_
 from assay.cli.console import errors
 from assay.errors import AssayError
 
@@ -27,6 +27,7 @@ app.command("parity")(parity.parity)
 app.command("doctor")(doctor.doctor)
 app.command("demo")(demo.demo)
 app.command("try")(try_.try_)
+app.command("policies")(policies.policies)
 app.command("collect")(collect.collect)
 app.command("run")(run_.run)
 app.add_typer(runs.app, name="runs")

@@ -1,0 +1,117 @@
+"""Real runs with policy servers on loopback: killed at random moments, or talking nonsense."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from websockets.sync.server import ServerConnection, serve
+
+from assay import tasks
+from assay.runs.driver import drive
+from assay.runs.local import LocalProcesses
+from assay.runs.stage import Orders
+from assay.runs.store import Store
+from assay.suites import load_suite
+
+SPECS = list(
+    load_suite("libero").plan([tasks.load("libero_goal/7"), tasks.load("libero_goal/8")], range(6), steps=10)
+)
+
+
+@pytest.fixture
+def server() -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
+    """Starts ``assay serve random`` on one port, again and again."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    command = [str(Path(sys.executable).with_name("assay")), "serve", "random", "--protocol", "openpi"]
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start() -> subprocess.Popen[bytes]:
+        started.append(subprocess.Popen([*command, "--port", str(port)], stdout=subprocess.DEVNULL))
+        return started[-1]
+
+    start.port = port  # type: ignore[attr-defined]
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def executed(path: Path, address: str, *, retries: int = 1) -> str:
+    with Store.writing(path) as store:
+        store.plan(SPECS)
+        return drive(store, LocalProcesses(Orders(address, retries=retries), 2, timeout=120)).reason
+
+
+def test_a_server_killed_again_and_again_leaves_no_trace(drawing: str, tmp_path: Path, server, facts):
+    address = f"openpi://127.0.0.1:{server.port}?connect=20&timeout=20"
+    process = server()
+    executed(tmp_path / "calm.assay", address)
+    over = threading.Event()
+    kills: list[int] = []
+
+    def kill() -> None:
+        nonlocal process
+        dice = random.Random(3)
+        while not over.wait(dice.uniform(1.0, 3.0)) and len(kills) < 5:
+            kills.append(process.pid)
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+            process = server()
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    try:
+        for _ in range(10):
+            reason = executed(tmp_path / "killed.assay", address, retries=2)
+            with Store.writing(tmp_path / "killed.assay") as store:
+                if not store.todo() and not reason:
+                    break
+    finally:
+        over.set()
+        thread.join()
+    assert len(kills) >= 2
+    with (
+        Store.reading(tmp_path / "calm.assay") as calm,
+        Store.reading(tmp_path / "killed.assay") as killed,
+    ):
+        assert len(facts(calm)) == len(SPECS) and set(calm.frame()["outcome"]) == {"failure"}
+        assert facts(killed) == facts(calm)
+
+
+def test_a_server_that_talks_nonsense_makes_error_episodes_and_never_a_hang(drawing: str, tmp_path: Path):
+    dice = random.Random(11)
+
+    def babble(connection: ServerConnection) -> None:
+        nonsense = [
+            lambda: connection.send(dice.randbytes(dice.randrange(1, 400))),
+            lambda: connection.send("Traceback (most recent call last): boom"),
+            lambda: connection.send(b"\xdc\xff\xff" + b"\xc0" * 1000),
+            lambda: connection.close(),
+            lambda: connection.socket.shutdown(2),
+        ]
+        connection.send(b"\x80")
+        for _ in connection:
+            dice.choice(nonsense)()
+
+    with serve(babble, "127.0.0.1", 0) as hostile:
+        threading.Thread(target=hostile.serve_forever, daemon=True).start()
+        port = hostile.socket.getsockname()[1]
+        start = time.monotonic()
+        executed(tmp_path / "a.assay", f"openpi://127.0.0.1:{port}?timeout=2&connect=2")
+        hostile.shutdown()
+    assert time.monotonic() - start < 120
+    with Store.reading(tmp_path / "a.assay") as store:
+        frame = store.frame()
+        assert set(frame["outcome"]) == {"error"} and frame["error"].str.len_chars().min() > 10
+        assert not frame["error"].str.contains("\n").any()
