@@ -12,7 +12,7 @@ import numpy as np
 
 from assay.errors import AssetError, TaskError, did_you_mean
 from assay.sim.compose import compose, part_of
-from assay.sim.layout import HOME, LAYOUTS, ArenaLayout
+from assay.sim.layout import HOME, ArenaLayout, layout_of
 from assay.sim.packs.base import AssetPack
 from assay.tasks.scene import Entity, Scene
 
@@ -137,8 +137,8 @@ def compile_scene(scene: Scene, pack: AssetPack) -> CompiledScene:
         entities=entities,
         regions=regions,
         extents={entity.name: _extent(pack, entity) for entity in scene.entities},
-        layout=LAYOUTS[scene.arena],
-        home=HOME,
+        layout=layout_of(scene),
+        home=tuple(usual + more for usual, more in zip(HOME, scene.staging.robot.joints, strict=True)),
         fixture_bodies=bodies,
         fixture_poses=np.hstack([model.body_pos[list(bodies)], model.body_quat[list(bodies)]]),
     )
@@ -187,9 +187,9 @@ def _extent(pack: AssetPack, entity: Entity) -> Extent:
     }
     try:
         return Extent(
-            bottom=position["bottom_site"][2],
-            top=position["top_site"][2],
-            radius=position["horizontal_radius_site"][0],
+            bottom=position["bottom_site"][2] * entity.size,
+            top=position["top_site"][2] * entity.size,
+            radius=position["horizontal_radius_site"][0] * entity.size,
         )
     except KeyError as error:
         raise AssetError(f"the {pack.name} pack's {entity.category} has no site {error}") from None

@@ -13,7 +13,8 @@ from xml.etree.ElementTree import Element, SubElement
 import numpy as np
 
 from assay.errors import AssetError, did_you_mean
-from assay.sim.layout import LAYOUTS, REGION_HALF_HEIGHT, ArenaLayout
+from assay.sim.dress import dress, resize
+from assay.sim.layout import REGION_HALF_HEIGHT, ArenaLayout, layout_of
 from assay.sim.packs.base import AssetPack
 from assay.tasks.scene import Entity, Scene
 
@@ -67,7 +68,7 @@ _MOUNT_TOP = np.array([0.0, 0.0, -0.01])
 
 def compose(scene: Scene, pack: AssetPack) -> Element:
     """The MJCF document of a scene: free bodies at their files' default places, fixtures too."""
-    layout = LAYOUTS[scene.arena]
+    layout = layout_of(scene)
     root = _empty()
     if not pack.exact:
         # Round shapes with fewer faces: a third off the cost of a picture, and nobody sees it at 256 pixels.
@@ -86,8 +87,11 @@ def compose(scene: Scene, pack: AssetPack) -> Element:
         _prefix(body, prefix)
         assets = _section(document, "asset")
         _prefix(assets, prefix)
+        if entity.size != 1.0:
+            resize(body, assets, entity.size)
         _merge_assets(root, assets)
         _section(root, "worldbody").append(body)
+    dress(root, scene, layout)
     return root
 
 

@@ -6,10 +6,10 @@ All numbers are LIBERO's. Positions are metres in world coordinates, quaternions
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from assay.tasks.scene import Arena
+from assay.tasks.scene import Arena, Scene
 
 Vector3 = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
@@ -159,3 +159,10 @@ LAYOUTS: Mapping[Arena, ArenaLayout] = MappingProxyType(
         ),
     }
 )
+
+
+def layout_of(scene: Scene) -> ArenaLayout:
+    """The layout of a scene: its arena's, with the robot where the staging has it."""
+    usual = LAYOUTS[scene.arena]
+    (x, y), (dx, dy) = usual.robot[:2], scene.staging.robot.base
+    return replace(usual, robot=(x + dx, y + dy, usual.robot[2])) if dx or dy else usual

@@ -43,11 +43,18 @@ class Predicates:
         self._model = compiled.model
         self._things: Mapping[str, Thing] = {**compiled.entities, **compiled.regions}
         self._entities = compiled.entities
+        gone = compiled.scene.absent
+        self._absent = {
+            *gone,
+            *(region.full_name for region in compiled.scene.regions if region.target in gone),
+        }
 
     def holds(self, atom: Atom, data: mujoco.MjData) -> bool:
         """Whether the atom is true now."""
         if len(atom.arguments) != atom.predicate.arity:
             raise TaskError(f"'{atom}' names {len(atom.arguments)} things; valid: {atom.predicate.arity}")
+        if not self._absent.isdisjoint(atom.arguments):
+            return False
         things = [self._thing(name, atom) for name in atom.arguments]
         return bool(_RULES[atom.predicate](self, data, atom, *things))
 
@@ -61,6 +68,8 @@ class Predicates:
         mujoco.mj_forward(self._model, data)
         for atom in goal.atoms:
             self.holds(atom, data)
+            if not self._absent.isdisjoint(atom.arguments):
+                continue
             if len(set(atom.arguments)) < len(atom.arguments):
                 raise TaskError(f"'{atom}' relates a thing to itself")
             table = _MECHANISMS.get(atom.predicate)

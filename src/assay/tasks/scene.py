@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from assay.tasks.staging import USUAL_FINISH, USUAL_STAGING, Finish, Staging
+
 
 class Arena(StrEnum):
     """The rooms LIBERO's scenes stand in."""
@@ -41,6 +43,10 @@ class Entity:
     """Unique in the scene, e.g. ``plate_1``."""
     category: str
     """What kind of thing it is, e.g. ``plate``; asset packs know categories."""
+    finish: Finish = USUAL_FINISH
+    """Its look, where that is not the usual one."""
+    size: float = 1.0
+    """How large it is, as a factor."""
 
 
 class Rectangle(NamedTuple):
@@ -123,6 +129,10 @@ class Scene:
     """Relations that hold at the start; they decide where things are placed."""
     style: str = ""
     """A variant of the arena's look, named as the task file names it; empty for the usual one."""
+    absent: tuple[str, ...] = ()
+    """Things that a goal may name and that are not there on purpose: nothing is true of them."""
+    staging: Staging = USUAL_STAGING
+    """Lights, cameras, surfaces and the robot's start, where they are not the usual ones."""
 
     def region(self, full_name: str) -> Region | None:
         """The region of that name, or None."""

@@ -1,0 +1,203 @@
+"""The plan of a workspace: who stands where, and what is free and within reach."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from assay.errors import PerturbationError, did_you_mean
+from assay.sim.footprints import footprint
+from assay.sim.layout import layout_of
+from assay.tasks import Atom, Entity, Predicate, Rectangle, Region, Scene, Task
+
+UPON = (Predicate.ON, Predicate.IN, Predicate.UPRIGHT_ON, Predicate.SIDE_ON, Predicate.STACK)
+GAP = 0.01
+"""Air between things, metres."""
+NEAREST, FURTHEST = 0.34, 0.80
+"""How far from the robot's base things may stand to be within reach, metres."""
+X, Y = (-0.36, 0.30), (-0.40, 0.40)
+"""The part of a workspace that is used, metres from its centre."""
+TRIES = 200
+"""How many places are tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A rectangle of the workspace, metres from its centre."""
+
+    x: float
+    y: float
+    half_x: float
+    half_y: float
+
+    def overlaps(self, other: Spot, gap: float = GAP) -> bool:
+        """Whether two are nearer to each other than a gap; what is about as wide as long counts as round."""
+        if self._round and other._round:
+            reach = max(self.half_x, self.half_y) + max(other.half_x, other.half_y)
+            return self.distance(other) < reach + gap
+        return (
+            abs(self.x - other.x) < self.half_x + other.half_x + gap
+            and abs(self.y - other.y) < self.half_y + other.half_y + gap
+        )
+
+    @property
+    def _round(self) -> bool:
+        return 0.8 < self.half_x / self.half_y < 1.25 and self.half_x < 0.1
+
+    def distance(self, other: Spot) -> float:
+        """Between the middles."""
+        return float(np.hypot(self.x - other.x, self.y - other.y))
+
+
+class Ground:
+    """Who stands where on a scene's workspace."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self.spots = {
+            entity.name: self._spot(entity, region)
+            for entity in scene.entities
+            if (region := standing_region(scene, entity.name)) is not None
+        }
+        """The entities that stand on the workspace itself, and the room they take there."""
+
+    def free(self, spot: Spot, *, without: Collection[str] = ()) -> bool:
+        """Whether a place is within reach, and nobody but ``without`` is there."""
+        return self.reachable(spot) and not any(
+            spot.overlaps(other) for name, other in self.spots.items() if name not in without
+        )
+
+    def reachable(self, spot: Spot) -> bool:
+        """Whether the robot can work at a place."""
+        layout = layout_of(self.scene)
+        base = np.array(layout.robot[:2]) - np.array(layout.offset[:2])
+        distance = float(np.hypot(spot.x - base[0], spot.y - base[1]))
+        return bool(X[0] <= spot.x <= X[1] and Y[0] <= spot.y <= Y[1] and NEAREST <= distance <= FURTHEST)
+
+    def anywhere(
+        self, rng: np.random.Generator, entity: Entity, *, without: Collection[str] = ()
+    ) -> Spot | None:
+        """A free place for an entity, or None."""
+        half_x, half_y = _half(entity, 0.0, fixture=False)
+        for _ in range(TRIES):
+            spot = Spot(float(rng.uniform(*X)), float(rng.uniform(*Y)), half_x, half_y)
+            if self.free(spot, without=without):
+                return spot
+        return None
+
+    def _spot(self, entity: Entity, region: Region) -> Spot:
+        box = region.rectangles[0]
+        fixture = entity in self.scene.fixtures
+        yaw = sum(region.yaw or (0.0, 0.0)) / 2 if fixture else 0.0
+        half_x, half_y = _half(entity, yaw, fixture=fixture)
+        jitter = ((box.x_max - box.x_min) / 2, (box.y_max - box.y_min) / 2)
+        shift = np.array(footprint(entity.category, fixture=fixture).centre)
+        shift = np.array([[np.cos(yaw), -np.sin(yaw)], [np.sin(yaw), np.cos(yaw)]]) @ shift * entity.size
+        return Spot(
+            (box.x_min + box.x_max) / 2 + float(shift[0]),
+            (box.y_min + box.y_max) / 2 + float(shift[1]),
+            half_x + jitter[0],
+            half_y + jitter[1],
+        )
+
+
+def standing_region(scene: Scene, name: str) -> Region | None:
+    """The region of the workspace that an entity is put on at the start, if it is."""
+    for atom in scene.initial:
+        if atom.predicate in UPON and atom.arguments[0] == name:
+            region = scene.region(atom.arguments[1])
+            if region is not None and region.rectangles and region.target == scene.arena.workspace:
+                return region
+    return None
+
+
+def carrier(scene: Scene, name: str) -> str:
+    """The thing on the workspace that an entity stands on or in at the start: itself, most of the time."""
+    for _ in range(len(scene.entities)):
+        if standing_region(scene, name) is not None:
+            return name
+        support = next(
+            (
+                atom.arguments[1]
+                for atom in scene.initial
+                if atom.predicate in UPON and atom.arguments[0] == name
+            ),
+            None,
+        )
+        if support is None:
+            break
+        region = scene.region(support)
+        name = region.target if region is not None else support
+    raise PerturbationError(f"{name} does not stand on the workspace")
+
+
+def moved(scene: Scene, name: str, dx: float, dy: float) -> Scene:
+    """A scene in which an entity on the workspace, and all that stands on it, is put elsewhere.
+
+    It gets a region of its own, so that whatever else uses the old one stays.
+    """
+    region = standing_region(scene, name)
+    if region is None:
+        raise PerturbationError(f"{name} does not stand on the workspace")
+    new = replace(
+        region,
+        name=f"{name}_moved_region",
+        rectangles=tuple(
+            Rectangle(box.x_min + dx, box.y_min + dy, box.x_max + dx, box.y_max + dy)
+            for box in region.rectangles
+        ),
+    )
+    others = tuple(each for each in scene.regions if each.full_name != new.full_name)
+    initial = tuple(
+        Atom(atom.predicate, (name, new.full_name))
+        if atom.predicate in UPON and atom.arguments == (name, region.full_name)
+        else atom
+        for atom in scene.initial
+    )
+    return replace(scene, regions=(*others, new), initial=initial)
+
+
+def added(scene: Scene, entity: Entity, spot: Spot, jitter: float = 0.005) -> Scene:
+    """A scene with one more movable thing."""
+    region = Region(
+        f"{entity.name}_init_region",
+        scene.arena.workspace,
+        (Rectangle(spot.x - jitter, spot.y - jitter, spot.x + jitter, spot.y + jitter),),
+    )
+    return replace(
+        scene,
+        objects=(*scene.objects, entity),
+        regions=(*scene.regions, region),
+        initial=(*scene.initial, Atom(Predicate.ON, (entity.name, region.full_name))),
+    )
+
+
+def named_entity(scene: Scene, name: str) -> Entity:
+    """The entity of that name. Raises PerturbationError with the nearest name."""
+    for entity in scene.entities:
+        if entity.name == name:
+            return entity
+    names = [entity.name for entity in scene.entities]
+    raise PerturbationError(f"there is no '{name}' in the scene: {did_you_mean(name, names)}")
+
+
+def target(task: Task) -> str:
+    """What a task is about first: a thing that can be moved, if it is about one, else a fixture."""
+    movable = {entity.name for entity in task.scene.objects}
+    for atom in task.goal.atoms:
+        if atom.arguments[0] in movable:
+            return atom.arguments[0]
+    name = task.goal.atoms[0].arguments[0]
+    region = task.scene.region(name)
+    return region.target if region is not None else name
+
+
+def _half(entity: Entity, yaw: float, *, fixture: bool) -> tuple[float, float]:
+    half = footprint(entity.category, fixture=fixture).half
+    if abs(abs(np.sin(yaw)) - 1) < 0.05:
+        half = (half[1], half[0])
+    elif abs(np.sin(yaw)) > 0.05:
+        half = (float(np.hypot(*half)),) * 2
+    return half[0] * entity.size, half[1] * entity.size

@@ -1,0 +1,60 @@
+"""How much room a category of things takes on a surface, at rest: for finding places without a scene."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
+
+import mujoco
+import numpy as np
+
+from assay.sim.categories import Pose, resting_pose
+from assay.sim.compile import bounding_box
+from assay.sim.compose import part_of
+from assay.sim.packs.primitives import PrimitivesPack
+from assay.tasks.scene import Entity
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """The box around a thing at rest, seen from its origin, metres."""
+
+    half: tuple[float, float]
+    """Half-lengths along x and y."""
+    centre: tuple[float, float]
+    height: float
+
+    @property
+    def radius(self) -> float:
+        """Of a circle around the origin that holds all of it."""
+        return float(np.hypot(abs(self.centre[0]) + self.half[0], abs(self.centre[1]) + self.half[1]))
+
+
+@lru_cache(maxsize=512)
+def footprint(category: str, *, fixture: bool = False) -> Footprint:
+    """What a category takes up, by the dimensions of the primitives pack, which are the real objects'.
+
+    Objects are turned as the sampler turns them; a fixture is at yaw zero, for its region turns it.
+    """
+    document = part_of(Entity("thing", category), PrimitivesPack())
+    root = Element("mujoco")
+    SubElement(root, "compiler", {"angle": "radian", "inertiagrouprange": "0 0"})
+    root.extend([each for each in document if each.tag in ("asset", "worldbody")])
+    model = mujoco.MjModel.from_xml_string(ElementTree.tostring(root, encoding="unicode"))
+    data = mujoco.MjData(model)
+    body = model.body("object").id
+    pose = Pose(yaw=(0.0, 0.0)) if fixture else resting_pose(category)
+    model.body_pos[body] = 0.0
+    turn, quat = np.empty(4), np.empty(4)
+    mujoco.mju_axisAngle2Quat(turn, np.array([0.0, 0.0, 1.0]), sum(pose.yaw) / 2)
+    mujoco.mju_mulQuat(quat, turn, np.array(pose.tilt))
+    model.body_quat[body] = quat
+    mujoco.mj_kinematics(model, data)
+    colliding = [geom for geom in range(model.ngeom) if model.geom_group[geom] == 0]
+    low, high = bounding_box(model, data, colliding)
+    half, centre = (high - low)[:2] / 2, (high + low)[:2] / 2
+    return Footprint(
+        (float(half[0]), float(half[1])), (float(centre[0]), float(centre[1])), float((high - low)[2])
+    )
