@@ -162,7 +162,9 @@ LAYOUTS: Mapping[Arena, ArenaLayout] = MappingProxyType(
 
 
 def layout_of(scene: Scene) -> ArenaLayout:
-    """The layout of a scene: its arena's, with the robot where the staging has it."""
-    usual = LAYOUTS[scene.arena]
-    (x, y), (dx, dy) = usual.robot[:2], scene.staging.robot.base
-    return replace(usual, robot=(x + dx, y + dy, usual.robot[2])) if dx or dy else usual
+    """The layout of a scene: its arena's, with robot and fixtures where the staging has them."""
+    usual, staging = LAYOUTS[scene.arena], scene.staging
+    (x, y, z), (dx, dy) = usual.robot, staging.robot.base
+    if not (dx or dy or staging.lift):
+        return usual
+    return replace(usual, robot=(x + dx, y + dy, z), fixture_height=usual.fixture_height + staging.lift)

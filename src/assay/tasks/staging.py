@@ -92,6 +92,8 @@ class Staging:
     lighting: Lighting = Lighting()
     cameras: tuple[CameraChange, ...] = ()
     robot: RobotStart = RobotStart()
+    lift: float = 0.0
+    """How much higher than usual fixtures stand, metres: LIBERO's numbers sink them into some surfaces."""
 
 
 USUAL_STAGING = Staging()

@@ -23,6 +23,8 @@ from assay.tasks.staging import (
     Vector3,
 )
 
+LIFTS = {Arena.STUDY: 0.018, Arena.FLOOR: 0.02}
+"""How much higher fixtures must stand in rooms where LIBERO never puts one, metres."""
 LARGEST_TURN = 0.6
 """Radians."""
 
@@ -57,6 +59,7 @@ class Room:
         scene = replace(
             task.scene,
             arena=self.arena,
+            staging=replace(task.scene.staging, lift=LIFTS.get(self.arena, 0.0)),
             style="",
             regions=tuple(map(region, task.scene.regions)),
             initial=tuple(map(atom, task.scene.initial)),
