@@ -174,6 +174,12 @@ def added(scene: Scene, entity: Entity, spot: Spot, jitter: float = 0.005) -> Sc
     )
 
 
+def fresh_name(scene: Scene, stem: str) -> str:
+    """A name that nothing in the scene has: the stem and a number."""
+    taken = {entity.name for entity in scene.entities}
+    return next(name for number in range(1, len(taken) + 2) if (name := f"{stem}_{number}") not in taken)
+
+
 def named_entity(scene: Scene, name: str) -> Entity:
     """The entity of that name. Raises PerturbationError with the nearest name."""
     for entity in scene.entities:

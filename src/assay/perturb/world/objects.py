@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.errors import PerturbationError, did_you_mean
 from assay.perturb.base import perturbation
-from assay.perturb.world.ground import Ground, added, named_entity, target
+from assay.perturb.world.ground import Ground, added, fresh_name, named_entity, target
 from assay.sim.footprints import footprint
 from assay.sim.packs.primitives import PrimitivesPack
 from assay.tasks import Entity, Scene, Task
@@ -152,7 +152,7 @@ class Distractors:
         pool = sorted(self.categories or set(SMALL) - present)
         for number in range(self.count):
             category = str(pool[int(rng.integers(len(pool)))])
-            entity = Entity(f"distractor_{category}_{number + 1}", category)
+            entity = Entity(fresh_name(scene, f"distractor_{category}"), category)
             spot = Ground(scene).anywhere(rng, entity)
             if spot is None:
                 raise PerturbationError(f"{self.kind}: no room for {category}, the number {number + 1}")
@@ -176,7 +176,7 @@ class Confound:
         """Adds a double to a free place."""
         original = named_entity(task.scene, self.thing or target(task))
         finish = original.finish if self.colour is None else Finish(self.colour)
-        double = replace(original, name=f"{original.name}_double", finish=finish)
+        double = replace(original, name=fresh_name(task.scene, f"{original.name}_double"), finish=finish)
         spot = Ground(task.scene).anywhere(rng, double)
         if spot is None:
             raise PerturbationError(f"{self.kind}: no room for a second {original.category}")
@@ -213,7 +213,7 @@ class Obstacle:
                 x, y = middle + radius * np.array([np.cos(angle), np.sin(angle)])
                 spot = replace(here, x=float(x), y=float(y), half_x=half[0], half_y=half[1])
                 if ground.free(spot):
-                    entity = Entity(f"obstacle_{self.category}_1", self.category)
+                    entity = Entity(fresh_name(task.scene, f"obstacle_{self.category}"), self.category)
                     return replace(task, scene=added(task.scene, entity, spot))
         raise PerturbationError(f"{self.kind}: no room between {name} and {owner}")
 

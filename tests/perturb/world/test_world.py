@@ -1,0 +1,337 @@
+"""What each perturbation of the scene changes in the compiled model, and that everything else stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import mujoco
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from assay import tasks
+from assay.errors import AssayError, PerturbationError, PlacementError
+from assay.perturb import Perturbation, from_json, perturbed, to_json
+from assay.perturb.world.ground import Ground
+from assay.perturb.world.objects import (
+    Confound,
+    Distractors,
+    Obstacle,
+    Recolour,
+    Remove,
+    Replace,
+    Resize,
+)
+from assay.perturb.world.position import Displace, Jitter, MoveFixture, Relocate, Swap
+from assay.perturb.world.room import MoveCamera, Relight, Repaint, Room, StartPose
+from assay.sim import CompiledScene, World, compile_scene, load_pack
+from assay.sim.compile import bounding_box
+from assay.tasks import Arena, Task
+from assay.tasks.staging import Pattern, Surface
+
+TASK = tasks.load("libero_goal/8")
+BOWL = "akita_black_bowl_1"
+
+
+def compiled(task: Task) -> CompiledScene:
+    return compile_scene(task.scene, load_pack("primitives"))
+
+
+def changed(*perturbations: Perturbation, task: Task = TASK, seed: int = 1) -> Task:
+    return perturbed(task, perturbations, seed=seed)
+
+
+def places(task: Task, seed: int = 1) -> dict[str, np.ndarray]:
+    world = World(compiled(task))
+    world.reset(world.sample(seed))
+    found = {entity.name: world.pose(entity.name)[0] for entity in task.scene.entities}
+    world.close()
+    return found
+
+
+FIELDS = [
+    "geom_size", "geom_pos", "geom_rgba", "geom_matid", "body_mass", "body_inertia", "body_pos", "jnt_range",
+    "light_pos", "light_dir", "light_diffuse", "light_castshadow", "cam_pos", "cam_quat", "cam_fovy",
+    "mat_rgba",
+]  # fmt: skip
+
+
+def differences(task: Task) -> set[str]:
+    """Arrays of the compiled model that are not the control's."""
+    one, other = compiled(TASK).model, compiled(task).model
+    return {
+        name
+        for name in FIELDS
+        if getattr(one, name).shape != getattr(other, name).shape
+        or not np.array_equal(getattr(one, name), getattr(other, name))
+    }
+
+
+# -- position
+
+
+def test_a_displacement_is_exactly_as_long_as_it_says_and_moves_nothing_else():
+    before, after = places(TASK), places(changed(Displace(0.2)))
+    gone = {name: float(np.linalg.norm((after[name] - before[name])[:2])) for name in before}
+    assert gone.pop(BOWL) == pytest.approx(0.2, abs=0.003)
+    assert max(gone.values()) < 0.003
+
+
+@pytest.mark.parametrize("distance", np.round(np.arange(0, 0.41, 0.05), 2).tolist())
+def test_the_displacement_sweep_of_libero_pro(distance: float):
+    possible = 0
+    for task in tasks.suite("libero_object"):
+        (atom,) = task.goal.atoms
+        try:
+            after = Ground(changed(Displace(distance), task=task).scene).spots[atom.arguments[0]]
+        except PerturbationError:
+            continue
+        before = Ground(task.scene).spots[atom.arguments[0]]
+        assert before.distance(after) == pytest.approx(distance, abs=1e-9)
+        possible += 1
+    assert possible >= 8
+
+
+def test_a_jitter_moves_things_a_little_and_fixtures_not_at_all():
+    before, after = places(TASK), places(changed(Jitter(0.05)))
+    for entity in TASK.scene.objects:
+        assert np.linalg.norm((after[entity.name] - before[entity.name])[:2]) < 0.055
+    for entity in TASK.scene.fixtures:
+        assert np.array_equal(after[entity.name], before[entity.name])
+    assert np.linalg.norm((after[BOWL] - before[BOWL])[:2]) > 0.001
+
+
+def test_a_swap_exchanges_two_places():
+    task = changed(Swap(BOWL, "cream_cheese_1"))
+    before, after = Ground(TASK.scene).spots, Ground(task.scene).spots
+    assert after[BOWL].distance(before["cream_cheese_1"]) == pytest.approx(0, abs=1e-9)
+    assert after["cream_cheese_1"].distance(before[BOWL]) == pytest.approx(0, abs=1e-9)
+
+
+def test_a_relocation_goes_as_far_as_neighbours_allow():
+    before, after = Ground(TASK.scene).spots, Ground(changed(Relocate(0.5)).scene).spots
+    assert sum(before[name].distance(after[name]) for name in before) > 0.02
+
+
+def test_a_moved_fixture_takes_along_what_stands_in_it():
+    task = tasks.load("libero_spatial/4")
+    moved = changed(MoveFixture(0.1, "wooden_cabinet_1"), task=task, seed=3)
+    before, after = places(task), places(moved)
+    shift = after["wooden_cabinet_1"] - before["wooden_cabinet_1"]
+    assert 0.04 < np.linalg.norm(shift) < 0.11
+    np.testing.assert_allclose((after[BOWL] - before[BOWL])[:2], shift[:2], atol=0.01)
+
+
+# -- objects
+
+
+def test_a_new_colour_is_a_new_colour_and_nothing_else():
+    task = changed(Recolour((0.9, 0.1, 0.1)))
+    assert differences(task) <= {"geom_matid", "geom_rgba", "mat_rgba"}
+    model = compiled(task).model
+    body = compiled(task).entities[BOWL].body
+    shown = [
+        geom
+        for geom in range(model.ngeom)
+        if model.body_rootid[model.geom_bodyid[geom]] == body and model.geom_group[geom] == 1
+    ]
+    assert shown
+    for geom in shown:
+        np.testing.assert_allclose(model.mat_rgba[model.geom_matid[geom], :3], (0.9, 0.1, 0.1), atol=1e-6)
+    assert all(np.array_equal(places(TASK)[name], place) for name, place in places(task).items())
+
+
+@pytest.mark.parametrize("pattern", list(Pattern))
+def test_a_pattern_is_a_texture(drawing: str, pattern: Pattern):
+    world = World(compiled(changed(Recolour((0.9, 0.1, 0.1), pattern))))
+    observation = world.reset(world.sample(1))
+    label = world.compiled.labels.index(BOWL)
+    bowl = observation.image("agentview", 256)[observation.segmentation("agentview", 256) == label]
+    assert bowl[:, 0].mean() > bowl[:, 2].mean() + 20, "red"
+    world.close()
+
+
+def test_a_larger_thing_is_larger_in_every_direction_and_heavier():
+    one, other = compiled(TASK), compiled(changed(Resize(1.2)))
+    sizes = []
+    for scene in (one, other):
+        data = mujoco.MjData(scene.model)
+        mujoco.mj_forward(scene.model, data)
+        low, high = bounding_box(scene.model, data, scene.entities[BOWL].geoms)
+        sizes.append(high - low)
+    np.testing.assert_allclose(sizes[1], 1.2 * sizes[0], rtol=0.01)
+    body = one.entities[BOWL].body
+    assert other.model.body_mass[body] == pytest.approx(1.2**3 * one.model.body_mass[body], rel=0.01)
+
+
+def test_a_replaced_thing_keeps_its_name_and_the_goal():
+    task = changed(Replace("ketchup"))
+    entity = next(entity for entity in task.scene.objects if entity.name == BOWL)
+    assert entity.category == "ketchup" and task.goal == TASK.goal
+    world = World(compiled(task))
+    world.reset(world.sample(1))
+    assert not world.satisfied(task.goal)
+
+
+def test_what_is_removed_is_gone_and_the_goal_cannot_be_reached():
+    task = changed(Remove())
+    assert BOWL not in {entity.name for entity in task.scene.entities}
+    world = World(compiled(task))
+    world.reset(world.sample(1))
+    assert not world.satisfied(task.goal) and not Remove.plausible
+
+
+def test_distractors_are_added_and_the_others_stay():
+    task = changed(Distractors(3))
+    assert len(task.scene.objects) == len(TASK.scene.objects) + 3
+    before, after = places(TASK), places(task)
+    assert all(np.linalg.norm((after[name] - place)[:2]) < 0.003 for name, place in before.items())
+
+
+def test_a_confounder_is_of_the_same_kind():
+    task = changed(Confound((0.9, 0.2, 0.2)))
+    double = task.scene.objects[-1]
+    assert double.category == "akita_black_bowl" and double.finish.colour == (0.9, 0.2, 0.2)
+
+
+def test_an_obstacle_stands_in_the_way():
+    task = changed(Obstacle(), task=tasks.load("libero_goal/1"))
+    spots = Ground(task.scene).spots
+    start, end, between = spots[BOWL], spots["flat_stove_1"], spots["obstacle_milk_1"]
+    assert start.distance(between) + between.distance(end) < start.distance(end) + 0.12
+
+
+# -- room, light, cameras, robot
+
+
+@pytest.mark.parametrize("arena", [arena for arena in Arena if arena is not Arena.TABLE])
+def test_another_room_holds_the_same_things(arena: Arena):
+    task = changed(Room(arena))
+    assert task.scene.arena is arena and task.scene.objects == TASK.scene.objects
+    world = World(compiled(task))
+    world.reset(world.sample(1))
+    assert not world.satisfied(task.goal)
+
+
+def test_a_repainted_surface_leaves_the_physics_alone():
+    for surface in Surface:
+        task = changed(Repaint(surface, (0.2, 0.4, 0.9)))
+        assert differences(task) <= {"geom_matid", "geom_rgba", "mat_rgba"}
+        assert "geom_matid" in differences(task)
+
+
+@pytest.mark.parametrize(
+    ("perturbation", "fields"),
+    [
+        (Relight(intensity=0.5), {"light_diffuse"}),
+        (Relight(colour=(1.0, 0.5, 0.5)), {"light_diffuse"}),
+        (Relight(tilt=(0.4, 0.0)), {"light_dir", "light_pos"}),
+        (Relight(shadows=True), {"light_castshadow"}),
+        (MoveCamera(shift=(0.1, 0.0, 0.0)), {"cam_pos"}),
+        (MoveCamera(turn=(0.1, 0.0, 0.0)), {"cam_quat"}),
+        (MoveCamera(zoom=1.3), {"cam_fovy"}),
+        (MoveCamera("robot0_eye_in_hand", zoom=1.3), {"cam_fovy"}),
+    ],
+    ids=lambda value: str(value) if not isinstance(value, set) else "",
+)
+def test_light_and_cameras_change_what_they_say_and_nothing_else(
+    perturbation: Perturbation, fields: set[str]
+):
+    assert differences(changed(perturbation)) - {"body_pos"} == fields
+
+
+def test_the_robot_starts_elsewhere():
+    bent, shifted = changed(StartPose(joints=0.2)), changed(StartPose(base=(0.0, 0.1)))
+    usual = compiled(TASK)
+    off = np.array(compiled(bent).home) - usual.home
+    assert 0.01 < np.abs(off).max() <= 0.2
+    hands = []
+    for task in (TASK, shifted):
+        world = World(compiled(task))
+        hands.append(world.reset(world.sample(1)).eef_position)
+    np.testing.assert_allclose(hands[1] - hands[0], (0.0, 0.1, 0.0), atol=1e-6)
+
+
+# -- all of them
+
+EXAMPLES: list[Perturbation] = [
+    Jitter(0.04),
+    Displace(0.15),
+    Relocate(),
+    Swap(),
+    MoveFixture(0.1),
+    Recolour(),
+    Recolour(None, Pattern.CHECKER),
+    Resize(0.9),
+    Replace("ketchup"),
+    Remove(),
+    Distractors(2),
+    Confound(),
+    Obstacle(),
+    Room(Arena.KITCHEN),
+    Repaint(Surface.TABLE),
+    Relight(0.6),
+    MoveCamera(shift=(0.05, 0.05, 0.0)),
+    StartPose(0.15),
+]
+
+
+@pytest.mark.parametrize("value", EXAMPLES, ids=str)
+def test_each_survives_json_and_draws_the_same_again(value: Perturbation):
+    assert from_json(to_json(value)) == value
+    try:
+        first = changed(value)
+    except PerturbationError:
+        pytest.skip("not possible on this task")
+    assert changed(value) == first
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Jitter(0.5), "radius=0.5; valid: 0 to 0.2"),
+        (lambda: Displace(-0.1), "valid: 0 to 0.6"),
+        (lambda: Resize(3), "valid: 0.5 to 1.5"),
+        (lambda: Replace("ketchap"), "did you mean 'ketchup'?"),
+        (lambda: Distractors(99), "valid: 1 to 8"),
+        (lambda: Recolour((2.0, 0.0, 0.0)), "from 0 to 1"),
+        (lambda: Relight(9.0), "valid: 0 to 3"),
+        (lambda: MoveCamera("agentveiw"), "did you mean 'agentview'?"),
+        (lambda: MoveCamera(zoom=9.0), "valid: 0.5 to 1.8"),
+        (lambda: StartPose(2.0), "valid: 0 to 0.5"),
+        (lambda: changed(Room(Arena.TABLE)), "in the table already"),
+        (lambda: changed(Displace(0.1, "bowl_9")), "there is no 'bowl_9'"),
+        (lambda: changed(Resize(1.1, "flat_stove_1")), "is a fixture"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_one_line(make: Callable[[], object], words: str):
+    with pytest.raises(PerturbationError) as caught:
+        make()
+    assert words in str(caught.value) and "\n" not in str(caught.value)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    task=st.sampled_from(tasks.all_ids()),
+    chosen=st.lists(st.sampled_from(EXAMPLES), min_size=1, max_size=4),
+    seed=st.integers(0, 5),
+)
+def test_any_composition_is_refused_or_settles_apart_with_the_goal_unreached(
+    task: str, chosen: list[Perturbation], seed: int
+):
+    try:
+        made = perturbed(tasks.load(task), chosen, seed=seed)
+        world = World(compiled(made))
+        world.reset(world.sample(seed))
+    except (PerturbationError, PlacementError) as error:
+        assert "\n" not in str(error)
+        return
+    except AssayError as error:
+        raise AssertionError(f"{chosen}: {error}") from error
+    assert not world.satisfied(made.goal)
+    deepest = min((contact.dist for contact in world.data.contact), default=0.0)
+    assert deepest > -0.002, f"interpenetration of {-1000 * deepest:.1f} mm"
+    floor = world.compiled.layout.offset[2] - 0.08
+    for entity in made.scene.objects:
+        assert world.pose(entity.name)[0][2] > floor, f"{entity.name} fell off"
