@@ -15,7 +15,7 @@ import mujoco
 import numpy as np
 
 from assay.jit import compiled
-from assay.policies.oracle.motion import DOWN, facing
+from assay.policies.oracle.motion import DOWN, cross, facing
 from assay.policies.oracle.sight import Sight
 from assay.sim.compile import EntityIndex
 
@@ -175,7 +175,7 @@ def of_piece(
         if width > WIDEST:
             continue
         across = np.array([axis[0], axis[1], 0.0]) / np.hypot(axis[0], axis[1])
-        along = np.cross(DOWN, across)
+        along = cross(DOWN, across)
         spare = max(0.0, float(np.abs(along @ rotation) @ half) - 0.012)
         offsets = (-0.6 * spare, 0.0, 0.6 * spare) if spare > 0.01 else (0.0,)
         for tilt, offset in product(tilts, offsets):
