@@ -7,10 +7,15 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench import engine, lerobot_open, oracle
+from bench import engine, lerobot_open, oracle, senses
 from bench.figure import Figure
 
-SECTIONS = {"engine": engine.measure, "oracle": oracle.measure, "lerobot": lerobot_open.measure}
+SECTIONS = {
+    "engine": engine.measure,
+    "oracle": oracle.measure,
+    "lerobot": lerobot_open.measure,
+    "senses": senses.measure,
+}
 
 
 def main() -> None:

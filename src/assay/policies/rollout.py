@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from assay.errors import AssayError, PolicyError
+from assay.perturb import Senses
 from assay.policies.base import Policy, Privileged
 from assay.sim import InitialState, Observation, World
 from assay.suites.spec import EpisodeSpec
@@ -65,15 +66,19 @@ def rollout(
     *,
     watch: Callable[[Observation], None] = lambda observation: None,
 ) -> Rollout:
-    """Run one episode; ``watch`` is shown every observation, the first one before the policy acts."""
+    """Run one episode; ``watch`` is shown every observation as it is, the first before the policy acts."""
+    senses = Senses(spec.perturbations, task=spec.task, seed=spec.seed)
     actions: list[np.ndarray] = []
     decisions = 0
 
     def ended(outcome: Outcome) -> Rollout:
         return Rollout(outcome, world.steps, np.array(actions, np.float32).reshape(-1, 7), decisions)
 
-    observation = world.reset(state)
-    watch(observation)
+    def sensed(observation: Observation) -> Observation:
+        watch(observation)
+        return senses.observe(observation)
+
+    observation = sensed(world.reset(state))
     try:
         if isinstance(policy, Privileged):
             _guarded(policy, world.steps, policy.attach, world, task)
@@ -83,9 +88,9 @@ def rollout(
             chunk = _actions(policy, world.steps, _guarded(policy, world.steps, policy.act, observation))
             decisions += 1
             for action in chunk[: spec.replan or len(chunk)][: most - world.steps]:
-                observation = world.step(action)
+                now = world.step(senses.act(action, world.steps))
                 actions.append(action)
-                watch(observation)
+                observation = sensed(now)
                 if world.satisfied(task.goal):
                     return ended(Outcome.SUCCESS)
     except PolicyError as error:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -10,6 +12,8 @@ import numpy as np
 from assay.sim.render import Moment, Renderer
 
 Kind = Literal["colour", "depth", "segmentation"]
+Lens = Callable[["Observation", Kind, str, int, int], np.ndarray]
+"""Gives a picture in place of the one behind it: observation, kind, camera, height, width."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,23 +38,35 @@ class Observation:
     """What the pictures show."""
     _renderer: Renderer = field(repr=False)
     _drawn: dict[tuple[Kind, str, int, int], np.ndarray] = field(default_factory=dict, repr=False)
+    _look: Callable[[Kind, str, int, int], np.ndarray] | None = field(default=None, repr=False)
+    """What draws in place of the renderer."""
 
     def image(self, camera: str = "agentview", height: int = 256, width: int | None = None) -> np.ndarray:
         """A picture: uint8, (height, width, 3), the top row first."""
-        return self._picture("colour", camera, height, width)
+        return self.picture("colour", camera, height, width)
 
     def depth(self, camera: str = "agentview", height: int = 256, width: int | None = None) -> np.ndarray:
         """Distances from the camera's plane, metres: float32, (height, width)."""
-        return self._picture("depth", camera, height, width)
+        return self.picture("depth", camera, height, width)
 
     def segmentation(
         self, camera: str = "agentview", height: int = 256, width: int | None = None
     ) -> np.ndarray:
         """Labels: 0 the arena, 1 the robot, from 2 on the scene's entities: int32, (height, width)."""
-        return self._picture("segmentation", camera, height, width)
+        return self.picture("segmentation", camera, height, width)
 
-    def _picture(self, kind: Kind, camera: str, height: int, width: int | None) -> np.ndarray:
+    def picture(self, kind: Kind, camera: str, height: int, width: int | None = None) -> np.ndarray:
+        """A picture of a kind, as the method of that name gives it."""
         key = (kind, camera, height, height if width is None else width)
         if key not in self._drawn:
-            self._drawn[key] = getattr(self._renderer, kind)(self.moment, *key[1:])
+            draw = self._look or self._draw
+            self._drawn[key] = draw(*key)
         return self._drawn[key].copy()
+
+    def through(self, lens: Lens) -> Observation:
+        """The same observation with pictures seen through a lens; the lens is used when they are read."""
+        return replace(self, _look=partial(lens, self), _drawn={})
+
+    def _draw(self, kind: Kind, camera: str, height: int, width: int) -> np.ndarray:
+        drawn: np.ndarray = getattr(self._renderer, kind)(self.moment, camera, height, width)
+        return drawn

@@ -1,0 +1,52 @@
+"""The senses: how long a perturbation of a picture takes, on top of drawing it."""
+
+from __future__ import annotations
+
+import statistics
+import time
+
+from assay import tasks
+from assay.errors import RenderingError
+from assay.perturb.senses import Senses
+from assay.perturb.senses.catalogue import pictures_at
+from assay.sim.compile import compile_scene
+from assay.sim.observation import Observation
+from assay.sim.packs.registry import load_pack
+from assay.sim.world import World
+from bench.figure import Figure
+
+TASK = "libero_goal/0"
+SEVERITIES = range(1, 11)
+ROUNDS = 7
+
+
+def measure() -> list[Figure]:
+    what = "perturbing a picture 256 x 256"
+    world = World(compile_scene(tasks.load(TASK).scene, load_pack("primitives")))
+    try:
+        seen = world.reset(world.sample(0))
+        seen.image()
+        times = {name: _milliseconds(seen, name) for name in pictures_at(1)}
+    except RenderingError as error:
+        return [Figure(what, None, "ms", 5.0, note=str(error))]
+    finally:
+        world.close()
+    slowest = max(times, key=lambda name: times[name])
+    return [
+        Figure(f"{what} (mean of {len(times)})", statistics.mean(times.values()), "ms", 5.0),
+        Figure(f"{what} (slowest, mean of its severities)", times[slowest], "ms", 5.0, note=slowest),
+    ]
+
+
+def _milliseconds(seen: Observation, name: str) -> float:
+    """The mean over severities, of the best of some rounds; the picture itself is drawn before."""
+    means = []
+    for severity in SEVERITIES:
+        sense, times = pictures_at(severity)[name], []
+        for seed in range(ROUNDS):
+            changed = Senses((sense,), task=TASK, seed=seed).observe(seen)
+            start = time.perf_counter()
+            changed.image()
+            times.append(time.perf_counter() - start)
+        means.append(min(times) * 1e3)  # what else the machine does comes and goes
+    return statistics.mean(means)

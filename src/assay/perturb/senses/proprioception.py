@@ -1,0 +1,125 @@
+"""A robot that misjudges its own pose."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import mujoco
+import numpy as np
+
+from assay.errors import PerturbationError
+from assay.perturb.base import perturbation
+from assay.perturb.senses.base import Chance, Filter, Key, Sense, within
+from assay.sim import Observation
+
+
+@dataclass(frozen=True, slots=True)
+class _Error:
+    """By how much the robot's sensing is wrong."""
+
+    position: np.ndarray
+    """Metres in the world, (3,)."""
+    rotation: np.ndarray
+    """A rotation vector in the world, radians, (3,)."""
+    joints: np.ndarray
+    """Radians, (7,)."""
+    gripper: np.ndarray
+    """Metres, (2,)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Misjudged(Sense):
+    position: float = within(0.0, 0.5, default=0.0)
+    """Of the grip site, metres."""
+    rotation: float = within(0.0, math.pi, default=0.0)
+    """Of the hand, radians."""
+    joints: float = within(0.0, math.pi, default=0.0)
+    """Of each of the arm's joints, radians."""
+    gripper: float = within(0.0, 0.04, default=0.0)
+    """Of each finger, metres."""
+
+    def __post_init__(self) -> None:
+        Sense.__post_init__(self)
+        if not (self.position or self.rotation or self.joints or self.gripper):
+            raise PerturbationError(
+                f"{self.kind}: nothing is changed; valid: a position, rotation, joints or gripper above 0"
+            )
+
+    def begin(self, key: Key) -> Filter:
+        """The filter of an episode."""
+        return _MisjudgedFilter(self, key)
+
+    @abstractmethod
+    def error(self, chance: Chance) -> _Error:
+        """What is added to the truth."""
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class ProprioceptionNoise(_Misjudged):
+    """The robot's own sensing is noisy: normal errors, new at every step, with these standard deviations.
+
+    Each quantity is sensed for itself: the noise of the joints is not that of the hand's pose.
+    """
+
+    kind: ClassVar[str] = "senses/proprioception_noise"
+
+    def error(self, chance: Chance) -> _Error:
+        """Of one step."""
+        position, rotation, joints, gripper = np.split(chance.now().standard_normal(15), [3, 6, 13])
+        return _Error(
+            position * self.position, rotation * self.rotation, joints * self.joints, gripper * self.gripper
+        )
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class ProprioceptionOffset(_Misjudged):
+    """The robot's own sensing is off by exactly this much during an episode, in directions that are drawn.
+
+    The hand seems moved along a line and turned about an axis; each joint seems turned one way or the other;
+    both fingers seem further open, or further closed.
+    """
+
+    kind: ClassVar[str] = "senses/proprioception_offset"
+
+    def error(self, chance: Chance) -> _Error:
+        """Of an episode."""
+        rng = chance.lasting()
+        line, axis = rng.standard_normal((2, 3))
+        signs = np.where(rng.random(8) < 0.5, -1.0, 1.0)
+        return _Error(
+            line / np.linalg.norm(line) * self.position,
+            axis / np.linalg.norm(axis) * self.rotation,
+            signs[:7] * self.joints,
+            signs[7] * self.gripper * np.array([1.0, -1.0]),
+        )
+
+
+class _MisjudgedFilter(Filter):
+    def __init__(self, sense: _Misjudged, key: Key) -> None:
+        self._sense, self._key = sense, key
+
+    def observe(self, observation: Observation) -> Observation:
+        error = self._sense.error(Chance(self._key, observation.step))
+        return replace(
+            observation,
+            joints=observation.joints + error.joints,
+            eef_position=observation.eef_position + error.position,
+            eef_quaternion=_turned(observation.eef_quaternion, error.rotation),
+            gripper=observation.gripper + error.gripper,
+        )
+
+
+def _turned(quaternion: np.ndarray, rotation: np.ndarray) -> np.ndarray:
+    """An orientation (w, x, y, z) turned by a rotation vector in the world; as it is for none."""
+    if not rotation.any():
+        return quaternion.copy()
+    angle = float(np.linalg.norm(rotation))
+    turn, turned = np.empty(4), np.empty(4)
+    mujoco.mju_axisAngle2Quat(turn, rotation / angle, angle)
+    mujoco.mju_mulQuat(turned, turn, quaternion)
+    return turned

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assay import tasks
+from assay.perturb.senses import ActionDelay, ActionNoise, BlankPictures, ProprioceptionOffset
+from assay.policies import rollout
+from assay.policies.base import EpisodeSpec
+from assay.sim import Observation, World
+from assay.tasks import Instruction
+
+TASK = "libero_goal/0"
+MOVE = np.array([0.5, -0.3, 0.4, 0.2, 0.0, 0.0, -1.0], np.float32)
+
+
+class Watchful:
+    """Always does the same, and remembers what it was shown."""
+
+    def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
+        self.seen: list[Observation] = []
+
+    def act(self, observation: Observation) -> np.ndarray:
+        self.seen.append(observation)
+        return MOVE[None]
+
+
+def test_a_policy_gets_what_is_sensed_and_a_watcher_what_is_there(world: World):
+    watched: list[Observation] = []
+    spec = EpisodeSpec(TASK, 0, perturbations=(ProprioceptionOffset(0.05),), steps=4)
+    policy = Watchful()
+    rollout(world, tasks.load(TASK), policy, world.sample(0), spec, watch=watched.append)
+    errors = [
+        one.eef_position - other.eef_position for one, other in zip(policy.seen, watched[:-1], strict=True)
+    ]
+    assert [each.step for each in policy.seen] == [0, 1, 2, 3]
+    assert np.allclose(errors, errors[0]) and np.linalg.norm(errors[0]) == pytest.approx(0.05)
+
+
+@pytest.mark.usefixtures("drawing")
+def test_a_blind_policy_costs_one_picture(world: World):
+    class Looking(Watchful):
+        def act(self, observation: Observation) -> np.ndarray:
+            assert (observation.image("agentview", 32) == 128).all()
+            return super().act(observation)
+
+    before = world.renderer.count
+    spec = EpisodeSpec(TASK, 0, perturbations=(BlankPictures(),), steps=4)
+    done = rollout(world, tasks.load(TASK), Looking(), world.sample(0), spec)
+    assert done.error == "" and world.renderer.count == before + 1
+
+
+@pytest.mark.parametrize("fault", [ActionDelay(2), ActionNoise(0.3, 0.3)], ids=repr)
+def test_faults_change_what_happens_not_what_the_policy_did(fault: ActionDelay, world: World):
+    ends = {}
+    for name, perturbations in (("control", ()), ("fault", (fault,)), ("again", (fault,))):
+        spec = EpisodeSpec(TASK, 0, perturbations=perturbations, steps=6)
+        done = rollout(world, tasks.load(TASK), Watchful(), world.sample(0), spec)
+        assert np.array_equal(done.actions, np.tile(MOVE, (6, 1)))
+        ends[name] = world.state().vector
+    assert np.array_equal(ends["fault"], ends["again"])
+    assert not np.array_equal(ends["fault"], ends["control"])
