@@ -1,0 +1,226 @@
+"""Runs: what two workers, Ray, the driver and large plans cost; how many pictures are drawn."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+
+from assay import tasks
+from assay.cli.run_display import Display
+from assay.errors import RenderingError
+from assay.policies import EpisodeSpec
+from assay.runs.driver import drive
+from assay.runs.episode import Episode
+from assay.runs.executor import Done, Event, Executor, Source
+from assay.runs.local import LocalProcesses
+from assay.runs.on_ray import RayActors
+from assay.runs.stage import Orders, Stage
+from assay.runs.store import Store
+from assay.sim import Observation, gl
+from assay.sim.render import CAMERAS
+from assay.suites import load_suite
+from assay.tasks import Instruction
+from bench.figure import Figure
+
+TASKS = "libero_goal/0,libero_goal/5,libero_goal/7,libero_spatial/0,libero_object/0"
+"""Short ones: what is not simulating weighs most."""
+EPISODES = 500
+LARGE = 200_000
+
+
+def measure() -> list[Figure]:
+    return [*_workers(), *_ray(), _overhead(), *_large(), _pictures()]
+
+
+def _workers() -> list[Figure]:
+    """In turn, so that other things that come and go on the machine weigh on both."""
+    paces: dict[int, list[float]] = {1: [], 2: []}
+    for workers in (1, 2, 2, 1):
+        paces[workers].append(_pace(_timed(LocalProcesses(Orders("oracle"), workers), 100)))
+    what = "episodes per minute of two workers / of one, oracle, no pictures"
+    return [Figure(what, sum(paces[2]) / sum(paces[1]), "x", 1.8, at_most=False, note=_cores())]
+
+
+def _ray() -> list[Figure]:
+    what = f"time of a run of {EPISODES} short episodes on Ray local / on local processes, two workers"
+    if importlib.util.find_spec("ray") is None:
+        return [Figure(what, None, "x", 1.1, note="ray is not installed")]
+    ray = _timed(RayActors(Orders("oracle"), "local", 2), EPISODES)
+    local = _timed(LocalProcesses(Orders("oracle"), 2), EPISODES)
+    return [
+        Figure(
+            what,
+            ray[-1] / local[-1],
+            "x",
+            1.1,
+            note=f"{ray[-1]:.0f} s / {local[-1]:.0f} s, start and end included",
+        ),
+        Figure("... time for each episode, once both are under way", _pace(local) / _pace(ray), "x", 1.1),
+    ]
+
+
+def _timed(executor: Executor, episodes: int) -> list[float]:
+    """Perform a plan; the seconds at which an episode was recorded, and at which all was over."""
+    moments: list[float] = []
+    start = time.perf_counter()
+
+    def watch(spec: EpisodeSpec | None, episode: Episode | None) -> None:
+        if spec is not None:
+            moments.append(time.perf_counter() - start)
+
+    with tempfile.TemporaryDirectory() as folder, Store.writing(Path(folder) / "run.assay") as store:
+        store.plan(_plan(episodes))
+        assert drive(store, executor, watch=watch).left == 0
+    return [*moments, time.perf_counter() - start]
+
+
+def _pace(moments: list[float]) -> float:
+    """Episodes per second in the middle of a run: every worker has begun, none has ended."""
+    margin = len(moments) // 10
+    middle = moments[margin : -margin - 1]
+    return (len(middle) - 1) / (middle[-1] - middle[0])
+
+
+def _plan(episodes: int) -> Iterator[EpisodeSpec]:
+    chosen = tasks.resolve(TASKS)
+    return load_suite("libero").plan(chosen, range(-(-episodes // len(chosen))))
+
+
+def _cores() -> str:
+    return f"{len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f}"
+
+
+class _Here:
+    """Executes in this process, and measures how long episodes take."""
+
+    workers = 1
+
+    def __init__(self, orders: Orders) -> None:
+        self._stage = Stage(orders)
+        self.inside = 0.0
+
+    def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
+        latest = None
+        while batch := source.take(latest):
+            for number, spec in batch:
+                start = time.perf_counter()
+                episode = self._stage.perform(spec)
+                self.inside += time.perf_counter() - start
+                yield Done(number, episode)
+            latest = batch[-1][1].scene_key
+
+
+def _overhead() -> Figure:
+    executor = _Here(Orders("oracle"))
+    start = time.perf_counter()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Path(os.devnull).open("w") as nowhere,
+        Store.writing(Path(folder) / "run.assay") as store,
+    ):
+        store.plan(_plan(100))
+        with Display(store, 100, console=Console(file=nowhere, force_terminal=True, width=120)) as display:
+            assert drive(store, executor, watch=display.update).left == 0
+    whole = time.perf_counter() - start
+    what = "planning, storing and progress / time of a run of short episodes"
+    return Figure(what, 100 * (whole - executor.inside) / whole, "%", 3.0)
+
+
+_PLANNING = """
+import resource, sys, time
+from pathlib import Path
+from assay import tasks
+from assay.perturb import Say
+from assay.runs.store import Store
+from assay.suites import Suite, Variant
+
+wordings = [Variant(f"para/{i}", (Say(f"wording {i}"),), {"wording": i, "pd": i / 10}) for i in range(9)]
+chosen = tasks.resolve("all")
+seeds = range(-(-int(sys.argv[2]) // (len(chosen) * (len(wordings) + 1))))
+start = time.perf_counter()
+with Store.writing(Path(sys.argv[1])) as store:
+    planned = store.plan(Suite("large", "", variants=lambda task: wordings).plan(chosen, seeds))
+    waiting = len(store.todo())
+print(planned, time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+
+_OPENING = """
+import sys, time
+from pathlib import Path
+from assay.runs.store import Store
+
+start = time.perf_counter()
+with Store.reading(Path(sys.argv[1])) as store:
+    rows = len(store.frame())
+print(rows, time.perf_counter() - start)
+"""
+
+
+def _large() -> list[Figure]:
+    """Each in a process of its own; memory with everything that is imported."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.assay"
+        planned, seconds, memory = _told(_PLANNING, str(path), str(LARGE))
+        _fill(path)
+        opened, opening = _told(_OPENING, str(path))
+    assert planned == opened >= LARGE
+    return [
+        Figure(f"a plan of {LARGE} episodes: time", seconds, "s", 10.0),
+        Figure(f"a plan of {LARGE} episodes: memory", memory, "MB", 1000.0),
+        Figure(f"opening a run of {LARGE} episodes", opening, "s", 3.0),
+    ]
+
+
+def _told(script: str, *arguments: str) -> list[float]:
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True
+    )
+    return [float(word) for word in done.stdout.split()]
+
+
+def _fill(path: Path) -> None:
+    """Give every planned episode the result of a real one."""
+    with Store.writing(path) as store:
+        store.append(1, Stage(Orders("oracle")).perform(EpisodeSpec("libero_goal/7", 0)))
+    with sqlite3.connect(path) as file:
+        for table in ("episodes", "trajectories"):
+            _, *row = file.execute(f"SELECT * FROM {table} WHERE id = 1").fetchone()
+            others = (
+                (number, *row) for (number,) in file.execute("SELECT id FROM specs WHERE id > 1").fetchall()
+            )
+            file.executemany(f"INSERT INTO {table} VALUES (?{', ?' * len(row)})", others)
+
+
+class Looking:
+    """Looks at both pictures whenever it is asked, and answers with eight actions."""
+
+    def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
+        pass
+
+    def act(self, observation: Observation) -> np.ndarray:
+        for camera in CAMERAS:
+            observation.image(camera, 128)
+        return np.zeros((8, 7))
+
+
+def _pictures() -> Figure:
+    what = "pictures with a decision at every step / every eight, both cameras, by count"
+    try:
+        gl.backend()
+    except RenderingError as error:
+        return Figure(what, None, "x", 6.0, at_most=False, note=str(error))
+    stage = Stage(Orders("python:bench.runs:Looking"))
+    specs = [EpisodeSpec("libero_goal/7", 0, steps=80, replan=replan) for replan in (1, 8)]
+    each, eighth = (stage.perform(spec).pictures for spec in specs)
+    stage.close()
+    return Figure(what, each / eighth, "x", 6.0, at_most=False, note=f"{each} / {eighth}")
