@@ -76,7 +76,7 @@ def run(
     if states is not None:
         os.environ[STATES_VARIABLE] = str(states.absolute())
     server = check_address(policy)
-    path = out or Path("runs") / f"{suite}-{re.sub(r'[^A-Za-z0-9.=_-]+', '-', policy).strip('-')}.assay"
+    path = out or Path("runs") / f"{_plain(suite)}-{_plain(policy)}.assay"
     orders = Orders(
         policy,
         retries,
@@ -112,6 +112,11 @@ def run(
         raise RunError(f"stopped: {ending.reason}; the same command goes on when the policy is back")
     if ending.left:
         raise typer.Exit(130)
+
+
+def _plain(text: str) -> str:
+    """A text as part of a file's name."""
+    return re.sub(r"[^A-Za-z0-9.=_-]+", "-", text).strip("-")
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:

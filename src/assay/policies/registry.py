@@ -6,19 +6,16 @@ A question mark sets fields: ``clumsy?miss=0.03``, ``replay?seeds=0,1``.
 from __future__ import annotations
 
 import importlib
-import inspect
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, get_origin, get_type_hints
-from urllib.parse import parse_qsl
+from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
+from assay.addresses import configured
 from assay.errors import PolicyError, did_you_mean
 from assay.policies.base import Policy
-from assay.policies.calibration import Blind, Clumsy, Colour, Keyword, Nearest, Replay
+from assay.policies.calibration import Blind, Clumsy, Colour, Keyword, Nearest, Replay, Semantic
 from assay.policies.oracle.policy import Oracle
 from assay.policies.remote.client import RemotePolicy
 from assay.policies.remote.registry import load_remote
@@ -30,6 +27,7 @@ BUILT_IN: Mapping[str, Callable[[], Policy]] = MappingProxyType(
         "replay": Replay,
         "blind": Blind,
         "keyword": Keyword,
+        "semantic": Semantic,
         "clumsy": Clumsy,
         "colour": Colour,
         "nearest": Nearest,
@@ -99,47 +97,14 @@ def _from_python(address: str) -> Callable[[], Any]:
 
 def _configured(made: Callable[..., Any], query: str, address: str) -> Policy:
     """Make a policy, with the fields that a query sets."""
-    given: dict[str, str] = {}
-    for part, (name, value) in zip(query.split("&"), parse_qsl(query, keep_blank_values=True), strict=False):
-        if "=" not in part or name in given:
-            raise PolicyError(f"'{address}': '{part}' should be a field=value, each field once")
-        given[name] = value
-    known = _parameters(made)
-    for name in given:
-        if name not in known:
-            valid = did_you_mean(name, known) if known else "it has none"
-            raise PolicyError(f"'{address}' has no field '{name}': {valid}")
     try:
-        return made(**{name: _parsed(known[name], text) for name, text in given.items()})  # type: ignore[no-any-return]
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = next(name for name, text in given.items() if str(first["input"]) in text)
-        raise PolicyError(f"'{address}': {name}: {first['msg'].lower()}, got '{first['input']}'") from None
+        return configured(made, query, address, PolicyError)  # type: ignore[no-any-return]
     except PolicyError as error:
-        raise PolicyError(f"'{address}': {error}") from None
+        text = str(error)
+        raise PolicyError(text if text.startswith("'") else f"'{address}': {text}") from None
     except Exception as error:
         name = getattr(made, "__name__", address)
         raise PolicyError(f"'{address}': {name}() failed: {_one_line(error)}") from error
-
-
-def _parameters(made: Callable[..., Any]) -> dict[str, Any]:
-    """The fields an address may set, and their types; without an annotation, the type of the default."""
-    try:
-        hints = get_type_hints(made.__init__ if isinstance(made, type) else made)  # type: ignore[misc]
-        parameters = inspect.signature(made).parameters.values()
-    except (TypeError, ValueError, NameError):
-        return {}
-    named = (each for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY))
-    return {
-        each.name: hints.get(each.name, str if each.default in (each.empty, None) else type(each.default))
-        for each in named
-    }
-
-
-def _parsed(kind: Any, text: str) -> object:
-    """A field's value from its text, by its type; sequences are separated by commas."""
-    given: object = [part for part in text.split(",") if part] if get_origin(kind) in (tuple, list) else text
-    return TypeAdapter(kind).validate_python(given)
 
 
 def _one_line(error: Exception) -> str:

@@ -1,28 +1,37 @@
-"""Suites by name."""
+"""Suites by name; a question mark sets fields: ``para?per_cell=2``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
+from assay.addresses import configured
 from assay.errors import SuiteError, did_you_mean
 from assay.suites.base import Suite
+from assay.suites.corruption import corruption
+from assay.suites.para import para
 
-_SUITES: Mapping[str, Suite] = MappingProxyType(
-    {
-        suite.name: suite
-        for suite in (Suite("libero", "The tasks as they are: the baseline.", variants=lambda task: ()),)
-    }
+
+def libero() -> Suite:
+    """The unperturbed baseline."""
+    return Suite("libero", "The tasks as they are: the baseline.", variants=lambda task: ())
+
+
+SUITES: Mapping[str, Callable[..., Suite]] = MappingProxyType(
+    {"libero": libero, "para": para, "corruption": corruption}
 )
 
 
 def names() -> tuple[str, ...]:
     """Every suite there is."""
-    return tuple(_SUITES)
+    return tuple(SUITES)
 
 
-def load_suite(name: str) -> Suite:
-    """The suite of that name. Raises SuiteError that says what would be valid."""
-    if name not in _SUITES:
-        raise SuiteError(f"there is no suite '{name}': {did_you_mean(name, _SUITES)}")
-    return _SUITES[name]
+def load_suite(address: str) -> Suite:
+    """The suite of that name, with the fields its address sets. Raises SuiteError that says what is valid."""
+    name, _, query = address.partition("?")
+    if name not in SUITES:
+        raise SuiteError(f"there is no suite '{name}': {did_you_mean(name, SUITES)}")
+    suite: Suite = configured(SUITES[name], query, address, SuiteError)
+    return replace(suite, name=address)

@@ -18,6 +18,7 @@ class Mask:
 
     kind: ClassVar[str] = "words/mask"
     rebuilds: ClassVar[bool] = False
+    plausible: ClassVar[bool] = False
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """The task with a blank instruction."""

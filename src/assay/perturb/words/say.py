@@ -21,6 +21,8 @@ class Say:
     rebuilds: ClassVar[bool] = False
 
     text: str
+    plausible: bool = True
+    """Whether it still says what is wanted."""
 
     def __post_init__(self) -> None:
         if "\x00" in self.text:

@@ -9,5 +9,6 @@ from assay.policies.calibration.colour import Colour
 from assay.policies.calibration.keyword import Keyword
 from assay.policies.calibration.nearest import Nearest
 from assay.policies.calibration.replay import Replay
+from assay.policies.calibration.semantic import Semantic
 
-__all__ = ["Blind", "Clumsy", "Colour", "Keyword", "Nearest", "Replay"]
+__all__ = ["Blind", "Clumsy", "Colour", "Keyword", "Nearest", "Replay", "Semantic"]

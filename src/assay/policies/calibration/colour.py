@@ -20,15 +20,16 @@ class Colour(Flawed):
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
         """The task's, with what has the learnt colours instead of what was meant."""
+        asked = super().goal(instruction, spec)
         usual = control(spec).world.compiled
-        things = {atom.arguments[0] for atom in self._task.goal.atoms}
+        things = {atom.arguments[0] for atom in asked.atoms}
         learnt = {
             name: colour_of(usual.model, usual.entities[name])
             for name in things
             if name in usual.entities and usual.entities[name].movable
         }
         return renamed(
-            self._task.goal, {name: self._looking_like(colour, name) for name, colour in learnt.items()}
+            asked, {name: self._looking_like(colour, name) for name, colour in learnt.items()}
         )
 
     def _looking_like(self, colour: np.ndarray, name: str) -> str:

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from assay import tasks
 from assay.policies.base import EpisodeSpec
 from assay.policies.oracle.plan import ImpossibleError
 from assay.policies.oracle.policy import Oracle
 from assay.policies.simple import STILL
 from assay.sim import Observation
 from assay.sim.compile import EntityIndex
-from assay.tasks import Atom, Goal, Instruction
+from assay.tasks import Atom, Goal, Instruction, Task
 
 
 class Flawed(Oracle):
@@ -40,10 +41,22 @@ class Flawed(Oracle):
         """What it took to be the goal and could not do."""
         return self._impossible or super().note
 
+    def known_tasks(self, spec: EpisodeSpec) -> list[Task]:
+        """The tasks of the suite that can be asked for in this scene, the episode's own first."""
+        names = self._world.compiled.scene.names
+        own = tasks.load(spec.task)
+        others = [task for task in tasks.suite(spec.task.split("/")[0]) if task.id != own.id]
+        return [own, *(task for task in others if names_in(task.goal) <= names)]
+
     def movables(self) -> list[EntityIndex]:
         """The things of the scene that can be moved, by name."""
         entities = self._world.compiled.entities
         return [entities[name] for name in sorted(entities) if entities[name].movable]
+
+
+def names_in(goal: Goal) -> set[str]:
+    """Every name a goal uses."""
+    return {name for atom in goal.atoms for name in atom.arguments}
 
 
 def renamed(goal: Goal, names: Mapping[str, str]) -> Goal:

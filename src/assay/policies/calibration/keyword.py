@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay import tasks
 from assay.policies.base import EpisodeSpec
-from assay.policies.calibration.flawed import Flawed
+from assay.policies.calibration.flawed import Flawed, names_in
 from assay.tasks import Atom, Goal, Instruction, Predicate, Task
 from assay.tasks.names import mentions, names_of, words
 
@@ -35,19 +34,12 @@ class Keyword(Flawed):
         """What the known words add up to; nothing, if there are none."""
         text = instruction.text
         share, known = max(
-            ((overlap(text, task.instruction.text), task) for task in self._known(spec)),
+            ((overlap(text, task.instruction.text), task) for task in self.known_tasks(spec)),
             key=lambda each: each[0],
         )
         if share < self.least:
             return Goal(())
         return Goal(tuple(self._as_heard(atom, known, text) for atom in known.goal.atoms))
-
-    def _known(self, spec: EpisodeSpec) -> list[Task]:
-        """The tasks of the suite that can be asked for in this scene, the episode's own first."""
-        names = self._world.compiled.scene.names
-        own = tasks.load(spec.task)
-        others = [task for task in tasks.suite(spec.task.split("/")[0]) if task.id != own.id]
-        return [own, *(task for task in others if _names_in(task.goal) <= names)]
 
     def _as_heard(self, atom: Atom, known: Task, text: str) -> Atom:
         """An atom, with the wrong thing in place of one whose name is not in the text."""
@@ -66,7 +58,7 @@ class Keyword(Flawed):
 
     def _wrong(self, known: Task, name: str) -> str:
         """A movable thing that neither the known nor the real task is about: the one that follows by name."""
-        about = {_owner(task, other) for task in (known, self._task) for other in _names_in(task.goal)}
+        about = {_owner(task, other) for task in (known, self._task) for other in names_in(task.goal)}
         others = [entity.name for entity in self.movables() if entity.name not in about]
         return next((other for other in others if other > name), others[0] if others else NOTHING)
 
@@ -77,10 +69,6 @@ def overlap(text: str, instruction: str) -> float:
     if any(word in content - said and OPPOSITES[word] in said for word in OPPOSITES):
         return 0.0
     return len(content & said) / len(content)
-
-
-def _names_in(goal: Goal) -> set[str]:
-    return {name for atom in goal.atoms for name in atom.arguments}
 
 
 def _owner(known: Task, name: str) -> str:

@@ -18,14 +18,15 @@ class Nearest(Flawed):
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
         """The task's, with what stands in the learnt places instead of what was meant."""
+        asked = super().goal(instruction, spec)
         usual = control(spec)
         usual.world.reset(usual.state)
         objects = {entity.name for entity in usual.task.scene.objects}
         learnt = {
             name: usual.world.pose(name)[0]
-            for name in {atom.arguments[0] for atom in self._task.goal.atoms} & objects
+            for name in {atom.arguments[0] for atom in asked.atoms} & objects
         }
-        return renamed(self._task.goal, {name: self._standing_at(place) for name, place in learnt.items()})
+        return renamed(asked, {name: self._standing_at(place) for name, place in learnt.items()})
 
     def _standing_at(self, place: np.ndarray) -> str:
         """The movable thing nearest to a place (3,)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from assay.perturb.words.rewordings import Counterfactual
 from assay.policies.base import EpisodeSpec
 from assay.policies.oracle.motion import Motion
 from assay.policies.oracle.plan import pursue
@@ -14,7 +15,11 @@ from assay.tasks import Goal, Instruction, Task
 
 
 class Oracle:
-    """Privileged: reads the simulator's state and pursues the goal's atoms, whatever the instruction says."""
+    """Privileged: reads the simulator's state, knows what is meant, and pursues its atoms.
+
+    It needs no words to know the goal, but it listens: asked for something else it does that, and told
+    nothing that makes sense it does nothing.
+    """
 
     def attach(self, world: World, task: Task) -> None:
         """Take the world and the goal."""
@@ -36,8 +41,14 @@ class Oracle:
         return f"not reached: {Goal(tuple(missed))}" if missed else ""
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
-        """What it pursues."""
-        return self._task.goal
+        """What is asked for: the task's goal, or another; nothing, if words or scene make no sense."""
+        asked = self._task.goal
+        for each in spec.perturbations:
+            if isinstance(each, Counterfactual):
+                asked = each.asked_goal(self._task)
+            elif not getattr(each, "plausible", True):
+                asked = Goal(())
+        return asked
 
     def sight(self, spec: EpisodeSpec) -> Sight:
         """What it sees."""

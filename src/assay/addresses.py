@@ -1,0 +1,58 @@
+"""Names with fields: ``clumsy?miss=0.03``, ``para?per_cell=2``."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, get_origin, get_type_hints
+from urllib.parse import parse_qsl
+
+from pydantic import TypeAdapter, ValidationError
+
+from assay.errors import AssayError, did_you_mean
+
+
+def configured(made: Callable[..., Any], query: str, address: str, error: type[AssayError]) -> Any:
+    """Call ``made`` with the fields that a query sets, each parsed by its type.
+
+    Raises ``error`` in one line for what is no field, or no value of it; what ``made`` itself raises passes.
+    """
+    given: dict[str, str] = {}
+    parts = [part for part in query.split("&") if part] if query else []
+    for part in parts:
+        pairs = parse_qsl(part, keep_blank_values=True)
+        if "=" not in part or len(pairs) != 1 or pairs[0][0] in given:
+            raise error(f"'{address}': '{part}' should be a field=value, each field once")
+        given[pairs[0][0]] = pairs[0][1]
+    known = parameters(made)
+    arguments = {}
+    for name, text in given.items():
+        if name not in known:
+            valid = did_you_mean(name, known) if known else "it has none"
+            raise error(f"'{address}' has no field '{name}': {valid}")
+        try:
+            arguments[name] = _parsed(known[name], text)
+        except ValidationError as wrong:
+            first = wrong.errors()[0]
+            raise error(f"'{address}': {name}: {first['msg'].lower()}, got '{text}'") from None
+    return made(**arguments)
+
+
+def parameters(made: Callable[..., Any]) -> dict[str, Any]:
+    """The fields an address may set, and their types; without an annotation, the type of the default."""
+    try:
+        hints = get_type_hints(made.__init__ if isinstance(made, type) else made)  # type: ignore[misc]
+        found = inspect.signature(made).parameters.values()
+    except (TypeError, ValueError, NameError):
+        return {}
+    named = (each for each in found if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY))
+    return {
+        each.name: hints.get(each.name, str if each.default in (each.empty, None) else type(each.default))
+        for each in named
+    }
+
+
+def _parsed(kind: Any, text: str) -> object:
+    """A field's value from its text, by its type; sequences are separated by commas."""
+    given: object = [part for part in text.split(",") if part] if get_origin(kind) in (tuple, list) else text
+    return TypeAdapter(kind).validate_python(given)

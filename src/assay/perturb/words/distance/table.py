@@ -1,0 +1,129 @@
+"""Distances for every row of a CSV file."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from assay.perturb.words.distance.errors import DistanceError
+from assay.perturb.words.distance.pride import ALPHA, Distance, attempts, scorer
+
+COLUMNS = (("original_instruction", "new_instruction"), ("original", "paraphrase"))
+"""Names under which a table may have its texts: LIBERO-Para's, and those of ``assay words generate``."""
+SCORES = {"s_k": pl.Float64, "s_t": pl.Float64, "pd": pl.Float64, "parser": pl.String}
+BASELINES = {"bleu": pl.Float64, "bert_score": pl.Float64}
+WARNING = {"pd_warning": pl.String}
+CHUNK = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A table with its scores, and what there is to say about them."""
+
+    frame: pl.DataFrame
+    parser: str
+    """Name and version of the parser's model."""
+    refused: int
+    """Rows without a score."""
+    reasons: Counter[str]
+    """Why rows have no score, or one with a warning; and how often."""
+
+
+def read_table(path: Path) -> pl.DataFrame:
+    """A CSV file with every cell as the text that it is. Raises DistanceError where it is none."""
+    content = path.read_bytes()
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise DistanceError(
+            f"{path}:{line}: not UTF-8 (byte 0x{content[error.start]:02X}): save it as UTF-8"
+        ) from None
+    if not text.strip():
+        raise DistanceError(f"{path} is empty: it needs a header with the columns {_wanted()}")
+    try:
+        return pl.read_csv(io.StringIO(text), infer_schema=False)
+    except pl.exceptions.PolarsError as error:
+        raise DistanceError(
+            f"{path} is not a CSV file that can be read: {str(error).splitlines()[0]}"
+        ) from None
+
+
+def score_table(
+    frame: pl.DataFrame,
+    *,
+    alpha: float = ALPHA,
+    baselines: bool = False,
+    on_scored: Callable[[int], object] = lambda count: None,
+) -> Scored:
+    """Add the columns s_k, s_t, pd and parser, with ``baselines`` also bleu and bert_score.
+
+    Where a row has no distance they are empty and the column pd_warning says why; where there is nothing to
+    say, that column is not there. Columns of these names that are there already are replaced. Raises
+    DistanceError where the columns with the texts are missing. ``on_scored`` hears after every chunk how many
+    rows it had.
+    """
+    before, after = _columns(frame.columns)
+    pairs = list(zip(frame[before].fill_null(""), frame[after].fill_null(""), strict=True))
+    found: list[Distance | DistanceError] = []
+    rows: list[dict[str, object]] = []
+    for start in range(0, len(pairs), CHUNK):
+        chunk = pairs[start : start + CHUNK]
+        found += attempts(chunk, alpha=alpha)
+        rows += map(_row, found[start:])
+        if baselines:
+            _add_baselines(chunk, rows[start:])
+        on_scored(len(chunk))
+    reasons = Counter(note for each in found for note in _notes(each))
+    added = SCORES | (BASELINES if baselines else {}) | (WARNING if reasons else {})
+    kept = frame.drop(*SCORES, *BASELINES, *WARNING, strict=False)
+    return Scored(
+        pl.concat([kept, pl.DataFrame(rows, schema=added)], how="horizontal"),
+        scorer().parser,
+        sum(isinstance(each, DistanceError) for each in found),
+        reasons,
+    )
+
+
+def write_table(frame: pl.DataFrame, path: Path) -> None:
+    """Write a CSV file, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.part")
+    frame.write_csv(unfinished)
+    unfinished.replace(path)
+
+
+def _row(found: Distance | DistanceError) -> dict[str, object]:
+    said = dict.fromkeys(WARNING, "; ".join(_notes(found)) or None)
+    if isinstance(found, DistanceError):
+        return {**said}
+    return {**said, "s_k": found.s_k, "s_t": found.s_t, "pd": found.pd, "parser": found.parser}
+
+
+def _notes(found: Distance | DistanceError) -> tuple[str, ...]:
+    return (str(found),) if isinstance(found, DistanceError) else found.warnings
+
+
+def _add_baselines(pairs: Sequence[tuple[str, str]], rows: Sequence[dict[str, object]]) -> None:
+    """To the rows that have a score."""
+    from assay.perturb.words.distance.baselines import baselines
+
+    scored = [(pair, row) for pair, row in zip(pairs, rows, strict=True) if "pd" in row]
+    for (_, row), each in zip(scored, baselines([pair for pair, _ in scored]), strict=True):
+        row |= {"bleu": each.bleu, "bert_score": each.bert_score}
+
+
+def _columns(there: Sequence[str]) -> tuple[str, str]:
+    for names in COLUMNS:
+        if set(names) <= set(there):
+            return names
+    raise DistanceError(f"the table needs the columns {_wanted()}; it has {', '.join(there)}")
+
+
+def _wanted() -> str:
+    return " (or ".join(" and ".join(names) for names in COLUMNS) + ")"

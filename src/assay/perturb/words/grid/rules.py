@@ -1,0 +1,116 @@
+"""What a paraphrase must and must not do, as checks; each says what is wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from assay.perturb.words.grid.cells import Cell, ObjectType
+from assay.perturb.words.grid.generate import DOUBLED
+from assay.perturb.words.grid.lexicon import Attributes, Lexicon
+from assay.perturb.words.grid.meaning import Meaning
+from assay.perturb.words.grid.names import Finder, Naming, Said, naming, words_of
+from assay.perturb.words.grid.shapes import shape_flaws
+
+MAX_CHARACTERS = 1000
+_ARTICLE = re.compile(r"\b(an?) ([a-z]+)", re.IGNORECASE)
+_VOWEL_SOUND = re.compile(r"(?!uni(?!n)|use|usu|uti|ut[ei]n|eu|one\b|once\b)[aeiou]|hour|honest|heir")
+_SMALL = frozenset({"a", "an", "and", "both", "its", "of", "that", "the"})
+
+Flaw = tuple[str, str]
+"""The rule that is broken, and how."""
+
+
+def flaws(text: str, cell: Cell, meaning: Meaning, finder: Finder, lexicon: Lexicon) -> Iterator[Flaw]:
+    """Everything that is wrong with a paraphrase of an instruction."""
+    yield from plain_flaws(text, meaning.original)
+    if not text.strip() or len(text) > MAX_CHARACTERS:
+        return
+    originally = list(finder.find(meaning.original))
+    forms = {mention.said(mention.form) for mention in meaning.mentions}
+    literal = {each.name for each in originally} - forms  # "the middle layer of the drawer"
+    said = [each for each in finder.find(text) if each.name not in literal]
+    yield from _scene_flaws(said, forms, meaning)
+    yield from _kept_flaws(text, said, meaning)
+    namings = [naming(mention, said, originally, meaning) for mention in meaning.mentions]
+    yield from _object_flaws(namings, cell.object_type, lexicon.attributes)
+    yield from (("action", reason) for reason in shape_flaws(text, cell.action_type, meaning, lexicon))
+
+
+def plain_flaws(text: str, original: str) -> Iterator[Flaw]:
+    """What is wrong with a text whatever it is about."""
+    if not text.strip():
+        yield "text", "it is empty"
+    if len(text) > MAX_CHARACTERS:
+        yield "text", f"it has {len(text)} characters, more than {MAX_CHARACTERS}"
+    if not text.isprintable() or text != " ".join(text.split()):
+        yield "text", "it holds control characters or stray spaces"
+    if words_of(text) == words_of(original):
+        yield "text", "it is the original"
+    doubled = DOUBLED.search(text.lower())
+    if doubled is not None:
+        yield "grammar", f"'{doubled[0]}' says a word twice"
+    for article, word in _ARTICLE.findall(text):
+        vowel = _VOWEL_SOUND.match(word.lower()) is not None
+        if vowel != (article.lower() == "an"):
+            yield "grammar", f"'{article} {word}' should be '{'an' if vowel else 'a'} {word}'"
+
+
+def _scene_flaws(said: list[Said], forms: set[str], meaning: Meaning) -> Iterator[Flaw]:
+    """Names that could be taken for another thing of the scene."""
+    told = {mention.noun.name for mention in meaning.mentions}
+    things = {noun.name: set(noun.things) for noun in meaning.nouns}
+    for each in said:
+        if each.name in forms:
+            continue
+        # Two names of one thing ("cream cheese" and "cream cheese box") are no confusion.
+        here = [noun for noun in each.nouns if noun in told]
+        others = [
+            noun
+            for noun in sorted(each.nouns)
+            if not any(noun == own or things[noun] & things[own] for own in here)
+        ]
+        if (here and others) or (len(here) > 1 and not set.intersection(*(things[noun] for noun in here))):
+            yield "scene", f"'{each.name}' could be the {' or the '.join(sorted({*here, *others}))}"
+        elif others and not any(things[noun] & things[own] for noun in others for own in told):
+            yield "scene", f"'{each.name}' is the {others[0]}, which the original does not name"
+
+
+def _kept_flaws(text: str, said: list[Said], meaning: Meaning) -> Iterator[Flaw]:
+    """What identifies a thing, and how many there are, must stay."""
+    words = set(words_of(text))
+    for step in meaning.steps:
+        for thing in filter(None, (step.x, step.y)):
+            for word in words_of(re.sub(r"\{n\d+\}", "", thing.text)):
+                if word not in words and word not in _SMALL:
+                    yield "reference", f"'{word}' is gone, which says which thing is meant"
+    plural = {mention.noun.name: mention.plural for mention in meaning.mentions}
+    for each in said:
+        told = [plural[noun] for noun in each.nouns if noun in plural]
+        if told and each.plural not in told:
+            yield (
+                "number",
+                f"'{each.name}' is {'plural' if each.plural else 'singular'}, and the original is not",
+            )
+
+
+def _object_flaws(namings: list[Naming], type: ObjectType, never: Attributes) -> Iterator[Flaw]:
+    """Names change on the object axis, in its way only."""
+    substitutes = type in (ObjectType.HABITUAL, ObjectType.CONTEXTUAL)
+    for each in namings:
+        for word in each.added:
+            if word in never.visual | never.spatial:
+                yield "object", f"'{word}' is a visual or spatial attribute of the {each.form}"
+        if not substitutes and not each.kept:
+            yield "object", f"'{each.form}' is gone, and the object type is '{type}'"
+        elif each.qualifiers and type is not ObjectType.ADDITION:
+            yield (
+                "object",
+                f"'{each.qualifiers[0]}' qualifies the {each.form}, and the object type is '{type}'",
+            )
+        for name, kind in each.renamed.items():
+            if substitutes and kind is not type:
+                yield "object", f"'{name}' is a {kind} name of the {each.form}, not a {type} one"
+    changed = any(each.renamed or not each.kept if substitutes else each.qualifiers for each in namings)
+    if type is not ObjectType.NONE and not changed:
+        yield "object", f"no name has changed, and the object type is '{type}'"

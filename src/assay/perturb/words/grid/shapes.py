@@ -1,0 +1,140 @@
+"""What a sentence of each action type looks like, and how the original's verbs and frame show in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from assay.perturb.words.grid.cells import ActionType
+from assay.perturb.words.grid.lexicon import Lexicon
+from assay.perturb.words.grid.meaning import Meaning, Step
+from assay.perturb.words.grid.names import words_of
+from assay.perturb.words.grid.verbs import PARTICLES
+
+_NO_NAME = "after|and|as|down|in|is|it|on|once|open|out|over|shut|so|them|then|to|until|up|when"
+_NAME_WORD = rf"(?!(?:{_NO_NAME})\b)[a-z0-9'-]+"
+_NAME = rf"(?:{_NAME_WORD} ){{0,4}}?{_NAME_WORD}"
+_PARTICLE = rf"(?: (?:{'|'.join(sorted(PARTICLES))}))?"
+_ASKS_YOU = re.compile(
+    r"\b(?:can|could|would|will|might) you\b|\byou could\b|\b(?:for|ask) you to\b|\byou (?:mind|be)\b"
+)
+_ASKS_LEAVE = re.compile(
+    r"\b(?:may|might|can|could) (?:i|we)\b|\b(?:am i|are we) (?:allowed|able|free)\b"
+    r"|\b(?:let|allow) (?:me|us)\b|\b(?:okay|ok|all right|fine) if (?:i|we)\b"
+)
+_MODAL_YOU = re.compile(r"(?:can|could|would|will) you\b")
+_NEEDS = re.compile(
+    r"\b(?:i|we)(?:'d| would)? (?:really )?(?:need|want|require|wish|like|love)\b|\bmy need\b"
+)
+_JOINS = re.compile(r"[;.] ?\w|\band\b|\bthen\b|\bafter that\b|\bnext\b")
+_DEPENDS = re.compile(
+    r"\b(?:after|once|when|before|until|so|as soon as|in order to|having|upon|while|by \w+ing|where)\b"
+    r"|\b(?:which|that)\b|^to \w+|\bto (?:be|access|see|reach)\b"
+)
+_ASKING = (ActionType.EMBEDDED, ActionType.PERMISSION, ActionType.QUESTION)
+
+
+def shape_flaws(text: str, action: ActionType, meaning: Meaning, lexicon: Lexicon) -> Iterator[str]:
+    """What does not fit an action type."""
+    low = " ".join(text.lower().rstrip(".").split())
+    asks = low.endswith("?")
+    if asks != (action in _ASKING):
+        yield f"it is {'a' if asks else 'no'} question, and the action type is '{action}'"
+        return
+    match action:
+        case ActionType.NONE if not _frame(meaning).fullmatch(low):
+            yield "more than names has changed, and the action type is 'none'"
+        case ActionType.ADDITION:
+            yield from _addition_flaws(low, meaning, lexicon)
+        case ActionType.HABITUAL | ActionType.CONTEXTUAL:
+            yield from _verb_flaws(low, action, meaning, lexicon)
+        case ActionType.COORDINATION | ActionType.SUBORDINATION:
+            mark = _JOINS if action is ActionType.COORDINATION else _DEPENDS
+            if not mark.search(low) or _frame(meaning).fullmatch(low):
+                yield f"there is no {action} in it"
+            yield from _verbs_gone(low, meaning)
+        case ActionType.NEED if not _NEEDS.search(low):
+            yield "it does not speak of a need"
+        case ActionType.EMBEDDED:
+            if not _ASKS_YOU.search(low):
+                yield "it does not ask the hearer to act"
+            yield from _verbs_gone(low, meaning)
+        case ActionType.PERMISSION if not _ASKS_LEAVE.search(low):
+            yield "it does not ask for leave"
+        case ActionType.QUESTION if _ASKS_LEAVE.search(low) or _MODAL_YOU.match(low):
+            yield "it asks for the act itself, as embedded imperatives and permission directives do"
+        case ActionType.HINT if _NEEDS.search(low) or low.split()[0] in _bases(lexicon):
+            yield "it is a command or a need, no hint"
+
+
+def _addition_flaws(low: str, meaning: Meaning, lexicon: Lexicon) -> Iterator[str]:
+    """The original, and manner adverbs."""
+    known = {adverb for each in lexicon.verbs.adverbs.values() for adverb in each}
+    adverbs = [word for word in words_of(low) if word in known or word.endswith("ly")]
+    bare = " ".join(word for word in low.split() if word.strip(",") not in adverbs)
+    if not adverbs:
+        yield "there is no manner adverb in it"
+    elif not _frame(meaning).fullmatch(bare):
+        yield "more than names and a manner adverb has changed"
+
+
+def _verb_flaws(low: str, action: ActionType, meaning: Meaning, lexicon: Lexicon) -> Iterator[str]:
+    """The original with another verb of the right type."""
+    if _frame(meaning).fullmatch(low):
+        yield f"no verb has changed, and the action type is '{action}'"
+        return
+    steps = (_any_verb(step, meaning) for step in meaning.steps)
+    if not re.fullmatch("(?:,? and(?: then)?|, then) ".join(steps), low):
+        yield "more than names and verbs has changed"
+        return
+    other = ActionType.CONTEXTUAL if action is ActionType.HABITUAL else ActionType.HABITUAL
+    for step in meaning.steps:
+        listed = lexicon.verbs.senses[step.sense]
+        wrong = {verb.removesuffix("->").split()[0] for verb in getattr(listed, other.value)}
+        wrong -= {verb.removesuffix("->").split()[0] for verb in getattr(listed, action.value)}
+        if len(meaning.steps) == 1 and step.lift is None and low.split()[0] in wrong - {step.verb.base}:
+            yield f"'{low.split()[0]}' is a {other} verb here, not a {action} one"
+
+
+def _verbs_gone(low: str, meaning: Meaning) -> Iterator[str]:
+    said = set(words_of(low))
+    for step in meaning.steps:
+        for verb in filter(None, (step.lift, step.verb)):
+            if not said & {verb.base, verb.ing, verb.participle, *(step.states or ())[:1]}:
+                yield f"the verb '{verb.name}' is gone"
+
+
+def _bases(lexicon: Lexicon) -> set[str]:
+    """The verbs that commands begin with."""
+    senses = lexicon.verbs.senses.values()
+    return {verb.split()[0] for sense in senses for verb in (*sense.habitual, *sense.contextual)}
+
+
+def _frame(meaning: Meaning) -> re.Pattern[str]:
+    """The original with any name for each noun."""
+    return re.compile(_open(meaning.slotted, meaning))
+
+
+def _open(text: str, meaning: Meaning) -> str:
+    """A pattern of a text with any name for each noun: a few words, or one of its own with "and" in it."""
+
+    def names(field: re.Match[str]) -> str:
+        mention = meaning.mentions[int(field[1])]
+        own = "|".join(
+            re.escape(mention.said(name)) for name in sorted(mention.noun.called) if " and " in name
+        )
+        return rf"(?:(?:{_NAME_WORD}\ ){{0,3}}(?:{own})|{_NAME})" if own else _NAME
+
+    return re.sub(r"\\\{n(\d+)\\\}", names, re.escape(text))
+
+
+def _any_verb(step: Step, meaning: Meaning) -> str:
+    """A step with any verbs, and with "onto" for "on"."""
+    verb = r"[a-z]+"
+    place = re.sub(r"^(on|in)\\ ", r"\1(?:to)?\\ ", _open(step.place_said, meaning))
+    place = re.sub(r"^on\(\?:to\)\?\\ top", r"on(?:to the)?\\ top", place)
+    after = rf"\ {place}" if place else ""
+    if step.lift is not None:
+        thing, it = _open(step.x.text, meaning), step.x.pronoun
+        return rf"{verb}{_PARTICLE} {thing} and {verb} {it}{_PARTICLE}{after}"
+    return rf"{verb}{_PARTICLE} {_open(step.x_said, meaning)}{_PARTICLE}{after}"

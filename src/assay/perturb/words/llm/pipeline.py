@@ -1,0 +1,164 @@
+"""Paraphrases from a language model, in four steps.
+
+    1 generate        for every task and each of 13 types on one axis
+    2 verify          which of them keep to the rules
+    3 merge           for every task and each of 30 combinations, from examples that passed
+    4 verify again    which of those do
+
+What a step asks does not depend on when it is asked. So a run that was killed is finished by the same call,
+with the answers it already has.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+
+from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
+from assay.perturb.words.grid.generate import Paraphrase
+from assay.perturb.words.llm import prompts
+from assay.perturb.words.llm.answers import chosen, named_in, rewordings
+from assay.perturb.words.llm.cache import Cache
+from assay.perturb.words.llm.client import Client, Prompt
+from assay.perturb.words.llm.endpoint import Endpoint
+from assay.perturb.words.llm.errors import LLMError
+from assay.perturb.words.llm.ledger import Ledger
+from assay.tasks import Task
+from assay.tasks.checks import quoted
+from assay.tasks.names import words
+
+ROUNDS = 3
+"""How often a cell that is short is asked for."""
+MOST_LINES = 15
+"""The most rewordings that are asked for, or looked at, in one request."""
+EXAMPLES = 5
+"""How many rewordings of each axis a merge is shown."""
+LONGEST = 500
+"""Characters of an instruction."""
+
+Ask = Callable[[int, Sequence[str]], Prompt]
+"""How many, and which there are already -> what to ask."""
+Check = Callable[[Sequence[str]], Prompt]
+"""Candidates -> what to ask about them."""
+
+
+def paraphrases(
+    tasks: Sequence[Task],
+    per_cell: int,
+    endpoint: Endpoint,
+    cache: Cache,
+    ledger: Ledger,
+    *,
+    on_cell: Callable[[str], None] = lambda name: None,
+) -> list[Paraphrase]:
+    """Paraphrases for every cell, ``per_cell`` in each over all tasks where as many are to be had.
+
+    ``on_cell`` is called when a cell of a task is done; there are 43 for each task. Raises LLMError.
+    """
+    for task in tasks:
+        text = task.instruction.text
+        if not text.strip() or not text.isprintable() or len(text) > LONGEST:
+            raise LLMError(f"{task.id}: {quoted(text)} is no line of up to {LONGEST} characters")
+
+    async def all_tasks() -> list[Paraphrase]:
+        async with Client(endpoint, cache, ledger) as client, asyncio.TaskGroup() as group:
+            shares = [per_cell // len(tasks) + (place < per_cell % len(tasks)) for place in range(len(tasks))]
+            jobs = [
+                group.create_task(_Steps(task, share, client, ledger, on_cell).all())
+                for task, share in zip(tasks, shares, strict=True)
+                if share
+            ]
+        return [each for job in jobs for each in job.result()]
+
+    try:
+        return asyncio.run(all_tasks())
+    except BaseExceptionGroup as group:
+        raise _first(group) from None
+
+
+class _Steps:
+    """The four steps for one task."""
+
+    def __init__(
+        self, task: Task, wanted: int, client: Client, ledger: Ledger, on_cell: Callable[[str], None]
+    ) -> None:
+        self._task, self._wanted = task, wanted
+        self._client, self._ledger, self._on_cell = client, ledger, on_cell
+        self._about = task.instruction.text, named_in(task)
+
+    async def all(self) -> list[Paraphrase]:
+        """Every cell, in order; a paraphrase that stands in two cells counts in the first."""
+        single = await self._each([cell for cell in CELLS if not _is_merged(cell)], self._along_one_axis)
+        merged = await self._each(
+            [cell for cell in CELLS if _is_merged(cell)], lambda cell: self._along_both(cell, single)
+        )
+        found = single | merged
+        taken: set[tuple[str, ...]] = set()
+        assembled: list[Paraphrase] = []
+        for cell in CELLS:
+            new = [text for text in found[cell] if words(text) not in taken]
+            self._ledger.drop("line: in another cell already", len(found[cell]) - len(new))
+            taken |= {words(text) for text in new[: self._wanted]}
+            assembled += [Paraphrase(self._task, cell, text) for text in new[: self._wanted]]
+        return assembled
+
+    async def _each(
+        self, cells: Sequence[Cell], step: Callable[[Cell], Coroutine[None, None, list[str]]]
+    ) -> dict[Cell, list[str]]:
+        async def done(cell: Cell) -> list[str]:
+            texts = await step(cell)
+            self._on_cell(f"{self._task.id} {cell}")
+            return texts
+
+        async with asyncio.TaskGroup() as group:
+            jobs = {cell: group.create_task(done(cell)) for cell in cells}
+        return {cell: job.result() for cell, job in jobs.items()}
+
+    async def _along_one_axis(self, cell: Cell) -> list[str]:
+        def ask(count: int, known: Sequence[str]) -> Prompt:
+            return prompts.generate(*self._about, cell, count, known)
+
+        def check(candidates: Sequence[str]) -> Prompt:
+            return prompts.verify(*self._about, cell, candidates)
+
+        return await self._collected(cell, max(self._wanted, EXAMPLES), ask, check)
+
+    async def _along_both(self, cell: Cell, single: Mapping[Cell, list[str]]) -> list[str]:
+        named = single[Cell(cell.object_type, ActionType.NONE)][:EXAMPLES]
+        acted = single[Cell(ObjectType.NONE, cell.action_type)][:EXAMPLES]
+        if not named or not acted:
+            self._ledger.drop("cell: nothing to merge")
+            return []
+
+        def ask(count: int, known: Sequence[str]) -> Prompt:
+            return prompts.merge(*self._about, named, acted, count, known)
+
+        def check(candidates: Sequence[str]) -> Prompt:
+            return prompts.verify_merged(*self._about, cell, candidates)
+
+        return await self._collected(cell, self._wanted, ask, check)
+
+    async def _collected(self, cell: Cell, wanted: int, ask: Ask, check: Check) -> list[str]:
+        """Ask and check until there is enough, a few times at most."""
+        passed: list[str] = []
+        seen: list[str] = []
+        for _ in range(ROUNDS):
+            if len(passed) >= wanted:
+                break
+            # Some will be refused: ask for half as many again.
+            count = min(MOST_LINES, (wanted - len(passed)) * 3 // 2 + 1)
+            reply = await self._client.ask(ask(count, seen))
+            candidates = rewordings(reply, self._task, cell, seen, self._ledger)[:MOST_LINES]
+            if candidates:
+                seen += candidates
+                passed += chosen(await self._client.ask(check(candidates)), candidates, self._ledger)
+        return passed
+
+
+def _first(error: BaseException) -> BaseException:
+    """The first of the errors in a group: one that ends a run ends all that runs beside it."""
+    return _first(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
+
+
+def _is_merged(cell: Cell) -> bool:
+    return cell.object_type is not ObjectType.NONE and cell.action_type is not ActionType.NONE

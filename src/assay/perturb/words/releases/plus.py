@@ -1,0 +1,141 @@
+"""LIBERO-plus: its classification of tasks, and the instructions in its language task files.
+
+Names of its tasks carry the perturbation as a suffix, ``..._language_28_view_0_0_100_0_0_initstate_0``, which
+in its own code ends up in what the policy is told. Here a suffix is only ever a label: a language task's text
+is that in its file, and every other task is told what the built-in one is told.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay import tasks
+from assay.errors import BDDLError
+from assay.perturb.words.releases.base import (
+    ReleaseError,
+    Wording,
+    found,
+    instruction,
+    task_and_suffix,
+    text_of,
+)
+from assay.tasks import bddl
+from assay.tasks.checks import quoted
+
+CLASSIFICATIONS = (
+    "libero/libero/benchmark/task_classification.json",
+    "benchmark/task_classification.json",
+    "task_classification.json",
+    "task_classification_sample.json",
+)
+TASKS = ("libero/libero/bddl_files", "bddl_files", "bddl")
+LANGUAGE = "Language Instructions"
+_LANGUAGE = re.compile(r"_language_(?P<number>\d+)")
+_MIX = "libero_mix"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One task of the classification."""
+
+    suite: str
+    id: int
+    """Its number in the release."""
+    name: str
+    category: str
+    """E.g. ``Language Instructions`` or ``Camera Viewpoints``."""
+    difficulty: int | None
+    """1 to 5; None for those that the release leaves open."""
+    task: str
+    """The id of the built-in task it is made from."""
+    suffix: str
+    """What the name says about the perturbation: ``_language_28_view_0_0_100_0_0_initstate_0``."""
+
+    @property
+    def language(self) -> int | None:
+        """The number of its rewording; None if it has the usual words."""
+        number = _LANGUAGE.match(self.suffix)
+        return int(number["number"]) if number else None
+
+
+def classified(folder: Path) -> tuple[Entry, ...]:
+    """Every task of the classification."""
+    file = found(folder, "LIBERO-plus", *CLASSIFICATIONS)
+    try:
+        content = json.loads(text_of(file))
+    except (ValueError, RecursionError) as error:
+        raise ReleaseError(f"{file}: is not JSON: {' '.join(str(error).split())[:200]}") from None
+    if not isinstance(content, dict) or not all(isinstance(each, list) for each in content.values()):
+        raise ReleaseError(f"{file}: must map suites to lists of tasks")
+    return tuple(_entry(suite, each, file) for suite, entries in content.items() for each in entries)
+
+
+def read(folder: Path) -> tuple[Wording, ...]:
+    """The instructions in the language task files, with number and, where it is classified, difficulty.
+
+    What the folder ``libero_mix`` repeats from the four suites is read once.
+    """
+    place = found(folder, "LIBERO-plus", *TASKS)
+    difficulty = {(each.task, each.language): each.difficulty for each in classified(folder)}
+    wordings = tuple(
+        Wording(task, text, {"number": number, "difficulty": difficulty.get((task, number))})
+        for task, number, text in _language_files(place)
+    )
+    if not wordings:
+        raise ReleaseError(
+            f"{place} holds no LIBERO-plus release: no task file is called like '..._language_1.bddl'"
+        )
+    return wordings
+
+
+def prompt(entry: Entry, wordings: tuple[Wording, ...]) -> str:
+    """What a policy is told in a classified task. Raises ReleaseError where its rewording is missing."""
+    if entry.language is None:
+        return tasks.load(entry.task).instruction.text
+    for wording in wordings:
+        if wording.task == entry.task and wording.labels["number"] == entry.language:
+            return wording.text
+    raise ReleaseError(f"LIBERO-plus: the task file of '{entry.name}' is not there")
+
+
+def _language_files(place: Path) -> Iterator[tuple[str, int, str]]:
+    seen: set[str] = set()
+    for suite in (*tasks.suites(), _MIX):
+        for file in sorted((place / suite).glob("*_language_*.bddl")):
+            split = task_and_suffix(file.stem)
+            number = _LANGUAGE.fullmatch(split[1]) if split else None
+            if split is None or number is None:
+                raise ReleaseError(
+                    f"{file}: the name is not that of a built-in task and '_language_' with a number"
+                )
+            if file.stem in seen:
+                continue
+            seen.add(file.stem)
+            try:
+                text = bddl.read(file).instruction.text
+            except BDDLError as error:
+                raise ReleaseError(str(error)) from None
+            yield split[0], int(number["number"]), instruction(text, str(file))
+
+
+def _entry(suite: str, value: object, file: Path) -> Entry:
+    if not isinstance(value, dict):
+        raise ReleaseError(
+            f"{file}: {quoted(suite)}: every task must be an object with id, name and category"
+        )
+    name, category, difficulty = value.get("name"), value.get("category"), value.get("difficulty_level")
+    id = value.get("id")
+    if not isinstance(name, str) or not isinstance(category, str) or not isinstance(id, int):
+        raise ReleaseError(f"{file}: {quoted(suite)}: every task needs id, name and category")
+    if not (difficulty is None or isinstance(difficulty, int)):
+        raise ReleaseError(f"{file}: {quoted(name, most=120)}: the difficulty must be a number")
+    split = task_and_suffix(name)
+    if split is None or (suite != _MIX and not split[0].startswith(f"{suite}/")):
+        raise ReleaseError(
+            f"{file}: {quoted(name, most=120)} begins with the name of no task of {quoted(suite)}"
+        )
+    return Entry(suite, id, name, category, difficulty, *split)

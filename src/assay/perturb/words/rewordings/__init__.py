@@ -1,0 +1,61 @@
+"""Rewordings besides the paraphrase grid. All of them work offline.
+
+    synonyms, level5      LIBERO-X's level 5: synonym, concise, reorder, passive, verbose
+    semantic              LIBERO-PRO's semantic variants
+    goals, other_task     LIBERO-PRO's task change, and counterfactual instructions
+    telegraphic, typos    how people write in a hurry
+    corrupt, gobbledygook from words in the wrong place to no words at all
+    designs               what a suite takes: LADDER, LEVEL5, other_tasks(task), ...
+
+    text, verbs, clauses  what they are made of: instructions read as steps
+
+Importing this package makes the perturbations known by their kinds.
+"""
+
+from assay.perturb.words.rewordings.clauses import Step, parse
+from assay.perturb.words.rewordings.corrupt import Shuffle, Substitute
+from assay.perturb.words.rewordings.designs import (
+    LADDER,
+    LEVEL5,
+    SEMANTIC,
+    STYLES,
+    Rewording,
+    counterfactuals,
+    other_tasks,
+)
+from assay.perturb.words.rewordings.goals import Alternative, alternatives
+from assay.perturb.words.rewordings.gobbledygook import GobbledygookTokens, GobbledygookWords
+from assay.perturb.words.rewordings.level5 import Concise, Passive, Reorder, Verbose
+from assay.perturb.words.rewordings.other_task import Counterfactual, OtherTask
+from assay.perturb.words.rewordings.semantic import Semantic
+from assay.perturb.words.rewordings.synonyms import Synonyms
+from assay.perturb.words.rewordings.telegraphic import Telegraphic
+from assay.perturb.words.rewordings.typos import Typos
+
+__all__ = [
+    "LADDER",
+    "LEVEL5",
+    "SEMANTIC",
+    "STYLES",
+    "Alternative",
+    "Concise",
+    "Counterfactual",
+    "GobbledygookTokens",
+    "GobbledygookWords",
+    "OtherTask",
+    "Passive",
+    "Reorder",
+    "Rewording",
+    "Semantic",
+    "Shuffle",
+    "Step",
+    "Substitute",
+    "Synonyms",
+    "Telegraphic",
+    "Typos",
+    "Verbose",
+    "alternatives",
+    "counterfactuals",
+    "other_tasks",
+    "parse",
+]

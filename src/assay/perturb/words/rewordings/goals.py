@@ -1,0 +1,274 @@
+"""What else could be asked for in a scene: known goals that fit it, and goals like the task's own.
+
+    known     the goal and instruction of another task of the catalogue, if everything it names is here
+    derived   the task's own goal with another thing, another place or another part of the same furniture; or
+              a device that is on, turned off
+
+None of them holds at the start, none is part of the task's own goal or the other way round: whoever does the
+one has not done the other. Whether a robot can do it, an oracle has to show; other tasks' goals it could do
+elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+
+from assay import tasks
+from assay.errors import PerturbationError
+from assay.perturb.words.rewordings.clauses import Step, is_located, parse, pronoun
+from assay.tasks import Atom, Entity, Goal, Predicate, Region, Scene, Task
+from assay.tasks.checks import flaws
+from assay.tasks.names import mentions, names_of
+
+_PARTS = (("top", "middle", "bottom"), ("left", "right"), ("front", "back"))
+_RECEPTACLES = frozenset({"plate", "basket", "desk_caddy", "wooden_tray", "bowl_drainer"})
+"""Things that others are put into or onto, and that are not carried about themselves."""
+_BESIDE = re.compile(r"(?P<what>\w+)_(?P<side>left|right|front)_region")
+_OPERATED = (Predicate.OPEN, Predicate.CLOSE, Predicate.TURN_ON, Predicate.TURN_OFF)
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Something else that could be asked for."""
+
+    text: str
+    """The instruction."""
+    goal: Goal
+    known_from: str | None = None
+    """The id of the catalogue's task it comes from; None for one derived from the task's own goal."""
+
+
+def alternatives(task: Task) -> tuple[Alternative, ...]:
+    """What else could be asked for in a task's scene, known goals first, no goal twice."""
+    found: dict[frozenset[Atom], Alternative] = {}
+    for each in (*_known(task), *_derived(task)):
+        if _is_another(each.goal, task):
+            found.setdefault(frozenset(each.goal.atoms), each)
+    return tuple(found.values())
+
+
+def _known(task: Task) -> Iterator[Alternative]:
+    """Goals of other tasks, those of the same suite first."""
+    suite = task.id.split("/")[0]
+    others = [
+        tasks.load(other) for other in sorted(tasks.all_ids(), key=lambda other: other.split("/")[0] != suite)
+    ]
+    for other in others:
+        if other.id != task.id and (other.scene == task.scene or _names_the_same(other, task.scene)):
+            yield Alternative(other.instruction.text, other.goal, known_from=other.id)
+
+
+def _names_the_same(other: Task, scene: Scene) -> bool:
+    """Whether the instruction of a task from another scene means in this one what it meant there."""
+    here = {entity.name: entity.category for entity in scene.entities}
+    there = {entity.name: entity.category for entity in other.scene.entities}
+    for atom in other.goal.atoms:
+        for owner in (_owner(other.scene, name) for name in atom.arguments):
+            if owner not in there:  # a place on a table: another scene does not know where that is
+                return False
+            if here.get(owner) != there[owner] or not _is_alone(scene, Entity(owner, there[owner])):
+                return False
+            # What is turned away from the robot may be out of its reach.
+            if atom.predicate in _OPERATED and _facing(scene, owner) != _facing(other.scene, owner):
+                return False
+    return not any(is_located(step.thing) for step in _steps(other.instruction.text))
+
+
+def _facing(scene: Scene, fixture: str) -> tuple[float, float]:
+    """The bounds of a fixture's yaw, radians."""
+    region = scene.region(_spot(scene, fixture))
+    return (region.yaw if region is not None else None) or (0.0, 0.0)
+
+
+def _derived(task: Task) -> Iterator[Alternative]:
+    yield from _with_another_thing(task)
+    yield from _exchanged(task)
+    yield from _elsewhere(task)
+    yield from _with_another_part(task)
+    yield from _switched_off(task)
+
+
+def _with_another_thing(task: Task) -> Iterator[Alternative]:
+    """The same with another thing of the scene."""
+    objects = {entity.name: entity for entity in task.scene.objects}
+    named = {_owner(task.scene, name) for atom in task.goal.atoms for name in atom.arguments}
+    for name in dict.fromkeys(_carried(task.goal)):
+        for other in objects.values():
+            if name not in objects or other.name in named or other.category in _RECEPTACLES:
+                continue
+            text = _renamed(task, objects[name], other)
+            if text is not None:
+                yield Alternative(text, _mapped(task.goal, {name: other.name}))
+
+
+def _exchanged(task: Task) -> Iterator[Alternative]:
+    """Two things in each other's place."""
+    entities = {entity.name: entity for entity in task.scene.objects}
+    carried = _carried(task.goal)
+    places = {atom.arguments[1] for atom in task.goal.atoms if atom.predicate.arity == 2}
+    if len(carried) != 2 or len(places) != 2 or not all(name in entities for name in carried):
+        return
+    first, second = (_said(task, entities[name]) for name in carried)
+    if first is None or second is None or first == second:
+        return
+    text = _with_names(task, {first: second, second: first})
+    yield Alternative(text, _mapped(task.goal, dict(zip(carried, reversed(carried), strict=True))))
+
+
+def _with_another_part(task: Task) -> Iterator[Alternative]:
+    """The same with another drawer, compartment or side."""
+    text = task.instruction.text
+    names = {
+        name for atom in task.goal.atoms for name in atom.arguments if task.scene.region(name) is not None
+    }
+    for name in sorted(names):
+        for part, other in _other_parts(name.split("_")):
+            changed = re.sub(rf"(?<![a-z_]){part}(?=_)|(?<=_){part}(?=_)", other, name)
+            if task.scene.region(changed) is not None and len(re.findall(rf"\b{part}\b", text)) == 1:
+                yield Alternative(re.sub(rf"\b{part}\b", other, text), _mapped(task.goal, {name: changed}))
+
+
+def _other_parts(words: list[str]) -> Iterator[tuple[str, str]]:
+    for parts in _PARTS:
+        for part in parts:
+            if words.count(part) == 1:
+                yield from ((part, other) for other in parts if other != part)
+
+
+def _elsewhere(task: Task) -> Iterator[Alternative]:
+    """What is carried, put on top of furniture or beside something."""
+    objects = {entity.name: entity for entity in task.scene.objects}
+    for name in dict.fromkeys(_carried(task.goal)):
+        said = _said(task, objects[name]) if name in objects else None
+        if said is None or not _is_alone(task.scene, objects[name]):
+            continue
+        for region in task.scene.regions:
+            relation = _relation(region, task.scene)
+            if relation is not None and region.target != name:
+                goal = Goal((Atom(Predicate.ON, (name, region.full_name)),))
+                yield Alternative(f"put the {said} {relation}", goal)
+
+
+def _relation(region: Region, scene: Scene) -> str | None:
+    """What a region's name says about where it is: ``to the left of the plate``; None if nothing."""
+    for entity in scene.entities:
+        thing = f"the {names_of(entity.category)[0]}"
+        if region.target == entity.name and region.name == "top_side":
+            return f"on top of {thing}"
+        beside = _BESIDE.fullmatch(region.name) if region.target == scene.arena.workspace else None
+        if (
+            beside is not None
+            and _is_alone(scene, entity)
+            and f"_{entity.category}".endswith(f"_{beside['what']}")
+        ):
+            return f"to the {beside['side']} of {thing}"
+    return None
+
+
+def _switched_off(task: Task) -> Iterator[Alternative]:
+    """A device that is on at the start, turned off."""
+    for atom in task.scene.initial:
+        if atom.predicate is Predicate.TURN_ON:
+            entity = next(entity for entity in task.scene.entities if entity.name == atom.arguments[0])
+            goal = Goal((Atom(Predicate.TURN_OFF, atom.arguments),))
+            yield Alternative(f"turn off the {names_of(entity.category)[0]}", goal)
+
+
+def _renamed(task: Task, thing: Entity, other: Entity) -> str | None:
+    """The instruction about another thing; None where no words for it are known."""
+    text = task.instruction.text
+    said = _said(task, thing)
+    if said is None:
+        return None
+    if thing.category != other.category:
+        alone = _is_alone(task.scene, other)
+        located = any(is_located(step.thing) and mentions(step.thing, said) for step in _steps(text))
+        return _with_names(task, {said: names_of(other.category)[0]}) if alone and not located else None
+    steps = [step for step in _steps(text) if mentions(step.thing, said)]
+    where = _where_phrases().get((other.category, _spot(task.scene, other.name)))
+    if len(steps) != 1 or where is None or pronoun(steps[0].thing) != "it":
+        return None
+    return text.replace(steps[0].thing, where, 1)
+
+
+@cache
+def _where_phrases() -> dict[tuple[str, str], str]:
+    """(category, where it stands) -> what the catalogue calls it: ``the black bowl on the stove``."""
+    found: dict[tuple[str, str], str] = {}
+    for task in tasks.resolve("all"):
+        objects = {entity.name: entity for entity in task.scene.objects}
+        steps = [step for step in parse(task.instruction.text) if is_located(step.thing)]
+        if len(steps) == 1 and task.goal.atoms[0].arguments[0] in objects:
+            entity = objects[task.goal.atoms[0].arguments[0]]
+            found.setdefault((entity.category, _spot(task.scene, entity.name)), steps[0].thing)
+    return found
+
+
+def _spot(scene: Scene, name: str) -> str:
+    """The name of what a thing stands on or in at the start."""
+    placing = (atom for atom in scene.initial if atom.predicate.arity == 2 and atom.arguments[0] == name)
+    return next((atom.arguments[1] for atom in placing), "")
+
+
+def _is_alone(scene: Scene, entity: Entity) -> bool:
+    """Whether a thing is the only one of its category."""
+    return sum(other.category == entity.category for other in scene.entities) == 1
+
+
+def _with_names(task: Task, names: dict[str, str]) -> str:
+    """The instruction with names exchanged for others, but not inside longer names."""
+    forms = {form for entity in task.scene.entities for form in names_of(entity.category)}
+    pattern = "|".join(sorted(map(re.escape, forms), key=len, reverse=True))
+    return re.sub(rf"\b(?:{pattern})\b", lambda found: names.get(found[0], found[0]), task.instruction.text)
+
+
+def _steps(text: str) -> tuple[Step, ...]:
+    """The steps of an instruction; none where it cannot be understood."""
+    try:
+        return parse(text)
+    except PerturbationError:
+        return ()
+
+
+def _carried(goal: Goal) -> list[str]:
+    return [atom.arguments[0] for atom in goal.atoms if atom.predicate.arity == 2]
+
+
+def _said(task: Task, entity: Entity) -> str | None:
+    """What the instruction calls a thing, the longest form that occurs."""
+    forms = sorted(names_of(entity.category), key=len, reverse=True)
+    return next((form for form in forms if mentions(task.instruction.text, form)), None)
+
+
+def _mapped(goal: Goal, names: dict[str, str]) -> Goal:
+    return Goal(
+        tuple(
+            replace(atom, arguments=tuple(names.get(name, name) for name in atom.arguments))
+            for atom in goal.atoms
+        )
+    )
+
+
+def _owner(scene: Scene, name: str) -> str:
+    region = scene.region(name)
+    return name if region is None else region.target
+
+
+def _is_another(goal: Goal, task: Task) -> bool:
+    """Whether a goal makes sense, does not hold yet, and neither contains the task's nor is part of it."""
+    asked, own = set(goal.atoms), set(task.goal.atoms)
+    if asked <= own or own <= asked or next(flaws(task.scene, goal, ()), None) is not None:
+        return False
+    if len(asked) > len(own):  # the time is that of the task's own goal
+        return False
+    return not any(_holds_at_first(atom, task.scene) for atom in goal.atoms)
+
+
+def _holds_at_first(atom: Atom, scene: Scene) -> bool:
+    opposite = {Predicate.CLOSE: Predicate.OPEN, Predicate.TURN_OFF: Predicate.TURN_ON}.get(atom.predicate)
+    if opposite is not None:
+        return Atom(opposite, atom.arguments) not in scene.initial
+    return atom in scene.initial

@@ -1,0 +1,30 @@
+"""The corruption ladder: less and less of the instruction, and instructions that ask for something else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from assay.perturb.words.rewordings import LADDER, STYLES, Rewording, counterfactuals
+from assay.suites.base import Suite, Variant
+from assay.tasks import Task
+
+
+def corruption(counterfactual: int = 1) -> Suite:
+    """The ladder, hurried writing, and so many counterfactual instructions for each task."""
+    return Suite(
+        name="corruption",
+        about="From paraphrase to nothing: does the policy need the words? And whose words does it follow?",
+        variants=lambda task: _variants(task, counterfactual),
+    )
+
+
+def _variants(task: Task, counterfactual: int) -> Iterator[Variant]:
+    for each in (*LADDER, *STYLES):
+        yield _variant(f"corruption/{each.name}", each)
+    for each in islice(counterfactuals(task), counterfactual):
+        yield _variant("corruption/counterfactual", each)
+
+
+def _variant(condition: str, rewording: Rewording) -> Variant:
+    return Variant(condition, (rewording.perturbation,), {"axis": "words", **rewording.labels})
