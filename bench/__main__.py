@@ -7,14 +7,15 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench import engine, lerobot_open, oracle, senses
+from bench import engine, lerobot_open, oracle, runs, senses
 from bench.figure import Figure
 
 SECTIONS = {
     "engine": engine.measure,
     "oracle": oracle.measure,
-    "lerobot": lerobot_open.measure,
+    "runs": runs.measure,
     "senses": senses.measure,
+    "lerobot": lerobot_open.measure,
 }
 
 

@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from assay import __version__
-from assay.cli import assets, collect, demo, doctor, export, parity, policies, run_, runs, serve, tasks, try_
+from assay.cli import assets, collect, demo, doctor, export, parity, policies, run_, runs, serve, tasks, try_, words
 from assay.cli.console import errors
 from assay.errors import AssayError
 
@@ -33,6 +33,7 @@ app.command("run")(run_.run)
 app.add_typer(runs.app, name="runs")
 app.command("export")(export.export)
 app.command("serve")(serve.serve)
+app.add_typer(words.app, name="words")
 
 
 def _print_version(wanted: bool) -> None:

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load
-from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 from tokenizers import Tokenizer
 
 from assay.jit import compiled
 from assay.perturb.words.distance.models import TOKENIZER, WEIGHTS
+from assay.perturb.words.distance.threads import one_thread
 
 Array = NDArray[np.float64]
 
@@ -32,7 +32,6 @@ class MiniLM:
     """Turns texts into vectors. Its files are what ``models.minilm_files`` returns."""
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
-        self._threads = ThreadpoolController()
         self._tokenizer = Tokenizer.from_str(files[TOKENIZER].decode())
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(MOST_TOKENS)
@@ -68,8 +67,7 @@ class MiniLM:
             step = max(1, BATCH_TOKENS // length)
             for start in range(0, len(members), step):
                 chosen = members[start : start + step]
-                # Matrices are too small for several threads, which wait for each other when cores are busy.
-                with self._threads.limit(limits=1, user_api="blas"):
+                with one_thread():
                     hidden = self._forward(np.array([ids[index] for index in chosen]))
                 yield chosen, hidden
 

@@ -7,7 +7,7 @@ import unicodedata
 from assay.perturb.words.distance.errors import DistanceError
 
 MOST_CHARACTERS = 2000
-"""Of a text. Instructions have a hundred; the time that trees take grows with up to the fourth power of it."""
+"""Of a text. Instructions have a hundred; comparing trees takes up to the fourth power of their size."""
 _UNREADABLE = {"Cc": "a control character", "Cf": "an invisible character", "Cs": "half a surrogate pair"}
 
 

@@ -8,16 +8,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
 
 from assay.errors import PerturbationError
 from assay.perturb.words.grid.actions import templates
-from assay.perturb.words.grid.cells import CELLS, Cell
+from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
 from assay.perturb.words.grid.lexicon import Lexicon, lexicon
-from assay.perturb.words.grid.meaning import Meaning, meaning
+from assay.perturb.words.grid.meaning import meaning
 from assay.perturb.words.grid.wordings import wordings
 from assay.streams import stream
 from assay.tasks import Task
 
+_T = TypeVar("_T")
 DOUBLED = re.compile(r"\b(\w+) \1\b")
 """The same word twice."""
 
@@ -38,10 +42,9 @@ def paraphrases(task: Task, per_cell: int, seed: int, *, words: Path | None = No
     file with more nouns. Raises PerturbationError for a task whose things the lexicon does not know or whose
     instruction it cannot read.
     """
-    known = lexicon(words)
-    read, said = meaning(task, known), set[str]()
+    pool, said = _Pool(task, lexicon(words)), set[str]()
     for cell in CELLS:
-        for text in islice(_fresh(_texts(task, cell, read, known, seed), said), _at_least_one(per_cell)):
+        for text in islice(_fresh(pool.texts(cell, seed), said), _at_least_one(per_cell)):
             yield Paraphrase(task, cell, text)
 
 
@@ -53,14 +56,13 @@ def grid(
     Equal texts are never said of two tasks. ``words`` is a file with more nouns. Raises PerturbationError if
     a cell has too few, and says how many there are.
     """
-    known = lexicon(words)
-    read = {task.id: meaning(task, known) for task in tasks}
+    pools = {task.id: _Pool(task, lexicon(words)) for task in tasks}
     order = {task.id: index for index, task in enumerate(tasks)}
     said: set[str] = set()
     found: list[Paraphrase] = []
     fewest = (_at_least_one(per_cell), CELLS[0])
     for cell in CELLS:
-        waiting = {task.id: _fresh(_texts(task, cell, read[task.id], known, seed), said) for task in tasks}
+        waiting = {task.id: _fresh(pools[task.id].texts(cell, seed), said) for task in tasks}
         got = sorted(islice(_in_turn(tasks, waiting), per_cell), key=lambda each: order[each[0].id])
         fewest = min(fewest, (len(got), cell))
         found += [Paraphrase(task, cell, text) for task, text in got]
@@ -83,17 +85,28 @@ def shortfalls(
                 yield task.id, cell, counts[task.id, cell]
 
 
-def _texts(task: Task, cell: Cell, read: Meaning, known: Lexicon, seed: int) -> Iterator[str]:
-    """Every paraphrase of a task in a cell, in the order of a seed: all sentences before any comes again."""
-    every, named = templates(read, cell.action_type, known), wordings(read, cell.object_type)
-    rng = stream(seed, "words", "grid", task.id, str(cell))
-    sentences = [every[index] for index in rng.permutation(len(every))]
-    names = [named[index] for index in rng.permutation(len(named))]
-    for turn in range(len(names)):
-        for place, sentence in enumerate(sentences):
-            text = read.styled(sentence.format_map(names[(turn + place) % len(names)]))
-            if text != read.original and not DOUBLED.search(text):
-                yield text
+class _Pool:
+    """Every paraphrase of a task: all sentences with all names."""
+
+    def __init__(self, task: Task, known: Lexicon) -> None:
+        self._id, self._meaning = task.id, meaning(task, known)
+        self._sentences = {action: templates(self._meaning, action, known) for action in ActionType}
+        self._names = {type: wordings(self._meaning, type) for type in ObjectType}
+
+    def texts(self, cell: Cell, seed: int) -> Iterator[str]:
+        """Those of a cell in the order of a seed: all sentences before any comes again."""
+        rng = stream(seed, "words", "grid", self._id, str(cell))
+        sentences = _shuffled(self._sentences[cell.action_type], rng)
+        names = _shuffled(self._names[cell.object_type], rng)
+        for turn in range(len(names)):
+            for place, sentence in enumerate(sentences):
+                text = self._meaning.styled(sentence.format_map(names[(turn + place) % len(names)]))
+                if text != self._meaning.original and not DOUBLED.search(text):
+                    yield text
+
+
+def _shuffled(items: Sequence[_T], rng: np.random.Generator) -> list[_T]:
+    return [items[index] for index in rng.permutation(len(items))]
 
 
 def _at_least_one(per_cell: int) -> int:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 from dataclasses import dataclass
+from functools import cache
 from types import TracebackType
 from typing import Any, Self
 
@@ -160,6 +162,12 @@ class _TroubleError(Exception):
     def __init__(self, reason: str, *, nonsense: bool = False, wait: float | None = None) -> None:
         super().__init__(reason)
         self.nonsense, self.wait = nonsense, wait
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """The certificates this machine trusts; loading them takes longer than asking a model nearby."""
+    return httpx2.create_ssl_context()
 
 
 def _seconds(header: str | None) -> float | None:

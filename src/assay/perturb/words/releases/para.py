@@ -38,7 +38,7 @@ _NAME = re.compile(
 def read_table(folder: Path) -> tuple[Wording, ...]:
     """The rows of the metadata: cell, number, and the published similarities ``s_k`` and ``s_t``."""
     file = found(folder, "LIBERO-Para", *TABLES)
-    rows = csv.DictReader(io.StringIO(text_of(file)), strict=True)
+    rows = csv.DictReader(io.StringIO(text_of(file)), restval="", strict=True)
     try:
         missing = [column for column in COLUMNS if column not in (rows.fieldnames or ())]
         if missing:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -67,7 +68,9 @@ def _slips(word: str) -> list[Callable[[np.random.Generator], str]]:
     """The slips that can happen in a word, and change it."""
     letters = [place for place in range(1, len(word)) if word[place].isalpha()]
     near = [place for place in letters if word[place].lower() in NEIGHBOURS]
-    swappable = [place for place in letters if place + 1 in letters and word[place] != word[place + 1]]
+    swappable = [
+        place for place, after in pairwise(letters) if after == place + 1 and word[place] != word[after]
+    ]
 
     def neighbour(rng: np.random.Generator) -> str:
         place = near[int(rng.integers(len(near)))]

@@ -1,0 +1,47 @@
+"""`assay words agree`: the human check."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.console import errors, output
+
+
+def agree(
+    tables: Annotated[
+        list[Path], typer.Argument(metavar="FILE.csv...", help="Returned sheets; with --export, one grid.")
+    ],
+    export: Annotated[Path | None, typer.Option(help="Write a sheet for annotators to this file.")] = None,
+    share: Annotated[float, typer.Option(help="How much of the grid goes on the sheet.")] = 0.05,
+    seed: Annotated[int, typer.Option(help="Another seed, another sample.")] = 0,
+    strictness: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of yes that counts as strict.")
+    ] = 0.8,
+    confidence: Annotated[float, typer.Option(min=0.5, max=0.999, help="Of the interval.")] = 0.95,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of lines.")] = False,
+) -> None:
+    """Say how far annotators agree that paraphrases ask for the same; or, with --export, make their sheet."""
+    from assay.perturb.words.agreement import agreement, read_sheets, sample, write_sheet
+    from assay.perturb.words.grid.table import read
+
+    if export is not None:
+        chosen = sample([row for table in tables for row in read(table)], share, seed)
+        write_sheet(chosen, export)
+        errors.print(f"{len(chosen)} paraphrases in {export}", highlight=False, soft_wrap=True)
+        return
+    found = agreement(read_sheets(tables), strictness=strictness, confidence=confidence)
+    if as_json:
+        typer.echo(json.dumps(dataclasses.asdict(found), indent=2))
+        return
+    for line in (
+        f"{found.items} paraphrases, {found.annotators} annotators, {found.yes:.1%} of judgements yes",
+        f"majority  {found.majority:.1%} of paraphrases",
+        f"strict    {found.strict:.1%} (at least {strictness:.0%} say yes)",
+        f"AC1       {found.ac1:.3f} ({confidence:.0%} interval {found.low:.3f} to {found.high:.3f})",
+    ):
+        output.print(line, highlight=False)

@@ -1,0 +1,42 @@
+"""`assay words score`: how far paraphrases are from their originals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.console import errors, output, progress_bar
+
+
+def score(
+    table: Annotated[
+        Path, typer.Argument(metavar="IN.csv", help="With columns original_instruction and new_instruction.")
+    ],
+    out: Annotated[Path, typer.Option(help="The CSV file to write.")],
+    alpha: Annotated[float, typer.Option(help="Weight of the keywords in pd: 0 to 1.")] = 0.5,
+    baselines: Annotated[bool, typer.Option("--baselines", help="Add bleu and bert_score.")] = False,
+) -> None:
+    """Add s_k, s_t, pd and parser to a table of paraphrases; every other column is kept.
+
+    Exit status 1 if a row has no score; the column pd_warning says why.
+    """
+    from assay.perturb.words.distance.models import MINILM
+    from assay.perturb.words.distance.table import read_table, score_table, write_table
+
+    frame = read_table(table)
+    with progress_bar() as bar:
+        task = bar.add_task("pairs", total=len(frame))
+        scored = score_table(
+            frame, alpha=alpha, baselines=baselines, on_scored=lambda count: bar.advance(task, count)
+        )
+    write_table(scored.frame, out)
+    done = len(frame) - scored.refused
+    output.print(
+        f"{done} pairs scored with {scored.parser} and {MINILM}: {out}", highlight=False, soft_wrap=True
+    )
+    for reason, count in scored.reasons.items():
+        errors.print(f"{count} x {reason}", highlight=False, markup=False, soft_wrap=True)
+    if scored.refused:
+        raise typer.Exit(1)

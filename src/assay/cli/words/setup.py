@@ -1,0 +1,27 @@
+"""`assay words setup`: the language models that distances need."""
+
+from __future__ import annotations
+
+from assay.cli.console import output, progress_bar
+
+
+def setup() -> None:
+    """Fetch the parser and the word embeddings where they are not here yet, and try them."""
+    from assay.perturb.words.distance.fetch import ensure_minilm, ensure_parser
+    from assay.perturb.words.distance.models import MINILM, PARSER, PARSER_VERSION
+
+    with progress_bar() as bar:
+        task = bar.add_task(f"{PARSER} {PARSER_VERSION}, 13 MB", total=3)
+        ensure_parser()
+        bar.update(task, advance=1, description=f"{MINILM}, 84 MB")
+        ensure_minilm()
+        bar.update(task, advance=1, description="trying them")
+        from assay.perturb.words.distance import distance
+
+        found = distance("turn on the stove", "turn on the range")
+    output.print(
+        f"distances work, with {found.parser} and {MINILM}: "
+        f"'turn on the range' is {found.pd:.2f} from 'turn on the stove'",
+        highlight=False,
+        soft_wrap=True,
+    )

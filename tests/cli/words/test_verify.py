@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+COLUMNS = "task,object_type,action_type,original,paraphrase\n"
+
+
+def test_faults_are_printed_by_row_with_a_summary(assay: Callable[..., object], tmp_path: Path) -> None:
+    file = tmp_path / "grid.csv"
+    file.write_text(
+        f"{COLUMNS}libero_goal/8,habitual,none,put the bowl on the plate,put the dish on the plate\n"
+        "libero_goal/8,habitual,none,put the bowl on the plate,put the basin on the plate\n"
+    )
+    said = assay("words", "verify", file)
+    assert said.status == 1
+    assert f"{file}:2: scene: 'dish' could be the bowl or the plate: put the dish on the plate" in said.out
+    assert "2 rows, 1 with faults" in said.err and "1 x scene" in said.err
+
+
+def test_a_file_without_the_columns_is_refused_in_one_line(
+    assay: Callable[..., object], tmp_path: Path
+) -> None:
+    (tmp_path / "grid.csv").write_text("task,text\n")
+    said = assay("words", "verify", tmp_path / "grid.csv")
+    assert said.status == 2 and "lacks the columns object_type" in said.err
+
+
+def test_nothing_to_verify_is_no_success(assay: Callable[..., object], tmp_path: Path) -> None:
+    (tmp_path / "grid.csv").write_text(COLUMNS)
+    assert assay("words", "verify", tmp_path / "grid.csv").status == 1
+    assert assay("words", "verify", tmp_path / "none.csv").status == 2

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assay.perturb.words.distance import models as finding
+from assay.perturb.words.distance.errors import ModelError
+from assay.perturb.words.distance.models import (
+    MINILM_VARIABLE,
+    TOKENIZER,
+    WEIGHTS,
+    copy_folder,
+    folder_sha256,
+    minilm_files,
+    parser_folder,
+)
+from assay.perturb.words.distance.scorer import Scorer
+
+POISON = "raise SystemExit('this package was imported')\n"
+
+
+@pytest.fixture
+def nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine without models; returns its data folder."""
+    monkeypatch.delenv(MINILM_VARIABLE, raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(finding, "MINILM_PACKAGE", "no-such-package-anywhere")
+    monkeypatch.setattr(finding, "PARSER", "no_such_parser_anywhere")
+    return tmp_path / "data"
+
+
+@pytest.fixture(scope="module")
+def minilm(models: Scorer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files of the embeddings."""
+    folder = tmp_path_factory.mktemp("minilm")
+    for name, content in minilm_files().items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+@pytest.mark.parametrize("find", [minilm_files, parser_folder])
+def test_where_there_is_no_model_the_error_names_the_command(find, nothing: Path):
+    with pytest.raises(ModelError, match=r"(is|are) not here") as missing:
+        find()
+    assert "'assay words setup'" in str(missing.value) and "\n" not in str(missing.value)
+
+
+def test_a_folder_that_is_named_is_used(nothing: Path, minilm: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(MINILM_VARIABLE, str(minilm))
+    assert set(minilm_files()) == {WEIGHTS, TOKENIZER}
+
+
+def test_the_hugging_face_cache_is_used(nothing: Path, minilm: Path):
+    snapshot = nothing.parent / "hub/models--sentence-transformers--all-MiniLM-L6-v2/snapshots/c0ffee"
+    snapshot.mkdir(parents=True)
+    for name in (WEIGHTS, TOKENIZER):
+        (snapshot / name).symlink_to(minilm / name)
+    assert set(minilm_files()) == {WEIGHTS, TOKENIZER}
+
+
+def test_the_package_is_used_without_being_imported(
+    nothing: Path, minilm: Path, monkeypatch: pytest.MonkeyPatch
+):
+    install(nothing.parent / "site", "a-package", "1.0", "a_package/model", minilm)
+    monkeypatch.setattr(finding, "MINILM_PACKAGE", "a-package")
+    monkeypatch.syspath_prepend(nothing.parent / "site")
+    assert set(minilm_files()) == {WEIGHTS, TOKENIZER}
+    assert "a_package" not in sys.modules
+
+
+@pytest.mark.parametrize("name", [WEIGHTS, TOKENIZER])
+def test_other_content_is_refused(
+    name: str, nothing: Path, minilm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    folder = tmp_path / "changed"
+    shutil.copytree(minilm, folder)
+    with (folder / name).open("r+b") as file:
+        file.seek(-1, os.SEEK_END)
+        file.write(b"?")
+    monkeypatch.setenv(MINILM_VARIABLE, str(folder))
+    with pytest.raises(ModelError, match=f"{name} is not that of all-MiniLM-L6-v2: its SHA-256 is"):
+        minilm_files()
+
+
+def test_a_named_folder_without_the_files_is_an_error_and_nothing_else_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv(MINILM_VARIABLE, str(tmp_path))
+    with pytest.raises(ModelError, match=r"model\.safetensors cannot be read: No such file"):
+        minilm_files()
+
+
+def test_a_wrong_copy_in_one_place_does_not_hide_the_right_one(
+    nothing: Path, minilm: Path, monkeypatch: pytest.MonkeyPatch
+):
+    snapshot = nothing.parent / "hub/models--sentence-transformers--all-MiniLM-L6-v2/snapshots/bad"
+    snapshot.mkdir(parents=True)
+    (snapshot / WEIGHTS).write_bytes(b"other weights")
+    with pytest.raises(ModelError, match=r"SHA-256.*'assay words setup' fetches the right one"):
+        minilm_files()
+    install(nothing.parent / "site", "b-package", "1.0", "b_package/model", minilm)
+    monkeypatch.setattr(finding, "MINILM_PACKAGE", "b-package")
+    monkeypatch.syspath_prepend(nothing.parent / "site")
+    assert set(minilm_files()) == {WEIGHTS, TOKENIZER}
+
+
+def test_a_changed_parser_is_refused(models: Scorer, nothing: Path, monkeypatch: pytest.MonkeyPatch):
+    copy_folder().mkdir(parents=True)
+    (copy_folder() / "meta.json").write_text("{}")
+    with pytest.raises(ModelError, match="has been changed: 'assay words setup' fetches it anew"):
+        parser_folder()
+
+
+@pytest.mark.parametrize("version", ["3.8.0", "3.7.1"])
+def test_only_the_right_version_of_an_installed_parser_is_used(
+    version: str, nothing: Path, monkeypatch: pytest.MonkeyPatch
+):
+    name = f"sm_{version.replace('.', '')}"
+    model = nothing.parent / "model"
+    model.mkdir()
+    (model / "meta.json").write_text("{}")
+    installed = install(nothing.parent / "site", name, version, f"{name}/{name}-{version}", model)
+    monkeypatch.setattr(finding, "PARSER", name)
+    monkeypatch.syspath_prepend(nothing.parent / "site")
+    if version == "3.8.0":
+        assert parser_folder() == installed
+    else:
+        with pytest.raises(ModelError, match=r"is not here \(only 3\.7\.1 is\)"):
+            parser_folder()
+    assert name not in sys.modules
+
+
+def test_the_sum_of_a_folder_changes_with_names_and_content(tmp_path: Path):
+    sums = set()
+    for name, text in (("a", "1"), ("a", "2"), ("b", "1")):
+        folder = tmp_path / name / text
+        folder.mkdir(parents=True)
+        (folder / name).write_text(text)
+        sums.add(folder_sha256(folder))
+    assert len(sums) == 3
+
+
+def test_scoring_imports_neither_package(models: Scorer):
+    code = (
+        "import sys; from assay.perturb.words.distance import distance; distance('open it now', 'open it');"
+        "print([name for name in sys.modules if name.startswith(('en_core', 'gt_all', 'torch'))])"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "[]"
+
+
+def install(site: Path, name: str, version: str, inside: str, content: Path) -> Path:
+    """A package as pip leaves it, whose code must not be run; returns the folder with the content."""
+    shutil.copytree(content, site / inside)
+    (site / Path(inside).parts[0] / "__init__.py").write_text(POISON)
+    record = site / f"{name.replace('-', '_')}-{version}.dist-info"
+    record.mkdir()
+    (record / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    return site / inside

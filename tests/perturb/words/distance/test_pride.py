@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from assay.perturb.words.distance import Distance, DistanceError, attempts, distance, distances
+from assay.perturb.words.distance import scorer as scoring
+from assay.perturb.words.distance.scorer import Scorer
+
+pytestmark = pytest.mark.usefixtures("models")
+
+STOVE = "turn on the stove"
+
+
+def test_the_published_scores_of_libero_para_are_met(shared: Path):
+    published = pl.read_csv(shared / "libero_para" / "metadata.csv")
+    pairs = zip(published["original_instruction"], published["new_instruction"], strict=True)
+    ours = distances(pairs)
+    s_k = (pl.Series([each.s_k for each in ours]) - published["keyword_similarity"]).abs()
+    s_t = (pl.Series([each.s_t for each in ours]) - published["structural_similarity"]).abs()
+    assert len(ours) == 2021
+    assert float(str(s_k.max())) <= 1e-5 and float(str(s_t.max())) <= 1e-9
+    assert not any(each.warnings for each in ours)
+
+
+@pytest.mark.parametrize(
+    ("original", "paraphrase", "keywords", "structure"),
+    [
+        ("Put the cream cheese in the bowl", "carefully put the cream cheese in the bowl", 0.00, 0.07),
+        ("Put the cream cheese in the bowl", "put the cheese spread in the vessel", 0.27, 0.43),
+        ("Put the cream cheese in the bowl", "Is the spread supposed to go in the container?", 0.60, 0.53),
+        ("Turn on the stove", "carefully turn on the stove", 0.00, 0.11),
+        ("Turn on the stove", "turn on the range", 0.34, 0.38),
+        ("Turn on the stove", "Is the range hot yet?", 0.70, 0.60),
+        (
+            "Open the middle drawer of the cabinet",
+            "The storage unit’s middle compartment is currently shut",  # noqa: RUF001
+            0.41,
+            0.50,
+        ),
+    ],
+)
+def test_the_paper_s_worked_examples_hold(original: str, paraphrase: str, keywords: float, structure: float):
+    found = distance(original, paraphrase)
+    assert 1 - found.s_k == pytest.approx(keywords, abs=0.006)
+    assert 1 - found.s_t == pytest.approx(structure, abs=0.006)
+    assert found.pd == pytest.approx(1 - (found.s_k + found.s_t) / 2)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.1, 0.5, 0.7, 1.0])
+def test_the_same_words_are_at_no_distance(alpha: float):
+    found = distance("Put the wine bottle on the rack.", "put the wine bottle on the rack.", alpha=alpha)
+    assert (found.s_k, found.s_t, found.pd) == (1.0, 1.0, 0.0)
+
+
+def test_alpha_weighs_keywords_against_structure():
+    by_alpha = [distance(STOVE, "is the range hot yet?", alpha=alpha) for alpha in (0.0, 0.25, 1.0)]
+    structure, mixed, keywords = by_alpha
+    assert structure.pd == 1 - structure.s_t and keywords.pd == 1 - keywords.s_k
+    assert mixed.pd == pytest.approx(1 - (0.25 * mixed.s_k + 0.75 * mixed.s_t))
+
+
+@pytest.mark.parametrize("alpha", [-0.1, 1.1, float("nan")])
+def test_an_alpha_outside_of_0_to_1_is_refused(alpha: float):
+    with pytest.raises(DistanceError, match=f"alpha is {alpha}: valid: 0"):
+        distance(STOVE, STOVE, alpha=alpha)
+
+
+@pytest.mark.parametrize(
+    ("original", "paraphrase", "message"),
+    [
+        ("", STOVE, "the original is empty"),
+        (STOVE, " ", "the paraphrase is empty"),
+        ("", "", "the original is empty"),
+        (STOVE, "turn\x07on", "control character"),
+        (STOVE, "x" * 10_000, "10000 characters"),
+        ("is it on?", STOVE, "the original has no content words"),
+        ("...", "...", "the original has no content words"),
+    ],
+)
+def test_where_there_is_no_distance_there_is_an_error(original: str, paraphrase: str, message: str):
+    with pytest.raises(DistanceError, match=message):
+        distance(original, paraphrase)
+
+
+@pytest.mark.parametrize(
+    ("paraphrase", "warning"),
+    [
+        ("schalte den Herd ein", "the paraphrase does not look like English"),
+        ("打开炉子", "the paraphrase does not look like English"),
+        ("🤖", "the paraphrase does not look like English"),
+        ("is it on?", "the paraphrase has no content words: s_k is 0"),
+    ],
+)
+def test_a_doubtful_score_comes_with_a_warning(paraphrase: str, warning: str):
+    with pytest.warns(UserWarning, match=warning):
+        found = distance(STOVE, paraphrase)
+    assert any(warning in each for each in found.warnings)
+    assert 0.5 < found.pd < 1.0
+
+
+def test_a_doubtful_original_is_named():
+    (found,) = distances([("schalte den Herd ein", STOVE)])
+    assert found.warnings == ("the original does not look like English, and the models know nothing else",)
+
+
+def test_many_at_once_are_the_same_as_one_by_one():
+    texts = ["turn on the range", "is the stove on yet?", "light the burner, then step back"]
+    assert distances((STOVE, text) for text in texts) == [distance(STOVE, text) for text in texts]
+
+
+def test_many_say_which_pair_is_refused():
+    with pytest.raises(DistanceError, match="pair 2: the paraphrase is empty"):
+        distances([(STOVE, STOVE), (STOVE, "")])
+
+
+def test_attempts_keep_their_places():
+    first, refused, last = attempts([(STOVE, STOVE), (STOVE, ""), (STOVE, "open the drawer")])
+    assert isinstance(refused, DistanceError)
+    assert isinstance(first, Distance) and isinstance(last, Distance) and first.pd == 0.0 < last.pd
+
+
+def test_what_is_forgotten_is_read_again(models: Scorer, monkeypatch: pytest.MonkeyPatch):
+    pairs = [(STOVE, "turn on the range"), ("open the drawer", "could you open the top drawer?")]
+    before = distances(pairs)
+    monkeypatch.setattr(scoring, "MOST_KNOWN", 0)
+    assert distances(pairs) == before
+    assert len(models._parses) == 4
+
+
+def test_the_value_says_what_scored_it():
+    assert distance(STOVE, STOVE).parser.startswith("en_core_web_sm")
+
+
+def test_importing_it_does_not_load_the_models():
+    code = "import sys, assay.perturb.words.distance; print({'spacy', 'tokenizers'} & set(sys.modules))"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "set()"

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from assay import tasks
+from assay.perturb.words.grid.cells import ObjectType
+from assay.perturb.words.grid.lexicon import lexicon
+from assay.perturb.words.grid.meaning import meaning
+from assay.perturb.words.grid.wordings import admitted, wordings
+from assay.tasks import Task
+
+
+def names(task: Task, noun: str, type: ObjectType) -> list[str]:
+    read = meaning(task, lexicon())
+    return admitted(lexicon().nouns[noun], type, noun, read.nouns)
+
+
+def test_a_name_that_two_things_could_have_is_not_used() -> None:
+    task = tasks.load("libero_goal/1")
+    assert not {"container", "vessel"} & set(names(task, "bowl", ObjectType.CONTEXTUAL))
+    others = tuple(each for each in task.scene.objects if each.category == "akita_black_bowl")
+    alone = replace(task, scene=replace(task.scene, objects=others, fixtures=task.scene.fixtures[1:2]))
+    assert {"container", "vessel"} <= set(names(alone, "bowl", ObjectType.CONTEXTUAL))
+
+
+def test_the_scene_decides_and_not_the_task() -> None:
+    assert "dairy product" in names(tasks.load("libero_goal/6"), "cream cheese", ObjectType.CONTEXTUAL)
+    assert "dairy product" not in names(tasks.load("libero_object/1"), "cream cheese", ObjectType.CONTEXTUAL)
+
+
+def test_no_scene_has_one_name_for_two_things() -> None:
+    for task in tasks.resolve("all"):
+        read = meaning(task, lexicon())
+        for noun in read.nouns:
+            for type in (ObjectType.HABITUAL, ObjectType.CONTEXTUAL):
+                for name in admitted(noun, type, noun.name, read.nouns):
+                    could = [
+                        other.name
+                        for other in read.nouns
+                        if name.lower() in other.called and not set(other.things) & set(noun.things)
+                    ]
+                    assert set(could) <= {noun.name}, (task.id, name, could)
+
+
+def test_a_name_never_ends_in_that_of_another_thing() -> None:
+    nouns = lexicon().nouns
+    hot_plate = nouns["stove"].model_copy(update={"habitual": ("hot plate",)})
+    assert admitted(hot_plate, ObjectType.HABITUAL, "stove", [hot_plate]) == ["hot plate"]
+    assert admitted(hot_plate, ObjectType.HABITUAL, "stove", [hot_plate, nouns["plate"]]) == []
+
+
+@pytest.mark.parametrize("type", [ObjectType.ADDITION, ObjectType.CONTEXTUAL, ObjectType.HABITUAL])
+def test_at_least_one_name_changes_and_number_is_kept(type: ObjectType) -> None:
+    read = meaning(tasks.load("libero_10/8"), lexicon())
+    (same,) = wordings(read, ObjectType.NONE)
+    found = wordings(read, type)
+    assert found and same not in found
+    assert all(each["n0"].endswith("s") and not each["n1"].endswith("s") for each in found)

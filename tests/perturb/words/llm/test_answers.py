@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay import tasks
+from assay.perturb.words.grid.cells import ActionType, Cell, ObjectType
+from assay.perturb.words.llm.answers import chosen, named_in, rewordings
+from assay.perturb.words.llm.cache import Reply
+from assay.perturb.words.llm.ledger import Ledger
+
+TASK = tasks.load("libero_goal/1")  # put the bowl on the stove
+ACTION = Cell(ObjectType.NONE, ActionType.HABITUAL)
+OBJECT = Cell(ObjectType.HABITUAL, ActionType.NONE)
+
+
+def lines(text: str, cell: Cell = ACTION, *, cut_off: bool = False, known: tuple[str, ...] = ()):
+    ledger = Ledger()
+    return rewordings(Reply(text, cut_off), TASK, cell, known, ledger), dict(ledger.dropped)
+
+
+def test_marks_and_quotation_marks_are_taken_off():
+    text = '1. set the bowl on the stove\n- "lay the bowl on the stove"\n(3) “rest the bowl on the stove”\n\n'
+    assert lines(text) == (
+        ["set the bowl on the stove", "lay the bowl on the stove", "rest the bowl on the stove"],
+        {},
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Sure, here are some rewordings:", "line: a remark"),
+        ("Here are 5 of them:", "line: a remark"),
+        ("Put the bowl on the stove.", "line: said already"),
+        ("set the plate on the stove", "line: names another thing of the scene"),
+        ("set it on the stove", "line: loses the name of a thing"),
+        ("set the bowl on the stove " * 20, "line: too long"),
+        ("1234 5678", "line: no text"),
+        ("把碗放在炉子上", "line: no text"),
+        ("set the bowl\x07on the stove", "line: no text"),
+    ],
+)
+def test_a_line_that_is_no_rewording_is_dropped_with_the_reason(text: str, reason: str):
+    assert lines(text) == ([], {reason: 1})
+
+
+def test_names_may_change_on_the_object_axis():
+    assert lines("put the basin on the cooker", OBJECT)[0] == ["put the basin on the cooker"]
+
+
+def test_the_last_line_of_an_answer_that_was_cut_off_is_dropped():
+    text = "set the bowl on the stove\nrest the bowl on the sto"
+    assert lines(text, cut_off=True) == (["set the bowl on the stove"], {"line: cut off": 1})
+
+
+def test_what_is_known_and_what_comes_twice_counts_once():
+    text = "Set the bowl on the stove.\nset the bowl on the stove\nlay the bowl on the stove"
+    found, dropped = lines(text, known=("lay the bowl on the stove",))
+    assert found == ["Set the bowl on the stove."] and dropped == {"line: said already": 2}
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [("1 3", [1, 3]), ("1, 2, and 3.", [1, 2, 3]), ("2\n3\n", [2, 3]), ("None.", []), ("none", [])],
+)
+def test_numbers_choose_candidates(text: str, numbers: list[int]):
+    candidates = ["a", "b", "c"]
+    ledger = Ledger()
+    found = chosen(Reply(text, False), candidates, ledger)
+    assert found == [candidates[number - 1] for number in numbers]
+    assert ledger.dropped["line: refused by the verifier"] == 3 - len(numbers)
+
+
+@pytest.mark.parametrize(
+    "text", ["all of them", "1 and maybe 2?", "4", "0", "-1", "", "1 2 3 4 5 6 7", "9" * 5000]
+)
+def test_a_verdict_that_is_none_accepts_nothing_and_is_counted(text: str):
+    ledger = Ledger()
+    assert chosen(Reply(text, False), ["a", "b", "c"], ledger) == []
+    assert sum(ledger.dropped.values()) == 1
+
+
+@given(text=st.text(max_size=400), cut_off=st.booleans())
+def test_no_answer_breaks_it(text: str, cut_off: bool):
+    ledger = Ledger()
+    for line in rewordings(Reply(text, cut_off), TASK, OBJECT, (), ledger):
+        assert line.isprintable() and line == " ".join(line.split())
+    assert set(chosen(Reply(text, cut_off), ["a", "b"], ledger)) <= {"a", "b"}
+
+
+def test_things_are_named_once():
+    assert named_in(tasks.load("libero_10/8")) == ["moka pot", "stove"]

@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.perturb.words.llm import Cache, Endpoint, Ledger, LLMError, Price
+from assay.perturb.words.llm.cache import Reply
+from assay.perturb.words.llm.client import MOST_BYTES, Client, Prompt
+
+KEY = "sk-not-for-anybodys-eyes"
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Callable[..., tuple[list[Reply | None], Ledger]]:
+    def asked(endpoint: Endpoint, *questions: str) -> tuple[list[Reply | None], Ledger]:
+        ledger, cache = Ledger(), Cache(tmp_path / "answers")
+
+        async def run() -> list[Reply | None]:
+            async with Client(endpoint, cache, ledger) as client:
+                return [await client.ask(Prompt("You are asked.", each)) for each in questions]
+
+        try:
+            return asyncio.run(run()), ledger
+        finally:
+            cache.close()
+
+    return asked
+
+
+@pytest.fixture(autouse=True)
+def plain_talk(model):
+    model.text = lambda body: f"You said: {body['messages'][1]['content']}"
+
+
+def test_an_answer_is_returned_and_its_tokens_are_counted(model, endpoint, ask):
+    replies, ledger = ask(endpoint(), "hello")
+    assert replies == [Reply("You said: hello", False)]
+    assert (ledger.requests, ledger.prompt_tokens, ledger.answer_tokens) == (1, 100, 20)
+    assert ledger.cost(Price(prompt=1.0, answer=10.0)) == pytest.approx(300e-6)
+    assert model.asked[0]["path"] == "/v1/chat/completions" and model.asked[0]["model"] == "tiny"
+
+
+def test_what_was_answered_is_not_asked_again_and_costs_nothing(model, endpoint, ask):
+    ask(endpoint(), "hello")
+    replies, ledger = ask(endpoint(), "hello", "and you?")
+    assert [reply.text for reply in replies] == ["You said: hello", "You said: and you?"]
+    assert (ledger.cached, ledger.requests, ledger.prompt_tokens) == (1, 1, 100)
+
+
+def test_another_temperature_is_another_question(model, endpoint, ask):
+    ask(endpoint(), "hello")
+    ask(endpoint(temperature=0.1), "hello")
+    assert len(model.asked) == 2
+
+
+def test_the_key_goes_into_one_header_and_nowhere_else(model, endpoint, ask, tmp_path):
+    place = endpoint(key=KEY)
+    ask(place, "hello")
+    assert model.headers[0]["Authorization"] == f"Bearer {KEY}"
+    assert KEY not in repr(place) and KEY not in json.dumps(model.asked)
+    assert all(KEY.encode() not in file.read_bytes() for file in tmp_path.iterdir())
+    model.faults[-1] = lambda body: (401, {}, f"no such key: {KEY}".encode())
+    with pytest.raises(LLMError) as caught:
+        ask(place, "and now?")
+    assert KEY not in str(caught.value) and "status 401" in str(caught.value)
+
+
+def test_without_a_key_no_such_header_is_sent(model, endpoint, ask):
+    ask(endpoint(), "hello")
+    assert "Authorization" not in model.headers[0]
+
+
+@pytest.mark.parametrize("status", [429, 500, 503, 408])
+def test_passing_trouble_is_waited_out(model, endpoint, ask, status: int):
+    model.faults = {0: lambda body: (status, {}, b"busy"), 1: lambda body: (status, {}, b"busy")}
+    replies, ledger = ask(endpoint(), "hello")
+    assert replies[0] is not None and (ledger.requests, ledger.retries) == (3, 2)
+
+
+def test_an_endpoint_may_say_how_long_to_wait(model, endpoint, ask):
+    model.faults[0] = lambda body: (429, {"Retry-After": "0.4"}, b"")
+    start = time.monotonic()
+    ask(endpoint(), "hello")
+    assert time.monotonic() - start >= 0.4
+
+
+@pytest.mark.parametrize("header", ["soon", "-3", "nan", "inf", "Wed, 21 Oct 2065 07:28:00 GMT"])
+def test_a_wait_that_is_none_is_ours(model, endpoint, ask, header: str):
+    model.faults[0] = lambda body: (429, {"Retry-After": header}, b"")
+    start = time.monotonic()
+    ask(endpoint(), "hello")
+    assert time.monotonic() - start < 2
+
+
+def test_trouble_that_stays_ends_it_in_one_line(model, endpoint, ask):
+    model.faults[-1] = lambda body: (500, {}, b"<html>\n<b>Traceback</b>\n" + b"x" * 5000)
+    with pytest.raises(LLMError, match=r"status 500.*3 times.*run it again") as caught:
+        ask(endpoint(), "hello")
+    assert len(model.asked) == 3 and "\n" not in str(caught.value) and len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 302])
+def test_a_refusal_is_not_repeated(model, endpoint, ask, status: int):
+    model.faults[-1] = lambda body: (status, {"Location": "http://127.0.0.1:1/"}, b'{"error": "no"}')
+    with pytest.raises(LLMError, match=f"refuses: status {status}"):
+        ask(endpoint(), "hello")
+    assert len(model.asked) == 1
+
+
+NONSENSE = {
+    "html": b"<html>welcome</html>",
+    "nothing": b"",
+    "a list": b"[1, 2]",
+    "no choices": b'{"choices": []}',
+    "null": b'{"choices": [{"message": {"content": null}}]}',
+    "a number": b'{"choices": [{"message": {"content": 7}}]}',
+    "choices of another kind": b'{"choices": "all"}',
+    "a usage of another kind": b'{"choices": [{"message": {"content": "x"}}], "usage": "much"}',
+    "no text": b"\xff\xfe\x00",
+    "deep": b"[" * 100_000,
+    "a flood": b'{"choices": "' + b"x" * 5_000_000 + b'"}',
+}
+
+
+@pytest.mark.parametrize("content", NONSENSE.values(), ids=NONSENSE)
+def test_nonsense_is_dropped_and_counted_and_not_kept(model, endpoint, ask, content: bytes):
+    model.faults[-1] = lambda body: (200, {}, content)
+    replies, ledger = ask(endpoint(attempts=2), "hello")
+    assert replies == [None] and sum(ledger.dropped.values()) == 1
+    model.faults.clear()
+    assert ask(endpoint(), "hello")[0] == [Reply("You said: hello", False)]
+
+
+def test_a_flood_is_not_read_to_its_end(model, endpoint, ask):
+    model.faults[-1] = lambda body: (200, {}, b"x" * 5_000_000)
+    ledger = ask(endpoint(attempts=1), "hello")[1]
+    assert ledger.dropped == {f"answer: more than {MOST_BYTES:,} bytes": 1}
+
+
+def test_half_a_surrogate_pair_is_kept_as_a_question_mark(model, endpoint, ask):
+    model.faults[-1] = lambda body: (200, {}, b'{"choices": [{"message": {"content": "a \\ud800 b"}}]}')
+    replies, ledger = ask(endpoint(), "hello")
+    assert replies == [Reply("a ? b", False)] and ledger.uncounted == 1
+
+
+def test_an_answer_that_takes_too_long_is_given_up(model, endpoint, ask):
+    model.seconds = 3.0
+    start = time.monotonic()
+    with pytest.raises(LLMError, match=r"no answer within 0\.3 s, 2 times"):
+        ask(endpoint(timeout=0.3, attempts=2), "hello")
+    assert time.monotonic() - start < 2.5
+
+
+def test_an_answer_that_drips_is_given_up(endpoint, ask):
+    async def serve() -> None:
+        async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+            for _ in range(100):
+                writer.write(b" ")
+                await asyncio.sleep(0.05)
+            writer.close()
+
+        server = await asyncio.start_server(drip, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        place = Endpoint(url, "tiny", timeout=0.4, attempts=1)
+        start = time.monotonic()
+        with pytest.raises(LLMError, match="no answer within"):
+            await asyncio.to_thread(ask, place, "hello")
+        assert time.monotonic() - start < 2
+        server.close()
+
+    asyncio.run(serve())
+
+
+def test_nobody_at_the_address_is_said_in_one_line(ask):
+    with pytest.raises(LLMError, match=r"http://127.0.0.1:9/v1/chat/completions: .*2 times"):
+        ask(Endpoint("http://127.0.0.1:9/v1", "tiny", attempts=2, first_wait=0.01), "hello")
+
+
+def test_a_connection_that_breaks_is_tried_again(endpoint, ask):
+    async def serve() -> None:
+        async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{")
+            writer.close()
+
+        server = await asyncio.start_server(hang_up, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        with pytest.raises(LLMError, match="2 times"):
+            await asyncio.to_thread(ask, Endpoint(url, "tiny", attempts=2, first_wait=0.01), "hello")
+        server.close()
+
+    asyncio.run(serve())
+
+
+def test_requests_keep_their_distance(model, endpoint, ask):
+    start = time.monotonic()
+    ask(endpoint(per_minute=600.0), *map(str, range(5)))
+    assert time.monotonic() - start >= 0.4
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"url": "localhost:8000"}, "must be an address like"),
+        ({"url": "ftp://there/v1"}, "must be an address like"),
+        ({"url": "http://"}, "must be an address like"),
+        ({"url": "http://there:99999999/v1"}, "must be an address like"),
+        ({"url": "http://host:eight/v1"}, "is no address"),
+        ({"url": f"https://me:{KEY}@there/v1"}, "belongs into ASSAY_LLM_KEY"),
+        ({"url": f"https://there/v1?key={KEY}"}, "belongs into ASSAY_LLM_KEY"),
+        ({"url": "http://there.example/v1", "key": KEY}, "not sent over http to there.example"),
+        ({"url": "https://there/v1", "key": f"{KEY}\n"}, "characters that no key has"),
+        ({"url": "https://there/v1", "model": " "}, "name of a model"),
+        ({"url": "https://there/v1", "per_minute": 0}, "must be above 0"),
+        ({"url": "https://there/v1", "timeout": -1.0}, "must be above 0"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused_without_telling_the_key(
+    settings: dict[str, Any], words: str
+):
+    with pytest.raises(LLMError, match=words) as caught:
+        Endpoint(**({"model": "tiny"} | settings))
+    assert KEY not in str(caught.value)
+
+
+def test_a_file_that_is_no_cache_is_refused_in_one_line(tmp_path: Path):
+    (tmp_path / "answers").write_text("these are my notes, " * 100)
+    with pytest.raises(LLMError, match="is no cache of answers") as caught:
+        Cache(tmp_path / "answers")
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from assay import tasks
+from assay.perturb.words.rewordings.goals import alternatives
+from assay.tasks import Instruction, Predicate, check
+from assay.tasks.names import mentions, names_of
+
+
+def texts(id: str) -> set[str]:
+    return {each.text for each in alternatives(tasks.load(id))}
+
+
+@pytest.mark.parametrize("id", tasks.all_ids())
+def test_every_built_in_task_has_another_one_in_its_scene(id: str):
+    task = tasks.load(id)
+    found = alternatives(task)
+    assert found
+    own = set(task.goal.atoms)
+    for each in found:
+        check(replace(task, goal=each.goal, instruction=Instruction(each.text)))
+        asked = set(each.goal.atoms)
+        assert not asked <= own and not own <= asked and len(asked) <= len(own)
+        assert not asked & set(task.scene.initial)
+        assert each.text != task.instruction.text
+    assert len({frozenset(each.goal.atoms) for each in found}) == len(found)
+
+
+@pytest.mark.parametrize("id", tasks.all_ids())
+def test_an_instruction_names_what_its_goal_is_about(id: str):
+    task = tasks.load(id)
+    categories = {entity.name: entity.category for entity in task.scene.entities}
+    for each in alternatives(task):
+        for name in (name for atom in each.goal.atoms for name in atom.arguments):
+            region = task.scene.region(name)
+            owner = region.target if region is not None else name
+            if owner in categories:
+                assert any(mentions(each.text, form) for form in names_of(categories[owner])), each
+
+
+def test_tasks_that_share_a_scene_are_known_to_each_other():
+    known = {each.known_from for each in alternatives(tasks.load("libero_goal/7"))}
+    assert known >= {f"libero_goal/{number}" for number in range(10) if number != 7}
+
+
+def test_of_two_things_that_look_alike_the_other_is_told_by_where_it_is():
+    found = {each.text: str(each.goal) for each in alternatives(tasks.load("libero_spatial/9"))}
+    text = "pick up the black bowl on the stove and place it on the plate"
+    assert found[text] == "On akita_black_bowl_2 plate_1"
+
+
+def test_a_task_from_elsewhere_is_left_out_where_its_words_would_mean_something_else():
+    assert "put the bowl on the plate" not in texts("libero_spatial/0")  # which of the two?
+    assert "open the middle drawer of the cabinet" not in texts("libero_spatial/0")  # it faces away
+    assert "turn on the stove" in texts("libero_spatial/0")
+
+
+def test_a_name_inside_a_longer_one_is_left_alone():
+    assert texts("libero_10/4") == {
+        "put the red mug on the left plate and put the yellow and white mug on the right plate",
+        "put the white mug on the left plate and put the red mug on the right plate",
+        "put the yellow and white mug on the left plate and put the white mug on the right plate",
+    }
+
+
+def test_what_holds_already_is_not_asked_for():
+    """LIBERO-PRO asks to turn off a stove that is off."""
+    assert "turn off the stove" not in texts("libero_goal/7")
+    assert texts("libero_10/8") == {"turn off the stove"}
+    for id in tasks.all_ids():
+        task = tasks.load(id)
+        for atom in (atom for each in alternatives(task) for atom in each.goal.atoms):
+            if atom.predicate is Predicate.CLOSE:
+                assert any(a.predicate is Predicate.OPEN for a in task.scene.initial)
+
+
+def test_parts_and_sides_are_exchanged_in_words_and_goal_alike():
+    found = {each.text: str(each.goal) for each in alternatives(tasks.load("libero_goal/0"))}
+    assert found["open the bottom drawer of the cabinet"] == "Open wooden_cabinet_1_bottom_region"
+    found = {each.text: str(each.goal) for each in alternatives(tasks.load("libero_10/5"))}
+    text = "pick up the book and place it in the front compartment of the caddy"
+    assert found[text] == "In black_book_1 desk_caddy_1_front_contain_region"
+
+
+@pytest.mark.parametrize("text", ["", "stelle die Schüssel auf den Herd", "x" * 10_000])
+def test_words_that_are_not_understood_leave_what_is_known_elsewhere(text: str):
+    task = replace(tasks.load("libero_goal/1"), instruction=Instruction(text))
+    found = alternatives(task)
+    assert found and all(each.known_from or "stove" in each.text for each in found)
+
+
+def test_a_task_of_ones_own_finds_what_the_catalogue_knows():
+    task = replace(tasks.load("libero_goal/1"), id="mine")
+    assert len(alternatives(task)) >= 9

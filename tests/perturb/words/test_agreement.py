@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.errors import PerturbationError
+from assay.perturb.words.agreement import agreement, gwet_ac1, read_sheets, sample, write_sheet
+from assay.perturb.words.grid.table import Row
+
+
+def rows(count: int) -> list[Row]:
+    return [
+        Row(line, "libero_goal/1", "none", "hint", "original", f"text {line}") for line in range(2, count + 2)
+    ]
+
+
+def filled(path: Path, source: Path, **columns: list[str]) -> Path:
+    """A returned sheet: a copy with annotators' columns."""
+    with source.open(newline="") as stream:
+        sheet = list(csv.DictReader(stream))
+    for name, cells in columns.items():
+        for row, cell in zip(sheet, cells, strict=True):
+            row[name] = cell
+    with path.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, list(sheet[0]))
+        writer.writeheader()
+        writer.writerows(sheet)
+    return path
+
+
+@pytest.fixture
+def sheet(tmp_path: Path) -> Path:
+    write_sheet(sample(rows(80), 0.05, 0), tmp_path / "sheet.csv")
+    return tmp_path / "sheet.csv"
+
+
+def test_a_sample_is_random_and_repeatable() -> None:
+    grid = rows(4300)
+    chosen = sample(grid, 0.05, 0)
+    assert len(chosen) == len(set(chosen)) == 215
+    assert chosen == sample(grid, 0.05, 0) != sample(grid, 0.05, 1)
+    assert abs(np.mean([row.line for row in chosen]) - 2150) < 350
+    assert len(sample(rows(3), 0.05, 0)) == 1
+
+
+@pytest.mark.parametrize("share", [0, -1, 1.01, float("nan")])
+def test_a_share_that_is_none_is_refused(share: float) -> None:
+    with pytest.raises(PerturbationError, match="above 0 and at most 1"):
+        sample(rows(3), share, 0)
+
+
+def test_nothing_to_sample_from_is_refused() -> None:
+    with pytest.raises(PerturbationError, match="no row"):
+        sample([], 0.05, 0)
+
+
+def test_ac1_is_that_of_the_literature() -> None:
+    # Krippendorff's example with missing ratings; the values are those that the R package irrCAC gives.
+    by_rater = [
+        [1, 2, 3, 3, 2, 1, 4, 1, 2, 0, 0, 0],
+        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, 0, 3],
+        [0, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, 0],
+        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, 0],
+    ]
+    value, low, high = gwet_ac1(np.array(by_rater).T - 1, 5, 0.95)
+    assert (round(value, 5), round(low, 5), high) == (0.77544, 0.46081, 1.0)
+
+
+def test_sheets_come_back_from_one_annotator_each(sheet: Path, tmp_path: Path) -> None:
+    one = filled(tmp_path / "1.csv", sheet, same=["yes", "Yes ", "y", "1"])
+    two = filled(tmp_path / "2.csv", sheet, same=["yes", "no", "O", "x"])
+    three = filled(tmp_path / "3.csv", sheet, same=["yes", "no", "", "same"])
+    judged = read_sheets([one, two, three])
+    assert judged.tolist() == [[1, 1, 1], [1, 0, 0], [1, 1, -1], [1, 0, 1]]
+    found = agreement(judged)
+    assert (found.items, found.annotators) == (4, 3)
+    assert (found.yes, found.majority, found.strict) == (8 / 11, 0.75, 0.5)
+    assert found.low < found.ac1 < found.high <= 1
+
+
+def test_several_annotators_may_share_a_sheet(sheet: Path, tmp_path: Path) -> None:
+    shared = filled(
+        tmp_path / "all.csv", sheet, ann=["yes"] * 4, bob=["yes", "no", "yes", "yes"], same=[""] * 4
+    )
+    assert agreement(read_sheets([shared])).annotators == 2
+
+
+def test_perfect_agreement_is_one(sheet: Path, tmp_path: Path) -> None:
+    one = filled(tmp_path / "1.csv", sheet, ann=["yes"] * 4, bob=["yes"] * 4)
+    found = agreement(read_sheets([one]))
+    assert (found.ac1, found.low, found.high, found.strict) == (1, 1, 1, 1)
+
+
+def test_four_of_five_is_strict_enough(sheet: Path, tmp_path: Path) -> None:
+    names = {name: ["yes"] * 4 for name in "abcd"} | {"e": ["no"] * 4}
+    assert agreement(read_sheets([filled(tmp_path / "1.csv", sheet, **names)])).strict == 1
+
+
+def test_half_is_no_majority(sheet: Path, tmp_path: Path) -> None:
+    found = read_sheets([filled(tmp_path / "1.csv", sheet, a=["yes"] * 4, b=["no"] * 4)])
+    assert agreement(found).majority == 0
+
+
+def test_a_word_that_is_no_judgement_is_refused_with_its_place(sheet: Path, tmp_path: Path) -> None:
+    returned = filled(tmp_path / "1.csv", sheet, same=["yes", "maybe", "", ""])
+    with pytest.raises(PerturbationError, match=r"1\.csv:3: same: 'maybe' is neither yes nor no"):
+        read_sheets([returned])
+
+
+def test_sheets_of_other_samples_are_refused(sheet: Path, tmp_path: Path) -> None:
+    other = filled(tmp_path / "1.csv", sheet, paraphrase=["other"] * 4, same=["yes"] * 4)
+    with pytest.raises(PerturbationError, match="another pair of texts"):
+        read_sheets([filled(tmp_path / "2.csv", sheet, same=["yes"] * 4), other])
+
+
+def test_too_few_judgements_are_refused(sheet: Path) -> None:
+    with pytest.raises(PerturbationError, match="at least two items"):
+        agreement(read_sheets([sheet]))
+
+
+def test_a_file_that_is_no_sheet_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("task,paraphrase\n")
+    with pytest.raises(PerturbationError, match="lacks the columns item, original"):
+        read_sheets([tmp_path / "a.csv"])
+    (tmp_path / "b.csv").write_text("item,original,paraphrase\n1,a,b\n")
+    with pytest.raises(PerturbationError, match="has no judgement"):
+        read_sheets([tmp_path / "b.csv"])
