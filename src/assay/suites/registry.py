@@ -11,6 +11,8 @@ from assay.errors import SuiteError, did_you_mean
 from assay.suites.base import Suite
 from assay.suites.corruption import corruption
 from assay.suites.para import para
+from assay.suites.pro import pro
+from assay.suites.x import x
 
 
 def libero() -> Suite:
@@ -19,7 +21,7 @@ def libero() -> Suite:
 
 
 SUITES: Mapping[str, Callable[..., Suite]] = MappingProxyType(
-    {"libero": libero, "para": para, "corruption": corruption}
+    {"libero": libero, "para": para, "corruption": corruption, "pro": pro, "x": x}
 )
 
 

@@ -1,0 +1,71 @@
+"""What kind of task a task is: derived from its goal, its scene and its instruction."""
+
+from __future__ import annotations
+
+from assay.tasks import Predicate, Scene, Task
+from assay.tasks.names import words
+
+STATES = (Predicate.OPEN, Predicate.CLOSE, Predicate.TURN_ON, Predicate.TURN_OFF)
+COLOURS = frozenset(words("black white red blue green yellow orange purple pink brown grey wooden"))
+SIZES = frozenset(words("big bigger large larger small smaller little tall short"))
+PATTERNS = frozenset(words("striped checkered plain dotted grid"))
+ORDINALS = frozenset(words("top middle bottom first second third last back"))
+SIDES = frozenset(words("left right"))
+DISTANCES = frozenset(words("near nearest next closest far furthest between front behind"))
+
+
+def families(task: Task) -> dict[str, str]:
+    """Four label families: interaction, subtasks, relation, attribute."""
+    return {
+        "interaction": _interaction(task),
+        "subtasks": _subtasks(task),
+        "relation": _relation(task),
+        "attribute": _attribute(task),
+    }
+
+
+def _interaction(task: Task) -> str:
+    """Placement, state change, or both."""
+    states = {atom.predicate in STATES for atom in task.goal.atoms}
+    if states == {True, False} or _needs_opening(task):
+        return "composite"
+    return "state change" if states == {True} else "placement"
+
+
+def _subtasks(task: Task) -> str:
+    """How many things there are to do, one that must be opened first included."""
+    count = len(task.goal.atoms) + _needs_opening(task)
+    return str(count) if count < 3 else "3+"
+
+
+def _relation(task: Task) -> str:
+    """How the instruction says where: by a side, an order, a distance, a container or a surface."""
+    said = set(words(task.instruction.text))
+    for name, vocabulary in (("left-right", SIDES), ("ordinal", ORDINALS), ("relative distance", DISTANCES)):
+        if said & vocabulary:
+            return name
+    inside = any(atom.predicate in (Predicate.IN, Predicate.EXACT_IN) for atom in task.goal.atoms)
+    return "container" if inside else "surface"
+
+
+def _attribute(task: Task) -> str:
+    """What the instruction tells things by, besides their category."""
+    said = set(words(task.instruction.text))
+    for name, vocabulary in (("colour", COLOURS), ("size", SIZES), ("pattern", PATTERNS)):
+        if said & vocabulary:
+            return name
+    return "category"
+
+
+def _needs_opening(task: Task) -> bool:
+    """Whether something goes into what is closed at the start."""
+    return any(
+        atom.predicate is Predicate.IN and _is_closed(task.scene, atom.arguments[1])
+        for atom in task.goal.atoms
+    )
+
+
+def _is_closed(scene: Scene, region: str) -> bool:
+    drawer = region.removesuffix("_region").rsplit("_", 1)[-1] in ("top", "middle", "bottom")
+    open_now = {atom.arguments[0] for atom in scene.initial if atom.predicate is Predicate.OPEN}
+    return drawer and "cabinet" in region and region not in open_now

@@ -1,0 +1,53 @@
+"""After LIBERO-X: five levels of difficulty, each on top of the one below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay.perturb import Perturbation
+from assay.perturb.words.rewordings import LEVEL5
+from assay.perturb.world import Confound, Distractors, Jitter, Relocate, Swap
+from assay.suites.base import Suite, Variant
+from assay.suites.labels import families
+from assay.suites.spec import Label
+from assay.tasks import Task
+
+UNSEEN = ("corn", "mayo", "popcorn", "cherries", "macaroni_and_cheese", "white_bottle")
+"""Categories that no built-in task has."""
+CONFUSING = (0.75, 0.3, 0.2)
+"""The colour of a double."""
+
+
+def x() -> Suite:
+    """Levels 1 to 5, cumulative."""
+    return Suite(
+        name="x",
+        about="Five cumulative levels: placement, layout, swaps, new things, wording (after LIBERO-X).",
+        variants=_variants,
+        seeds=tuple(range(10)),
+    )
+
+
+def _variants(task: Task) -> Iterator[Variant]:
+    first: tuple[Perturbation, ...] = (Jitter(0.03),)
+    second = (*first, Relocate(0.5))
+    third = (*second, Swap())
+    unseen = (*third, Distractors(2, UNSEEN))
+    confounding = (*third, Confound(CONFUSING))
+    labels: dict[str, Label] = {f"label:{name}": value for name, value in families(task).items()}
+    for level, name, perturbations in (
+        (1, "level1", first),
+        (2, "level2", second),
+        (3, "level3", third),
+        (4, "level4/unseen", unseen),
+        (4, "level4/confounding", confounding),
+    ):
+        yield Variant(
+            f"x/{name}", perturbations, {"axis": "world", "plausible": True, "level": level, **labels}
+        )
+    for each in LEVEL5:
+        yield Variant(
+            f"x/level5/{each.name}",
+            (*unseen, each.perturbation),
+            {"axis": "world+words", "plausible": True, "level": 5, "form": each.name, **labels},
+        )
