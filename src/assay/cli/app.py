@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import sys
 from typing import NoReturn
 
@@ -64,6 +65,8 @@ def main() -> None:
         # Whoever read our output stopped; nothing more can be said, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except sqlite3.Error as error:
+        _refuse(f"the run's file cannot be used: {error}")
     except OSError as error:
         _refuse(f"{error.filename or 'a file'}: {error.strerror or error}")
 

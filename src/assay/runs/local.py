@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
@@ -14,8 +15,9 @@ from multiprocessing.context import SpawnProcess
 from typing import Any
 
 from assay.errors import AssayError, PolicyError, RunError
-from assay.runs.executor import Batch, Died, Done, Event, Source, Tick
+from assay.runs.executor import Died, Done, Event, Source, Tick
 from assay.runs.stage import Orders, Stage
+from assay.suites.spec import EpisodeSpec
 
 TICK = 0.2
 """Seconds between looks at the clock."""
@@ -32,8 +34,15 @@ class _Worker:
     ready: bool = False
     latest: str | None = None
     """The scene it has at hand."""
-    batch: list[int] = field(default_factory=list)
-    """What it was given and has not done, in order."""
+    batch: deque[tuple[int, EpisodeSpec]] = field(default_factory=deque)
+    """What is set aside for it, in order."""
+    current: int | None = None
+    """The episode it performs."""
+
+    @property
+    def idle(self) -> bool:
+        """Whether it could begin an episode."""
+        return self.ready and self.current is None
 
 
 class LocalProcesses:
@@ -51,10 +60,10 @@ class LocalProcesses:
         try:
             while True:
                 for worker in team:
-                    if worker.ready and not worker.batch and not stopping():
-                        self._feed(worker, source)
-                idle = [worker for worker in team if worker.ready and not worker.batch]
-                busy = [worker for worker in team if worker not in idle]
+                    if worker.idle:
+                        self._feed(worker, source, stopping())
+                idle = [worker for worker in team if worker.idle]
+                busy = [worker for worker in team if not worker.idle]
                 if not idle and len(team) < self.workers and not stopping():
                     team.append(self._hire())
                     continue
@@ -69,20 +78,27 @@ class LocalProcesses:
 
     def _hire(self) -> _Worker:
         ours, theirs = self._processes.Pipe()
+        os.environ.setdefault("OMP_NUM_THREADS", "1")  # as many processes as cores; and sums in one order
         process = self._processes.Process(target=_work, args=(theirs, self._orders, os.getpid()), daemon=True)
         process.start()
         theirs.close()
         return _Worker(process, ours, time.monotonic())
 
-    def _feed(self, worker: _Worker, source: Source) -> None:
-        batch = source.take(worker.latest)
-        if not batch:
+    def _feed(self, worker: _Worker, source: Source, stopping: bool) -> None:
+        """Give a worker its next episode: one at a time, so that no more is begun when it should stop."""
+        if stopping:
+            source.give_back([number for number, _ in worker.batch])
+            worker.batch.clear()
             return
-        worker.batch = [number for number, _ in batch]
-        worker.latest = batch[0][1].scene_key
+        if not worker.batch:
+            worker.batch.extend(source.take(worker.latest))
+        if not worker.batch:
+            return
+        worker.current, spec = worker.batch.popleft()
+        worker.latest = spec.scene_key
         worker.started = time.monotonic()
         with suppress(OSError):  # it died; its pipe will say so
-            worker.pipe.send(batch)
+            worker.pipe.send((worker.current, spec))
 
     def _heard(self, busy: list[_Worker]) -> list[_Worker]:
         ready = wait([worker.pipe for worker in busy], timeout=TICK)
@@ -96,7 +112,7 @@ class LocalProcesses:
             return
         worker.started = time.monotonic()
         if isinstance(message, Done):
-            worker.batch.remove(message.number)
+            worker.current = None
             yield message
         elif isinstance(message, str):
             raise PolicyError(message)
@@ -106,7 +122,7 @@ class LocalProcesses:
     def _given_up(self, team: list[_Worker], source: Source) -> Iterator[Event]:
         """Workers that gave no sign of life for too long are ended."""
         for worker in list(team):
-            if not worker.batch and worker.ready:
+            if worker.idle:
                 continue
             allowed = self._timeout if worker.ready else max(self._timeout, LOADING)
             if time.monotonic() - worker.started > allowed:
@@ -120,10 +136,9 @@ class LocalProcesses:
         worker.pipe.close()
         if not worker.ready and not reason and code != -signal.SIGKILL:
             raise RunError(f"a worker could not start ({_ending(code)})")
-        current, rest = worker.batch[:1], worker.batch[1:]
-        source.give_back(rest)
+        source.give_back([number for number, _ in worker.batch])
         yield Died(
-            current[0] if current else None,
+            worker.current,
             reason or f"the worker died: {_ending(code)}",
             violent=not reason and code == -signal.SIGKILL,
         )
@@ -149,7 +164,7 @@ def _ending(code: int | None) -> str:
 
 
 def _work(pipe: Connection, orders: Orders, parent: int) -> None:
-    """A worker's life: load the policy, perform batches until the pipe is closed."""
+    """A worker's life: load the policy, perform episodes until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the driver; it lets us finish
     _die_with(parent)
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):  # the driver is done with us, or gone
@@ -161,9 +176,8 @@ def _work(pipe: Connection, orders: Orders, parent: int) -> None:
         with closing(stage):
             pipe.send(None)
             while True:
-                batch: Batch = pipe.recv()
-                for number, spec in batch:
-                    pipe.send(Done(number, stage.perform(spec)))
+                number, spec = pipe.recv()
+                pipe.send(Done(number, stage.perform(spec)))
 
 
 def _die_with(parent: int) -> None:

@@ -27,7 +27,7 @@ def cell_means(scored: Iterable[tuple[Cell, float, float]]) -> NDArray[np.float6
 
 @pytest.fixture(scope="module")
 def ours(goal_grid: tuple[Paraphrase, ...]) -> NDArray[np.float64]:
-    chosen = goal_grid[::2]  # every second: the means are the same within 0.02, in half the time
+    chosen = goal_grid[::3]  # enough for means, and quick
     try:
         found = distances((each.task.instruction.text, each.text) for each in chosen)
     except ModelError as error:

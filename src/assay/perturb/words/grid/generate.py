@@ -24,6 +24,8 @@ from assay.tasks import Task
 _T = TypeVar("_T")
 DOUBLED = re.compile(r"\b(\w+) \1\b")
 """The same word twice."""
+_ECHO = re.compile(r"\b(\w+)\b.*\b\1-\w")
+"""A word that comes again in a compound: "pull out the pull-out compartment"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ class _Pool:
         for turn in range(len(names)):
             for place, sentence in enumerate(sentences):
                 text = self._meaning.styled(sentence.format_map(names[(turn + place) % len(names)]))
-                if text != self._meaning.original and not DOUBLED.search(text):
+                if text != self._meaning.original and not (DOUBLED.search(text) or _ECHO.search(text)):
                     yield text
 
 

@@ -1,0 +1,18 @@
+"""The paraphrase grid: how things are named x how the action is expressed, 43 cells (after LIBERO-Para).
+
+for each in paraphrases(tasks.load("libero_goal/3"), per_cell=2, seed=0):
+    each.cell, each.text
+
+cells                       the two axes
+lexicon, verbs              what may be said: nouns.yaml, verbs.yaml, frames.yaml, attributes.yaml
+meaning                     an instruction taken apart, against its scene and goal
+wordings                    the object axis
+clauses, structure, actions the action axis
+generate, examples, table   both together; tables for readers and for files
+names, shapes, rules, verify    whether a paraphrase keeps to the rules
+"""
+
+from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
+from assay.perturb.words.grid.generate import Paraphrase, grid, paraphrases
+
+__all__ = ["CELLS", "ActionType", "Cell", "ObjectType", "Paraphrase", "grid", "paraphrases"]
