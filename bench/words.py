@@ -25,7 +25,7 @@ ADVERBS = (
     "promptly patiently precisely properly safely securely simply surely swiftly tidily warily wisely "
     "boldly cautiously cleanly deftly directly easily evenly exactly fully gracefully lightly nimbly "
     "rapidly readily skilfully soundly thoroughly"
-).split()
+)
 FRAMES = """
 {how} {do}
 please {how} {do}
@@ -37,7 +37,7 @@ it is time to {how} {do}
 get ready, then {how} {do}
 you should {how} {do} now
 would you mind if i asked you to {how} {do}?
-""".strip().splitlines()
+"""
 
 
 def measure() -> list[Figure]:
@@ -73,7 +73,10 @@ def _distance_figures() -> list[Figure]:
 def _pairs() -> list[tuple[str, str]]:
     """Different paraphrases of libero_goal's instructions, of the length that LIBERO-Para's have."""
     originals = [task.instruction.text for task in tasks.resolve("libero_goal")]
-    worded = ((do, frame.format(how=how, do=do)) for frame, how, do in product(FRAMES, ADVERBS, originals))
+    frames = FRAMES.strip().splitlines()
+    worded = (
+        (do, frame.format(how=how, do=do)) for frame, how, do in product(frames, ADVERBS.split(), originals)
+    )
     return list(islice(worded, PAIRS))
 
 

@@ -11,7 +11,21 @@ import typer
 from rich.markup import escape
 
 from assay import __version__
-from assay.cli import assets, collect, demo, doctor, export, parity, policies, run_, runs, serve, tasks, try_, words
+from assay.cli import (
+    assets,
+    collect,
+    demo,
+    doctor,
+    export,
+    parity,
+    policies,
+    run_,
+    runs,
+    serve,
+    tasks,
+    try_,
+    words,
+)
 from assay.cli.console import errors
 from assay.errors import AssayError
 
