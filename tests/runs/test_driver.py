@@ -201,6 +201,18 @@ def test_conditions_are_decided_alike_by_one_worker_and_by_two(tmp_path: Path):
     assert executed(path, specs, Orders("idle")).done == 0, "what is decided is not gone on with"
 
 
+def test_errors_that_are_tried_again_count_when_they_are_done_again(tmp_path: Path, module: str):
+    """Decided by the new outcomes, in the order of keys; not by the errors of the time before."""
+    path, specs = tmp_path / "a.assay", plan(20, steps=1)
+    executed(path, specs, Orders(f"{module}:Away"), workers=1)
+    executed(path, specs, Orders("idle"), until=parse_until("decided=0.3"))
+    with Store.reading(path) as store:
+        counted = {condition: rule["episodes"] for condition, rule in store.stopped.items()}
+        kept = store.frame().group_by("condition").len()
+        assert counted == dict(kept.iter_rows()) and set(counted) == {"control", "para"}
+        assert set(store.frame()["outcome"]) == {"failure"}
+
+
 @pytest.fixture
 def driver(tmp_path: Path) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
     """Starts a driver of its own process on the same run, again and again."""

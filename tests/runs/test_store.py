@@ -90,6 +90,8 @@ def test_episodes_after_the_last_that_decided_a_condition_do_not_count(path: Pat
         kept = store.frame().filter(condition="para")["key"].to_list()
         assert len(kept) == 3 and max(kept) == last
         assert store.stopped == {"para": {"rule": "decided=0.5"}}
+        counts = {row["condition"]: row["done"] for row in store.counts().iter_rows(named=True)}
+        assert counts == {"control": 6, "para": 3}, "what is printed is what is exported"
 
 
 def test_a_closed_run_is_one_file(path: Path, episode):
@@ -160,6 +162,16 @@ def test_parts_of_an_experiment_merge_into_one(tmp_path: Path, episode):
         merge([tmp_path / "a.assay"], out)
     with pytest.raises(RunError, match="another experiment: its policy is idle, not oracle"):
         merge([tmp_path / "a.assay", tmp_path / "c.assay"], tmp_path / "no.assay")
+
+
+def test_runs_that_stopped_early_are_not_merged(tmp_path: Path, episode):
+    with Store.writing(tmp_path / "a.assay") as store:
+        store.plan(PLAN)
+        store.append(1, episode())
+        store.stop("control", PLAN[0].key, {"rule": "decided=0.5"})
+    with pytest.raises(RunError, match="stopped control early"):
+        merge([tmp_path / "a.assay"], tmp_path / "all.assay")
+    assert not (tmp_path / "all.assay").exists()
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv", "json"])

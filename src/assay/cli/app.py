@@ -22,6 +22,7 @@ from assay.cli import (
     run_,
     runs,
     serve,
+    suites,
     tasks,
     try_,
     words,
@@ -45,6 +46,7 @@ app.command("try")(try_.try_)
 app.command("policies")(policies.policies)
 app.command("collect")(collect.collect)
 app.command("run")(run_.run)
+app.add_typer(suites.app, name="suites")
 app.add_typer(runs.app, name="runs")
 app.command("export")(export.export)
 app.command("serve")(serve.serve)

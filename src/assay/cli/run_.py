@@ -6,6 +6,7 @@ import os
 import re
 import signal
 from enum import StrEnum
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from assay.runs.stage import Orders
 
 
+MOST_SEEDS = 100_000
+
+
 class Filmed(StrEnum):
     """Which episodes become videos."""
 
@@ -27,7 +31,7 @@ class Filmed(StrEnum):
 
 
 def run(
-    suite: Annotated[str, typer.Argument(help="The suite, e.g. libero.")],
+    suite: Annotated[str, typer.Argument(help="The suite: assay suites list.")],
     policy: Annotated[str, typer.Option(help="oracle, python:pkg.module:Class, openpi://host:port, ...")],
     selection: Annotated[
         str | None,
@@ -68,9 +72,10 @@ def run(
     from assay.runs.store import Store
     from assay.sim.packs.locate import STATES_VARIABLE
     from assay.suites import load_suite
+    from assay.suites.spec import Initial
 
     design = load_suite(suite)
-    chosen = tasks.resolve(selection or design.tasks)
+    chosen = tasks.resolve(design.tasks if selection is None else selection)
     numbers = parse_seeds(seeds) if seeds is not None else design.seeds
     rule = parse_until(until) if until is not None else None
     if states is not None:
@@ -83,18 +88,13 @@ def run(
         None if video is None else path.with_suffix(".videos").absolute(),
         film_successes=video is Filmed.ALL,
     )
+    initial: Initial = "sampled" if states is None else "stored"
+    settings: dict[str, object] = {"steps": steps, "replan": replan, "initial": initial}
+    specs = design.plan(chosen, numbers, pack=assets, initial=initial, steps=steps, replan=replan)
+    first = next(specs)  # a suite that refuses should leave no file behind
     with Store.writing(path) as store:
-        describe(store, provenance(suite, policy, assets) | {"policy_metadata": server})
-        store.plan(
-            design.plan(
-                chosen,
-                numbers,
-                pack=assets,
-                initial="sampled" if states is None else "stored",
-                steps=steps,
-                replan=replan,
-            )
-        )
+        describe(store, provenance(suite, policy, assets, policy_metadata=server, settings=settings))
+        store.plan(chain([first], specs))
         waiting = len(store.todo(again="errors" if retry_errors else "passing"))
         interrupted = _Interrupts()
         with Display(store, waiting, console=errors) as display, interrupted:
@@ -123,7 +123,7 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     """``4`` means 0 to 3; ``7,8,9`` and ``7-11`` name them."""
     try:
         if text.isdigit():
-            found = tuple(range(int(text)))
+            found = tuple(range(min(int(text), MOST_SEEDS + 1)))
         else:
             ranges = [
                 re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip()) for part in text.split(",") if part.strip()
@@ -131,15 +131,22 @@ def parse_seeds(text: str) -> tuple[int, ...]:
             found = tuple(
                 seed
                 for match in ranges
-                for seed in range(int(match[1]), int(match[2] or match[1]) + 1)  # type: ignore[index]
+                for seed in islice(count(int(match[1])), _length(match))  # type: ignore[index, arg-type]
             )
     except TypeError:
         found = ()
+    if len(found) > MOST_SEEDS:
+        raise RunError(f"--seeds '{text}': more than {MOST_SEEDS:,} of them")
     if not found or len(set(found)) != len(found):
         raise RunError(
             f"--seeds '{text}': valid: a count (4 means 0 to 3), or different seeds (7,8,9 or 7-11)"
         )
     return found
+
+
+def _length(match: re.Match[str]) -> int:
+    """How many seeds a range names, as far as we count."""
+    return min(max(int(match[2] or match[1]) - int(match[1]) + 1, 0), MOST_SEEDS + 1)
 
 
 def _executor(orders: Orders, ray: str | None, workers: int | None, timeout: float) -> Executor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 from typing import Annotated
 
@@ -30,8 +31,8 @@ def list_(
             with Store.reading(path) as store:
                 meta = store.meta
                 done = f"{store.done}/{store.planned}"
-        except RunError as error:
-            errors.print(f"left out: {error}", highlight=False, soft_wrap=True)
+        except (RunError, sqlite3.Error) as error:
+            errors.print(f"left out: {path}: {error}", highlight=False, soft_wrap=True)
             continue
         shown = (str(meta.get(name, "-")) for name in ("suite", "policy", "pack"))
         table.add_row(str(path.relative_to(folder)), *shown, done, str(meta.get("started", "-")))

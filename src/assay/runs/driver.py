@@ -51,11 +51,11 @@ def drive(
         entries.sort(
             key=lambda entry: entry.key
         )  # a confidence sequence wants a random order; keys are hashes
-    if not entries:
+    if not entries and until is None:
         return Ending(0, 0)
     todo = Todo(entries, strictly=until is not None)
     source = _Source(store, todo, executor.workers)
-    referee = _Referee(store, until, todo) if until is not None else None
+    referee = _Referee(store, until, todo, {entry.key for entry in entries}) if until is not None else None
     deaths: Counter[int] = Counter()
     done, away, reason = 0, 0, ""
 
@@ -71,7 +71,7 @@ def drive(
         if referee is not None:
             referee.see(spec, episode.outcome)
 
-    for event in executor.execute(source, over):
+    for event in executor.execute(source, over) if len(todo) else ():
         if isinstance(event, Done):
             record(event.number, event.episode)
             away = away + 1 if event.episode.passing else 0
@@ -123,17 +123,26 @@ class _Referee:
     are. Errors say nothing about a success rate and are passed over.
     """
 
-    def __init__(self, store: Store, until: Until, todo: Todo) -> None:
+    def __init__(self, store: Store, until: Until, todo: Todo, waiting: set[str]) -> None:
         self._store, self._until, self._todo = store, until, todo
-        self._lines: dict[str, _Line] = {}
+        self._lines = {
+            condition: _Line(
+                {key: None if key in waiting else outcome for key, outcome in store.outcomes(condition)}
+            )
+            for condition, _ in store.conditions()
+            if condition not in store.stopped
+        }
+        for condition in self._lines:
+            self._decide(condition)
 
     def see(self, spec: EpisodeSpec, outcome: Outcome) -> None:
         """Take note of an episode that was recorded."""
-        condition = spec.condition
-        if condition not in self._lines:
-            self._lines[condition] = _Line(dict(self._store.outcomes(condition)))
+        if spec.condition in self._lines:
+            self._lines[spec.condition].outcomes[spec.key] = outcome
+            self._decide(spec.condition)
+
+    def _decide(self, condition: str) -> None:
         line = self._lines[condition]
-        line.outcomes[spec.key] = outcome
         while not line.decided and (last := line.advance()) is not None:
             if self._until.met(line.successes, line.count):
                 line.decided = True

@@ -32,6 +32,8 @@ class Episode:
     steps: int
     """Control steps done."""
     path: Path
+    instruction: str = ""
+    """What the policy was told."""
     seconds: float = 0.0
     """Of the clock, all attempts together."""
     decisions: int = 0

@@ -21,6 +21,10 @@ from assay.suites.spec import EpisodeSpec
 
 TICK = 0.2
 """Seconds between looks at the clock."""
+BEAT = 1.0
+"""Seconds between a worker's signs of life, while it steps."""
+STARTS = 3
+"""How many workers in a row may fail to start."""
 LOADING = 600.0
 """Seconds a worker may take to load the policy."""
 
@@ -53,6 +57,7 @@ class LocalProcesses:
         self._orders = orders
         self._timeout = timeout
         self._processes = multiprocessing.get_context("spawn")
+        self._failed_starts = 0
 
     def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
         """See Executor."""
@@ -118,13 +123,17 @@ class LocalProcesses:
             raise PolicyError(message)
         else:
             worker.ready = True
+            self._failed_starts = 0
 
     def _given_up(self, team: list[_Worker], source: Source) -> Iterator[Event]:
         """Workers that gave no sign of life for too long are ended."""
         for worker in list(team):
             if worker.idle:
                 continue
-            allowed = self._timeout if worker.ready else max(self._timeout, LOADING)
+            if worker.process.exitcode is not None and not worker.pipe.poll():
+                yield from self._bury(worker, team, source, "")  # a child of its own may hold the pipe open
+                continue
+            allowed = self._timeout if worker.ready else LOADING
             if time.monotonic() - worker.started > allowed:
                 worker.process.kill()
                 yield from self._bury(worker, team, source, f"gave no sign of life for {allowed:.0f} s")
@@ -132,10 +141,15 @@ class LocalProcesses:
     def _bury(self, worker: _Worker, team: list[_Worker], source: Source, reason: str) -> Iterator[Event]:
         team.remove(worker)
         worker.process.join(timeout=10)
+        if worker.process.is_alive():
+            worker.process.kill()
+            worker.process.join()
         code = worker.process.exitcode
         worker.pipe.close()
-        if not worker.ready and not reason and code != -signal.SIGKILL:
-            raise RunError(f"a worker could not start ({_ending(code)})")
+        if not worker.ready:
+            self._failed_starts += 1
+            if self._failed_starts >= STARTS:
+                raise RunError(f"workers cannot start: {reason or _ending(code)}")
         source.give_back([number for number, _ in worker.batch])
         yield Died(
             worker.current,
@@ -173,11 +187,19 @@ def _work(pipe: Connection, orders: Orders, parent: int) -> None:
         except AssayError as error:
             pipe.send(str(error))
             return
+        latest = time.monotonic()
+
+        def beat() -> None:
+            nonlocal latest
+            if time.monotonic() - latest > BEAT:
+                latest = time.monotonic()
+                pipe.send(None)
+
         with closing(stage):
             pipe.send(None)
             while True:
                 number, spec = pipe.recv()
-                pipe.send(Done(number, stage.perform(spec)))
+                pipe.send(Done(number, stage.perform(spec, beat)))
 
 
 def _die_with(parent: int) -> None:

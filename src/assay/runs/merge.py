@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assay.errors import RunError
 from assay.runs.provenance import DECIDING
-from assay.runs.store import Store
+from assay.runs.store import SUFFIX, Store
 
 
 def merge(paths: Sequence[Path], out: Path) -> int:
@@ -18,15 +18,26 @@ def merge(paths: Sequence[Path], out: Path) -> int:
     """
     if out.exists():
         raise RunError(f"{out} exists already")
-    with Store.writing(out) as merged:
-        for path in paths:
-            with Store.reading(path) as part:
-                _check(merged, part)
-                merged.take_in(part)
-        return merged.done
+    growing = out.with_name(f".{out.stem}.part{SUFFIX}")
+    growing.unlink(missing_ok=True)
+    try:
+        with Store.writing(growing) as merged:
+            for path in paths:
+                with Store.reading(path) as part:
+                    _check(merged, part)
+                    merged.take_in(part)
+            count = merged.done
+        growing.rename(out)
+    finally:
+        growing.unlink(missing_ok=True)
+    return count
 
 
 def _check(merged: Store, part: Store) -> None:
+    if part.stopped:
+        raise RunError(
+            f"{part.path} stopped {', '.join(part.stopped)} early (--until); only whole runs can be merged"
+        )
     known, fresh = merged.meta, part.meta
     if not known:
         merged.describe(**fresh, merged=[part.path.name])

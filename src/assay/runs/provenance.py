@@ -13,15 +13,24 @@ from assay.errors import RunError
 from assay.runs.store import Store
 from assay.sim import load_pack, mujoco_version
 
-DECIDING = ("suite", "policy", "pack", "pack_digest", "mujoco")
+DECIDING = ("suite", "policy", "policy_metadata", "pack", "pack_digest", "mujoco", "settings")
 """What must be the same for a run to be resumed."""
 
 
-def provenance(suite: str, policy: str, pack: str) -> dict[str, object]:
-    """Everything about the run but its episodes."""
+def provenance(
+    suite: str,
+    policy: str,
+    pack: str,
+    *,
+    policy_metadata: dict[str, str] | None = None,
+    settings: dict[str, object] | None = None,
+) -> dict[str, object]:
+    """Everything about the run but its episodes; ``settings`` are those that hold for all of them."""
     return {
         "suite": suite,
         "policy": policy,
+        "policy_metadata": policy_metadata or {},
+        "settings": settings or {},
         "pack": pack,
         "pack_digest": load_pack(pack).digest(),
         "assay": __version__,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 
 from assay.errors import AssayError
 from assay.policies.control import initial_state
 from assay.policies.registry import load_policy
-from assay.policies.rollout import Outcome, rollout
+from assay.policies.rollout import Outcome, Rollout, rollout
 from assay.runs.episode import Episode, Path, nothing_happened
 from assay.runs.film import Film
 from assay.runs.trace import Trace
@@ -44,12 +45,12 @@ class Stage:
         self._policy = load_policy(orders.policy)
         self._worlds: OrderedDict[tuple[Scene, str], World] = OrderedDict()
 
-    def perform(self, spec: EpisodeSpec) -> Episode:
-        """Perform one episode; what breaks is told in it and not raised."""
+    def perform(self, spec: EpisodeSpec, alive: Callable[[], None] = lambda: None) -> Episode:
+        """Perform one episode; what breaks is told in it, not raised. ``alive`` is called at every step."""
         start = time.perf_counter()
-        episode, attempts = self._attempt(spec), 1
+        episode, attempts = self._attempt(spec, alive), 1
         while episode.outcome is Outcome.ERROR and attempts <= self._orders.retries:
-            episode, attempts = self._attempt(spec), attempts + 1
+            episode, attempts = self._attempt(spec, alive), attempts + 1
         return replace(episode, attempts=attempts, seconds=time.perf_counter() - start)
 
     def close(self) -> None:
@@ -61,7 +62,7 @@ class Stage:
         if callable(close):
             close()
 
-    def _attempt(self, spec: EpisodeSpec) -> Episode:
+    def _attempt(self, spec: EpisodeSpec, alive: Callable[[], None]) -> Episode:
         try:
             task = spec.realised()
             world = self._world(task, spec.pack)
@@ -72,30 +73,41 @@ class Stage:
             film = Film(task, spec)
 
             def watch(observation: Observation) -> None:
+                alive()
                 trace(observation)
                 if self._orders.videos is not None:
                     film(observation)
 
             done = rollout(world, task, self._policy, state, spec, watch=watch)
             drawn = world.renderer.count - drawn
-            if self._orders.videos is not None and (
-                self._orders.film_successes or done.outcome is not Outcome.SUCCESS
-            ):
-                film.develop(self._orders.videos, done)
-        except AssayError as error:  # the scene or the simulator; whatever the policy does is in the rollout
-            return Episode(Outcome.ERROR, 0, nothing_happened(), error=str(error))
+        except Exception as error:  # the scene or the simulator; whatever the policy does is in the rollout
+            reason = str(error) if isinstance(error, AssayError) else f"{type(error).__name__}: {error}"
+            return Episode(Outcome.ERROR, 0, nothing_happened(), error=" ".join(reason.split())[:300])
+        unfilmed = self._developed(film, done)
         return Episode(
             outcome=done.outcome,
             steps=done.steps,
             path=Path(trace.hand, trace.gripper, done.actions),
+            instruction=task.instruction.text,
             decisions=done.decisions,
             pictures=drawn,
             touched=trace.touched,
             moved=trace.moved,
             truth=trace.truth,
-            error=done.error or done.note,
+            error="; ".join(each for each in (done.error or done.note, unfilmed) if each),
             passing=done.passing,
         )
+
+    def _developed(self, film: Film, done: Rollout) -> str:
+        """Write an episode's film, if it is wanted; returns why not, if that did not work."""
+        folder = self._orders.videos
+        if folder is None or (done.outcome is Outcome.SUCCESS and not self._orders.film_successes):
+            return ""
+        try:
+            film.develop(folder, done)
+        except Exception as error:  # a film is no reason to lose an episode
+            return f"not filmed: {' '.join(str(error).split())[:200]}"
+        return ""
 
     def _world(self, task: Task, pack: str) -> World:
         """The world of a task's scene; the latest few are kept."""

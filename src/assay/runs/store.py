@@ -53,6 +53,7 @@ CREATE TABLE specs (
 CREATE TABLE episodes (
     id INTEGER PRIMARY KEY REFERENCES specs,
     outcome TEXT NOT NULL,
+    instruction TEXT NOT NULL,
     steps INTEGER NOT NULL,
     seconds REAL NOT NULL,
     decisions INTEGER NOT NULL,
@@ -76,7 +77,7 @@ COMMIT;
 """
 
 _FRAME = """
-SELECT specs.id, key, suite, condition, task, seed, labels, outcome, steps, seconds, decisions, pictures,
+SELECT specs.id, key, suite, condition, task, seed, labels, instruction, outcome, steps, seconds, decisions, pictures,
        attempts, touched, moved, truth, error
 FROM specs JOIN episodes USING (id) LEFT JOIN stopped USING (condition)
 WHERE last IS NULL OR key <= last ORDER BY specs.id
@@ -89,6 +90,7 @@ _COLUMNS = {
     "task": pl.String,
     "seed": pl.Int64,
     "labels": pl.String,
+    "instruction": pl.String,
     "outcome": pl.String,
     "steps": pl.Int64,
     "seconds": pl.Float64,
@@ -129,19 +131,23 @@ class Store:
         if path.suffix != SUFFIX:
             raise RunError(f"{path}: a run's file ends in {SUFFIX}")
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock = path.open("ab")
+        # Beside the file: closing a descriptor of the file itself would drop the locks SQLite holds on it.
+        lock = path.with_name(f".{path.name}.lock").open("ab")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             lock.close()
             raise RunError(f"{path}: another process is writing this run") from None
-        new = path.stat().st_size == 0
         connection = sqlite3.connect(path.absolute().as_uri(), uri=True, isolation_level=None, timeout=60)
         try:
-            if new:
+            if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 connection.executescript(_SCHEMA)
             _check(path, connection)
-            connection.execute("PRAGMA journal_mode = WAL")
+            (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+            if mode != "wal":
+                raise RunError(
+                    f"{path}: SQLite cannot share memory here (a network drive?): choose another place"
+                )
             connection.execute("PRAGMA synchronous = NORMAL")
         except (sqlite3.DatabaseError, RunError) as error:
             connection.close()
@@ -171,6 +177,7 @@ class Store:
                 self._db.execute("PRAGMA journal_mode = DELETE")
         self._db.close()
         if self._lock is not None:
+            self.path.with_name(f".{self.path.name}.lock").unlink(missing_ok=True)
             self._lock.close()
             self._lock = None
 
@@ -266,10 +273,11 @@ class Store:
         path = episode.path
         with self._transaction():
             self._db.execute(
-                "INSERT OR REPLACE INTO episodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO episodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     number,
                     episode.outcome.value,
+                    episode.instruction,
                     episode.steps,
                     episode.seconds,
                     episode.decisions,
@@ -314,7 +322,8 @@ class Store:
         rows = self._db.execute(
             "SELECT condition, count(*), count(outcome), sum(outcome IS 'success'), "
             "sum(outcome IS 'failure'), sum(outcome IS 'error') "
-            "FROM specs LEFT JOIN episodes USING (id) GROUP BY condition ORDER BY min(id)"
+            "FROM specs LEFT JOIN stopped USING (condition) LEFT JOIN episodes ON episodes.id = specs.id "
+            "AND (last IS NULL OR key <= last) GROUP BY condition ORDER BY min(specs.id)"
         ).fetchall()
         names = ("planned", "done", "success", "failure", "error")
         return pl.DataFrame(
@@ -333,9 +342,7 @@ class Store:
     def take_in(self, other: Store) -> None:
         """Add another run's plan and episodes; an episode that is here already, and no error, stays."""
         specs = "key, suite, condition, task, seed, scene, spec, labels"
-        episodes = (
-            "outcome, steps, seconds, decisions, pictures, attempts, touched, moved, truth, error, passing"
-        )
+        episodes = "outcome, instruction, steps, seconds, decisions, pictures, attempts, touched, moved, truth, error, passing"
         self._db.execute("ATTACH ? AS other", (f"{other.path.absolute().as_uri()}?mode=ro",))
         try:
             with self._transaction():
@@ -357,20 +364,21 @@ class Store:
                         f"INSERT OR REPLACE INTO main.{table} (id, {columns}) "
                         f"SELECT mine, {columns} FROM taken JOIN other.{table} ON id = theirs"
                     )
-                self._db.execute("INSERT OR IGNORE INTO main.stopped SELECT * FROM other.stopped")
                 self._db.execute("DROP TABLE taken")
         finally:
             self._db.execute("DETACH other")
 
     def paths(self, ids: Iterable[int] | None = None) -> Iterator[tuple[int, Path]]:
         """The trajectories of recorded episodes, by id."""
-        query = "SELECT id, steps, hand, gripper, actions FROM trajectories"
         if ids is None:
-            rows: Iterable[Any] = self._db.execute(f"{query} ORDER BY id")
-        else:
-            rows = (row for number in ids for row in self._db.execute(f"{query} WHERE id = ?", (number,)))
-        for number, _, hand, gripper, actions in rows:
-            yield number, Path(_unpacked(hand, 3), _unpacked(gripper, 1).ravel(), _unpacked(actions, 7))
+            ids = [number for (number,) in self._db.execute("SELECT id FROM trajectories ORDER BY id")]
+        for number in ids:  # one query each: an open one would keep a writer from closing
+            row = self._db.execute(
+                "SELECT hand, gripper, actions FROM trajectories WHERE id = ?", (number,)
+            ).fetchone()
+            if row is not None:
+                hand, gripper, actions = row
+                yield number, Path(_unpacked(hand, 3), _unpacked(gripper, 1).ravel(), _unpacked(actions, 7))
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -23,26 +23,30 @@ class Todo:
             line = "" if strictly else scene
             self._scenes.setdefault(line, deque()).append(number)
             self._about[number] = (line, condition)
-        self._busy: dict[str, int] = dict.fromkeys(self._scenes, 0)
+        self._left = len(self._about)
         self._given: set[int] = set()
 
     def __len__(self) -> int:
         """How many were not yet handed out."""
-        return sum(map(len, self._scenes.values()))
+        return self._left
 
     def take(self, workers: int, *, latest: str | None = None) -> list[int]:
-        """The next batch: of the scene a worker has at hand if there is more, else of the least busy one.
+        """The next batch: of the scene a worker has at hand if there is more, else of the next one in turn.
 
         Batches get smaller towards the end, so that nobody waits long for the last.
         """
-        scene = latest if latest is not None and self._scenes.get(latest) else self._quietest()
+        scene = latest if latest is not None and latest in self._scenes else next(iter(self._scenes), None)
         if scene is None:
             return []
         waiting = self._scenes[scene]
         largest = 1 if scene == "" else LARGEST_BATCH
-        size = max(1, min(largest, len(self) // (4 * workers), len(waiting)))
+        size = max(1, min(largest, self._left // (4 * workers), len(waiting)))
         batch = [waiting.popleft() for _ in range(size)]
-        self._busy[scene] += 1
+        if waiting:
+            self._scenes.move_to_end(scene)
+        else:
+            del self._scenes[scene]
+        self._left -= size
         self._given.update(batch)
         return batch
 
@@ -51,17 +55,17 @@ class Todo:
         for number in sorted(batch, reverse=True):
             if number in self._given:
                 self._given.remove(number)
-                self._scenes[self._about[number][0]].appendleft(number)
+                self._scenes.setdefault(self._about[number][0], deque()).appendleft(number)
+                self._left += 1
 
     def drop(self, condition: str) -> int:
         """Forget what is left of a condition; returns how many episodes that were."""
         dropped = 0
-        for scene, waiting in self._scenes.items():
+        for scene, waiting in list(self._scenes.items()):
             kept = deque(number for number in waiting if self._about[number][1] != condition)
             dropped += len(waiting) - len(kept)
             self._scenes[scene] = kept
+            if not kept:
+                del self._scenes[scene]
+        self._left -= dropped
         return dropped
-
-    def _quietest(self) -> str | None:
-        waiting = [scene for scene, numbers in self._scenes.items() if numbers]
-        return min(waiting, key=lambda scene: self._busy[scene], default=None)

@@ -214,9 +214,7 @@ def test_a_dead_server_makes_an_error_episode(
     compiled: Callable[[str], CompiledScene], world_of: Callable[..., World]
 ):
     world = world_of(compiled(TASK.id))
-    result = rollout(
-        world, TASK, client("127.0.0.1:1", connect=0.2), world.sample(3), replace(SPEC, steps=8)
-    )
+    result = rollout(world, TASK, client("127.0.0.1:1", connect=0.2), world.sample(3), replace(SPEC, steps=8))
     assert result.outcome is Outcome.ERROR and result.steps == 0
     assert "openpi://127.0.0.1:1: Connection refused; tried for 0.2 s" in result.error and result.passing
 

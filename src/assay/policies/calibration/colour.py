@@ -28,9 +28,7 @@ class Colour(Flawed):
             for name in things
             if name in usual.entities and usual.entities[name].movable
         }
-        return renamed(
-            asked, {name: self._looking_like(colour, name) for name, colour in learnt.items()}
-        )
+        return renamed(asked, {name: self._looking_like(colour, name) for name, colour in learnt.items()})
 
     def _looking_like(self, colour: np.ndarray, name: str) -> str:
         """The movable thing whose colour is nearest to one (3,)."""

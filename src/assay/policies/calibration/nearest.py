@@ -23,8 +23,7 @@ class Nearest(Flawed):
         usual.world.reset(usual.state)
         objects = {entity.name for entity in usual.task.scene.objects}
         learnt = {
-            name: usual.world.pose(name)[0]
-            for name in {atom.arguments[0] for atom in asked.atoms} & objects
+            name: usual.world.pose(name)[0] for name in {atom.arguments[0] for atom in asked.atoms} & objects
         }
         return renamed(asked, {name: self._standing_at(place) for name, place in learnt.items()})
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from assay.perturb.words.distance import Distance, DistanceError, attempts, distance, distances
 from assay.perturb.words.distance import scorer as scoring
@@ -140,3 +142,13 @@ def test_importing_it_does_not_load_the_models():
     code = "import sys, assay.perturb.words.distance; print({'spacy', 'tokenizers'} & set(sys.modules))"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == "set()"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text(max_size=40), min_size=1, max_size=8))
+def test_whatever_the_text_there_is_a_finite_score_or_an_error(texts: list[str]):
+    for each in attempts([(STOVE, text) for text in texts]):
+        if isinstance(each, Distance):
+            assert -1.0 <= each.s_k <= 1.0 and 0.0 <= each.s_t <= 1.0 and 0.0 <= each.pd <= 1.0
+        else:
+            assert str(each).isprintable()

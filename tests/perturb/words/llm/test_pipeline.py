@@ -104,13 +104,25 @@ def test_a_verifier_that_refuses_all_leaves_nothing_and_says_so(model, endpoint,
     assert found == [] and ledger.dropped["cell: nothing to merge"] == 30
 
 
-def test_nonsense_here_and_there_costs_lines_and_not_the_run(model, endpoint, run):
-    for number in range(0, 120, 7):
-        model.faults[number] = lambda body: (200, {}, b"<html>")
-    for number in range(3, 120, 7):
-        model.faults[number] = lambda body: (500, {}, b"")
-    found, ledger = run(endpoint(attempts=4), chosen=TWO[:1], per_cell=2)
-    assert len({each.cell for each in found}) == len(CELLS) and ledger.retries > 10
+def test_trouble_here_and_there_costs_time_and_not_the_run(model, endpoint, run):
+    asked: Counter[str] = Counter()
+
+    def now_and_then(body: dict[str, Any]) -> tuple[int, dict[str, str], bytes] | None:
+        question = body["messages"][1]["content"]
+        asked[question] += 1
+        trouble = ((500, {}, b""), (429, {"Retry-After": "0"}, b""), (200, {}, b"<html>"))
+        return trouble[len(question) % 3] if asked[question] == 1 else None
+
+    model.faults[-1] = now_and_then
+    found, ledger = run(endpoint(attempts=2), chosen=TWO[:1], per_cell=2)
+    assert len(found) == 2 * len(CELLS) and (ledger.requests, ledger.retries) == (172, 86)
+
+
+def test_nonsense_costs_cells_and_not_the_run(model, endpoint, run):
+    model.faults[-1] = lambda body: (200, {}, b"<html>") if step_of(body) == "merge" else None
+    found, ledger = run(endpoint(attempts=1), chosen=TWO[:1], per_cell=2)
+    assert {each.cell for each in found} == {cell for cell in CELLS if "none" in str(cell)}
+    assert ledger.dropped["answer: not a chat completion"] == 90  # three rounds of 30 merges
 
 
 def test_a_run_that_breaks_off_goes_on_where_it_was(model, endpoint, run):
