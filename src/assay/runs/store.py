@@ -77,8 +77,8 @@ COMMIT;
 """
 
 _FRAME = """
-SELECT specs.id, key, suite, condition, task, seed, labels, instruction, outcome, steps, seconds, decisions, pictures,
-       attempts, touched, moved, truth, error
+SELECT specs.id, key, suite, condition, task, seed, labels, instruction, outcome, steps, seconds, decisions,
+       pictures, attempts, touched, moved, truth, error
 FROM specs JOIN episodes USING (id) LEFT JOIN stopped USING (condition)
 WHERE last IS NULL OR key <= last ORDER BY specs.id
 """
@@ -342,7 +342,10 @@ class Store:
     def take_in(self, other: Store) -> None:
         """Add another run's plan and episodes; an episode that is here already, and no error, stays."""
         specs = "key, suite, condition, task, seed, scene, spec, labels"
-        episodes = "outcome, instruction, steps, seconds, decisions, pictures, attempts, touched, moved, truth, error, passing"
+        episodes = (
+            "outcome, instruction, steps, seconds, decisions, pictures, attempts, touched, moved, truth, "
+            "error, passing"
+        )
         self._db.execute("ATTACH ? AS other", (f"{other.path.absolute().as_uri()}?mode=ro",))
         try:
             with self._transaction():
