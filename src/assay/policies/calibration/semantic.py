@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -24,14 +25,18 @@ class Semantic(Flawed):
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
         """That of the most similar known task."""
-        # Loading the model takes a second; a policy that is not used should not.
-        from assay.perturb.words.distance.pride import scorer
-
         if not instruction.text.strip():
             return Goal(())
-        known = self.known_tasks(spec)
-        texts = [instruction.text, *(task.instruction.text for task in known)]
-        heard, *others = scorer().embedding.sentences(texts)
-        similar = np.array([float(heard @ other) for other in others])
+        known, heard = self.known_tasks(spec), _embedded(instruction.text)
+        similar = np.array([float(heard @ _embedded(task.instruction.text)) for task in known])
         best = int(similar.argmax())
         return known[best].goal if similar[best] >= self.least else Goal(())
+
+
+@lru_cache(maxsize=4096)
+def _embedded(text: str) -> np.ndarray:
+    """A sentence's embedding, (384,), of length one."""
+    # Loading the model takes a second; a policy that is not used should not.
+    from assay.perturb.words.distance.pride import scorer
+
+    return np.asarray(scorer().embedding.sentences([text])[0])

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from assay import tasks
+from assay.errors import AssayError
+from assay.policies.calibration import Keyword, Semantic
+from assay.sim import World, compile_scene, load_pack
+from assay.suites import EpisodeSpec, load_suite
+from assay.tasks import Goal, Instruction
+
+BOWL_ON_STOVE = tasks.load("libero_goal/1")
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return World(compile_scene(BOWL_ON_STOVE.scene, load_pack("primitives")))
+
+
+@pytest.fixture(scope="module")
+def grid() -> list[EpisodeSpec]:
+    chosen = tasks.resolve("libero_goal/1,libero_goal/6,libero_goal/7")
+    try:
+        return [spec for spec in load_suite("para?per_cell=1").plan(chosen, (7,)) if spec.labels]
+    except AssayError as error:
+        pytest.skip(str(error))
+
+
+def test_it_does_what_resembles_the_words_and_waits_where_nothing_does(world: World, grid: list[EpisodeSpec]):
+    policy = Semantic()
+    policy.attach(world, BOWL_ON_STOVE)
+    spec = EpisodeSpec(BOWL_ON_STOVE.id, 0)
+    assert policy.goal(Instruction("set the basin down on the cooker"), spec) == BOWL_ON_STOVE.goal
+    assert policy.goal(tasks.load("libero_goal/6").instruction, spec) == tasks.load("libero_goal/6").goal
+    assert policy.goal(Instruction("zqx vrrp"), spec) == policy.goal(Instruction(""), spec) == Goal(())
+
+
+def test_its_profile_on_the_grid_is_not_keywords(world: World, grid: list[EpisodeSpec]):
+    """Both follow what keeps the names; only semantic follows most of what changes them."""
+    understood: Counter[tuple[str, str]] = Counter()
+    asked: Counter[str] = Counter()
+    for spec in grid:
+        task, kind = tasks.load(spec.task), str(spec.labels["object"])
+        asked[kind] += 1
+        for policy in (Keyword(), Semantic()):
+            policy.attach(world, task)
+            heard = policy.goal(spec.realised().instruction, spec)
+            understood[type(policy).__name__, kind] += heard == task.goal
+    share = {key: count / asked[key[1]] for key, count in understood.items()}
+    for kind in ("none", "addition"):
+        assert share["Keyword", kind] > 0.9 and share["Semantic", kind] > 0.9
+    for kind in ("contextual", "habitual"):
+        assert share["Keyword", kind] < 0.3 < share["Semantic", kind]
