@@ -17,6 +17,7 @@ from assay.cli import (
     demo,
     doctor,
     export,
+    import_,
     parity,
     policies,
     run_,
@@ -49,6 +50,7 @@ app.command("run")(run_.run)
 app.add_typer(suites.app, name="suites")
 app.add_typer(runs.app, name="runs")
 app.command("export")(export.export)
+app.add_typer(import_.app, name="import")
 app.command("serve")(serve.serve)
 app.add_typer(words.app, name="words")
 

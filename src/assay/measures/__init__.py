@@ -1,0 +1,54 @@
+"""Measures: episodes in, numbers out. Pure functions over a run's tables, each number with an interval.
+
+    with Store.reading(path) as run:
+        found = profile(run)                # everything, or
+        grid(run.frame())                   # one measure; raises MeasureError where the run cannot give it
+        failures(run.frame(), Paths.read(run))
+
+A measure is a frozen dataclass with ``as_json()``. Counts are always there; errors are counted apart.
+"""
+
+from assay.measures.attribution import attribution
+from assay.measures.compare import compare
+from assay.measures.curves import curve
+from assay.measures.drops import drops
+from assay.measures.efficiency import efficiency
+from assay.measures.grounding import confusion
+from assay.measures.memorisation import memorisation
+from assay.measures.nearness import failures
+from assay.measures.paraphrase import distance_correlation, grid, object_gap
+from assay.measures.paths import Paths
+from assay.measures.pride import overestimation, pride, sweep
+from assay.measures.profile import Profile, profile
+from assay.measures.rates import rates, success_rate
+from assay.measures.result import MeasureError, Missing, Result, attempt
+from assay.measures.timing import no_mistakes, time_limits, time_to_success
+
+__all__ = [
+    "MeasureError",
+    "Missing",
+    "Paths",
+    "Profile",
+    "Result",
+    "attempt",
+    "attribution",
+    "compare",
+    "confusion",
+    "curve",
+    "distance_correlation",
+    "drops",
+    "efficiency",
+    "failures",
+    "grid",
+    "memorisation",
+    "no_mistakes",
+    "object_gap",
+    "overestimation",
+    "pride",
+    "profile",
+    "rates",
+    "success_rate",
+    "sweep",
+    "time_limits",
+    "time_to_success",
+]

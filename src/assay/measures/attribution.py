@@ -1,0 +1,177 @@
+"""Attribution: which factor costs how much, alone and together, from a factorial suite.
+
+Every label ``factor:NAME`` is a factor; episodes without such labels stay out, but for the controls. It is
+off (False, 0, none, null) or on. Effects are log-odds: a main effect is that of switching the factor on,
+averaged over the others; an interaction is how much one factor changes another's effect. The Shapley share of
+a factor is its part of the drop from all off to all on, averaged over the orders in which the factors could
+have been switched on; the shares of all factors make up the whole drop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from math import factorial
+
+import numpy as np
+import polars as pl
+from scipy import stats
+from scipy.special import expit
+
+from assay.measures import logistic
+from assay.measures.bootstrap import FEWEST, percentiles, resampled
+from assay.measures.intervals import LEVEL, Interval
+from assay.measures.result import MeasureError, Result
+from assay.measures.table import START, judged
+from assay.suites.spec import CONTROL
+
+PREFIX = "factor:"
+MOST = 8
+"""Factors; 2 ** MOST cells."""
+_OFF = ("", "none", "false", "0", "0.0", "off")
+
+
+@dataclass(frozen=True, slots=True)
+class Effect(Result):
+    """What a factor, or two together, do to the log-odds of success."""
+
+    factors: tuple[str, ...]
+    log_odds: float
+    interval: Interval
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
+class Share(Result):
+    """A factor's part of the drop."""
+
+    factor: str
+    loss: float
+    """Success lost, 0 to 1."""
+    interval: Interval | None
+    """From resampled starts; None where there are too few."""
+    share: float | None
+    """loss / drop; None unless there is a drop beyond doubt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution(Result):
+    """Where a drop comes from."""
+
+    factors: tuple[str, ...]
+    episodes: int
+    starts: int
+    effects: tuple[Effect, ...]
+    aliased: tuple[tuple[str, ...], ...]
+    """Interactions that the design cannot tell from others."""
+    drop: float
+    """Success with all factors off less success with all on."""
+    drop_interval: Interval | None
+    shares: tuple[Share, ...]
+    modelled: int
+    """Combinations that the suite lacks; the model of the effects stands in for them."""
+
+
+def attribution(frame: pl.DataFrame) -> Attribution:
+    """Take a drop apart."""
+    named = [name for name in frame.columns if name.startswith(PREFIX)]
+    mine = pl.any_horizontal(pl.col("condition") == CONTROL, *(pl.col(name).is_not_null() for name in named))
+    rows = judged(frame.filter(mine), "attribution")
+    names = [name for name in named if _on(rows[name]).n_unique() > 1]
+    if not 1 <= len(names) <= MOST:
+        raise MeasureError(f"attribution: the run varies {len(names)} factors; valid: 1 to {MOST}")
+    factors = tuple(name.removeprefix(PREFIX) for name in names)
+    cell = sum(
+        (_on(rows[name]).cast(pl.Int64) * 2**place for place, name in enumerate(names)),
+        pl.zeros(len(rows), pl.Int64, eager=True),
+    )
+    hits, counts = _table(rows.with_columns(_cell=cell), 2 ** len(names))
+    on = (np.arange(2 ** len(names))[:, None] >> np.arange(len(names)) & 1).astype(float)
+    design, kept, aliased = _design(on, counts.sum(axis=0) > 0, factors)
+    terms = logistic.fit(design, hits.sum(axis=0)[None], counts.sum(axis=0)[None])[0]
+    errors = logistic.errors(design, terms, hits, counts)
+    losses, drop = _losses(on), np.eye(len(on))[0] - np.eye(len(on))[-1]
+
+    def values(totals: np.ndarray) -> np.ndarray:
+        """Success in every combination, (draws, cells), from hits and counts (draws, 2 cells)."""
+        hit, count = np.split(totals, 2, axis=1)
+        modelled = expit(logistic.fit(design, hit, count) @ design.T) if (count == 0).any() else 0.0
+        return np.asarray(np.where(count > 0, hit / np.maximum(count, 1), modelled))
+
+    table = np.hstack([hits, counts])
+    whole = values(table.sum(axis=0)[None])[0]
+    draws = values(resampled(table)) if len(table) >= FEWEST else np.empty((0, len(on)))
+    found = percentiles(draws @ drop, len(table)) if len(draws) else None
+    certain = found is not None and found.low > 0
+    return Attribution(
+        factors=factors,
+        episodes=len(rows),
+        starts=len(table),
+        effects=tuple(
+            _effect(each, term, error) for each, term, error in zip(kept, terms[1:], errors[1:], strict=True)
+        ),
+        aliased=aliased,
+        drop=float(whole @ drop),
+        drop_interval=found,
+        shares=tuple(
+            Share(
+                factor,
+                float(whole @ loss),
+                percentiles(draws @ loss, len(table)) if len(draws) else None,
+                float(whole @ loss / (whole @ drop)) if certain else None,
+            )
+            for factor, loss in zip(factors, losses, strict=True)
+        ),
+        modelled=int((counts.sum(axis=0) == 0).sum()),
+    )
+
+
+def _on(values: pl.Series) -> pl.Series:
+    return ~values.cast(pl.String).fill_null("").str.to_lowercase().is_in(_OFF)
+
+
+def _table(rows: pl.DataFrame, cells: int) -> tuple[np.ndarray, np.ndarray]:
+    """Successes and episodes of every start in every combination: (starts, cells) each."""
+    found = rows.group_by(*START, "_cell").agg(pl.col("success").sum(), pl.len().alias("count"))
+    start = found.select(pl.struct(START).rank("dense") - 1).to_series().to_numpy()
+    hits, counts = np.zeros((2, int(start.max()) + 1, cells))
+    where = start, found["_cell"].to_numpy()
+    hits[where], counts[where] = found["success"].to_numpy(), found["count"].to_numpy()
+    return hits, counts
+
+
+def _design(
+    on: np.ndarray, seen: np.ndarray, factors: tuple[str, ...]
+) -> tuple[np.ndarray, list[tuple[str, ...]], tuple[tuple[str, ...], ...]]:
+    """The columns (cells, terms) that the combinations seen can tell apart, and what they stand for."""
+    columns, kept, aliased = [np.ones(len(on))], [], []
+    sets = [*combinations(range(len(factors)), 1), *combinations(range(len(factors)), 2)]
+    for members in sets:
+        column = np.prod(on[:, members] - 0.5, axis=1)
+        wider = np.stack([*columns, column], axis=1)
+        name = tuple(factors[each] for each in members)
+        if np.linalg.matrix_rank(wider[seen]) == wider.shape[1]:
+            columns.append(column)
+            kept.append(name)
+        else:
+            aliased.append(name)
+    return np.stack(columns, axis=1), kept, tuple(aliased)
+
+
+def _losses(on: np.ndarray) -> np.ndarray:
+    """Shapley's weights: losses (factors,) = weights (factors, cells) @ success (cells,)."""
+    cells, factors = on.shape
+    weights = np.zeros((factors, cells))
+    for factor in range(factors):
+        for cell in np.flatnonzero(on[:, factor] == 0):
+            others = int(on[cell].sum())
+            chance = factorial(others) * factorial(factors - others - 1) / factorial(factors)
+            weights[factor, cell] += chance
+            weights[factor, cell + 2**factor] -= chance
+    return weights
+
+
+def _effect(factors: tuple[str, ...], term: float, error: float) -> Effect:
+    half = float(stats.norm.ppf((1 + LEVEL) / 2) * error)
+    interval = Interval(float(term) - half, float(term) + half, "wald, over starts")
+    return Effect(factors, float(term), interval, float(2 * stats.norm.sf(abs(term) / error)))

@@ -1,0 +1,76 @@
+"""Curves: success as a change grows, level by level or metre by metre, and the loss at each step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from assay.measures.intervals import Interval, paired_difference
+from assay.measures.rates import Rate, rates
+from assay.measures.result import MeasureError, Result
+from assay.measures.significance import sign_flip
+from assay.measures.table import START, judged, require
+from assay.suites.spec import CONTROL
+
+
+@dataclass(frozen=True, slots=True)
+class Step(Result):
+    """One point of a curve."""
+
+    at: float
+    """The level, or metres; 0 for the control."""
+    rate: Rate
+    change: float | None
+    """Against the point before, over the starts that both have; None where there is none."""
+    interval: Interval | None
+    starts: int
+    """Starts that both have."""
+    p: float | None
+    """Exact, over starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve(Result):
+    """Success along a label that counts upwards."""
+
+    along: str
+    steps: tuple[Step, ...]
+
+
+def curve(frame: pl.DataFrame, along: str) -> Curve:
+    """Success along the label ``along`` (``level``, ``distance``), from the control on."""
+    require(frame, along, what=f"curve along {along}")
+    if not frame[along].dtype.is_numeric():
+        raise MeasureError(f"curve along {along}: its values are no numbers")
+    rows = frame.filter((pl.col("condition") == CONTROL) | pl.col(along).is_not_null()).with_columns(
+        at=pl.when(pl.col("condition") == CONTROL).then(0.0).otherwise(pl.col(along).cast(pl.Float64))
+    )
+    tables = {
+        at: table
+        for (at,), table in judged(rows, f"curve along {along}")
+        .group_by("at", *START)
+        .agg(pl.col("success").sum(), pl.len().alias("count"))
+        .sort(START)
+        .group_by("at")
+    }
+    steps: list[Step] = []
+    before: float | None = None
+    for found in sorted(rates(rows, ("at",)), key=lambda each: float(each.group["at"] or 0.0)):
+        at = float(found.group["at"] or 0.0)
+        if found.count and before is not None:
+            steps.append(_step(at, found, tables[before], tables[at]))
+        else:
+            steps.append(Step(at, found, None, None, 0, None))
+        before = at if found.count else before
+    return Curve(along, tuple(steps))
+
+
+def _step(at: float, rate: Rate, before: pl.DataFrame, now: pl.DataFrame) -> Step:
+    shared = before.join(now, on=START, suffix="_now").select("success", "count", "success_now", "count_now")
+    if not len(shared):
+        return Step(at, rate, None, None, 0, None)
+    hits, counts, hits_now, counts_now = shared.to_numpy().astype(float).T
+    found = paired_difference((hits, hits_now), (counts, counts_now), (counts.sum(), counts_now.sum()))
+    p = sign_flip((hits_now * counts - hits * counts_now).round())
+    return Step(at, rate, found.difference, found.interval, len(shared), p)

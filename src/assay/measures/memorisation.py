@@ -1,0 +1,192 @@
+"""Memory: does the hand go where it went in the control, although the change calls for another path?
+
+A change calls for another path where it is implausible (words that mean nothing or something else, a target
+that is gone), where the goal is another one in the same world, or where the target was moved far enough. Then
+
+    D = distance from the path to the nearest successful control of the same task, own seed or other,
+        each time over that control's duration (dynamic time warping over 50 points, metres)
+
+is compared with the natural spread of the task: the same distance for each successful control, to the nearest
+of the *others*. (The nearest, because a policy may know several ways; the mean of two ways is none.) The path
+is *the control's own* where D is within 95 % of that spread, or a centimetre, where controls are even more
+alike. The index is the share of such paths: 0 for a policy that takes notice, near 1 for one that plays back
+what it has learnt.
+
+What is not judged, and counted apart:
+
+- episodes whose control failed or broke: there is nothing well learnt to fall back on;
+- episodes whose control is less than twice the spread away from standing still: whoever waits in both cases,
+  or acts so erratically that anything is within the spread, is not remembering;
+- displacements below ten centimetres or four times the spread, which a path may well follow unnoticed.
+
+Assumptions: seeds vary the layout less than the change does; what the hand does tells what the policy has in
+mind. A policy that never listens scores 1 on words, whether it remembers or is told the goal by other means.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from assay.measures.dtw import distances
+from assay.measures.intervals import Interval, share_interval
+from assay.measures.paths import Paths
+from assay.measures.result import FOR_DRAWING, MeasureError, Result
+from assay.measures.table import controls, goal, in_another_world, judged, pairs, sums
+
+QUANTILE = 0.95
+FLOOR = 0.01
+"""The least spread that is assumed, metres."""
+FAR = 0.1
+"""How far a target must be moved to call for another path, metres."""
+TIMES = 4
+"""... and how many times the spread."""
+RESOLVED = 2
+"""How many times the spread a control must be away from standing still."""
+MOST_CONTROLS = 20
+"""Controls of a task that paths are compared with, besides their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Index(Result):
+    """How often the path is the control's own."""
+
+    group: str
+    """The axis or the condition; empty for all."""
+    index: float
+    interval: Interval
+    """Wilson's, over starts."""
+    alike: int
+    """Episodes whose path is the control's own."""
+    count: int
+    """Episodes that were judged."""
+    starts: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Memorisation(Result):
+    """The memorisation index of a run."""
+
+    overall: Index
+    axes: tuple[Index, ...]
+    conditions: tuple[Index, ...]
+    unjudged: dict[str, int]
+    """Why episodes with such a change were not judged, and how many."""
+    spread: dict[str, float]
+    """What counts as the control's own path, metres: task -> distance."""
+    episodes: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
+    """id, task, seed, condition, axis, distance (metres), spread, alike."""
+
+
+def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
+    """How much of what a policy does is memory."""
+    rows = judged(frame, "memorisation")
+    changed = _prepared(pairs(rows, "id", "truth")).filter(pl.col("other") | (pl.col("moved_by") > 0))
+    if not len(changed):
+        raise MeasureError("memorisation: no episode with a control has a change that calls for another path")
+    known = controls(rows).filter(pl.col("success") == 1)
+    known = known.filter(pl.Series(paths.has(known["id"].to_numpy())))
+    spread = _spread(known, paths)
+    unjudged: Counter[str] = Counter()
+
+    def keep(table: pl.DataFrame, which: np.ndarray | pl.Series, why: str) -> pl.DataFrame:
+        kept = table.filter(pl.Series(which))
+        unjudged[why] += len(table) - len(kept)
+        return kept
+
+    changed = keep(changed, changed["control_success"] == 1, "the control failed")
+    has = paths.has(changed["id"].to_numpy()) & paths.has(changed["control_id"].to_numpy())
+    changed = keep(changed, has, "no path")
+    within = np.array([spread.get(task, spread[""]) for task in changed["task"]])
+    changed = changed.with_columns(spread=within)
+    far = (pl.col("moved_by") >= FAR) & (pl.col("moved_by") >= TIMES * pl.col("spread"))
+    changed = keep(changed, changed.select(pl.col("other") | far).to_series(), "moved too little")
+    changed = keep(
+        changed, ~_standing_still(changed, paths), "the control cannot be told from standing still"
+    )
+    if not len(changed):
+        said = ", ".join(f"{count} x {why}" for why, count in unjudged.items() if count)
+        raise MeasureError(f"memorisation: no episode can be judged: {said}")
+    changed = pl.concat(
+        group.with_columns(
+            distance=_nearest(group, known.filter(pl.col("task") == task)["id"].to_numpy(), paths)
+        )
+        for (task,), group in changed.group_by("task", maintain_order=True)
+    ).with_columns(alike=pl.col("distance") <= pl.col("spread"))
+    return Memorisation(
+        overall=_index("", changed),
+        axes=_by("axis", changed),
+        conditions=_by("condition", changed),
+        unjudged={why: count for why, count in unjudged.items() if count},
+        spread={task: value for task, value in spread.items() if task},
+        episodes=changed.select("id", "task", "seed", "condition", "axis", "distance", "spread", "alike"),
+    )
+
+
+def _prepared(rows: pl.DataFrame) -> pl.DataFrame:
+    """The axis, how far the target was moved, and whether something else calls for another path."""
+    have = {name: pl.col(name) for name in rows.columns}
+    now, usual = goal(), goal("control_truth")
+    return rows.with_columns(
+        axis=have.get("axis", pl.lit(None, pl.String)),
+        moved_by=have.get("distance", pl.lit(0.0)).cast(pl.Float64).fill_null(0.0),
+    ).with_columns(
+        other=~have.get("plausible", pl.lit(True)).fill_null(True)
+        | (~in_another_world() & (now != usual) & (now != "") & (usual != "")),
+    )
+
+
+def _spread(known: pl.DataFrame, paths: Paths) -> dict[str, float]:
+    """What counts as the same path for each task; under "" what counts for those with a single control."""
+    found: dict[str, np.ndarray] = {}
+    for (task,), group in known.group_by("task", maintain_order=True):
+        ids = group["id"].to_numpy()[:MOST_CONTROLS]
+        if len(ids) > 1:
+            apart = np.stack([_distance(ids, each, paths) for each in ids])  # (from, to)
+            np.fill_diagonal(apart, np.inf)
+            found[str(task)] = apart.min(axis=0)
+    if not found:
+        raise MeasureError(
+            "memorisation: needs a task with two successful controls, to know their natural spread"
+        )
+    found[""] = np.concatenate(list(found.values()))
+    return {task: max(FLOOR, float(np.quantile(each, QUANTILE))) for task, each in found.items()}
+
+
+def _nearest(rows: pl.DataFrame, usual: np.ndarray, paths: Paths) -> np.ndarray:
+    """Distance of each row's path from the nearest control of its task, its own among them: (rows,)."""
+    ids, own = rows["id"].to_numpy(), rows["control_id"].to_numpy()
+    apart = distances(paths.resampled(ids, paths.lengths(own)), paths.resampled(own))
+    for each in usual[:MOST_CONTROLS]:
+        apart = np.minimum(apart, _distance(ids, each, paths))
+    return apart
+
+
+def _distance(ids: np.ndarray, control: int, paths: Paths) -> np.ndarray:
+    """Distance of paths from one control, over its duration: (ids,)."""
+    reference = np.array([control])
+    cut = paths.resampled(ids, np.repeat(paths.lengths(reference), len(ids)))
+    return distances(cut, paths.resampled(reference), np.zeros(len(ids), int))
+
+
+def _standing_still(rows: pl.DataFrame, paths: Paths) -> np.ndarray:
+    """Whose control is hardly away from a hand that never leaves its start: (rows,)."""
+    control = paths.resampled(rows["control_id"].to_numpy())
+    still = np.repeat(control[:, :1], control.shape[1], axis=1)
+    return np.asarray(distances(still, control) < RESOLVED * rows["spread"].to_numpy())
+
+
+def _by(column: str, rows: pl.DataFrame) -> tuple[Index, ...]:
+    return tuple(
+        _index(str(name), group)
+        for (name,), group in rows.drop_nulls(column).group_by(column, maintain_order=True)
+    )
+
+
+def _index(group: str, rows: pl.DataFrame) -> Index:
+    hits, counts = sums(rows, ("task", "seed"), alike=pl.col("alike"), count=pl.col("alike").is_not_null()).T
+    interval = share_interval(hits, counts, len(rows))
+    return Index(group, float(hits.sum() / len(rows)), interval, int(hits.sum()), len(rows), len(hits))

@@ -1,0 +1,121 @@
+"""Failures near to the path of success (execution) and far from it (planning): LIBERO-Para's algorithm 1.
+
+For each task and goal the successful paths, as 50 points, are averaged to a reference. A failure is cut at
+the length of the longest success, and is near where its distance from the reference (dynamic time warping) is
+at most that of the farthest success; 99, 95 and 90 % of the successes give stricter thresholds. Only episodes
+whose world is unchanged can be compared with each other, so those that perturb the world are left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from assay.measures.dtw import distances
+from assay.measures.intervals import Interval, wilson_interval
+from assay.measures.paths import Paths
+from assay.measures.result import FOR_DRAWING, MeasureError, Result
+from assay.measures.table import goal, in_another_world, judged
+
+QUANTILES = {"max": 1.0, "p99": 0.99, "p95": 0.95, "p90": 0.9}
+FEWEST = 2
+"""Successes of a task without which its failures cannot be judged."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TaskFailures(Result):
+    """The failures of one task, with one goal."""
+
+    task: str
+    goal: str
+    successes: int
+    failures: int
+    thresholds: dict[str, float]
+    """Metres."""
+    near: dict[str, int]
+    """By threshold; the others are far."""
+    reference: np.ndarray = field(repr=False, metadata=FOR_DRAWING)
+    """The mean successful path, metres, (50, 3)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Failures(Result):
+    """The failures of a run."""
+
+    successes: int
+    failures: int
+    """Those that could be judged."""
+    unjudged: int
+    """Failures of tasks and goals with fewer than two successes, or without a path."""
+    elsewhere: int
+    """Episodes left out because their world is another one."""
+    near: dict[str, int]
+    far: dict[str, int]
+    far_share: float | None
+    """Of the failures, with the widest threshold; None where there is no failure."""
+    interval: Interval | None
+    tasks: tuple[TaskFailures, ...]
+    episodes: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
+    """id, task, goal, success, distance (metres), threshold (the widest), near (null for a success)."""
+
+
+def failures(frame: pl.DataFrame, paths: Paths) -> Failures:
+    """Tell near failures from far ones."""
+    axis = {"axis"} & set(frame.columns)
+    rows = judged(frame, "failures").select("id", "task", goal().alias("goal"), "success", *axis)
+    here = rows.filter(~in_another_world()) if "axis" in rows.columns else rows
+    known = here.filter(pl.Series(paths.has(here["id"].to_numpy())))
+    if not len(known):
+        raise MeasureError("failures: no episode in an unchanged world has a path")
+    found: list[TaskFailures] = []
+    episodes: list[pl.DataFrame] = []
+    for (task, aim), group in known.group_by("task", "goal", maintain_order=True):
+        if group["success"].sum() >= FEWEST:
+            one, table = _of_task(str(task), str(aim), group, paths)
+            found.append(one)
+            episodes.append(table)
+    if not found:
+        raise MeasureError(f"failures: no task has {FEWEST} successes to compare with")
+    total = sum(each.failures for each in found)
+    near = {name: sum(each.near[name] for each in found) for name in QUANTILES}
+    share = (total - near["max"]) / total if total else None
+    return Failures(
+        successes=sum(each.successes for each in found),
+        failures=total,
+        unjudged=int((here["success"] == 0).sum()) - total,
+        elsewhere=len(rows) - len(here),
+        near=near,
+        far={name: total - count for name, count in near.items()},
+        far_share=share,
+        interval=None if share is None else wilson_interval(share, total),
+        tasks=tuple(found),
+        episodes=pl.concat(episodes),
+    )
+
+
+def _of_task(task: str, aim: str, group: pl.DataFrame, paths: Paths) -> tuple[TaskFailures, pl.DataFrame]:
+    won, lost = (group.filter(pl.col("success") == value)["id"].to_numpy() for value in (1, 0))
+    successful = paths.resampled(won)
+    reference = successful.mean(axis=0)
+    longest = np.full(len(lost), paths.lengths(won).max())
+    off = [
+        distances(each, reference[None], np.zeros(len(each), int))
+        for each in (successful, paths.resampled(lost, longest))
+    ]
+    thresholds = {name: float(np.quantile(off[0], quantile)) for name, quantile in QUANTILES.items()}
+    near = {name: int((off[1] <= value).sum()) for name, value in thresholds.items()}
+    table = pl.DataFrame(
+        {
+            "id": np.concatenate([won, lost]),
+            "task": task,
+            "goal": aim,
+            "success": [True] * len(won) + [False] * len(lost),
+            "distance": np.concatenate(off),
+            "threshold": thresholds["max"],
+            "near": [None] * len(won) + (off[1] <= thresholds["max"]).tolist(),
+        },
+        schema_overrides={"near": pl.Boolean},
+    )
+    return TaskFailures(task, aim, len(won), len(lost), thresholds, near, reference), table

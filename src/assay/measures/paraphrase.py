@@ -1,0 +1,157 @@
+"""Paraphrases: the grid of objects and actions, what an object's new name costs, and how far words may go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from scipy import stats
+
+from assay.measures.intervals import Interval, paired_difference
+from assay.measures.rates import Rate, rates
+from assay.measures.result import MeasureError, Result
+from assay.measures.table import judged, require, sums
+from assay.perturb.words.grid.cells import ActionType, ObjectType
+from assay.suites.spec import CONTROL
+
+OBJECTS = tuple(str(each) for each in ObjectType)
+ACTIONS = tuple(str(each) for each in ActionType)
+_PRESERVED = (ObjectType.NONE.value, ObjectType.ADDITION.value)
+_NONE = {"object": ObjectType.NONE.value, "action": ActionType.NONE.value}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell(Result):
+    """One combination of a way to name things and a way to say what to do with them."""
+
+    object: str
+    action: str
+    rate: Rate
+    pd: float | None
+    """Mean distance of its words from the original's; None where they were not scored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid(Result):
+    """Success over the cells; the control stands where both are none."""
+
+    cells: tuple[Cell, ...]
+    """Those that have episodes, row by row."""
+    objects: tuple[Rate, ...]
+    """Each way to name things, whatever the action; without the control."""
+    actions: tuple[Rate, ...]
+    """Each way to say what to do, whatever the object; without the control."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectGap(Result):
+    """Paraphrases that keep the object's name (none, addition) against those that change it."""
+
+    preserved: Rate
+    paraphrased: Rate
+    change: float
+    """paraphrased - preserved"""
+    interval: Interval
+    """Newcombe's, over wordings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Correlation(Result):
+    """Pearson's correlation between a cell's mean distance and its success rate."""
+
+    r: float
+    cells: int
+    p: float
+    interval: Interval
+    """Fisher's."""
+
+
+def paraphrases(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows that are paraphrases. Raises MeasureError where there is none."""
+    require(frame, "object", "action", what="paraphrases")
+    return frame.filter(
+        (pl.col("condition") != CONTROL) & pl.col("object").is_not_null() & pl.col("action").is_not_null()
+    )
+
+
+def grid(frame: pl.DataFrame) -> Grid:
+    """The 4 x 11 grid and its margins."""
+    rows = paraphrases(frame)
+    usual = frame.filter(pl.col("condition") == CONTROL).with_columns(
+        **{name: pl.lit(value) for name, value in _NONE.items()}
+    )
+    scored = rows.with_columns(pd=pl.col("pd") if "pd" in rows.columns else pl.lit(None, pl.Float64))
+    distances = {
+        (thing, action): mean
+        for thing, action, mean in scored.group_by("object", "action").agg(pl.col("pd").mean()).iter_rows()
+    }
+    distances[_NONE["object"], _NONE["action"]] = 0.0
+    found = {
+        (str(each.group["object"]), str(each.group["action"])): each
+        for part in (usual, rows)
+        for each in rates(part, ("object", "action"))
+    }
+    cells = tuple(
+        Cell(thing, action, found[thing, action], distances.get((thing, action)))
+        for thing in OBJECTS
+        for action in ACTIONS
+        if (thing, action) in found
+    )
+    return Grid(
+        cells, *(_margin(rows, name, order) for name, order in (("object", OBJECTS), ("action", ACTIONS)))
+    )
+
+
+def object_gap(frame: pl.DataFrame) -> ObjectGap:
+    """What it costs to call things by another name."""
+    rows = paraphrases(frame).with_columns(preserved=pl.col("object").is_in(_PRESERVED))
+    both = {bool(each.group["preserved"]): each for each in rates(rows, ("preserved",)) if each.count}
+    if len(both) < 2:
+        raise MeasureError(
+            "object gap: needs paraphrases that keep the object's name and others that change it"
+        )
+    kept, success = pl.col("preserved").cast(pl.Int64), pl.col("success")
+    table = sums(
+        judged(rows),
+        wording(rows),
+        hits=kept * success,
+        weights=kept,
+        other_hits=(1 - kept) * success,
+        other_weights=1 - kept,
+    ).T
+    hits, weights, other_hits, other_weights = table
+    most = (weights.sum(), other_weights.sum())
+    found = paired_difference((hits, other_hits), (weights, other_weights), most)
+    return ObjectGap(both[True], both[False], found.difference, found.interval)
+
+
+def distance_correlation(grid: Grid) -> Correlation:
+    """Whether success falls as words move away, cell by cell; without the control."""
+    points = [
+        (cell.pd, cell.rate.rate)
+        for cell in grid.cells
+        if cell.pd is not None
+        and cell.rate.rate is not None
+        and (cell.object, cell.action) != tuple(_NONE.values())
+    ]
+    if len(points) < 4:
+        raise MeasureError(f"correlation with the distance: {len(points)} scored cells; needs 4 at least")
+    x, y = np.array(points).T
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        raise MeasureError("correlation with the distance: all cells are alike")
+    found = stats.pearsonr(x, y)
+    low, high = found.confidence_interval()
+    return Correlation(
+        float(found.statistic), len(points), float(found.pvalue), Interval(float(low), float(high), "fisher")
+    )
+
+
+def wording(rows: pl.DataFrame) -> list[str]:
+    """The columns that tell one wording from another; its seeds share them."""
+    return [name for name in ("task", "condition", "instruction", "s_k", "s_t") if name in rows.columns]
+
+
+def _margin(rows: pl.DataFrame, name: str, order: tuple[str, ...]) -> tuple[Rate, ...]:
+    found = {str(each.group[name]): each for each in rates(rows, (name,))}
+    return tuple(found[value] for value in order if value in found)

@@ -1,0 +1,77 @@
+"""Where the hand went: many paths in one array, cut and resampled to the same number of points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.jit import compiled
+from assay.runs.episode import Path
+from assay.runs.store import Store
+
+POINTS = 50
+"""As many as LIBERO-Para uses."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Paths:
+    """The hand's paths of episodes, one after the other."""
+
+    ids: np.ndarray
+    """The episodes that have a path of two points at least, ascending: (n,)."""
+    points: np.ndarray
+    """Metres, float32: (all points, 3)."""
+    bounds: np.ndarray
+    """Where each path begins, and where the last one ends: (n + 1,)."""
+
+    @classmethod
+    def of(cls, paths: Iterable[tuple[int, Path]]) -> Paths:
+        """Gather paths by their episodes' ids, which ascend."""
+        hands = {
+            number: path.hand for number, path in paths if len(path.hand) > 1 and np.isfinite(path.hand).all()
+        }
+        lengths = [len(hand) for hand in hands.values()]
+        points = np.concatenate(list(hands.values())) if hands else np.zeros((0, 3), np.float32)
+        return cls(
+            np.array(list(hands), np.int64), points, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        )
+
+    @classmethod
+    def read(cls, store: Store) -> Paths:
+        """The paths of all episodes of a run."""
+        return cls.of(store.paths())
+
+    def has(self, ids: np.ndarray) -> np.ndarray:
+        """Which of the episodes have a path: (len(ids),)."""
+        return np.isin(ids, self.ids)
+
+    def lengths(self, ids: np.ndarray) -> np.ndarray:
+        """How many points episodes' paths have: (len(ids),)."""
+        which = np.searchsorted(self.ids, ids)
+        return np.asarray(self.bounds[which + 1] - self.bounds[which])
+
+    def resampled(self, ids: np.ndarray, most: np.ndarray | None = None) -> np.ndarray:
+        """Episodes' paths as 50 points at even times, float32: (len(ids), 50, 3).
+
+        Of each path only the first ``most`` points count. Every episode must have a path.
+        """
+        first, lengths = self.bounds[np.searchsorted(self.ids, ids)], self.lengths(ids)
+        if most is not None:
+            lengths = np.minimum(lengths, np.maximum(most, 2))
+        return np.asarray(_resample(self.points, first, lengths, POINTS))
+
+
+@compiled
+def _resample(points: np.ndarray, first: np.ndarray, lengths: np.ndarray, count: int) -> np.ndarray:
+    result = np.empty((len(first), count, 3), np.float32)
+    for path in range(len(first)):
+        for step in range(count):
+            time = step * (lengths[path] - 1) / (count - 1)
+            before = min(int(time), lengths[path] - 2)
+            part = time - before
+            row = first[path] + before
+            for axis in range(3):
+                result[path, step, axis] = (1 - part) * points[row, axis] + part * points[row + 1, axis]
+    return result

@@ -1,0 +1,144 @@
+"""PRIDE: success weighted by how far the words went from the original's (LIBERO-Para).
+
+PD(a) = 1 - (a S_K + (1 - a) S_T)        PRIDE(a) = 100 sum(success PD) / sum(PD)
+
+a weighs keywords against structure. PD is linear in a, so sums of success and similarities are all it takes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from assay.measures.bootstrap import bootstrap
+from assay.measures.intervals import Interval, kish, share_interval
+from assay.measures.paraphrase import paraphrases, wording
+from assay.measures.result import MeasureError, Result
+from assay.measures.table import judged, require, sums
+
+ALPHA = 0.5
+SWEEP = tuple(round(0.1 * step, 1) for step in range(11))
+
+
+@dataclass(frozen=True, slots=True)
+class Pride(Result):
+    """PRIDE at one weight."""
+
+    alpha: float
+    """The weight of keywords against structure."""
+    pride: float
+    """0 to 100"""
+    interval: Interval
+    """Wilson's, over wordings."""
+    episodes: int
+    wordings: int
+    unscored: int
+    """Paraphrased episodes without similarities; they do not count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep(Result):
+    """PRIDE over the weights."""
+
+    points: tuple[Pride, ...]
+    slope: float
+    """Of the line through them, per unit of alpha: negative where keywords cost more than structure."""
+    interval: Interval | None
+    """From resampled wordings; None where there are too few."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overestimation(Result):
+    """By how much the success rate flatters: (SR - PRIDE) / SR."""
+
+    overestimation: float
+    interval: Interval | None
+    """From resampled wordings; None where there are too few."""
+    success_rate: float
+    """Of the scored paraphrases."""
+    pride: float
+    """0 to 100"""
+    episodes: int
+
+
+def pride(frame: pl.DataFrame, alpha: float = ALPHA) -> Pride:
+    """PRIDE of a run's paraphrases."""
+    return _Sums(frame).pride(alpha)
+
+
+def sweep(frame: pl.DataFrame) -> Sweep:
+    """PRIDE for alpha = 0, 0.1, ..., 1, and its slope."""
+    words = _Sums(frame)
+    points = tuple(words.pride(alpha) for alpha in SWEEP)
+
+    def slopes(totals: np.ndarray) -> np.ndarray:
+        curves = np.stack([words.value(totals, alpha) for alpha in SWEEP])  # (alphas, draws)
+        centred = np.array(SWEEP) - np.mean(SWEEP)
+        return np.asarray(centred @ curves / (centred @ centred))
+
+    slope = float(slopes(words.totals)[0])
+    return Sweep(points, slope, bootstrap(words.sums, slopes))
+
+
+def overestimation(frame: pl.DataFrame, alpha: float = ALPHA) -> Overestimation:
+    """By how much the success rate exceeds PRIDE."""
+    words = _Sums(frame)
+    rate = float(words.totals[0, words.SUCCESS] / words.totals[0, words.COUNT])
+    if rate == 0:
+        raise MeasureError("overestimation: no paraphrase succeeds, so there is nothing to overestimate")
+
+    def excess(totals: np.ndarray) -> np.ndarray:
+        shares = totals[:, words.SUCCESS] / totals[:, words.COUNT]
+        return np.asarray(1 - words.value(totals, alpha) / 100 / shares)
+
+    found = words.pride(alpha)
+    return Overestimation(
+        float(excess(words.totals)[0]), bootstrap(words.sums, excess), rate, found.pride, found.episodes
+    )
+
+
+class _Sums:
+    """What PRIDE is made of, summed over the seeds of each wording."""
+
+    COUNT, SUCCESS, KEYWORDS, STRUCTURE, KEYWORDS_HIT, STRUCTURE_HIT = range(6)
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        rows = judged(paraphrases(frame), "PRIDE")
+        require(rows, "s_k", "s_t", what="PRIDE")
+        scored = rows.drop_nulls(["s_k", "s_t"])
+        self.unscored = len(rows) - len(scored)
+        self._rows = scored
+        keywords, structure = 1 - pl.col("s_k"), 1 - pl.col("s_t")
+        self.sums = sums(
+            scored,
+            wording(scored),
+            count=pl.col("success").is_not_null(),
+            hits=pl.col("success"),
+            keywords=keywords,
+            structure=structure,
+            keywords_hit=keywords * pl.col("success"),
+            structure_hit=structure * pl.col("success"),
+        )
+        self.totals = self.sums.sum(axis=0, keepdims=True)
+
+    def value(self, totals: np.ndarray, alpha: float) -> np.ndarray:
+        """PRIDE from totals (draws, 6): (draws,)."""
+        hits, weights = self._weighed(totals, alpha)
+        return np.asarray(100 * hits / weights)
+
+    def pride(self, alpha: float) -> Pride:
+        hits, weights = self._weighed(self.sums, alpha)
+        if not weights.sum() > 0:
+            raise MeasureError(f"PRIDE: at alpha {alpha:g} no paraphrase differs from the original")
+        each = 1 - (alpha * self._rows["s_k"] + (1 - alpha) * self._rows["s_t"]).to_numpy()
+        found = share_interval(hits, weights, kish(each))
+        interval = Interval(100 * found.low, 100 * found.high, found.method)
+        value = float(self.value(self.totals, alpha)[0])
+        return Pride(alpha, value, interval, len(self._rows), len(self.sums), self.unscored)
+
+    def _weighed(self, table: np.ndarray, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+        hits = alpha * table[:, self.KEYWORDS_HIT] + (1 - alpha) * table[:, self.STRUCTURE_HIT]
+        weights = alpha * table[:, self.KEYWORDS] + (1 - alpha) * table[:, self.STRUCTURE]
+        return hits, weights

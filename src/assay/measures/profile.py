@@ -1,0 +1,121 @@
+"""Everything that can be said about one run: each measure, or why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from assay.measures.attribution import Attribution, attribution
+from assay.measures.curves import Curve, curve
+from assay.measures.drops import Drop, drops
+from assay.measures.efficiency import Efficiency, efficiency
+from assay.measures.grounding import Confusion, confusion
+from assay.measures.memorisation import Memorisation, memorisation
+from assay.measures.nearness import Failures, failures
+from assay.measures.paraphrase import Correlation, Grid, ObjectGap, distance_correlation, grid, object_gap
+from assay.measures.paths import Paths
+from assay.measures.pride import Overestimation, Pride, Sweep, overestimation, pride, sweep
+from assay.measures.rates import Rate, rates, success_rate
+from assay.measures.result import Missing, Result, attempt
+from assay.measures.table import perturbed
+from assay.measures.timing import (
+    Limits,
+    NoMistakes,
+    TimeToSuccess,
+    no_mistakes,
+    time_limits,
+    time_to_success,
+)
+from assay.runs.store import Store
+from assay.suites.spec import CONTROL
+
+FAMILY = "label:"
+"""How the columns of label families begin."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Profile(Result):
+    """A run in numbers."""
+
+    planned: int
+    done: int
+    errors: dict[str, int]
+    """What broke, and how often."""
+    success_rate: Rate | Missing
+    """Of the perturbed episodes; of all, in a run that perturbs nothing."""
+    control: Rate | Missing
+    conditions: tuple[Rate, ...]
+    tasks: tuple[Rate, ...]
+    """By task, perturbed or not: the group's ``perturbed`` tells."""
+    labels: dict[str, tuple[Rate, ...]]
+    """By label family, perturbed episodes only."""
+    drops: tuple[Drop, ...] | Missing
+    axes: tuple[Drop, ...] | Missing
+    """Drops by axis."""
+    grid: Grid | Missing
+    pride: Pride | Missing
+    sweep: Sweep | Missing
+    overestimation: Overestimation | Missing
+    object_gap: ObjectGap | Missing
+    distance_correlation: Correlation | Missing
+    failures: Failures | Missing
+    memorisation: Memorisation | Missing
+    touched: tuple[Confusion, ...] | Missing
+    """What was touched first, by condition."""
+    moved: tuple[Confusion, ...] | Missing
+    attribution: Attribution | Missing
+    levels: Curve | Missing
+    displacement: Curve | Missing
+    time_limits: Limits | Missing
+    time_to_success: tuple[TimeToSuccess, ...] | Missing
+    no_mistakes: tuple[NoMistakes, ...] | Missing
+    efficiency: Efficiency | Missing
+
+
+def profile(
+    store: Store, *, with_paths: bool = True, reference: Mapping[str, float] | None = None
+) -> Profile:
+    """Measure a run. ``reference`` gives each task's time, in control steps, that limits are multiples of."""
+    frame = store.frame()
+    changed = perturbed(frame)
+    cells = attempt(grid, frame)
+    paths = Paths.read(store) if with_paths and len(frame) else None
+    where: dict[str, Any] = {
+        name: Missing(f"{name}: paths were not read") if paths is None else attempt(measure, frame, paths)
+        for name, measure in (("failures", failures), ("memorisation", memorisation))
+    }
+    return Profile(
+        planned=store.planned,
+        done=store.done,
+        errors=store.reasons(),
+        success_rate=attempt(success_rate, changed if len(changed) else frame),
+        control=attempt(success_rate, frame.filter(pl.col("condition") == CONTROL), "control"),
+        conditions=rates(frame),
+        tasks=rates(frame.with_columns(perturbed=pl.col("condition") != CONTROL), ("task", "perturbed")),
+        labels={
+            name.removeprefix(FAMILY): rates(changed, (name,))
+            for name in frame.columns
+            if name.startswith(FAMILY)
+        },
+        drops=attempt(drops, frame),
+        axes=attempt(drops, frame, ("axis",)),
+        grid=cells,
+        pride=attempt(pride, frame),
+        sweep=attempt(sweep, frame),
+        overestimation=attempt(overestimation, frame),
+        object_gap=attempt(object_gap, frame),
+        distance_correlation=cells if isinstance(cells, Missing) else attempt(distance_correlation, cells),
+        **where,
+        touched=attempt(confusion, frame, "touched", ("condition",)),
+        moved=attempt(confusion, frame, "moved", ("condition",)),
+        attribution=attempt(attribution, frame),
+        levels=attempt(curve, frame, "level"),
+        displacement=attempt(curve, frame, "distance"),
+        time_limits=attempt(time_limits, frame, reference),
+        time_to_success=attempt(time_to_success, frame),
+        no_mistakes=attempt(no_mistakes, frame),
+        efficiency=attempt(efficiency, frame, store.counts(), store.stopped),
+    )

@@ -1,0 +1,92 @@
+"""What measures read: the rows of a run that say something, and each one's control.
+
+A frame is that of ``Store.frame``: one row for each episode, labels as columns. Errors say nothing about what
+a policy knows; they are counted, and never enter a rate. A *start* is a task and a seed: what a perturbed
+episode shares with its control.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+import polars as pl
+
+from assay.measures.result import MeasureError
+from assay.suites.spec import CONTROL
+
+START = ("task", "seed")
+_BASE = """
+id key suite condition task seed instruction outcome steps seconds decisions pictures attempts touched moved
+truth error
+"""
+BASE = tuple(_BASE.split())
+"""The columns of a frame that are no labels."""
+
+
+def require(frame: pl.DataFrame, *names: str, what: str) -> None:
+    """Raise MeasureError unless a frame has these columns, with a value somewhere."""
+    lacking = [name for name in names if name not in frame.columns or frame[name].null_count() == len(frame)]
+    if lacking:
+        raise MeasureError(f"{what}: no episode has {' or '.join(lacking)}")
+
+
+def judged(frame: pl.DataFrame, what: str = "success rate") -> pl.DataFrame:
+    """The rows that are no errors, with a column ``success`` (0 or 1). Raises MeasureError if none is."""
+    rows = frame.filter(pl.col("outcome") != "error").with_columns(
+        success=(pl.col("outcome") == "success").cast(pl.Int64)
+    )
+    if not len(frame):
+        raise MeasureError(f"{what}: there is no episode")
+    if not len(rows):
+        raise MeasureError(f"{what}: all {len(frame)} episodes ended in an error")
+    return rows
+
+
+def controls(rows: pl.DataFrame) -> pl.DataFrame:
+    """The judged rows in which nothing was changed, one for each start (the first, if a plan has several)."""
+    return rows.filter(pl.col("condition") == CONTROL).unique(START, keep="first", maintain_order=True)
+
+
+def perturbed(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows in which something was changed."""
+    return rows.filter(pl.col("condition") != CONTROL)
+
+
+def pairs(rows: pl.DataFrame, *columns: str) -> pl.DataFrame:
+    """Judged perturbed rows beside their controls', whose columns are named ``control_...``.
+
+    Rows without a judged control are left out.
+    """
+    wanted = dict.fromkeys(("success", *columns))
+    beside = controls(rows).select(*START, *(pl.col(name).alias(f"control_{name}") for name in wanted))
+    return perturbed(rows).join(beside, on=START, how="inner", maintain_order="left")
+
+
+def in_another_world() -> pl.Expr:
+    """Whether the axis of a row says that its world is changed."""
+    return pl.col("axis").str.split("+").list.contains("world").fill_null(False)
+
+
+def labels(frame: pl.DataFrame) -> list[str]:
+    """The names of a frame's labels."""
+    return [name for name in frame.columns if name not in (*BASE, "success")]
+
+
+def sums(rows: pl.DataFrame, by: Sequence[str], **values: pl.Expr) -> np.ndarray:
+    """The sums of expressions over the clusters that share ``by``: (clusters, values), in a stable order."""
+    table = rows.group_by(by, maintain_order=True).agg(**{name: each.sum() for name, each in values.items()})
+    return table.select(*values).to_numpy().astype(float)
+
+
+def goal(truth: str = "truth") -> pl.Expr:
+    """The goal of a row, from the column that says when each of its atoms was true; empty if unknown."""
+    return pl.col(truth).map_elements(lambda each: " and ".join(sorted(atoms(each))), return_dtype=pl.String)
+
+
+@lru_cache(maxsize=65_536)
+def atoms(truth: str) -> frozenset[str]:
+    """The goal's atoms, from what is recorded about when each was true."""
+    return frozenset(json.loads(truth))

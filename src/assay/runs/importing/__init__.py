@@ -1,0 +1,1 @@
+"""Other people's logs as runs."""

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.perturb import Say
+from assay.policies import Outcome
+from assay.runs.episode import Episode, Intervals, nothing_happened
+from assay.runs.episode import Path as HandPath
+from assay.runs.store import Store
+from assay.suites.spec import CONTROL, EpisodeSpec, Label
+
+TASK = "libero_goal/1"
+GOAL = "On akita_black_bowl_1 flat_stove_1_cook_region"
+
+
+@dataclass
+class Made:
+    """An episode that never happened."""
+
+    success: bool | None
+    """None for an error."""
+    task: str = TASK
+    seed: int = 0
+    condition: str = CONTROL
+    labels: dict[str, Label] = field(default_factory=dict)
+    hand: np.ndarray | None = None
+    steps: int = 100
+    touched: str | None = "akita_black_bowl_1"
+    moved: str | None = "akita_black_bowl_1"
+    truth: dict[str, Intervals] | None = None
+    words: str | None = None
+    suite: str = "made"
+    decisions: int = 10
+
+    @property
+    def said(self) -> str:
+        return self.words or f"{self.condition} {sorted(self.labels.items())}"
+
+    @property
+    def spec(self) -> EpisodeSpec:
+        changes = () if self.condition == CONTROL else (Say(self.said),)
+        return EpisodeSpec(
+            self.task,
+            self.seed,
+            suite=self.suite,
+            condition=self.condition,
+            perturbations=changes,
+            labels=self.labels,
+        )
+
+    @property
+    def episode(self) -> Episode:
+        path = nothing_happened()
+        if self.hand is not None:
+            hand = np.asarray(self.hand, np.float32)
+            path = HandPath(hand, hand[:, 0].copy(), np.zeros((len(hand) - 1, 7), np.float32))
+        outcome = (
+            Outcome.ERROR if self.success is None else Outcome.SUCCESS if self.success else Outcome.FAILURE
+        )
+        truth = {GOAL: ((99, 100),) if self.success else ()} if self.truth is None else self.truth
+        return Episode(
+            outcome,
+            self.steps,
+            path,
+            self.said,
+            decisions=self.decisions,
+            touched=self.touched,
+            moved=self.moved,
+            truth=truth,
+            error="broke" if self.success is None else "",
+        )
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Callable[[Iterable[Made]], Store]]:
+    """Writes made-up episodes into a real run, and opens it."""
+    opened: list[Store] = []
+
+    def made(episodes: Iterable[Made]) -> Store:
+        path = tmp_path / f"run{len(opened)}.assay"
+        with Store.writing(path) as store:
+            wanted = list(episodes)
+            store.plan(each.spec for each in wanted)
+            numbers = {waiting.key: waiting.number for waiting in store.todo()}
+            assert len(numbers) == len(wanted), "two made-up episodes have the same spec"
+            for each in wanted:
+                store.append(numbers[each.spec.key], each.episode)
+        opened.append(Store.reading(path))
+        return opened[-1]
+
+    yield made
+    for store in opened:
+        store.close()
+
+
+@pytest.fixture
+def made() -> type[Made]:
+    """What a run is made of."""
+    return Made

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+from itertools import permutations, product
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.special import expit
+
+from assay.measures import MeasureError, attribution
+
+FACTORS = ("words", "world", "senses")
+FULL = tuple(product((False, True), repeat=3))
+MAIN = {"words": -1.2, "world": -0.4, "senses": 0.0}
+TOGETHER = -1.0
+"""Words and world together cost more than the sum of both."""
+
+
+def log_odds(on: tuple[bool, ...]) -> float:
+    centred = dict(zip(FACTORS, np.array(on) - 0.5, strict=True))
+    return (
+        0.8
+        + sum(MAIN[name] * centred[name] for name in FACTORS)
+        + TOGETHER * centred["words"] * centred["world"]
+    )
+
+
+def factorial(made, starts: int, cells=FULL):
+    """A full factorial with planted effects; the control is all off."""
+    rng = np.random.default_rng(7)
+    for seed in range(starts):
+        for on in cells:
+            labels = {f"factor:{name}": each for name, each in zip(FACTORS, on, strict=True)}
+            condition = "factors/" + "+".join(name for name, each in zip(FACTORS, on, strict=True) if each)
+            success = bool(rng.random() < expit(log_odds(on)))
+            yield made(
+                success,
+                seed=seed,
+                condition=condition if any(on) else "control",
+                labels=labels if any(on) else {},
+            )
+
+
+def test_planted_effects_are_recovered(run, made):
+    found = attribution(run(factorial(made, 250)).frame())
+    assert found.factors == tuple(sorted(FACTORS)) and found.starts == 250 and found.episodes == 2000
+    effects = {each.factors: each for each in found.effects}
+    for name, truth in MAIN.items():
+        effect = effects[name,]
+        assert effect.interval.low < truth < effect.interval.high
+    both = effects["words", "world"]
+    assert both.interval.low < TOGETHER < both.interval.high < 0 and both.p < 0.01
+    assert effects["words",].p < 1e-6 and effects["senses",].p > 0.05
+    assert found.aliased == () and found.modelled == 0
+
+
+def test_shapley_shares_are_those_of_all_orders_and_make_up_the_drop(run, made):
+    store = run(factorial(made, 100))
+    found = attribution(store.frame())
+    frame = store.frame()
+    names = [f"factor:{name}" for name in found.factors]
+    rates = {
+        tuple(bool(row[name]) for name in names): row["success"]
+        for row in frame.with_columns(success=frame["outcome"] == "success")
+        .group_by(names)
+        .agg(success=pl.col("success").mean())
+        .iter_rows(named=True)
+    }
+    losses = dict.fromkeys(found.factors, 0.0)
+    orders = list(permutations(range(3)))
+    for order in orders:
+        on = [False] * 3
+        for place in order:
+            before = rates[tuple(on)]
+            on[place] = True
+            losses[found.factors[place]] += (before - rates[tuple(on)]) / len(orders)
+    shares = {each.factor: each for each in found.shares}
+    assert {name: each.loss for name, each in shares.items()} == pytest.approx(losses)
+    assert sum(each.loss for each in found.shares) == pytest.approx(found.drop)
+    assert sum(each.share for each in found.shares) == pytest.approx(1.0)
+    assert shares["words"].share > 0.5 and all(
+        each.interval.low < each.loss < each.interval.high for each in found.shares
+    )
+
+
+def test_a_fraction_of_the_design_tells_what_it_can(run, made):
+    half = [on for on in product((False, True), repeat=3) if sum(on) % 2 == 0]
+    found = attribution(run(factorial(made, 200, half)).frame())
+    assert {each.factors for each in found.effects} == {(name,) for name in FACTORS}
+    assert len(found.aliased) == 3 and found.modelled == 4
+    assert sum(each.loss for each in found.shares) == pytest.approx(found.drop)
+
+
+def test_a_cell_that_never_fails_gives_finite_effects_and_no_share_of_nothing(run, made):
+    store = run(
+        made(True, seed=seed, condition=f"c{on}" if on else "control", labels={"factor:a": on})
+        for seed in range(10)
+        for on in (False, True)
+    )
+    found = attribution(store.frame())
+    (effect,) = found.effects
+    assert abs(effect.log_odds) < 1e-6 and effect.interval.low < -1 and effect.interval.high > 1
+    assert found.drop == 0 and found.shares[0].share is None
+
+
+def test_levels_count_as_on_and_a_factor_that_never_varies_is_left_out(run, made):
+    store = run(
+        made(
+            seed % 2 > level,
+            seed=seed,
+            condition=f"c{level}",
+            labels={"factor:blur": level, "factor:fixed": True},
+        )
+        for seed in range(10)
+        for level in (0, 1, 2)
+    )
+    assert attribution(store.frame()).factors == ("blur",)
+
+
+def test_a_run_without_factors_says_so(run, made):
+    with pytest.raises(MeasureError, match="varies 0 factors"):
+        attribution(run([made(True)]).frame())
+
+
+def test_episodes_of_other_experiments_in_the_same_run_stay_out(run, made):
+    others = [made(False, seed=seed, condition="elsewhere") for seed in range(50)]
+    alone, mixed = (attribution(run([*factorial(made, 50), *more]).frame()) for more in ([], others))
+    assert alone == mixed

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+
+from assay.measures import MeasureError, curve
+
+
+def test_a_level_curve_begins_at_the_control_and_tells_the_loss_of_each_step(run, made):
+    won = {0: 20, 1: 18, 2: 18, 3: 8, 5: 0}
+    store = run(
+        made(
+            seed < count,
+            seed=seed,
+            condition=f"x/level{level}" if level else "control",
+            labels={"level": level} if level else {},
+        )
+        for level, count in won.items()
+        for seed in range(20)
+    )
+    found = curve(store.frame(), "level")
+    assert [step.at for step in found.steps] == [0, 1, 2, 3, 5]
+    assert [step.rate.successes for step in found.steps] == list(won.values())
+    assert [step.change for step in found.steps] == [
+        None,
+        *(pytest.approx(each) for each in (-0.1, 0.0, -0.5, -0.4)),
+    ]
+    assert all(
+        step.starts == 20 and step.interval.low < step.change < step.interval.high for step in found.steps[1:]
+    )
+    assert found.steps[3].p == pytest.approx(2 * 0.5**10) and found.steps[2].p == 1.0
+
+
+def test_distances_make_a_curve_too(run, made):
+    store = run(
+        made(distance < 0.2, seed=seed, condition=f"d{distance}", labels={"distance": distance})
+        for distance in (0.3, 0.1, 0.2)
+        for seed in range(5)
+    )
+    found = curve(store.frame(), "distance")
+    assert [(step.at, step.rate.rate) for step in found.steps] == [(0.1, 1.0), (0.2, 0.0), (0.3, 0.0)]
+
+
+def test_steps_without_shared_starts_or_outcomes_have_no_loss(run, made):
+    store = run(
+        [made(True, seed=0)]
+        + [made(None, seed=0, condition="l1", labels={"level": 1})]
+        + [made(True, seed=5, condition="l2", labels={"level": 2})]
+    )
+    _, broken, apart = curve(store.frame(), "level").steps
+    assert broken.rate.rate is None and broken.change is None
+    assert apart.change is None and apart.starts == 0
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"), [({}, "no episode has level"), ({"level": "high"}, "no numbers")]
+)
+def test_a_run_without_levels_says_so(run, made, labels: dict, words: str):
+    with pytest.raises(MeasureError, match=words):
+        curve(run([made(True, condition="c", labels=labels)]).frame(), "level")

@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from assay.measures import MeasureError, Paths, memorisation
+from assay.measures.memorisation import Memorisation
+
+PLACES = {"libero_goal/1": (0.3, 0.1, 0.1), "libero_goal/4": (-0.1, 0.3, 0.1)}
+OTHER = {"On plate_1 flat_stove_1_cook_region": ()}
+SEEDS = range(6)
+
+
+def path_to(place, seed: int, *, way: int = 0, spread: float = 0.01, steps: int = 100) -> np.ndarray:
+    """To a place and back, by one of two ways, a little different for every seed."""
+    time = np.linspace(0, np.pi, steps + 1)[:, None]
+    jitter = np.random.default_rng(seed).normal(scale=spread, size=3)
+    return np.sin(time) * (np.array(place) + jitter) + way * 0.15 * np.sin(2 * time) * np.array([0, 0, 1])
+
+
+def still(steps: int = 100) -> np.ndarray:
+    return np.zeros((steps + 1, 3))
+
+
+def episodes(made, *, control: Callable, changed: Callable, succeeds: bool = True):
+    """Controls, and four changes that call for another path: hands(task, seed) say where the hand goes."""
+    for task in PLACES:
+        for seed in SEEDS:
+            yield made(succeeds, task=task, seed=seed, hand=control(task, seed))
+            for condition, axis, more in (
+                ("nonsense", "words", {"plausible": False}),
+                ("removed", "world", {"plausible": False}),
+                ("moved", "world", {"plausible": True, "distance": 0.2}),
+                ("other", "words", {"plausible": True}),
+            ):
+                hand = np.concatenate([changed(task, seed, condition), np.zeros((150, 3))])
+                truth = OTHER if condition == "other" else None
+                labels = {"axis": axis, **more}
+                yield made(
+                    False, task=task, seed=seed, hand=hand, condition=condition, labels=labels, truth=truth
+                )
+
+
+def measured(store) -> Memorisation:
+    return memorisation(store.frame(), Paths.read(store))
+
+
+def test_a_policy_that_plays_back_its_control_scores_one(run, made):
+    def memory(task: str, seed: int, condition: str = "") -> np.ndarray:
+        return path_to(PLACES[task], seed)
+
+    found = measured(run(episodes(made, control=memory, changed=memory)))
+    assert found.overall.index == 1.0 and found.overall.count == 48 and found.overall.starts == 12
+    assert {each.group: each.index for each in found.axes} == {"words": 1.0, "world": 1.0}
+    assert all(each.interval.low > 0.7 for each in found.axes)
+    assert found.unjudged == {}
+
+
+def test_a_policy_that_has_learnt_a_task_by_heart_but_not_the_seed_scores_high(run, made):
+    """Its path is a draw from what it does in controls, by either of two ways."""
+
+    def control(task: str, seed: int) -> np.ndarray:
+        return path_to(PLACES[task], seed, way=seed % 2)
+
+    def habit(task: str, seed: int, condition: str) -> np.ndarray:
+        return path_to(PLACES[task], 1000 + seed + len(condition), way=(seed + 1) % 2, spread=0.006)
+
+    found = measured(run(episodes(made, control=control, changed=habit)))
+    assert found.overall.index > 0.9
+    assert max(found.spread.values()) < 0.05, "two ways are not one wide way"
+
+
+def test_a_policy_that_takes_notice_scores_zero(run, made):
+    """It waits where words mean nothing, and goes where things are now."""
+
+    def control(task: str, seed: int) -> np.ndarray:
+        return path_to(PLACES[task], seed)
+
+    def notice(task: str, seed: int, condition: str) -> np.ndarray:
+        if condition in ("nonsense", "removed"):
+            return still()
+        x, y, z = PLACES[task]
+        return path_to((x + 0.2, y, z) if condition == "moved" else (y, -x, z), seed)
+
+    found = measured(run(episodes(made, control=control, changed=notice)))
+    assert found.overall.index == 0.0 and found.overall.count == 48
+    assert found.overall.interval.low == 0.0 and 0.0 < found.overall.interval.high < 0.3
+
+
+def test_a_policy_that_ignores_words_but_not_the_world_is_found_out_by_axis(run, made):
+    def control(task: str, seed: int, condition: str = "") -> np.ndarray:
+        x, y, z = PLACES[task]
+        return still() if condition == "removed" else path_to((x + 0.2 * (condition == "moved"), y, z), seed)
+
+    found = measured(run(episodes(made, control=control, changed=control)))
+    assert {each.group: each.index for each in found.axes} == {"words": 1.0, "world": 0.0}
+    assert {each.group: each.index for each in found.conditions}["other"] == 1.0
+
+
+def test_a_policy_that_always_stands_still_is_not_remembering(run, made):
+    def idle(task: str, seed: int, condition: str = "") -> np.ndarray:
+        return still()
+
+    for succeeds, words in ((False, "needs a task with two successful controls"), (True, "standing still")):
+        store = run(episodes(made, control=idle, changed=idle, succeeds=succeeds))
+        with pytest.raises(MeasureError, match=words):
+            measured(store)
+
+
+def test_a_policy_that_acts_erratically_is_not_judged(run, made):
+    def erratic(task: str, seed: int, condition: str = "") -> np.ndarray:
+        rng = np.random.default_rng([seed, len(task), len(condition)])
+        return np.cumsum(rng.normal(scale=0.05, size=(101, 3)), axis=0)
+
+    with pytest.raises(MeasureError, match="cannot be told from standing still"):
+        measured(run(episodes(made, control=erratic, changed=erratic)))
+
+
+def test_small_displacements_and_failed_controls_are_not_judged(run, made):
+    def path(task: str, seed: int, condition: str = "") -> np.ndarray:
+        return path_to(PLACES[task], seed)
+
+    small = [
+        made(
+            False,
+            task=task,
+            seed=seed,
+            hand=path(task, seed),
+            condition="near",
+            labels={"axis": "world", "distance": 0.05},
+        )
+        for task in PLACES
+        for seed in SEEDS
+    ]
+    failed = [made(False, seed=77, hand=path("libero_goal/1", 0)), made(None, seed=78)]
+    lost = [
+        made(
+            False, seed=seed, hand=path("libero_goal/1", 0), condition="nonsense", labels={"plausible": False}
+        )
+        for seed in (77, 78)
+    ]
+    found = measured(run([*episodes(made, control=path, changed=path), *small, *failed, *lost]))
+    assert found.unjudged == {"the control failed": 1, "moved too little": 12}, (
+        "without a control there is no pair"
+    )
+    assert found.overall.count == 48
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"plausible": True}, "no episode with a control has a change that calls for another path"),
+        ({"plausible": False}, "needs a task with two successful controls"),
+    ],
+)
+def test_without_such_a_change_or_controls_there_is_no_index(run, made, change: dict, words: str):
+    store = run([made(True, hand=still()), made(True, condition="c", labels=change, hand=still())])
+    with pytest.raises(MeasureError, match=words):
+        measured(store)

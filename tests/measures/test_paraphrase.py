@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.measures import (
+    MeasureError,
+    distance_correlation,
+    grid,
+    object_gap,
+    overestimation,
+    pride,
+    success_rate,
+    sweep,
+)
+from assay.runs.importing.libero_para import import_libero_para
+from assay.runs.store import Store
+
+
+@pytest.fixture(scope="module")
+def official(shared: Path, tmp_path_factory: pytest.TempPathFactory):
+    """LIBERO-Para's published run, imported."""
+    path = tmp_path_factory.mktemp("official") / "run.assay"
+    import_libero_para(shared / "libero_para" / "logs", shared / "libero_para" / "metadata.csv", path)
+    with Store.reading(path) as store:
+        yield store.frame()
+
+
+@pytest.fixture(scope="module")
+def episodes(shared: Path) -> list[tuple[bool, float, float, str]]:
+    """The same, read with nothing of ours: success, S_K, S_T and how the object is named."""
+    folder = shared / "libero_para"
+    with (folder / "metadata.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    scores = {
+        (row["high"], row["mid"], row["low"], int(row["eval"]), int(row["batch_idx"])): (
+            float(row["keyword_similarity"]),
+            float(row["structural_similarity"]),
+        )
+        for row in rows
+    }
+    found = []
+    for log in sorted(folder.glob("logs/seed*/eval*.json")):
+        content = json.loads(log.read_text())
+        for each in content["episodes"]:
+            kind, mid, low = (
+                each["paraphrase_type"],
+                "+".join(each["categories"]),
+                "+".join(each["subcategories"]),
+            )
+            named = "none" if kind == "act" else each["subcategories"][0]
+            key = (kind, mid, low, content["eval_id"], each["variant_id"])
+            found.append((each["success"], *scores[key], named))
+    return found
+
+
+def by_definition(episodes: list[tuple[bool, float, float, str]], alpha: float) -> float:
+    distances = [1 - (alpha * s_k + (1 - alpha) * s_t) for _, s_k, s_t, _ in episodes]
+    gained = sum(distance for (success, *_), distance in zip(episodes, distances, strict=True) if success)
+    return 100 * gained / sum(distances)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.3, 0.5, 1.0])
+def test_pride_of_the_published_run_agrees_with_the_definition(official, episodes, alpha: float):
+    found = pride(official, alpha)
+    assert found.pride == pytest.approx(by_definition(episodes, alpha), abs=1e-9)
+    assert found.episodes == len(episodes) and found.unscored == 0
+    assert found.interval.low < found.pride < found.interval.high
+
+
+def test_success_and_overestimation_of_the_published_run_agree_with_the_definition(official, episodes):
+    rate = sum(success for success, *_ in episodes) / len(episodes)
+    assert 0.7 < rate < 0.8
+    assert success_rate(official).rate == pytest.approx(rate, abs=1e-12)
+    found = overestimation(official)
+    assert found.overestimation == pytest.approx(1 - by_definition(episodes, 0.5) / 100 / rate, abs=1e-9)
+    assert 0.0 < found.interval.low < found.overestimation < found.interval.high < 0.2
+
+
+def test_the_sweep_of_the_published_run_falls_as_keywords_weigh_more(official, episodes):
+    found = sweep(official)
+    values = [by_definition(episodes, alpha / 10) for alpha in range(11)]
+    assert [each.pride for each in found.points] == pytest.approx(values, abs=1e-9)
+    assert found.slope == pytest.approx(np.polyfit(np.arange(11) / 10, values, 1)[0], abs=1e-9)
+    assert found.interval.low < found.slope < found.interval.high < 0
+
+
+def test_the_grid_of_the_published_run_has_43_cells_and_both_margins(official, episodes):
+    found = grid(official)
+    assert len(found.cells) == 43 and len(found.objects) == 4 and len(found.actions) == 11
+    assert sum(cell.rate.count for cell in found.cells) == len(episodes)
+    assert sum(margin.count for margin in found.objects) == sum(margin.count for margin in found.actions)
+    correlation = distance_correlation(found)
+    assert correlation.cells == 43 and -0.9 < correlation.r < -0.6 and correlation.interval.high < 0
+
+
+def test_the_object_gap_of_the_published_run_agrees_with_the_definition(official, episodes):
+    found = object_gap(official)
+    kept = [success for success, _, _, named in episodes if named in ("none", "addition_deletion")]
+    changed = [success for success, _, _, named in episodes if named not in ("none", "addition_deletion")]
+    assert (found.preserved.count, found.paraphrased.count) == (len(kept), len(changed))
+    assert found.change == pytest.approx(np.mean(changed) - np.mean(kept), abs=1e-12)
+    assert found.interval.low < found.change < found.interval.high < 0
+
+
+def paraphrase(
+    made, success: bool | None, number: int, thing="none", action="hint", s_k=0.8, s_t=0.6, **more
+):
+    labels = {"object": thing, "action": action, "s_k": s_k, "s_t": s_t}
+    return made(success, condition=f"para/{thing},{action}", labels=labels, words=f"wording {number}", **more)
+
+
+def test_the_control_stands_in_the_corner_of_the_grid(run, made):
+    store = run(
+        [made(True, seed=seed) for seed in range(4)]
+        + [paraphrase(made, seed < 2, 0, seed=seed) for seed in range(4)]
+        + [paraphrase(made, None, 1)]
+    )
+    corner, hint = grid(store.frame()).cells
+    assert (corner.object, corner.action, corner.rate.rate, corner.pd) == ("none", "none", 1.0, 0.0)
+    assert (hint.rate.rate, hint.rate.errors, hint.pd) == (0.5, 1, None), "pd was not labelled"
+    assert [each.count for each in grid(store.frame()).actions] == [4], "margins leave the control out"
+
+
+def test_pride_weighs_by_distance_and_counts_what_is_not_scored(run, made):
+    store = run(
+        [paraphrase(made, True, 0, s_k=1.0, s_t=0.8), paraphrase(made, False, 1, s_k=0.4, s_t=0.8)]
+        + [paraphrase(made, True, 2, s_k=None, s_t=None)]
+    )
+    found = pride(store.frame())
+    assert found.pride == pytest.approx(100 * 0.1 / (0.1 + 0.4))
+    assert (found.episodes, found.wordings, found.unscored) == (2, 2, 1)
+
+
+def test_seeds_of_one_wording_are_one_witness(run, made):
+    once = [paraphrase(made, number % 2 == 0, number) for number in range(20)]
+    often = [
+        paraphrase(made, number % 2 == 0, number, seed=seed) for number in range(20) for seed in range(6)
+    ]
+    one, other = pride(run(once).frame()), pride(run(often).frame())
+    assert one.wordings == other.wordings == 20 and other.episodes == 120
+    assert other.interval.high - other.interval.low > 0.9 * (one.interval.high - one.interval.low)
+
+
+def test_a_run_without_paraphrases_says_so(run, made):
+    frame = run([made(True), made(True, seed=1, condition="c", labels={"object": "none"})]).frame()
+    for measure in (grid, pride, sweep, overestimation, object_gap):
+        with pytest.raises(MeasureError, match="no episode has"):
+            measure(frame)
+
+
+@pytest.mark.parametrize(
+    ("measure", "change", "words"),
+    [
+        (pride, {"s_k": 1.0, "s_t": 1.0}, "no paraphrase differs"),
+        (pride, {"s_k": None}, "no episode has s_k"),
+        (overestimation, {}, "nothing to overestimate"),
+        (object_gap, {}, "needs paraphrases that keep"),
+    ],
+)
+def test_what_cannot_be_measured_is_explained(run, made, measure, change: dict, words: str):
+    frame = run(paraphrase(made, False, number, **change) for number in range(3)).frame()
+    with pytest.raises(MeasureError, match=words):
+        measure(frame)
+    with pytest.raises(MeasureError, match=r"[01] scored cells"):
+        distance_correlation(grid(frame))

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import json
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from assay import measures
+from assay.measures import Missing, attempt, profile, success_rate
+
+
+def everything(made):
+    """A run that gives every measure."""
+    return [
+        each
+        for task in ("libero_goal/1", "libero_goal/4")
+        for seed in range(8)
+        for each in variants(made, task, seed)
+    ]
+
+
+def variants(made, task: str, seed: int):
+    rng = np.random.default_rng([len(task), int(task[-1]), seed])
+    time = np.linspace(0, np.pi, 101)[:, None]
+
+    def episode(condition: str, **labels: object):
+        hand = np.sin(time) * (np.array([0.3, 0.1, 0.2]) + rng.normal(scale=0.01, size=3))
+        success = bool(rng.random() < 0.6) or (condition == "control" and seed < 4)
+        return made(success, task=task, seed=seed, condition=condition, labels=labels, hand=hand)
+
+    yield episode("control")
+    for number, thing in enumerate(("none", "addition", "contextual", "habitual")):
+        scores = {"s_k": 1 - 0.1 * number, "s_t": 0.7, "pd": 0.15 + 0.05 * number, "wording": number}
+        yield episode(f"para/{thing}", axis="words", plausible=True, object=thing, action="hint", **scores)
+    yield episode("nonsense", axis="words", plausible=False)
+    for level in (1, 2):
+        yield episode(f"x/{level}", axis="world", level=level, **{"label:subtasks": "1"})
+    yield episode("moved", axis="world", distance=0.2)
+    for a, b in ((True, False), (False, True), (True, True)):
+        yield episode(f"factors/{a}{b}", **{"factor:a": a, "factor:b": b})
+
+
+def test_a_run_that_has_everything_gives_every_measure(run, made):
+    found = profile(run(everything(made)))
+    missing = {
+        name: each for name, each in found.as_json().items() if isinstance(each, dict) and "missing" in each
+    }
+    assert missing == {}
+    text = json.dumps(found.as_json(), allow_nan=False)
+    told = json.loads(text)
+    assert told["success_rate"]["count"] == 2 * 8 * 11 and told["control"]["count"] == 16
+    for key in ("pride", "overestimation", "grid", "failures", "memorisation", "conditions"):
+        assert told[key]
+    assert set(told["labels"]) == {"subtasks"}
+
+
+def test_what_a_half_finished_run_cannot_say_it_explains(run, made):
+    store = run([made(True), made(None, seed=1), made(False, seed=2, condition="c")])
+    told = profile(store).as_json()
+    assert told["done"] == 3 and told["errors"] == {"broke": 1}
+    assert told["success_rate"]["rate"] == 0.0 and told["control"]["count"] == 1
+    assert told["drops"] == {"missing": "drops: none of the 1 perturbed episodes has a control"}
+    assert told["pride"] == {"missing": "paraphrases: no episode has object or action"}
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_an_empty_run_and_one_of_errors_are_explained(run, made, count: int):
+    told = profile(run(made(None, seed=seed) for seed in range(count))).as_json()
+    words = "all 2 episodes ended in an error" if count else "there is no episode"
+    assert told["success_rate"] == {"missing": f"success rate: {words}"}
+    json.dumps(told, allow_nan=False)
+
+
+def test_without_paths_the_rest_is_measured(run, made):
+    found = profile(run(everything(made)), with_paths=False)
+    assert isinstance(found.failures, Missing) and isinstance(found.memorisation, Missing)
+    assert not isinstance(found.pride, Missing)
+
+
+def test_a_failed_attempt_is_a_reason_and_another_error_is_not_swallowed(run, made):
+    assert attempt(success_rate, run([]).frame()) == Missing("success rate: there is no episode")
+    with pytest.raises(ZeroDivisionError):
+        attempt(lambda: 1 / 0)
+
+
+def test_all_of_measures_is_what_it_claims():
+    public = {
+        name
+        for name, value in vars(measures).items()
+        if not name.startswith("_") and not isinstance(value, ModuleType)
+    }
+    assert sorted(measures.__all__) == measures.__all__
+    assert set(measures.__all__) == public

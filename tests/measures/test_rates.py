@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pytest
+
+from assay.measures import MeasureError, rates, success_rate
+
+
+def test_counts_rates_and_errors_are_told_by_group(run, made):
+    store = run(
+        [made(seed < 7, seed=seed) for seed in range(10)]
+        + [made(None, seed=10)]
+        + [made(seed < 2, seed=seed, condition="c", labels={"axis": "words"}) for seed in range(10)]
+    )
+    control, changed = rates(store.frame())
+    assert (control.group, control.successes, control.count, control.errors) == (
+        {"condition": "control"},
+        7,
+        10,
+        1,
+    )
+    assert control.rate == 0.7 and control.effective == 10
+    assert (control.interval.low, control.interval.high) == pytest.approx((0.3968, 0.8922), abs=1e-4)
+    assert changed.rate == 0.2 and changed.errors == 0
+    (words,) = rates(store.frame(), ("axis",))
+    assert words.group == {"axis": "words"} and words.count == 10, "rows without the label belong to no group"
+    assert success_rate(store.frame()).count == 20
+
+
+def test_a_group_of_errors_has_no_rate(run, made):
+    store = run([made(True), made(None, seed=1, condition="c")])
+    _, broken = rates(store.frame())
+    assert (broken.count, broken.errors, broken.rate, broken.interval) == (0, 1, None, None)
+    assert broken.as_json()["rate"] is None
+
+
+def test_wordings_that_agree_over_seeds_widen_the_interval(run, made):
+    def wordings(alike: bool):
+        for word in range(12):
+            for seed in range(5):
+                success = word % 2 == 0 if alike else (word + seed) % 2 == 0
+                yield made(success, seed=seed, condition="c", labels={"wording": word})
+
+    same, other = (success_rate(run(wordings(alike)).frame()) for alike in (True, False))
+    assert same.rate == other.rate == 0.5
+    assert other.effective == 60 and same.effective < 15
+
+
+def test_tasks_that_differ_do_not_widen_the_interval(run, made):
+    episodes = [made(task == "a/0", task=task, seed=seed) for task in ("a/0", "a/1") for seed in range(10)]
+    assert success_rate(run(episodes).frame()).effective == 20
+
+
+@pytest.mark.parametrize(
+    ("episodes", "words"), [(0, "there is no episode"), (3, "all 3 episodes ended in an error")]
+)
+def test_a_run_that_says_nothing_says_so(run, made, episodes: int, words: str):
+    store = run(made(None, seed=seed) for seed in range(episodes))
+    with pytest.raises(MeasureError, match=words):
+        success_rate(store.frame())
+
+
+def test_an_unknown_column_is_named(run, made):
+    with pytest.raises(MeasureError, match="no column colour"):
+        rates(run([made(True)]).frame(), ("colour",))

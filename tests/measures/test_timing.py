@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import pytest
+
+from assay.measures import MeasureError, no_mistakes, time_limits, time_to_success
+
+GOAL = "On akita_black_bowl_1 flat_stove_1_cook_region"
+
+
+def test_success_within_a_limit_follows_from_the_steps(run, made):
+    steps = [80, 95, 100, 105, 120, 160, 300]
+    store = run(
+        [made(each < 300, seed=seed, steps=each) for seed, each in enumerate(steps)]
+        + [made(True, seed=20, task="libero_goal/2", condition="c", steps=10)]
+        + [made(None, seed=21, steps=5)]
+    )
+    found = time_limits(store.frame(), {"libero_goal/1": 100.0}, (0.9, 1.0, 1.1, None))
+    assert [(each.successes, each.count) for each in found.limits] == [(1, 7), (3, 7), (4, 7), (6, 7)]
+    assert found.unknown == 1 and all(
+        each.interval.low < each.rate < each.interval.high for each in found.limits
+    )
+    own = time_limits(store.frame(), factors=(1.0,))
+    assert own.reference == {"libero_goal/1": 102.5}, "the median of the successful controls"
+
+
+def test_time_to_success_is_a_median_of_successes(run, made):
+    store = run(
+        [made(True, seed=seed, steps=100 + seed) for seed in range(11)]
+        + [made(False, seed=50, steps=300), made(True, seed=1, condition="c", steps=7)]
+    )
+    control, changed = time_to_success(store.frame())
+    assert control.median == 105 and 100 <= control.interval.low < 105 < control.interval.high <= 110
+    assert (changed.median, changed.interval, changed.successes) == (7, None, 1)
+
+
+def test_a_mistake_is_another_thing_first_or_something_lost_again(run, made):
+    truth = {
+        "at once": {GOAL: ((90, 100),)},
+        "it held at first": {GOAL: ((0, 5), (90, 100))},
+        "dropped": {GOAL: ((50, 60), (90, 100))},
+    }
+    store = run(
+        [made(True, seed=seed, truth=each) for seed, each in enumerate(truth.values())]
+        + [made(True, seed=3, moved="plate_1"), made(True, seed=4, moved=None), made(False, seed=5)]
+    )
+    (found,) = no_mistakes(store.frame())
+    assert (found.flawless, found.successes, found.count) == (2, 5, 6)
+    assert found.rate == pytest.approx(1 / 3) and found.interval.low < 1 / 3 < found.interval.high
+
+
+@pytest.mark.parametrize(
+    ("measure", "words"),
+    [
+        (time_limits, "no task has a reference time"),
+        (time_to_success, "no episode succeeds"),
+        (no_mistakes, "no episode says when its goal was true"),
+    ],
+)
+def test_runs_without_successes_or_goals_say_so(run, made, measure, words: str):
+    with pytest.raises(MeasureError, match=words):
+        measure(run([made(False, truth={})]).frame())

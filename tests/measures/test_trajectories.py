@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assay.measures import MeasureError, Paths, failures
+from assay.measures.dtw import distances
+from assay.measures.paths import POINTS
+from assay.runs.episode import Path
+
+
+def slow_dtw(one: np.ndarray, other: np.ndarray) -> float:
+    """The definition, written down once more."""
+    cost = np.linalg.norm(one[:, None] - other[None], axis=2)
+    best = np.full((len(one) + 1, len(other) + 1), np.inf)
+    best[0, 0] = 0
+    for i in range(len(one)):
+        for j in range(len(other)):
+            best[i + 1, j + 1] = cost[i, j] + min(best[i, j + 1], best[i + 1, j], best[i, j])
+    return float(best[-1, -1] / len(one))
+
+
+def path_to(
+    target: tuple[float, float, float], steps: int = 100, wiggle: float = 0.0, seed: int = 0
+) -> np.ndarray:
+    """Straight from the origin to a place and back, with some noise that is no jump."""
+    there = np.minimum(np.linspace(0, 2, steps + 1), 2 - np.linspace(0, 2, steps + 1))[:, None] * np.array(
+        target
+    )
+    phase = np.random.default_rng(seed).uniform(0, 2 * np.pi, 3)
+    return there + wiggle * np.sin(np.linspace(0, 6, steps + 1)[:, None] + phase)
+
+
+def test_distances_are_exact():
+    rng = np.random.default_rng(7)
+    paths = np.cumsum(rng.normal(size=(12, POINTS, 3)), axis=1).astype(np.float32)
+    references = paths[:3]
+    which = rng.integers(3, size=12)
+    want = [
+        slow_dtw(path.astype(float), references[each].astype(float))
+        for path, each in zip(paths, which, strict=True)
+    ]
+    assert distances(paths, references, which) == pytest.approx(want, rel=1e-5, abs=1e-9)
+    assert distances(paths, paths) == pytest.approx(0.0)
+
+
+def test_speed_makes_no_difference_to_a_distance():
+    slow, fast, other = path_to((0.4, 0, 0), 200), path_to((0.4, 0, 0), 60), path_to((0, 0.4, 0), 60)
+    paths = Paths.of(
+        (number, Path(hand.astype(np.float32), hand[:, 0], hand[:-1]))
+        for number, hand in enumerate((slow, fast, other))
+    )
+    points = paths.resampled(np.arange(3))
+    assert distances(points[:1], points[1:2])[0] < 0.005 < 0.1 < distances(points[:1], points[2:])[0]
+
+
+def test_resampling_is_linear_in_time_and_may_cut():
+    hand = np.stack([np.linspace(0, 2, 201), np.zeros(201), np.ones(201)], axis=1).astype(np.float32)
+    paths = Paths.of([(3, Path(hand[:1], hand[:1, 0], hand[:0])), (5, Path(hand, hand[:, 0], hand[:-1]))])
+    assert list(paths.ids) == [5] and list(paths.has(np.array([3, 5]))) == [False, True]
+    whole, cut = paths.resampled(np.array([5]))[0], paths.resampled(np.array([5]), np.array([101]))[0]
+    assert whole.shape == (POINTS, 3)
+    assert whole[:, 0] == pytest.approx(np.linspace(0, 2, POINTS)) and cut[:, 0] == pytest.approx(
+        np.linspace(0, 1, POINTS)
+    )
+
+
+def test_planted_near_and_far_failures_are_told_apart(run, made):
+    """Failures dawdle after the path of success, or go somewhere else from the start."""
+    targets = {"libero_goal/1": (0.3, 0.1, 0.0), "libero_goal/4": (-0.1, 0.3, 0.1)}
+    episodes, planted = [], {}
+    for task, target in targets.items():
+        for seed in range(40):
+            kind = "success" if seed < 25 else "near" if seed < 31 else "far"
+            place = target if kind != "far" else (target[1], -target[0], 0.2)
+            hand = path_to(place, 100, 0.006 if kind == "near" else 0.01, seed)
+            if kind == "near":
+                hand = np.concatenate([hand, np.repeat(hand[-1:], 200, axis=0)])
+            planted[task, seed] = kind
+            labels = {"axis": "words"} if seed % 2 else {}
+            condition = "words" if seed % 2 else "control"
+            episodes.append(
+                made(
+                    kind == "success",
+                    task=task,
+                    seed=seed,
+                    hand=hand,
+                    steps=len(hand) - 1,
+                    condition=condition,
+                    labels=labels,
+                )
+            )
+    episodes += [
+        made(False, seed=seed, condition="world", labels={"axis": "words+world"}, hand=path_to((0, 0, 0.3)))
+        for seed in range(3)
+    ]
+    episodes += [made(False, task="libero_goal/2", hand=path_to((0.1, 0, 0))), made(False, seed=99)]
+    store = run(episodes)
+    frame = store.frame()
+    found = failures(frame, Paths.read(store))
+    assert (found.successes, found.failures, found.near["max"], found.far["max"]) == (50, 30, 12, 18)
+    assert found.far_share == pytest.approx(0.6) and found.interval.low < 0.6 < found.interval.high
+    assert found.unjudged == 2, "a task without successes, an episode without a path"
+    assert found.elsewhere == 3
+    names = {row["id"]: (row["task"], row["seed"]) for row in frame.iter_rows(named=True)}
+    for row in found.episodes.filter(~found.episodes["success"]).iter_rows(named=True):
+        assert planted[names[row["id"]]] == ("near" if row["near"] else "far")
+    near = [found.near[name] for name in ("max", "p99", "p95", "p90")]
+    assert near == sorted(near, reverse=True)
+    assert found.tasks[0].reference.shape == (POINTS, 3)
+    assert "reference" not in found.tasks[0].as_json() and "episodes" not in found.as_json()
+
+
+def test_another_goal_of_a_task_has_a_path_of_its_own(run, made):
+    other = {"On plate_1 flat_stove_1_cook_region": ()}
+    here, there = (0.3, 0.1, 0.0), (-0.3, 0.1, 0.2)
+    store = run(
+        [made(True, seed=seed, hand=path_to(here, wiggle=0.01, seed=seed)) for seed in range(8)]
+        + [
+            made(
+                seed > 0,
+                seed=seed,
+                condition="other",
+                truth=other,
+                hand=path_to(there if seed > 0 else here, wiggle=0.01, seed=seed),
+            )
+            for seed in range(8)
+        ]
+        + [made(False, seed=9, condition="third", truth={"Open x_1": ()}, hand=path_to(here))]
+    )
+    found = failures(store.frame(), Paths.read(store))
+    assert (found.successes, found.failures, found.far["max"], found.unjudged) == (15, 1, 1, 1)
+    assert max(each.thresholds["max"] for each in found.tasks) < 0.03
+
+
+def test_without_paths_or_successes_failures_cannot_be_judged(run, made):
+    bare, lost = run([made(True), made(False, seed=1)]), run([made(False, hand=path_to((0.1, 0, 0)))])
+    with pytest.raises(MeasureError, match="no episode in an unchanged world has a path"):
+        failures(bare.frame(), Paths.read(bare))
+    with pytest.raises(MeasureError, match="no task has 2 successes"):
+        failures(lost.frame(), Paths.read(lost))
+
+
+def test_a_run_that_never_fails_has_no_share_of_far_failures(run, made):
+    store = run(made(True, seed=seed, hand=path_to((0.1, 0, 0), wiggle=0.01, seed=seed)) for seed in range(4))
+    found = failures(store.frame(), Paths.read(store))
+    assert found.failures == 0 and found.far_share is None and found.interval is None

@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from assay.errors import RunError
+from assay.runs.importing.libero_para import import_libero_para
+from assay.runs.store import Store
+
+COLUMNS = [
+    *("high", "mid", "low", "eval", "batch_idx", "new_instruction", "original_instruction"),
+    *("structural_similarity", "keyword_similarity"),
+]
+ORIGINAL = "open the middle drawer of the cabinet"
+ROW = ["act", "lexical", "addition_deletion", "0", "0", f"gently {ORIGINAL}", ORIGINAL, "0.9", "1.0"]
+EPISODE = {
+    "paraphrase_type": "act",
+    "categories": ["lexical"],
+    "subcategories": ["addition_deletion"],
+    "variant_id": 0,
+    "paraphrased_instruction": f"gently {ORIGINAL}",
+    "success": True,
+    "num_steps": 127,
+}
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Callable[..., tuple[Path, Path, Path]]:
+    """Writes logs and metadata; returns folder, metadata and where the run goes."""
+
+    def written(*episodes: dict, rows: tuple[list[str], ...] = (ROW,), eval_id: int = 0, seed: str = "seed7"):
+        folder, metadata = tmp_path / "logs", tmp_path / "metadata.csv"
+        (folder / seed).mkdir(parents=True, exist_ok=True)
+        content = {
+            "eval_id": eval_id,
+            "original_instruction": None,
+            "episodes": [EPISODE | each for each in episodes],
+        }
+        (folder / seed / f"eval{eval_id}.json").write_text(json.dumps(content))
+        with metadata.open("w", newline="") as file:
+            csv.writer(file).writerows([COLUMNS, *rows])
+        return folder, metadata, tmp_path / "run.assay"
+
+    return written
+
+
+def frame(path: Path) -> pl.DataFrame:
+    with Store.reading(path) as store:
+        return store.frame()
+
+
+def test_the_official_logs_become_a_run(shared: Path, tmp_path: Path):
+    folder = shared / "libero_para"
+    done = import_libero_para(folder / "logs", folder / "metadata.csv", tmp_path / "run.assay")
+    assert (done.episodes, done.seeds, done.unscored, done.unknown, done.unrun) == (2021, (7,), 0, 0, 0)
+    rows = frame(tmp_path / "run.assay")
+    assert len(rows) == 2021 and rows["key"].n_unique() == 2021
+    assert set(rows["task"]) == {f"libero_goal/{number}" for number in (0, 1, 3, 5, 8)}
+    assert rows["condition"].n_unique() == 43 and rows["pd"].null_count() == 0
+    with Store.reading(tmp_path / "run.assay") as store:
+        assert store.meta["policy"] == "Xiaomi-Robotics-0"
+        (spec,) = store.specs([1])
+    assert spec.realised().instruction.text == "gently open the middle drawer of the cabinet"
+    assert (spec.horizon, spec.replan) == (300, 10)
+
+
+def test_an_episode_carries_its_cell_and_the_published_similarities(logs):
+    folder, metadata, out = logs({})
+    import_libero_para(folder, metadata, out)
+    (row,) = frame(out).iter_rows(named=True)
+    assert (row["condition"], row["object"], row["action"]) == (
+        "para/obj=none,act=addition",
+        "none",
+        "addition",
+    )
+    assert (row["s_k"], row["s_t"], row["pd"]) == (1.0, 0.9, pytest.approx(0.05))
+    assert (row["outcome"], row["steps"], row["task"], row["seed"]) == ("success", 127, "libero_goal/0", 7)
+    assert (row["axis"], row["plausible"]) == ("words", True)
+
+
+def test_missing_pairs_are_counted_both_ways(logs):
+    spare = [*ROW[:4], "5", "calmly " + ORIGINAL, *ROW[6:]]
+    folder, metadata, out = logs(
+        {},
+        {"variant_id": 1, "paraphrased_instruction": "new words"},
+        {"variant_id": 5, "paraphrased_instruction": "not what the metadata says"},
+        rows=(ROW, spare),
+    )
+    logs({}, {}, eval_id=3, rows=(ROW, spare))  # the metadata does not know this task
+    done = import_libero_para(folder, metadata, out)
+    assert (done.episodes, done.unscored, done.unknown, done.unrun) == (3, 2, 2, 1)
+    assert frame(out)["s_k"].null_count() == 2
+
+
+def test_a_wording_that_a_cell_has_twice_is_two_episodes(logs):
+    twin = [*ROW[:4], "1", *ROW[5:]]
+    folder, metadata, out = logs({}, {"variant_id": 1, "success": False}, rows=(ROW, twin))
+    assert import_libero_para(folder, metadata, out).episodes == 2
+    assert sorted(frame(out)["outcome"]) == ["failure", "success"]
+
+
+def test_several_seeds_are_kept_apart(logs):
+    logs({})
+    folder, metadata, out = logs({"success": False}, seed="seed8")
+    assert import_libero_para(folder, metadata, out).seeds == (7, 8)
+    assert dict(frame(out).select("seed", "outcome").iter_rows()) == {7: "success", 8: "failure"}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"num_steps": -1}, "eval0.json: not a log of LIBERO-Para: episodes.0.num_steps"),
+        ({"success": "maybe"}, "episodes.0.success"),
+        ({"categories": ["musical"]}, "LIBERO-Para has no type act, musical, addition_deletion"),
+    ],
+)
+def test_a_log_that_makes_no_sense_is_refused_with_its_place(logs, change: dict, words: str):
+    folder, metadata, out = logs(change)
+    with pytest.raises(RunError) as caught:
+        import_libero_para(folder, metadata, out)
+    assert words in str(caught.value) and "\n" not in str(caught.value)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ([*ROW[:7], "x", "1.0"], "metadata.csv:2: structural_similarity"),
+        ([*ROW[:7], "nan", "1.0"], "metadata.csv:2: structural_similarity"),
+        (["act", "lexical", "shouting", *ROW[3:]], "metadata.csv:2: LIBERO-Para has no type"),
+        ([*ROW[:6], "make tea", *ROW[7:]], "'make tea' is no instruction of libero_goal"),
+        (ROW[:5], "metadata.csv:2: new_instruction"),
+    ],
+)
+def test_metadata_that_make_no_sense_are_refused_with_their_place(logs, row: list[str], words: str):
+    folder, metadata, out = logs({}, rows=(row,))
+    with pytest.raises(RunError) as caught:
+        import_libero_para(folder, metadata, out)
+    assert words in str(caught.value)
+
+
+def test_what_is_not_there_or_there_already_is_refused(logs, tmp_path: Path):
+    folder, metadata, out = logs({})
+    with pytest.raises(RunError, match="no seed"):
+        import_libero_para(tmp_path, metadata, out)
+    (tmp_path / "bad.csv").write_text("high,mid\nact,lexical\n")
+    with pytest.raises(RunError, match="has no column batch_idx, eval"):
+        import_libero_para(folder, tmp_path / "bad.csv", out)
+    import_libero_para(folder, metadata, out)
+    with pytest.raises(RunError, match="exists already"):
+        import_libero_para(folder, metadata, out)
+    with pytest.raises(FileNotFoundError):
+        import_libero_para(folder, tmp_path / "none.csv", tmp_path / "other.assay")
+
+
+def test_a_log_that_is_cut_off_is_refused(logs):
+    folder, metadata, out = logs({})
+    file = folder / "seed7" / "eval0.json"
+    file.write_text(file.read_text()[:-30])
+    with pytest.raises(RunError, match=r"eval0.json: not a log of LIBERO-Para: Invalid JSON"):
+        import_libero_para(folder, metadata, out)
