@@ -7,13 +7,15 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench import engine, lerobot_open, oracle, runs, senses
+from bench import engine, lerobot_open, measures, oracle, runs, senses, words
 from bench.figure import Figure
 
 SECTIONS = {
     "engine": engine.measure,
     "oracle": oracle.measure,
     "runs": runs.measure,
+    "words": words.measure,
+    "measures": measures.measure,
     "senses": senses.measure,
     "lerobot": lerobot_open.measure,
 }

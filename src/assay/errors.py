@@ -7,11 +7,10 @@
     ├── StateError                an initial state that does not fit the scene, or is not one
     ├── ActionError               an action with a wrong shape or a value that is not finite
     ├── PolicyError               a policy that broke: says which one and at which step
-    │   └── RemoteError           ... or its server did: see policies.remote.errors
     ├── PlacementError            a scene whose regions leave no room for its objects
     ├── PerturbationError         a perturbation that does not exist, or cannot be applied
-    ├── SuiteError                a suite, condition or episode spec that does not exist or makes no sense
-    │   └── SpecError
+    ├── SuiteError                a suite or condition that does not exist or makes no sense
+    │   └── SpecError             ... an episode spec that makes no sense
     ├── RunError                  a run file that is not one, is in use, or does not fit what is asked
     └── RenderingError            no way to draw a picture on this machine
 

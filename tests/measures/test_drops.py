@@ -63,6 +63,23 @@ def test_holm_is_applied_within_a_family(run, made):
     assert axes["words"].pairs == 60 and axes["words"].change == pytest.approx(-16 / 60)
 
 
+def test_implausible_changes_are_a_family_of_their_own(run, made):
+    store = run(
+        [made(True, seed=seed) for seed in range(20)]
+        + [
+            made(True, seed=seed, condition="c", labels={"axis": "words", "plausible": True})
+            for seed in range(20)
+        ]
+        + [
+            made(False, seed=seed, condition="xxx", labels={"axis": "words", "plausible": False})
+            for seed in range(20)
+        ]
+    )
+    fine, nonsense = drops(store.frame())
+    assert (fine.family, fine.plausible) == ("words", True)
+    assert (nonsense.family, nonsense.plausible, nonsense.change) == ("words, implausible", False, -1.0)
+
+
 @pytest.mark.parametrize(
     ("conditions", "words"),
     [(["control"], "no perturbed episode"), (["c"], "none of the 1 perturbed episodes has a control")],

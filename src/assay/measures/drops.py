@@ -12,7 +12,7 @@ from assay.measures.bootstrap import bootstrap
 from assay.measures.intervals import Interval, kish, paired_difference
 from assay.measures.result import MeasureError, Result
 from assay.measures.significance import holm, sign_flip
-from assay.measures.table import START, judged, pairs, perturbed, sums
+from assay.measures.table import START, judged, pairs, perturbed, plausible, sums
 from assay.suites.spec import Label
 
 
@@ -24,6 +24,8 @@ class Drop(Result):
     """What the perturbed episodes have in common: column -> value."""
     family: str
     """The drops that are tested together."""
+    plausible: bool
+    """Whether a good policy should have succeeded; where it should not, a fall is no fault."""
     pairs: int
     starts: int
     """Tasks and seeds; pairs of one start share a control."""
@@ -50,8 +52,8 @@ class Drop(Result):
 def drops(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[Drop, ...]:
     """The drop of every group of perturbed episodes that share the columns ``by``, in the order they are met.
 
-    A family is an axis (words, world, senses), or the suite for what has none. Groups none of whose episodes
-    has a control are left out; raises MeasureError where that leaves nothing.
+    A family is an axis (words, world, senses), or the suite for what has none; implausible changes are apart.
+    Groups none of whose episodes has a control are left out; raises MeasureError where that leaves nothing.
     """
     rows = judged(frame, "drops")
     for name in by:
@@ -89,10 +91,12 @@ def _drop(group: dict[str, Label], rows: pl.DataFrame, unpaired: int) -> Drop:
         rows.select(((pl.col("control_success") == before) & (pl.col("success") == after)).sum()).item()
         for before, after in ((1, 1), (1, 0), (0, 1), (0, 0))
     )
-    family = rows["axis"][0] if "axis" in rows.columns else None
+    family = (rows["axis"][0] if "axis" in rows.columns else None) or rows["suite"][0]
+    sensible = len(plausible(rows)) > 0
     return Drop(
         group=group,
-        family=family or rows["suite"][0],
+        family=family if sensible else f"{family}, implausible",
+        plausible=sensible,
         pairs=len(rows),
         starts=len(table),
         unpaired=unpaired,

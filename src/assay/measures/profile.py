@@ -20,7 +20,7 @@ from assay.measures.paths import Paths
 from assay.measures.pride import Overestimation, Pride, Sweep, overestimation, pride, sweep
 from assay.measures.rates import Rate, rates, success_rate
 from assay.measures.result import Missing, Result, attempt
-from assay.measures.table import perturbed
+from assay.measures.table import perturbed, plausible
 from assay.measures.timing import (
     Limits,
     NoMistakes,
@@ -45,16 +45,16 @@ class Profile(Result):
     errors: dict[str, int]
     """What broke, and how often."""
     success_rate: Rate | Missing
-    """Of the perturbed episodes; of all, in a run that perturbs nothing."""
+    """Of the perturbed episodes in which a good policy should succeed; of all, if nothing is perturbed."""
     control: Rate | Missing
     conditions: tuple[Rate, ...]
     tasks: tuple[Rate, ...]
     """By task, perturbed or not: the group's ``perturbed`` tells."""
     labels: dict[str, tuple[Rate, ...]]
-    """By label family, perturbed episodes only."""
+    """By label family; of the same episodes."""
     drops: tuple[Drop, ...] | Missing
     axes: tuple[Drop, ...] | Missing
-    """Drops by axis."""
+    """Drops by axis; plausible changes only."""
     grid: Grid | Missing
     pride: Pride | Missing
     sweep: Sweep | Missing
@@ -80,7 +80,8 @@ def profile(
 ) -> Profile:
     """Measure a run. ``reference`` gives each task's time, in control steps, that limits are multiples of."""
     frame = store.frame()
-    changed = perturbed(frame)
+    sensible = plausible(frame)
+    changed = perturbed(sensible)
     cells = attempt(grid, frame)
     paths = Paths.read(store) if with_paths and len(frame) else None
     where: dict[str, Any] = {
@@ -101,7 +102,7 @@ def profile(
             if name.startswith(FAMILY)
         },
         drops=attempt(drops, frame),
-        axes=attempt(drops, frame, ("axis",)),
+        axes=attempt(drops, sensible, ("axis",)),
         grid=cells,
         pride=attempt(pride, frame),
         sweep=attempt(sweep, frame),

@@ -55,6 +55,11 @@ def perturbed(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(pl.col("condition") != CONTROL)
 
 
+def plausible(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows in which a good policy should succeed: all that are not labelled implausible."""
+    return frame.filter(pl.col("plausible").fill_null(True)) if "plausible" in frame.columns else frame
+
+
 def pairs(rows: pl.DataFrame, *columns: str) -> pl.DataFrame:
     """Judged perturbed rows beside their controls', whose columns are named ``control_...``.
 
