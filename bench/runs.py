@@ -81,6 +81,7 @@ def _timed(executor: Executor, episodes: int) -> list[float]:
     with tempfile.TemporaryDirectory() as folder, Store.writing(Path(folder) / "run.assay") as store:
         store.plan(_plan(episodes))
         assert drive(store, executor, watch=watch).left == 0
+        assert not (broken := store.reasons()), f"episodes broke: {broken}"
     return [*moments, time.perf_counter() - start]
 
 

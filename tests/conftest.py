@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from assay import tasks
 from assay.cli import console
@@ -20,6 +21,10 @@ from assay.sim.packs.libero import LiberoPack
 from assay.sim.packs.locate import LIBERO_VARIABLE, ROBOSUITE_VARIABLE
 from assay.sim.packs.primitives import PrimitivesPack
 from assay.sim.world import World
+
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("search", max_examples=1000, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 _SHARED = Path(os.environ.get("ASSAY_SHARED", Path(__file__).parents[2] / "shared"))
 

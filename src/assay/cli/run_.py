@@ -63,7 +63,7 @@ def run(
 ) -> None:
     """Run a suite with a policy. The same command again goes on where it was interrupted."""
     from assay import tasks
-    from assay.cli.run_display import Display, condition_table
+    from assay.cli.run_display import Display, condition_table, print_reasons
     from assay.policies.registry import check_address
     from assay.runs.driver import drive
     from assay.runs.provenance import describe, provenance
@@ -107,6 +107,7 @@ def run(
                 watch=display.update,
             )
         output.print(condition_table(store.counts(), set(store.stopped)))
+        print_reasons(store.reasons())
         _say_how_it_ended(path, ending.done, ending.left, ending.reason)
     if ending.reason:
         raise RunError(f"stopped: {ending.reason}; the same command goes on when the policy is back")

@@ -12,6 +12,8 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
+from assay.cli.console import output
+
 if TYPE_CHECKING:
     from polars import DataFrame
 
@@ -108,3 +110,11 @@ def _table(rows: dict[str, list[int]], decided: set[str]) -> Table:
             name + mark, f"{done}/{planned}", f"{success}/{counted}", rate, str(error) if error else ""
         )
     return table
+
+
+def print_reasons(reasons: dict[str, int], *, most: int = 10) -> None:
+    """Say what broke, and how often: the most frequent first."""
+    for reason, count in list(reasons.items())[:most]:
+        output.print(f"{count} x error: {reason}", highlight=False, soft_wrap=True, markup=False)
+    if len(reasons) > most:
+        output.print(f"... and {len(reasons) - most} other errors")

@@ -45,7 +45,7 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Show what a run is, and success for each condition."""
-    from assay.cli.run_display import condition_table
+    from assay.cli.run_display import condition_table, print_reasons
     from assay.runs.store import Store
 
     with Store.reading(path) as store:
@@ -58,8 +58,7 @@ def show(
     for name, value in meta.items():
         output.print(f"{name.replace('_', ' '):>12}  {value}", highlight=False, soft_wrap=True)
     output.print(condition_table(counts, set(stopped)))
-    for reason, count in reasons.items():
-        output.print(f"{count} x error: {reason}", highlight=False, soft_wrap=True, markup=False)
+    print_reasons(reasons)
 
 
 @app.command("merge")

@@ -15,6 +15,8 @@ from assay.sim import load_pack, mujoco_version
 
 DECIDING = ("suite", "policy", "policy_metadata", "pack", "pack_digest", "mujoco", "settings")
 """What must be the same for a run to be resumed."""
+CIRCUMSTANCES = ("assay", "numpy", "python", "host", "machine", "commit", "started")
+"""What may be another when it is resumed, and is written down."""
 
 
 def provenance(
@@ -45,7 +47,10 @@ def provenance(
 
 
 def describe(store: Store, fresh: dict[str, object]) -> None:
-    """Write provenance into a new run; of one that is resumed, check that it is the same experiment."""
+    """Write provenance into a new run; of one that is resumed, check that it is the same experiment.
+
+    Circumstances that changed since are added to the run's ``resumed``.
+    """
     known = store.meta
     if not known:
         store.describe(**fresh)
@@ -56,6 +61,10 @@ def describe(store: Store, fresh: dict[str, object]) -> None:
                 f"{store.path} holds a run with {name.replace('_', ' ')} {known.get(name)}, "
                 f"not {fresh[name]}: choose another --out, or delete it"
             )
+    before = [known, *known.get("resumed", ())][-1]
+    now = {name: fresh[name] for name in CIRCUMSTANCES}
+    if any(before.get(name) != value for name, value in now.items() if name != "started"):
+        store.describe(resumed=[*known.get("resumed", ()), now])
 
 
 def _commit() -> str | None:

@@ -31,6 +31,8 @@ _DIVERGED = (
     mujoco.mjtWarning.mjWARN_BADQVEL,
     mujoco.mjtWarning.mjWARN_BADQACC,
 )
+_FULL = (mujoco.mjtWarning.mjWARN_CONTACTFULL, mujoco.mjtWarning.mjWARN_CNSTRFULL)
+"""MuJoCo had no memory for a contact, and left it out."""
 _SEEN = 23
 """The substep before which a step's observation is taken."""
 
@@ -172,6 +174,9 @@ class World:
         if any(self.data.warning[kind].number for kind in _DIVERGED):
             self._started = False
             raise StateError(f"step {self.steps}: the simulation became unstable")
+        if any(self.data.warning[kind].number for kind in _FULL):
+            self._started = False
+            raise StateError(f"step {self.steps}: more contacts than MuJoCo has memory for")
 
     def _require_start(self) -> None:
         if not self._started:
