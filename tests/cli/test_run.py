@@ -44,6 +44,7 @@ def test_a_run_is_resumed_extended_shown_listed_and_exported(assay: Run, path: P
     episodes = json.loads((tmp_path / "a.json").read_text())
     assert said.status == 0 and [each["seed"] for each in episodes] == [0, 1, 2]
     assert {"key", "suite", "condition", "task", "seed", "outcome", "steps"} <= set(episodes[0])
+    assert json.loads(assay("export", path, "--json", "-").out) == episodes
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def drive(
         elif isinstance(event, Died):
             if event.number is None:
                 deaths[-1] += 1
-                if deaths[-1] > 20 * executor.workers:
+                if deaths[-1] > 5 * executor.workers:
                     raise RunError(f"workers keep dying: {event.reason}")
                 continue
             deaths[event.number] += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 from typing import Literal
 
@@ -12,14 +13,22 @@ Format = Literal["parquet", "csv", "json"]
 
 def export(store: Store, path: Path, form: Format) -> int:
     """Write the episodes to a file: one row, or one JSON object in an array, each. Returns how many."""
-    frame = store.frame().drop("id")
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.part")
-    if form == "parquet":
-        frame.write_parquet(unfinished)
-    elif form == "csv":
-        frame.write_csv(unfinished)
-    else:
-        frame.write_json(unfinished)
+    count, content = written(store, form)
+    unfinished.write_bytes(content)
     unfinished.replace(path)
-    return len(frame)
+    return count
+
+
+def written(store: Store, form: Format) -> tuple[int, bytes]:
+    """How many episodes there are, and the table of them as a file's content."""
+    frame = store.frame().drop("id")
+    file = BytesIO()
+    if form == "parquet":
+        frame.write_parquet(file)
+    elif form == "csv":
+        frame.write_csv(file)
+    else:
+        frame.write_json(file)
+    return len(frame), file.getvalue()
