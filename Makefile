@@ -1,4 +1,4 @@
-# make demo   a first look: tasks, the arm, a contact sheet of pictures
+# make demo   policies with planted flaws through small suites, and what the instrument says about each
 # make test   all tests
 # make lint   ruff, mypy, import-linter
 # make bench  speed and memory, as ratios measured in one run; the slow proofs
@@ -16,13 +16,14 @@ setup: .venv/.ready
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@sh scripts/ensure-gl.sh $(BIN)
-	@$(BIN)/assay words setup || echo "without them, everything but distances between wordings works"
+	@$(BIN)/assay words setup
 	@touch $@
 
 demo: setup
 	$(BIN)/assay demo --out out/demo
 
 test: setup
+	@sh scripts/ensure-chromium.sh
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 lint: setup

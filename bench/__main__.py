@@ -7,7 +7,19 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench import engine, lerobot_open, measures, oracle, runs, senses, words
+from bench import (
+    engine,
+    eqa,
+    eqa_scoring,
+    lerobot_open,
+    measures,
+    oracle,
+    report,
+    runs,
+    senses,
+    suites,
+    words,
+)
 from bench.figure import Figure
 
 SECTIONS = {
@@ -16,7 +28,11 @@ SECTIONS = {
     "runs": runs.measure,
     "words": words.measure,
     "measures": measures.measure,
+    "report": report.measure,
     "senses": senses.measure,
+    "suites": suites.measure,
+    "eqa": eqa.measure,
+    "scoring": eqa_scoring.measure,
     "lerobot": lerobot_open.measure,
 }
 

@@ -1,4 +1,4 @@
-"""Words: how fast instructions are compared, and in how much memory."""
+"""Words: how fast instructions are reworded and compared, and in how much memory."""
 
 from __future__ import annotations
 
@@ -7,47 +7,46 @@ import subprocess
 import sys
 import tempfile
 import time
-from itertools import islice, product
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
 from assay import tasks
 from assay.perturb.words.distance import ModelError, distances
 from assay.perturb.words.distance.pride import scorer
+from assay.perturb.words.grid import Paraphrase, grid
 from bench.figure import Figure
 
 PAIRS = 4092
 """As many as LIBERO-Para has."""
 NEW = 1000
-ADVERBS = (
-    "carefully gently slowly quickly quietly calmly smoothly steadily neatly firmly softly briskly "
-    "promptly patiently precisely properly safely securely simply surely swiftly tidily warily wisely "
-    "boldly cautiously cleanly deftly directly easily evenly exactly fully gracefully lightly nimbly "
-    "rapidly readily skilfully soundly thoroughly"
-)
-FRAMES = """
-{how} {do}
-please {how} {do}
-could you {how} {do}?
-i need you to {how} {do}
-go ahead and {how} {do}
-can you {how} {do} for me?
-it is time to {how} {do}
-get ready, then {how} {do}
-you should {how} {do} now
-would you mind if i asked you to {how} {do}?
-"""
+
+
+class Used(NamedTuple):
+    """What a command took; the smallest seconds of several, whatever else the machine does."""
+
+    seconds: float
+    cpu: float
+    """Seconds, of all cores together."""
+    megabytes: float
 
 
 def measure() -> list[Figure]:
-    return _distance_figures()
+    return [*_generation_figures(), *_distance_figures()]
+
+
+def _generation_figures() -> list[Figure]:
+    with tempfile.TemporaryDirectory(prefix="assay-words-") as scratch:
+        command = ("words", "generate", "--tasks", "libero_goal", "--per-cell", "100")
+        used = _used(*command, "--out", f"{scratch}/grid.csv")
+        count = len(pl.read_csv(f"{scratch}/grid.csv"))
+    return [Figure(f"a grid of {count} paraphrases", used.seconds, "s", 20.0, note=_cpu(used))]
 
 
 def _distance_figures() -> list[Figure]:
     cold, memory = f"distances of {PAIRS} pairs, cold start included", "memory of that"
     seen, new = "distances of sentences seen before", "distances of new sentences"
-    pairs = _pairs()
     try:
         scorer()
     except ModelError as error:
@@ -58,48 +57,58 @@ def _distance_figures() -> list[Figure]:
             Figure(seen, None, "pairs/s", 3000.0, at_most=False, note=note),
             Figure(new, None, "pairs/s", 400.0, at_most=False, note=note),
         ]
-    # The better of two: what else the machine does comes and goes.
-    seconds, megabytes = min(_cold(pairs) for _ in range(2))
+    pairs = _pairs(grid(tasks.suite("libero_goal"), 100, 0))[:PAIRS]
+    used = min(_cold(pairs) for _ in range(2))
     distances(pairs)
-    unseen = [(original, f"now {paraphrase}") for original, paraphrase in pairs[:NEW]]
+    # Of other scenes: whole sentences, and most of their words, are new.
+    others = (task for name in ("libero_10", "libero_spatial", "libero_object") for task in tasks.suite(name))
+    unseen = _pairs(grid(tuple(others), NEW // 43 + 1, 0))[:NEW]
     return [
-        Figure(cold, seconds, "s", 10.0, note="assay words score"),
-        Figure(memory, megabytes, "MB", 700.0),
-        Figure(seen, _rate(pairs), "pairs/s", 3000.0, at_most=False),
-        Figure(new, _rate(unseen), "pairs/s", 400.0, at_most=False),
+        Figure(cold, used.seconds, "s", 10.0, note=_cpu(used)),
+        Figure(memory, used.megabytes, "MB", 700.0),
+        _rate(seen, pairs, 3000.0),
+        _rate(new, unseen, 400.0),
     ]
 
 
-def _pairs() -> list[tuple[str, str]]:
-    """Different paraphrases of libero_goal's instructions, of the length that LIBERO-Para's have."""
-    originals = [task.instruction.text for task in tasks.resolve("libero_goal")]
-    frames = FRAMES.strip().splitlines()
-    worded = (
-        (do, frame.format(how=how, do=do)) for frame, how, do in product(frames, ADVERBS.split(), originals)
-    )
-    return list(islice(worded, PAIRS))
+def _pairs(paraphrases: tuple[Paraphrase, ...]) -> list[tuple[str, str]]:
+    return [(each.task.instruction.text, each.text) for each in paraphrases]
 
 
-def _rate(pairs: list[tuple[str, str]]) -> float:
-    start = time.perf_counter()
+def _rate(what: str, pairs: list[tuple[str, str]], bound: float) -> Figure:
+    start, cpu = time.perf_counter(), time.process_time()
     distances(pairs)
-    return len(pairs) / (time.perf_counter() - start)
+    rate, of_cpu = (len(pairs) / (time.perf_counter() - start), len(pairs) / (time.process_time() - cpu))
+    return Figure(what, rate, "pairs/s", bound, at_most=False, note=f"{of_cpu:.0f} in a second of CPU")
 
 
-def _cold(pairs: list[tuple[str, str]]) -> tuple[float, float]:
-    """Seconds and megabytes that the command takes in a process of its own."""
+def _cold(pairs: list[tuple[str, str]]) -> Used:
+    """What it takes to score a file."""
     with tempfile.TemporaryDirectory(prefix="assay-words-") as scratch:
         table = Path(scratch) / "in.csv"
         names = ["original_instruction", "new_instruction"]
         pl.DataFrame(pairs, schema=names, orient="row").write_csv(table)
-        command = ["words", "score", str(table), "--out", f"{scratch}/out.csv"]
-        start = time.perf_counter()
-        process = subprocess.Popen(
-            [sys.executable, "-m", "assay.cli.app", *command], stdout=subprocess.DEVNULL
-        )
-        _, status, used = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - start
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode or len(pl.read_csv(f"{scratch}/out.csv")) != len(pairs):
-            raise RuntimeError(f"assay words score ended with {process.returncode}")
-    return seconds, used.ru_maxrss / 1024
+        used = _used("words", "score", str(table), "--out", f"{scratch}/out.csv")
+        if pl.read_csv(f"{scratch}/out.csv")["pd"].count() != len(pairs):
+            raise RuntimeError("assay words score left out some pairs")
+    return used
+
+
+def _used(*command: str) -> Used:
+    """What a command takes in a process of its own."""
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "assay.cli.app", *command],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    _, status, used = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"assay {' '.join(command[:2])} ended with {process.returncode}")
+    return Used(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+
+
+def _cpu(used: Used) -> str:
+    return f"{used.cpu:.1f} s of CPU"

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +16,7 @@ from assay import tasks
 from assay.cli import console
 from assay.cli.app import main
 from assay.errors import RenderingError
+from assay.folders import CACHE_VARIABLE
 from assay.sim import gl
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.packs.libero import LiberoPack
@@ -25,6 +27,9 @@ from assay.sim.world import World
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("search", max_examples=1000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+# What tests keep must not be the user's, nor what an earlier run left.
+os.environ[CACHE_VARIABLE] = tempfile.mkdtemp(prefix="assay-cache-")
 
 _SHARED = Path(os.environ.get("ASSAY_SHARED", Path(__file__).parents[2] / "shared"))
 

@@ -1,4 +1,4 @@
-"""Names with fields: ``clumsy?miss=0.03``, ``para?per_cell=2``."""
+"""Names with fields: ``clumsy?miss=0.3``, ``para?per_cell=2``."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from assay.report.demo import SIZE, TASKS
+from assay.report.first_look import SIZE, TASKS
 
 Run = Callable[..., Any]
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("no_assets")
 
 
 def test_it_writes_a_contact_sheet(drawing: str, executable: Run, tmp_path: Path):
-    said = executable("demo", "--out", tmp_path / "new/folder")
+    said = executable("demo", "--pictures", "--out", tmp_path / "new/folder")
     assert said.status == 0 and said.err == ""
     file = tmp_path / "new/folder/contact_sheet.png"
     assert said.out == f"{len(TASKS)} tasks drawn: {file}\n"
@@ -43,7 +43,7 @@ def test_a_pack_without_its_files_is_one_line(assay: Run, tmp_path: Path):
 
 
 def test_without_a_way_to_draw_it_is_one_line(executable: Run, tmp_path: Path):
-    said = executable("demo", "--out", tmp_path, MUJOCO_GL="nonsense")
+    said = executable("demo", "--pictures", "--out", tmp_path, MUJOCO_GL="nonsense")
     assert said.status == 2 and said.err.count("\n") == 1 and "MUJOCO_GL" in said.err
 
 

@@ -66,3 +66,15 @@ def test_stored_states_that_do_not_exist_are_errors_and_not_failures(assay: Run,
 def test_bad_input_is_one_line(assay: Run, arguments: tuple[str, ...], words: str):
     said = assay("try", *arguments)
     assert said.status == 2 and said.err.count("\n") == 1 and words in said.err
+
+
+def test_it_takes_a_task_file_and_names_it_by_its_content(assay: Run, tmp_path: Path):
+    file = tmp_path / "mine.bddl"
+    assert assay("tasks", "export", "libero_goal/7", "--bddl", file).status == 0
+    said = assay("try", "oracle", "--tasks", f"{file},libero_goal/7", "--seeds", "1", "--json")
+    mine, built_in = json.loads(said.out)["tasks"]
+    assert mine["task"].startswith(f"{file}@") and mine["attempts"] == built_in["attempts"]
+    said = assay("try", "oracle", "--tasks", f"{file}@000000000000")
+    assert said.status == 2 and "has changed" in said.err and said.err.count("\n") == 1
+    said = assay("try", "oracle", "--tasks", tmp_path / "none.bddl")
+    assert said.status == 2 and "cannot be read: No such file" in said.err

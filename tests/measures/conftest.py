@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.perturb import Say
+from assay.perturb import Perturbation, Say
 from assay.policies import Outcome
 from assay.runs.episode import Episode, Intervals, nothing_happened
 from assay.runs.episode import Path as HandPath
@@ -36,6 +36,8 @@ class Made:
     words: str | None = None
     suite: str = "made"
     decisions: int = 10
+    change: Perturbation | None = None
+    """What is changed; the words, if there is none."""
 
     @property
     def said(self) -> str:
@@ -43,7 +45,7 @@ class Made:
 
     @property
     def spec(self) -> EpisodeSpec:
-        changes = () if self.condition == CONTROL else (Say(self.said),)
+        changes = () if self.condition == CONTROL else (self.change or Say(self.said),)
         return EpisodeSpec(
             self.task,
             self.seed,

@@ -24,15 +24,17 @@ def variants(made, task: str, seed: int):
     rng = np.random.default_rng([len(task), int(task[-1]), seed])
     time = np.linspace(0, np.pi, 101)[:, None]
 
-    def episode(condition: str, **labels: object):
+    def episode(condition: str, words: str | None = None, **labels: object):
         hand = np.sin(time) * (np.array([0.3, 0.1, 0.2]) + rng.normal(scale=0.01, size=3))
         success = bool(rng.random() < 0.6) or (condition == "control" and seed < 4)
-        return made(success, task=task, seed=seed, condition=condition, labels=labels, hand=hand)
+        return made(success, task=task, seed=seed, condition=condition, labels=labels, hand=hand, words=words)
 
     yield episode("control")
     for number, thing in enumerate(("none", "addition", "contextual", "habitual")):
         scores = {"s_k": 1 - 0.1 * number, "s_t": 0.7, "pd": 0.15 + 0.05 * number, "wording": number}
-        yield episode(f"para/{thing}", axis="words", plausible=True, object=thing, action="hint", **scores)
+        words = f"the {'bowl' if number < 2 else 'vessel'} is not on the stove or the cabinet"
+        labels = {"axis": "words", "plausible": True, "object": thing, "action": "hint"}
+        yield episode(f"para/{thing}", words, **labels, **scores)
     yield episode("nonsense", axis="words", plausible=False)
     for level in (1, 2):
         yield episode(f"x/{level}", axis="world", level=level, **{"label:subtasks": "1"})

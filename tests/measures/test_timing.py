@@ -59,3 +59,14 @@ def test_a_mistake_is_another_thing_first_or_something_lost_again(run, made):
 def test_runs_without_successes_or_goals_say_so(run, made, measure, words: str):
     with pytest.raises(MeasureError, match=words):
         measure(run([made(False, truth={})]).frame())
+
+
+def test_certified_episodes_are_measured_by_the_demonstrators_time_up_to_their_own_limit(run, made):
+    labels = {"reference_steps": 100, "limit_factor": 1.1}
+    steps = [85, 100, 108, 110]
+    store = run([made(each < 110, seed=seed, steps=each, labels=labels) for seed, each in enumerate(steps)])
+    found = time_limits(store.frame(), factors=(0.9, 1.0, 1.1, 1.2, None))
+    assert [(each.factor, each.successes) for each in found.limits] == [
+        (0.9, 1), (1.0, 2), (1.1, 3), (None, 3),
+    ]  # fmt: skip
+    assert found.reference == {"libero_goal/1": 100.0}

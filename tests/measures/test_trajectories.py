@@ -145,3 +145,33 @@ def test_a_run_that_never_fails_has_no_share_of_far_failures(run, made):
     store = run(made(True, seed=seed, hand=path_to((0.1, 0, 0), wiggle=0.01, seed=seed)) for seed in range(4))
     found = failures(store.frame(), Paths.read(store))
     assert found.failures == 0 and found.far_share is None and found.interval is None
+
+
+def test_who_stands_still_because_the_words_mean_nothing_has_not_failed(run, made):
+    here = (0.3, 0.1, 0.0)
+    store = run(
+        [made(True, seed=seed, hand=path_to(here, wiggle=0.01, seed=seed)) for seed in range(4)]
+        + [
+            made(
+                False, seed=seed, condition="xxx", labels={"plausible": False}, hand=path_to((0.0, 0.0, 0.0))
+            )
+            for seed in range(4)
+        ]
+    )
+    assert failures(store.frame(), Paths.read(store)).failures == 0
+
+
+def test_failures_a_little_beyond_the_threshold_are_close_and_others_are_not(run, made):
+    """Two successes vary less than the failures that go the same way; what goes elsewhere is not close."""
+    here = (0.3, 0.1, 0.0)
+    hands = [
+        path_to(here) + (0.0, 0.0, height) for height in (0.0, 0.02, -0.006, 0.026, -0.007, 0.027, 0.028)
+    ]
+    episodes = [made(seed < 2, seed=seed, hand=hand) for seed, hand in enumerate(hands)]
+    store = run(episodes)
+    found = failures(store.frame(), Paths.read(store))
+    assert (found.near["max"], found.close, found.failures) == (0, 5, 5)
+    assert found.close_p == pytest.approx(1 / 2**5)
+    lost = run([*episodes, *(made(False, seed=9 + far, hand=path_to((0.0, -0.3, 0.2))) for far in range(3))])
+    found = failures(lost.frame(), Paths.read(lost))
+    assert (found.close, found.failures) == (5, 8) and found.close_p > 0.3

@@ -5,7 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.errors import AssetError, StateError
+from assay import tasks
+from assay.errors import AssetError, SpecError, StateError
+from assay.perturb.world import Displace
 from assay.policies.control import control
 from assay.sim.packs.locate import STATES_VARIABLE
 from assay.suites import EpisodeSpec
@@ -35,3 +37,13 @@ def test_states_that_are_nowhere_are_named(no_assets: Path, monkeypatch: pytest.
     monkeypatch.setenv(STATES_VARIABLE, "/no/such/folder")
     with pytest.raises(AssetError, match="does not exist"):
         control(STORED)
+
+
+def test_a_task_in_a_file_starts_from_the_states_that_lie_beside_it(shared: Path):
+    level = tasks.resolve(str(shared / "libero_x" / "bddl" / "LEVEL1"))
+    task = next(each for each in level if tasks.states_file(each.id))
+    states = [control(EpisodeSpec(task.id, seed, initial="stored")).state for seed in (0, 1)]
+    assert not np.array_equal(states[0].vector, states[1].vector)
+    moved = EpisodeSpec(task.id, 0, initial="stored", perturbations=(Displace(0.1),))
+    with pytest.raises(SpecError, match="cannot start from a stored state"):
+        control(moved)

@@ -1,40 +1,57 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from pathlib import Path
 
-import numpy as np
-import pytest
-
-from assay import tasks
-from assay.report.demo import ABOVE, LABEL_COLOURS, STEPS, TASKS, reach
-from assay.sim.compile import CompiledScene
-from assay.sim.world import World
-from assay.tasks import Arena
-
-# The sheet as a whole is drawn once, by the test of the command.
+from assay.measures import Flaw
+from assay.policies.registry import BUILT_IN
+from assay.report.demo import PARTS, PLANTED, Part, run_demo
+from assay.runs.store import Store
 
 
-def test_the_demo_shows_every_suite_and_every_room_of_the_catalogue():
-    assert {name.split("/")[0] for name in TASKS} == set(tasks.suites())
-    rooms: set[Arena] = {tasks.load(name).scene.arena for name in tasks.all_ids()}
-    assert {tasks.load(name).scene.arena for name in TASKS} == rooms
+def test_a_small_demo_reports_on_each_policy_and_compares_them(tmp_path: Path):
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "oracle-libero.assay").write_text("of yesterday")
+    seen: list[tuple[int, int]] = []
+    page, patients = run_demo(
+        tmp_path,
+        policies=("oracle", "idle"),
+        parts=(Part("libero", "libero_goal/7", (0, 1), steps=100),),
+        workers=1,
+        watch=lambda done, planned: seen.append((done, planned)),
+        sheet=tmp_path / "contact_sheet.png",
+    )
+    assert seen[-1] == (4, 4) and seen == sorted(seen)
+    assert [each.findings[0].flaw for each in patients] == [Flaw.NOTHING, Flaw.UNABLE]
+    text = page.read_text()
+    assert "2 of 2 (34 to 100)" in text and "0 of 2 (0 to 66)" in text
+    assert "Cannot do the tasks as they are: 2 of 2 fail with nothing changed." in text
+    assert 'src="contact_sheet.png"' in text
+    for policy in ("oracle", "idle"):
+        assert f'href="{policy}/index.html"' in text and (tmp_path / policy / "index.html").is_file()
+        with Store.reading(tmp_path / "runs" / f"{policy}-libero.assay") as run:
+            assert run.done == 2 and run.meta["policy"] == policy
 
 
-def test_no_two_things_of_a_task_are_drawn_in_one_colour():
-    most = max(len(task.scene.entities) for task in tasks.resolve("all"))
-    colours = LABEL_COLOURS[: 2 + most]
-    assert len({tuple(colour) for colour in colours.tolist()}) == 2 + most
+def test_the_demo_has_every_suite_that_it_should_and_policies_that_exist():
+    assert [part.name for part in PARTS] == ["libero", "para", "pro", "x"]
+    assert set(PLANTED) <= set(BUILT_IN)
 
 
-@pytest.mark.parametrize("task_id", ["libero_goal/5", "libero_10/5", "libero_object/0"])
-def test_the_hand_reaches_for_what_the_task_is_about(
-    task_id: str, compiled: Callable[[str], CompiledScene], world_of: Callable[[CompiledScene], World]
-):
-    world = world_of(compiled(task_id))
-    world.reset(world.sample(0))
-    name = tasks.load(task_id).goal.atoms[0].arguments[0]
-    target = world.data.xpos[world.compiled.entities[name].body] + ABOVE
-    seen = reach(world, target.copy())
-    assert seen.step == STEPS
-    assert np.linalg.norm(seen.eef_position - target) < 0.03
-    assert seen.gripper[0] > 0.035, "the gripper is open"
+def test_of_a_part_only_the_conditions_that_are_named_are_kept():
+    part = Part("pro", "libero_goal/6", (0, 1), conditions=("control", "pro/displace=0.2"))
+    assert {spec.condition for spec in part.plan("primitives")} == {"control", "pro/displace=0.2"}
+    assert len(list(part.plan("primitives"))) == 4
+    for part in PARTS:
+        known = {spec.condition for spec in Part(part.suite, part.tasks).plan("primitives")}
+        assert set(part.conditions) <= known
+
+
+def test_seeds_in_turn_give_each_change_one_and_the_controls_all():
+    planned = list(Part("x", "libero_goal/6", (3, 4), in_turn=True).plan("primitives"))
+    seeds: dict[str, list[int]] = {
+        condition: [] for condition in dict.fromkeys(spec.condition for spec in planned)
+    }
+    for spec in planned:
+        seeds[spec.condition].append(spec.seed)
+    assert seeds.pop("control") == [3, 4]
+    assert [each for (each,) in seeds.values()][:3] == [4, 3, 4]

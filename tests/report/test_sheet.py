@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from assay.report.sheet import MARGIN, Row, save_sheet
+from assay.report.sheet import GAP, LINE, MARGIN, Cell, Row, save_cells, save_sheet
 
 
 def plain(colour: tuple[int, int, int], height: int = 40, width: int = 60) -> np.ndarray:
@@ -56,3 +56,23 @@ def test_a_sheet_replaces_an_older_one(tmp_path: Path):
     save_sheet(file, "", ("a",), [Row("", [plain(BLUE)])])
     with pytest.raises(ValueError, match="zero-size"):
         box(np.asarray(Image.open(file)), RED)
+
+
+def test_a_grid_has_its_cells_side_by_side_and_sections_below_each_other(tmp_path: Path):
+    cells = [
+        "a section",
+        Cell("one", ("a line", "another"), [[plain(RED), plain(GREEN)]]),
+        Cell("two", (), [[plain(BLUE), plain(BLACK)]]),
+        "another section",
+        Cell("three", ("word " * 60,), [[plain((9, 9, 9)), plain((8, 8, 8))], [plain((7, 7, 7))]]),
+        Cell("four", ("refused: no room",), []),
+    ]
+    file = save_cells(tmp_path / "deep" / "cells.png", "heading", cells)
+    sheet = np.asarray(Image.open(file))
+    red, green, blue, black = (box(sheet, colour) for colour in (RED, GREEN, BLUE, BLACK))
+    assert all(each[2:] == (40, 60) for each in (red, green, blue, black))
+    assert red[0] == green[0] and red[1] + 60 < green[1] < blue[1] < black[1]
+    assert blue[0] < red[0], "without lines, pictures are further up"
+    third, below = box(sheet, (9, 9, 9)), box(sheet, (7, 7, 7))
+    assert third[1] == red[1] and third[0] > red[0] + 40 and below[0] == third[0] + 40 + GAP
+    assert third[0] - (red[0] + 40) > 10 * LINE, "long lines are folded"

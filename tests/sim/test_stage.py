@@ -168,3 +168,12 @@ def test_a_stage_is_all_its_own(staged: Callable[..., Stage]):
         assert np.array_equal(getattr(other.model, name), getattr(fresh.model, name))
     assert np.array_equal(other.data.qpos, fresh.data.qpos)
     assert other.poses == fresh.poses == {}
+
+
+def test_what_mujoco_gives_up_on_is_refused_and_not_taken_for_rest(stage: Stage):
+    for name, y in (("plate_1", 0.0), ("akita_black_bowl_1", 0.2), ("wine_bottle_1", -0.2)):
+        alone(stage, name, 0.0, y)
+    stage.put("wooden_cabinet_1", at(0.0, -0.35))
+    stage.data.qvel[-1] = 1e11  # MuJoCo puts everything back to zero, at rest
+    with pytest.raises(RefusedError, match="flies apart"):
+        stage.settle()

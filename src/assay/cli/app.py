@@ -13,19 +13,25 @@ from rich.markup import escape
 from assay import __version__
 from assay.cli import (
     assets,
+    certify,
     collect,
+    compare,
     demo,
     doctor,
+    eqa,
     export,
     import_,
     parity,
     policies,
+    report,
     run_,
     runs,
+    scenes,
     serve,
     suites,
     tasks,
     try_,
+    ui,
     words,
 )
 from assay.cli.console import errors
@@ -47,12 +53,18 @@ app.command("try")(try_.try_)
 app.command("policies")(policies.policies)
 app.command("collect")(collect.collect)
 app.command("run")(run_.run)
+app.command("certify")(certify.certify)
 app.add_typer(suites.app, name="suites")
 app.add_typer(runs.app, name="runs")
+app.add_typer(scenes.app, name="scenes")
 app.command("export")(export.export)
 app.add_typer(import_.app, name="import")
+app.command("report")(report.report)
+app.command("compare")(compare.compare)
 app.command("serve")(serve.serve)
+app.command("ui")(ui.ui)
 app.add_typer(words.app, name="words")
+app.add_typer(eqa.app, name="eqa")
 
 
 def _print_version(wanted: bool) -> None:

@@ -12,7 +12,9 @@ from assay.cli.console import errors, output, progress_bar
 
 def collect(
     out: Annotated[Path, typer.Option(help="Folder of the dataset: a new one, or one to extend.")],
-    selection: Annotated[str, typer.Option("--tasks", help="all, suites and ids with commas.")] = "all",
+    selection: Annotated[
+        str, typer.Option("--tasks", help="all, or suites, ids, task files and folders with commas.")
+    ] = "all",
     episodes: Annotated[int, typer.Option(min=1, help="Successful episodes of each task.")] = 10,
     first_seed: Annotated[int, typer.Option(help="The first seed that is tried.")] = 0,
     size: Annotated[int, typer.Option(help="Height and width of the pictures; even.")] = 256,

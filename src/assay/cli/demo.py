@@ -1,21 +1,57 @@
-"""`assay demo`: a first look."""
+"""`assay demo`: does the instrument find the flaws that were planted?"""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from assay.cli.console import output, progress_bar
+from assay.cli.console import errors, output, progress_bar
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("out/demo"),
+    out: Annotated[Path, typer.Option(help="Folder for the page, the reports and the runs.")] = Path(
+        "out/demo"
+    ),
     assets: Annotated[str, typer.Option(help="Asset pack: primitives or libero.")] = "primitives",
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes; one for each core by default.")
+    ] = None,
+    pictures: Annotated[bool, typer.Option("--pictures", help="Only the contact sheet of tasks.")] = False,
 ) -> None:
-    """Load a few tasks, reach for what they are about, and write a contact sheet."""
-    from assay.report.demo import TASKS, contact_sheet
+    """Take policies with planted flaws through small suites, and say what is wrong with each."""
+    from assay.errors import RenderingError
+
+    try:
+        sheet = _contact_sheet(out, assets)
+    except RenderingError as error:
+        if pictures:
+            raise
+        errors.print(f"no contact sheet: {error}", highlight=False, soft_wrap=True, markup=False)
+        sheet = None
+    if pictures:
+        return
+    from assay.report.demo import run_demo
+
+    with progress_bar() as bar:
+        task = bar.add_task("episodes", total=None)
+        page, patients = run_demo(
+            out,
+            assets,
+            workers=workers or os.cpu_count() or 1,
+            watch=lambda done, planned: bar.update(task, completed=done, total=planned),
+            sheet=sheet,
+        )
+    for each in patients:
+        for sentence in each.diagnosis.found:
+            output.print(f"[bold]{each.policy}[/]: {sentence}", highlight=False, soft_wrap=True)
+    output.print(f"written to {page}", highlight=False, soft_wrap=True)
+
+
+def _contact_sheet(out: Path, assets: str) -> Path:
+    from assay.report.first_look import TASKS, contact_sheet
 
     with progress_bar() as bar:
         task = bar.add_task("tasks", total=len(TASKS))
@@ -23,3 +59,4 @@ def demo(
             out / "contact_sheet.png", assets, lambda name: bar.update(task, advance=1, description=name)
         )
     output.print(f"{len(TASKS)} tasks drawn: {sheet}", highlight=False, soft_wrap=True)
+    return sheet

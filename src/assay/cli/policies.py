@@ -11,7 +11,7 @@ from assay.cli.console import output
 
 
 def policies() -> None:
-    """List the built-in policies, and the fields an address may set: clumsy?miss=0.03."""
+    """List the built-in policies, and the fields an address may set: clumsy?miss=0.3."""
     from assay.policies.registry import BUILT_IN
 
     table = Table(Column("policy", no_wrap=True), "what it is", "fields")

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 from enum import StrEnum
-from itertools import chain, count, islice
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from assay.cli.certifying import make_certificates, print_refused
 from assay.cli.console import errors, output
+from assay.cli.execution import Interrupts, executor, parse_seeds
 from assay.errors import RunError
 
-if TYPE_CHECKING:
-    from assay.runs.executor import Executor
-    from assay.runs.stage import Orders
-
-
-MOST_SEEDS = 100_000
+UNCERTIFIED = "uncertified: nobody has shown that these can be solved; time limits are the field's"
 
 
 class Filmed(StrEnum):
@@ -56,6 +52,9 @@ def run(
     ] = None,
     video: Annotated[Filmed | None, typer.Option(help="Films of failures, or of all.")] = None,
     ray: Annotated[str | None, typer.Option(help="Execute on Ray: local, or a cluster's address.")] = None,
+    uncertified: Annotated[
+        bool, typer.Option("--uncertified", help="Serve what nobody has shown to be solvable, too.")
+    ] = False,
     retry_errors: Annotated[bool, typer.Option(help="Try episodes that ended in an error again.")] = False,
     timeout: Annotated[
         float, typer.Option(min=1, help="Seconds after which a silent worker is ended.")
@@ -65,6 +64,16 @@ def run(
     from assay import tasks
     from assay.cli.run_display import Display, condition_table, print_reasons
     from assay.policies.registry import check_address
+    from assay.runs.certificates import (
+        Cache,
+        Service,
+        cache_file,
+        counted,
+        engine_digest,
+        recall,
+        remember,
+    )
+    from assay.runs.certificates.certify import DEMONSTRATOR
     from assay.runs.driver import drive
     from assay.runs.provenance import describe, provenance
     from assay.runs.sequential import parse_until
@@ -90,24 +99,43 @@ def run(
     )
     initial: Initial = "sampled" if states is None else "stored"
     settings: dict[str, object] = {"steps": steps, "replan": replan, "initial": initial}
-    specs = design.plan(chosen, numbers, pack=assets, initial=initial, steps=steps, replan=replan)
-    first = next(specs)  # a suite that refuses should leave no file behind
+    served = design.certified and not uncertified
+    if served and design.limit and steps is not None:
+        raise RunError(f"--steps and {suite}'s own time limit contradict each other: valid: one of them")
+    if design.certified:
+        settings["certificates"] = engine_digest(assets) if served else None
+    plan = partial(design.plan, chosen, numbers, pack=assets, initial=initial, steps=steps, replan=replan)
+    next(plan())  # a suite that refuses should leave no file behind
     with Store.writing(path) as store:
         describe(store, provenance(suite, policy, assets, policy_metadata=server, settings=settings))
-        store.plan(chain([first], specs))
+        if served:
+            with Cache(cache_file()) as cache:
+                demonstrators = partial(executor, Orders(DEMONSTRATOR), ray, workers, timeout)
+                make_certificates(plan(), cache, demonstrators)
+                service = Service(cache, design.limit)
+                store.plan(service.serve(plan()))
+            remember(store, service.refused, {task.id for task in chosen}, set(numbers))
+            if not store.planned:
+                often, *_ = counted(service.refused)
+                raise RunError(f"all {len(service.refused)} episodes were refused, most often: {often}")
+        else:
+            store.plan(plan())
         waiting = len(store.todo(again="errors" if retry_errors else "passing"))
-        interrupted = _Interrupts()
+        interrupted = Interrupts()
         with Display(store, waiting, console=errors) as display, interrupted:
             ending = drive(
                 store,
-                _executor(orders, ray, workers, timeout),
+                executor(orders, ray, workers, timeout),
                 again="errors" if retry_errors else "passing",
                 until=rule,
-                stopping=lambda: interrupted.count > 0,
+                stopping=interrupted,
                 watch=display.update,
             )
         output.print(condition_table(store.counts(), set(store.stopped)))
         print_reasons(store.reasons())
+        print_refused(counted(recall(store)))
+        if design.certified and not served:
+            output.print(UNCERTIFIED, highlight=False, soft_wrap=True)
         _say_how_it_ended(path, ending.done, ending.left, ending.reason)
     if ending.reason:
         raise RunError(f"stopped: {ending.reason}; the same command goes on when the policy is back")
@@ -118,65 +146,6 @@ def run(
 def _plain(text: str) -> str:
     """A text as part of a file's name."""
     return re.sub(r"[^A-Za-z0-9.=_-]+", "-", text).strip("-")
-
-
-def parse_seeds(text: str) -> tuple[int, ...]:
-    """``4`` means 0 to 3; ``7,8,9`` and ``7-11`` name them."""
-    try:
-        if text.isdigit():
-            found = tuple(range(min(int(text), MOST_SEEDS + 1)))
-        else:
-            ranges = [
-                re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip()) for part in text.split(",") if part.strip()
-            ]
-            found = tuple(
-                seed
-                for match in ranges
-                for seed in islice(count(int(match[1])), _length(match))  # type: ignore[index, arg-type]
-            )
-    except TypeError:
-        found = ()
-    if len(found) > MOST_SEEDS:
-        raise RunError(f"--seeds '{text}': more than {MOST_SEEDS:,} of them")
-    if not found or len(set(found)) != len(found):
-        raise RunError(
-            f"--seeds '{text}': valid: a count (4 means 0 to 3), or different seeds (7,8,9 or 7-11)"
-        )
-    return found
-
-
-def _length(match: re.Match[str]) -> int:
-    """How many seeds a range names, as far as we count."""
-    return min(max(int(match[2] or match[1]) - int(match[1]) + 1, 0), MOST_SEEDS + 1)
-
-
-def _executor(orders: Orders, ray: str | None, workers: int | None, timeout: float) -> Executor:
-    if ray is not None:
-        from assay.runs.on_ray import RayActors
-
-        return RayActors(orders, ray, workers, timeout=timeout)
-    from assay.runs.local import LocalProcesses
-
-    return LocalProcesses(orders, workers or os.cpu_count() or 1, timeout=timeout)
-
-
-class _Interrupts:
-    """Counts Ctrl-C: the first lets running episodes finish, the second ends at once."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def __enter__(self) -> None:
-        self._before = signal.signal(signal.SIGINT, self._hear)
-
-    def __exit__(self, *error: object) -> None:
-        signal.signal(signal.SIGINT, self._before)
-
-    def _hear(self, number: int, frame: object) -> None:
-        self.count += 1
-        if self.count > 1:
-            raise KeyboardInterrupt
-        errors.print("finishing what is running; Ctrl-C again to stop at once")
 
 
 def _say_how_it_ended(path: Path, done: int, left: int, reason: str) -> None:

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.table import Column, Table
 
+from assay.cli.certifying import print_refused
 from assay.cli.console import errors, output
 from assay.errors import RunError
 
@@ -46,19 +47,24 @@ def show(
 ) -> None:
     """Show what a run is, and success for each condition."""
     from assay.cli.run_display import condition_table, print_reasons
+    from assay.runs.certificates import counted, recall
+    from assay.runs.certificates.serve import META
     from assay.runs.store import Store
 
     with Store.reading(path) as store:
         meta, counts, stopped = store.meta, store.counts(), store.stopped
-        reasons = store.reasons()
+        reasons, refused = store.reasons(), counted(recall(store))
+    meta.pop(META, None)
     if as_json:
         content = {"meta": meta, "conditions": counts.to_dicts(), "stopped": stopped, "errors": reasons}
+        content |= {"refused": refused}
         typer.echo(json.dumps(content, indent=2))
         return
     for name, value in meta.items():
         output.print(f"{name.replace('_', ' '):>12}  {value}", highlight=False, soft_wrap=True)
     output.print(condition_table(counts, set(stopped)))
     print_reasons(reasons)
+    print_refused(refused)
 
 
 @app.command("merge")

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from typing import Annotated
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.box import SIMPLE
 from rich.markup import escape
 from rich.table import Column, Table
 
-from assay.cli.console import output
+from assay.cli.console import errors, output, progress_bar
 
+if TYPE_CHECKING:
+    from assay.suites import Suite
+    from assay.tasks import Task
+
+EXAMPLE = "libero_goal/1"
+MOST_ON_SHEET = 10
 app = typer.Typer(help="The experiment designs.", no_args_is_help=True)
 
 
@@ -21,41 +30,98 @@ def list_() -> None:
     from assay.suites import load_suite
     from assay.suites.registry import SUITES
 
-    table = Table(Column("suite", no_wrap=True), "what it is", "tasks", "seeds", "fields")
+    table = Table(
+        Column("suite", no_wrap=True), Column("what it is", overflow="fold"), "tasks", "seeds", box=SIMPLE
+    )
     for name, made in SUITES.items():
         suite = load_suite(name)
-        fields = ", ".join(
-            f"{each.name}={each.default}" for each in inspect.signature(made).parameters.values()
-        )
-        table.add_row(name, suite.about, suite.tasks, str(len(suite.seeds)), fields)
+        fields = inspect.signature(made).parameters.values()
+        set_by = "&".join(f"{each.name}={_plain(each.default)}" for each in fields)
+        about = suite.about + (f"\n[dim]{escape(f'{name}?{set_by}')}[/]" if set_by else "")
+        table.add_row(name, about, suite.tasks, str(len(suite.seeds)))
     output.print(table)
 
 
 @app.command()
 def show(
-    suite: Annotated[str, typer.Argument(help="The suite, e.g. corruption.")],
+    suite: Annotated[str, typer.Argument(help="The suite, e.g. corruption, or para?per_cell=2.")],
     selection: Annotated[str | None, typer.Option("--tasks", help="The suite's own by default.")] = None,
-    task: Annotated[str, typer.Option(help="The task whose wordings are shown.")] = "libero_goal/1",
+    seed: Annotated[int, typer.Option(help="What is drawn is drawn by this seed.")] = 0,
+    sheet: Annotated[
+        Path | None, typer.Option(help="Draw every condition beside its control into this PNG.")
+    ] = None,
+    pack: Annotated[str, typer.Option("--assets", help="The asset pack to draw with.")] = "primitives",
 ) -> None:
-    """Show a suite's conditions: how many episodes each has for one seed, and what one task becomes."""
+    """Show a suite's conditions: how many episodes each has for one seed, and what one task becomes.
+
+    That task is the first one of --tasks, or libero_goal/1. A sheet shows each of --tasks, or that task.
+    """
     from assay import tasks
-    from assay.errors import AssayError
+    from assay.errors import AssayError, SuiteError
     from assay.suites import load_suite
 
     design = load_suite(suite)
     chosen = tasks.resolve(selection or design.tasks)
-    counts = Counter(spec.condition for spec in design.plan(chosen, (0,)))
-    example = {spec.condition: spec for spec in reversed(list(design.plan([tasks.load(task)], (0,))))}
-    table = Table("condition", "episodes a seed", "perturbations", f"what {task} is told")
+    example = chosen[0] if selection else tasks.load(EXAMPLE)
+    if sheet is not None and selection and len(chosen) > MOST_ON_SHEET:
+        raise SuiteError(f"a sheet of {len(chosen)} tasks is too large; valid: up to {MOST_ON_SHEET}")
+    counts = Counter(spec.condition for spec in design.plan(chosen, (seed,)))
+    of_task = {spec.condition: spec for spec in reversed(list(design.plan([example], (seed,))))}
+    table = Table(
+        Column("condition", overflow="fold", min_width=16),
+        Column("episodes\na seed", justify="right"),
+        Column("perturbations", overflow="fold"),
+        f"what {example.id} is told",
+        box=SIMPLE,
+    )
     for condition, count in counts.items():
-        spec = example.get(condition)
+        spec = of_task.get(condition)
         if spec is None:
-            table.add_row(condition, str(count), "", "")
+            table.add_row(condition, str(count), "", f"({example.id} has no such condition)")
             continue
         try:
             told = spec.realised().instruction.text
         except AssayError as error:
             told = f"refused: {error}"
-        kinds = ", ".join(each.kind for each in spec.perturbations)
+        kinds = "\n".join(each.kind for each in spec.perturbations)
         table.add_row(condition, str(count), kinds, escape(told))
     output.print(table)
+    if sheet is not None:
+        _draw(sheet, design, chosen if selection else (example,), seed, pack)
+
+
+@app.command()
+def perturbations(
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print a table for documents.")] = False,
+) -> None:
+    """List every perturbation: what it changes, its fields and their ranges."""
+    from assay.perturb.fields import catalogue, markdown
+
+    if as_markdown:
+        output.print(markdown(catalogue()), highlight=False, markup=False, soft_wrap=True)
+        return
+    table = Table(Column("perturbation", no_wrap=True), "what", box=SIMPLE)
+    for each in catalogue():
+        lines = [escape(each.about), *(f"[dim]{escape(line.replace('`', ''))}[/]" for line in each.fields)]
+        table.add_row(each.kind, "\n".join(lines))
+    output.print(table)
+
+
+def _draw(path: Path, design: Suite, chosen: Sequence[Task], seed: int, pack: str) -> None:
+    from assay.report.suite_sheet import suite_sheet
+
+    total = sum(len({spec.condition for spec in design.plan([task], (seed,))}) for task in chosen)
+    with progress_bar() as progress:
+        bar = progress.add_task("drawing", total=total)
+        shown = suite_sheet(
+            path, design, chosen, seed=seed, pack=pack, on_condition=lambda name: progress.advance(bar)
+        )
+    refused = [each for each in shown if not each.pictures]
+    for each in refused:
+        errors.print(f"{each.spec.task} {each.spec.condition}: {each.told}", highlight=False, markup=False)
+    output.print(f"{len(shown) - len(refused)} of {len(shown)} conditions drawn in {path}", highlight=False)
+
+
+def _plain(value: object) -> str:
+    """A default as an address spells it."""
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value).lower()

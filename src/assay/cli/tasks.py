@@ -27,20 +27,23 @@ app = typer.Typer(
 )
 
 _TaskOrFile = Annotated[
-    str, typer.Argument(metavar="ID", help="A built-in task such as libero_goal/3, or a .bddl file.")
+    str, typer.Argument(metavar="ID", help="A built-in task such as libero_goal/3, or a task file.")
 ]
 
 
 @app.command("list")
 def list_tasks(
     selection: Annotated[
-        str, typer.Argument(metavar="[SELECTION]", help="all, or suites and ids with commas between them.")
+        str,
+        typer.Argument(
+            metavar="[SELECTION]", help="all, or suites, ids, task files and folders with commas."
+        ),
     ] = "all",
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead of a table.")] = False,
 ) -> None:
-    """List the built-in tasks.
+    """List tasks, the built-in ones or those in files.
 
-    Example: `assay tasks list libero_goal,libero_10/0`
+    Example: `assay tasks list libero_goal,libero_10/0,my_scenes`
     """
     chosen = tasks.resolve(selection)
     if as_json:
@@ -122,7 +125,8 @@ def check(
 
 
 def _load(task_id: str) -> tuple[Task, tuple[bddl.Note, ...]]:
-    if task_id.lower().endswith(".bddl") or Path(task_id).is_file():
+    is_ours = Path(task_id).suffix.lower() == ".json"
+    if task_id.lower().endswith(".bddl") or (Path(task_id).is_file() and not is_ours):
         document = bddl.read_document(task_id)
         return document.task, document.warnings
     return tasks.load(task_id), ()
@@ -149,8 +153,15 @@ def _panel(task: Task) -> Panel:
 
 
 def _entity(entity: tasks.Entity) -> str:
-    usual = entity.name.rpartition("_")[0] == entity.category
-    return entity.name if usual else f"{entity.name} ({entity.category})"
+    """A thing in a line: what it is and how it differs from what is usual."""
+    finish = entity.finish
+    differs = [
+        *([] if entity.name.rpartition("_")[0] == entity.category else [entity.category]),
+        *([] if finish.colour is None else ["colour " + " ".join(f"{value:g}" for value in finish.colour)]),
+        *([] if finish.pattern is None else [finish.pattern.value]),
+        *([] if entity.size == 1 else [f"size {entity.size:g}"]),
+    ]
+    return f"{entity.name} ({', '.join(differs)})" if differs else entity.name
 
 
 def _regions(scene: tasks.Scene) -> Table:
@@ -188,7 +199,7 @@ def _draw(task: Task, wanted: Path | None, console: Console) -> None:
     where = wanted or Path("out")
     if where.suffix and where.suffix.lower() != ".png":
         raise TaskError(f"{where}: a picture is a .png file; name one, or a folder")
-    file = where if where.suffix else where / f"{task.id.replace('/', '-')}.png"
+    file = where if where.suffix else where / f"{tasks.short_name(task.id)}.png"
     try:
         written = task_picture(task, file)
     except (AssayError, OSError) as error:

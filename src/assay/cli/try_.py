@@ -23,7 +23,9 @@ def try_(
     policy: Annotated[
         str, typer.Argument(help="oracle, replay, ...; python:pkg.module:Class; openpi://host:port.")
     ],
-    selection: Annotated[str, typer.Option("--tasks", help="all, suites and ids with commas.")] = "all",
+    selection: Annotated[
+        str, typer.Option("--tasks", help="all, or suites, ids, task files and folders with commas.")
+    ] = "all",
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds.")] = 5,
     first_seed: Annotated[int, typer.Option(help="The first of them.")] = 0,
     assets: Annotated[str, typer.Option(help="Asset pack: primitives or libero.")] = "primitives",
@@ -75,7 +77,8 @@ def try_(
         typer.echo(json.dumps({"tasks": [trial.as_json() for trial in done]}, indent=2))
         _end(done)
         return
-    table = Table(Column("task", no_wrap=True, min_width=16), "success", "errors", "steps", "why not")
+    widest = min(max(len(trial.task) for trial in done), 30)  # a file's path may fold, an id not
+    table = Table(Column("task", overflow="fold", min_width=widest), "success", "errors", "steps", "why not")
     for trial in done:
         mean = f"{sum(trial.steps) / len(trial.steps):.0f}" if trial.steps else "-"
         late = "" if not trial.failed else f"goal not reached in {horizon(trial.task)} steps"

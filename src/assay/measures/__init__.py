@@ -4,17 +4,22 @@
         found = profile(run)                # everything, or
         grid(run.frame())                   # one measure; raises MeasureError where the run cannot give it
         failures(run.frame(), Paths.read(run))
+    diagnose(found)                         # what is wrong, from the profiles of all runs of one policy
 
 A measure is a frozen dataclass with ``as_json()``. Counts are always there; errors are counted apart.
 """
 
 from assay.measures.attribution import attribution
+from assay.measures.changes import Change, change_drops, changed
 from assay.measures.compare import compare
 from assay.measures.curves import curve
+from assay.measures.diagnosis import Finding, Verdict, diagnose
 from assay.measures.drops import drops
 from assay.measures.efficiency import efficiency
+from assay.measures.flaws import Flaw
 from assay.measures.grounding import confusion
 from assay.measures.memorisation import memorisation
+from assay.measures.names import name_gaps
 from assay.measures.nearness import failures
 from assay.measures.paraphrase import distance_correlation, grid, object_gap
 from assay.measures.paths import Paths
@@ -25,22 +30,30 @@ from assay.measures.result import MeasureError, Missing, Result, attempt
 from assay.measures.timing import no_mistakes, time_limits, time_to_success
 
 __all__ = [
+    "Change",
+    "Finding",
+    "Flaw",
     "MeasureError",
     "Missing",
     "Paths",
     "Profile",
     "Result",
+    "Verdict",
     "attempt",
     "attribution",
+    "change_drops",
+    "changed",
     "compare",
     "confusion",
     "curve",
+    "diagnose",
     "distance_correlation",
     "drops",
     "efficiency",
     "failures",
     "grid",
     "memorisation",
+    "name_gaps",
     "no_mistakes",
     "object_gap",
     "overestimation",

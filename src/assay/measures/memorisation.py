@@ -35,6 +35,7 @@ from assay.measures.dtw import distances
 from assay.measures.intervals import Interval, share_interval
 from assay.measures.paths import Paths
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
+from assay.measures.significance import mostly
 from assay.measures.table import controls, goal, in_another_world, judged, pairs, sums
 
 QUANTILE = 0.95
@@ -64,6 +65,8 @@ class Index(Result):
     count: int
     """Episodes that were judged."""
     starts: int
+    p: float
+    """Exact: that in so many starts most paths are the control's own, were that so in 5 % by chance."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -188,5 +191,12 @@ def _by(column: str, rows: pl.DataFrame) -> tuple[Index, ...]:
 
 def _index(group: str, rows: pl.DataFrame) -> Index:
     hits, counts = sums(rows, ("task", "seed"), alike=pl.col("alike"), count=pl.col("alike").is_not_null()).T
-    interval = share_interval(hits, counts, len(rows))
-    return Index(group, float(hits.sum() / len(rows)), interval, int(hits.sum()), len(rows), len(hits))
+    return Index(
+        group=group,
+        index=float(hits.sum() / len(rows)),
+        interval=share_interval(hits, counts, len(rows)),
+        alike=int(hits.sum()),
+        count=len(rows),
+        starts=len(hits),
+        p=mostly(hits, counts, 1 - QUANTILE),
+    )

@@ -3,7 +3,8 @@
 For each task and goal the successful paths, as 50 points, are averaged to a reference. A failure is cut at
 the length of the longest success, and is near where its distance from the reference (dynamic time warping) is
 at most that of the farthest success; 99, 95 and 90 % of the successes give stricter thresholds. Only episodes
-whose world is unchanged can be compared with each other, so those that perturb the world are left out.
+whose world is unchanged can be compared with each other, so those that perturb the world are left out; so are
+those in which a good policy should not succeed.
 """
 
 from __future__ import annotations
@@ -17,9 +18,12 @@ from assay.measures.dtw import distances
 from assay.measures.intervals import Interval, wilson_interval
 from assay.measures.paths import Paths
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.table import goal, in_another_world, judged
+from assay.measures.significance import mostly
+from assay.measures.table import START, goal, in_another_world, judged, plausible, sums
 
 QUANTILES = {"max": 1.0, "p99": 0.99, "p95": 0.95, "p90": 0.9}
+CLOSE = 2
+"""How many times the widest threshold away a failure is still called close: few successes vary little."""
 FEWEST = 2
 """Successes of a task without which its failures cannot be judged."""
 
@@ -56,15 +60,21 @@ class Failures(Result):
     far_share: float | None
     """Of the failures, with the widest threshold; None where there is no failure."""
     interval: Interval | None
+    close: int
+    """Failures within twice the widest threshold."""
+    close_p: float | None
+    """Exact, over starts: that in more than half of them most failures are close; None without a failure."""
     tasks: tuple[TaskFailures, ...]
     episodes: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
-    """id, task, goal, success, distance (metres), threshold (the widest), near (null for a success)."""
+    """id, task, seed, goal, success, distance (metres), threshold (the widest), near (null for a success)."""
 
 
 def failures(frame: pl.DataFrame, paths: Paths) -> Failures:
     """Tell near failures from far ones."""
     axis = {"axis"} & set(frame.columns)
-    rows = judged(frame, "failures").select("id", "task", goal().alias("goal"), "success", *axis)
+    rows = judged(plausible(frame), "failures").select(
+        *("id", "task", "seed"), goal().alias("goal"), "success", *axis
+    )
     here = rows.filter(~in_another_world()) if "axis" in rows.columns else rows
     known = here.filter(pl.Series(paths.has(here["id"].to_numpy())))
     if not len(known):
@@ -81,6 +91,10 @@ def failures(frame: pl.DataFrame, paths: Paths) -> Failures:
     total = sum(each.failures for each in found)
     near = {name: sum(each.near[name] for each in found) for name in QUANTILES}
     share = (total - near["max"]) / total if total else None
+    table = pl.concat(episodes)
+    lost = table.filter(~pl.col("success"))
+    close = pl.col("distance") <= CLOSE * pl.col("threshold")
+    hits, counts = sums(lost, START, close=close, count=pl.col("id").is_not_null()).T
     return Failures(
         successes=sum(each.successes for each in found),
         failures=total,
@@ -90,8 +104,10 @@ def failures(frame: pl.DataFrame, paths: Paths) -> Failures:
         far={name: total - count for name, count in near.items()},
         far_share=share,
         interval=None if share is None else wilson_interval(share, total),
+        close=int(hits.sum()),
+        close_p=mostly(hits, counts, 0.5) if total else None,
         tasks=tuple(found),
-        episodes=pl.concat(episodes),
+        episodes=table,
     )
 
 
@@ -106,16 +122,12 @@ def _of_task(task: str, aim: str, group: pl.DataFrame, paths: Paths) -> tuple[Ta
     ]
     thresholds = {name: float(np.quantile(off[0], quantile)) for name, quantile in QUANTILES.items()}
     near = {name: int((off[1] <= value).sum()) for name, value in thresholds.items()}
-    table = pl.DataFrame(
-        {
-            "id": np.concatenate([won, lost]),
-            "task": task,
-            "goal": aim,
-            "success": [True] * len(won) + [False] * len(lost),
-            "distance": np.concatenate(off),
-            "threshold": thresholds["max"],
-            "near": [None] * len(won) + (off[1] <= thresholds["max"]).tolist(),
-        },
-        schema_overrides={"near": pl.Boolean},
+    table = pl.concat([group.filter(pl.col("success") == value) for value in (1, 0)]).select(
+        *("id", "task", "seed", "goal"),
+        pl.col("success") == 1,
+        distance=pl.Series(np.concatenate(off)),
+        threshold=pl.lit(thresholds["max"]),
     )
+    near_one = pl.when(~pl.col("success")).then(pl.col("distance") <= pl.col("threshold"))
+    table = table.with_columns(near=near_one)
     return TaskFailures(task, aim, len(won), len(lost), thresholds, near, reference), table

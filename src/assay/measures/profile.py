@@ -9,11 +9,13 @@ from typing import Any
 import polars as pl
 
 from assay.measures.attribution import Attribution, attribution
+from assay.measures.changes import change_drops, changed
 from assay.measures.curves import Curve, curve
 from assay.measures.drops import Drop, drops
 from assay.measures.efficiency import Efficiency, efficiency
 from assay.measures.grounding import Confusion, confusion
 from assay.measures.memorisation import Memorisation, memorisation
+from assay.measures.names import NameGaps, name_gaps
 from assay.measures.nearness import Failures, failures
 from assay.measures.paraphrase import Correlation, Grid, ObjectGap, distance_correlation, grid, object_gap
 from assay.measures.paths import Paths
@@ -55,11 +57,14 @@ class Profile(Result):
     drops: tuple[Drop, ...] | Missing
     axes: tuple[Drop, ...] | Missing
     """Drops by axis; plausible changes only."""
+    changes: tuple[Drop, ...] | Missing
+    """Drops by what alone is changed: names, wording, position, appearance, ..."""
     grid: Grid | Missing
     pride: Pride | Missing
     sweep: Sweep | Missing
     overestimation: Overestimation | Missing
     object_gap: ObjectGap | Missing
+    names: NameGaps | Missing
     distance_correlation: Correlation | Missing
     failures: Failures | Missing
     memorisation: Memorisation | Missing
@@ -81,7 +86,8 @@ def profile(
     """Measure a run. ``reference`` gives each task's time, in control steps, that limits are multiples of."""
     frame = store.frame()
     sensible = plausible(frame)
-    changed = perturbed(sensible)
+    altered = perturbed(sensible)
+    told = attempt(changed, store, frame)
     cells = attempt(grid, frame)
     paths = Paths.read(store) if with_paths and len(frame) else None
     where: dict[str, Any] = {
@@ -92,22 +98,24 @@ def profile(
         planned=store.planned,
         done=store.done,
         errors=store.reasons(),
-        success_rate=attempt(success_rate, changed if len(changed) else frame),
+        success_rate=attempt(success_rate, altered if len(altered) else frame),
         control=attempt(success_rate, frame.filter(pl.col("condition") == CONTROL), "control"),
         conditions=rates(frame),
         tasks=rates(frame.with_columns(perturbed=pl.col("condition") != CONTROL), ("task", "perturbed")),
         labels={
-            name.removeprefix(FAMILY): rates(changed, (name,))
+            name.removeprefix(FAMILY): rates(altered, (name,))
             for name in frame.columns
             if name.startswith(FAMILY)
         },
         drops=attempt(drops, frame),
         axes=attempt(drops, sensible, ("axis",)),
+        changes=told if isinstance(told, Missing) else attempt(change_drops, told),
         grid=cells,
         pride=attempt(pride, frame),
         sweep=attempt(sweep, frame),
         overestimation=attempt(overestimation, frame),
         object_gap=attempt(object_gap, frame),
+        names=told if isinstance(told, Missing) else attempt(name_gaps, told),
         distance_correlation=cells if isinstance(cells, Missing) else attempt(distance_correlation, cells),
         **where,
         touched=attempt(confusion, frame, "touched", ("condition",)),

@@ -31,6 +31,15 @@ def sign_flip(differences: np.ndarray) -> float:
     return min(1.0, max(beyond, 2.0 ** (1 - len(sizes))))
 
 
+def mostly(hits: np.ndarray, counts: np.ndarray, chance: float) -> float:
+    """One-sided exact p of the clusters in which more than half of the counts (clusters,) are hits.
+
+    For how often that is so, if it were so in a share ``chance`` of the clusters.
+    """
+    most = int((2 * hits > counts).sum())
+    return float(stats.binomtest(most, len(hits), chance, alternative="greater").pvalue)
+
+
 def holm(values: Sequence[float]) -> list[float]:
     """p values adjusted for having looked at all of them (Holm)."""
     order = np.argsort(values, kind="stable")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,11 @@ from assay.suites.spec import Label
 
 FACTORS = (0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, None)
 """Limits as multiples of a reference time, as LIBERO-X has them; None for no limit."""
+
+DEMONSTRATED = "reference_steps"
+"""The label of the demonstrator's time, control steps."""
+LIMITED = "limit_factor"
+"""The label of an episode's own limit, as a multiple of that time; null for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +43,7 @@ class Limits(Result):
 
     limits: tuple[Limit, ...]
     reference: dict[str, float]
-    """Control steps: task -> reference time."""
+    """Control steps: task -> reference time; the median where its episodes have several."""
     unknown: int
     """Episodes of tasks without a reference time; they do not count."""
 
@@ -72,28 +78,37 @@ def time_limits(
     reference: Mapping[str, float] | None = None,
     factors: Sequence[float | None] = FACTORS,
 ) -> Limits:
-    """Success, had the time been limited to multiples of each task's reference time (control steps).
+    """Success, had the time been limited to multiples of a reference time (control steps).
 
-    Without a reference, that of a demonstrator, the median of the run's own successful controls is taken.
-    What happens after a limit cannot change what happened before it, so one run gives all limits up to its
-    own.
+    That is, for each episode: the task's in ``reference``; else the demonstrator's, which certified episodes
+    have as a label; else the median of the run's own successful controls of the task. What happens after a
+    limit cannot change what happened before it, so one run gives all limits up to its own.
     """
     rows = judged(frame, "time limits")
-    if reference is None:
-        usual = controls(rows).filter(pl.col("success") == 1).group_by("task").agg(pl.col("steps").median())
-        reference = {str(task): float(steps) for task, steps in usual.sort("task").iter_rows()}
-    known = rows.filter(pl.col("task").is_in(list(reference)))
+    if reference is not None:
+        rows = rows.with_columns(reference=pl.col("task").replace_strict(dict(reference), default=None))
+    elif DEMONSTRATED in rows.columns:
+        rows = rows.with_columns(reference=pl.col(DEMONSTRATED))
+    else:
+        successes = controls(rows).filter(pl.col("success") == 1)
+        medians = successes.group_by("task").agg(reference=pl.col("steps").median())
+        rows = rows.join(medians, on="task", how="left", maintain_order="left")
+    known = rows.filter(pl.col("reference").is_not_null())
     if not len(known):
         raise MeasureError("time limits: no task has a reference time, nor a successful control")
-    times = known["task"].replace_strict(dict(reference), return_dtype=pl.Float64).to_numpy()
+    own = (
+        min(known[LIMITED].drop_nulls().to_list(), default=math.inf) if LIMITED in known.columns else math.inf
+    )
+    times = known["reference"].cast(pl.Float64).to_numpy()
     steps, success = known["steps"].to_numpy(), known["success"].to_numpy().astype(bool)
     found = []
-    for factor in factors:
+    for factor in (each for each in factors if each is None or each <= own):
         hits = int((success if factor is None else success & (steps <= factor * times)).sum())
         found.append(
             Limit(factor, hits, len(known), hits / len(known), wilson_interval(hits / len(known), len(known)))
         )
-    return Limits(tuple(found), dict(reference), len(rows) - len(known))
+    usual = known.group_by("task").agg(pl.col("reference").cast(pl.Float64).median()).sort("task")
+    return Limits(tuple(found), dict(usual.iter_rows()), len(rows) - len(known))
 
 
 def time_to_success(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[TimeToSuccess, ...]:

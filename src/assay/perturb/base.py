@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
+from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -39,6 +40,11 @@ def perturbation(cls: P) -> P:
         raise TypeError(f"{cls.__name__} must be a dataclass with a kind of its own")
     _KINDS[cls.kind] = cls
     return cls
+
+
+def kinds() -> Mapping[str, type[Perturbation]]:
+    """Every perturbation that has been imported, by its kind."""
+    return MappingProxyType(_KINDS)
 
 
 def to_json(value: Perturbation) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from assay import tasks
 from assay.errors import SpecError, StateError, TaskError
 from assay.sim import InitialState, World, compile_scene, load_pack, stored_states
 from assay.sim.packs.locate import locate_states
+from assay.suites.releases.values import FromFile
 from assay.suites.spec import EpisodeSpec
 from assay.tasks import Task
 
@@ -34,12 +35,25 @@ def initial_state(world: World, spec: EpisodeSpec) -> InitialState:
     """Where an episode starts: drawn by its seed, or its seed's place in LIBERO's file of the task."""
     if spec.initial == "sampled":
         return world.sample(spec.seed)
-    if any(each.rebuilds for each in spec.perturbations):
-        raise SpecError(f"{spec.condition}: a changed scene cannot start from a stored state")
-    stored = _stored(world, spec.task, locate_states())
+    layout = _layout(spec)
+    file = tasks.states_file(layout) if tasks.names_file(layout) else _of_libero(layout)
+    if file is None:
+        raise TaskError(f"{layout} has no stored initial states")
+    stored = _stored(world, file)
     if not 0 <= spec.seed < len(stored):
         raise StateError(f"{spec.task} has stored states 0 to {len(stored) - 1}, not {spec.seed}")
     return stored[spec.seed]
+
+
+def _layout(spec: EpisodeSpec) -> str:
+    """The id of the task whose scene an episode has: its own, or the one of a release's file."""
+    layout = spec.task
+    for each in spec.perturbations:
+        if isinstance(each, FromFile):
+            layout = each.file
+        elif each.rebuilds:
+            raise SpecError(f"{spec.condition}: a changed scene cannot start from a stored state")
+    return layout
 
 
 @lru_cache(maxsize=4)
@@ -48,8 +62,11 @@ def _world(task: str, pack: str) -> World:
 
 
 @lru_cache(maxsize=4)
-def _stored(world: World, task: str, folder: Path) -> tuple[InitialState, ...]:
-    file = tasks.entry(task).file
-    if file is None:
-        raise TaskError(f"{task} has no stored initial states")
-    return stored_states(world.compiled, folder / task.split("/")[0] / f"{file}.pruned_init")
+def _stored(world: World, file: Path) -> tuple[InitialState, ...]:
+    return stored_states(world.compiled, file)
+
+
+def _of_libero(task: str) -> Path | None:
+    """LIBERO's file of a built-in task's initial states."""
+    name = tasks.entry(task).file
+    return None if name is None else locate_states() / task.split("/")[0] / f"{name}.pruned_init"

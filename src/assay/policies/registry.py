@@ -1,6 +1,6 @@
 """Policies by address: built-in names, ``python:pkg.module:Class``, or a server: ``openpi://host:port``.
 
-A question mark sets fields: ``clumsy?miss=0.03``, ``replay?seeds=0,1``.
+A question mark sets fields: ``clumsy?miss=0.3``, ``replay?seeds=0,1``.
 """
 
 from __future__ import annotations

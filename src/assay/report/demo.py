@@ -1,73 +1,203 @@
-"""A first look: a few tasks, the arm reaching for what they are about, and pictures of it."""
+"""The demo: policies with planted flaws, small versions of four suites, and whether the flaws are found."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import multiprocessing
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
-import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from assay import tasks
-from assay.report.sheet import Row, save_sheet
-from assay.sim.compile import compile_scene
-from assay.sim.controller import SCALE
-from assay.sim.observation import Observation
-from assay.sim.packs.registry import load_pack
-from assay.sim.world import World
+from assay.measures.diagnosis import Finding, diagnose
+from assay.measures.rates import Rate
+from assay.measures.result import Missing
+from assay.report.page import PAGE, build
+from assay.report.run_report import RunReport
+from assay.report.summary import Diagnosis
+from assay.report.table import Column, Table
+from assay.report.wording import between
+from assay.runs.provenance import describe, provenance
+from assay.runs.stage import Orders, Stage
+from assay.runs.store import Store
+from assay.suites import EpisodeSpec, load_suite
+from assay.suites.spec import CONTROL
 
-TASKS = (
-    "libero_goal/0",
-    "libero_spatial/0",
-    "libero_object/0",
-    "libero_10/0",
-    "libero_10/3",
-    "libero_10/5",
-    "libero_10/9",
+PLANTED: Mapping[str, str] = MappingProxyType(
+    {
+        "oracle": "none",
+        "replay": "plays back the control, whatever has changed",
+        "blind": "ignores the words",
+        "keyword": "knows things by their trained names only",
+        "clumsy": "closes its hand too late, every other time",
+        "nearest": "takes what stands where the thing used to stand",
+        "colour": "takes what has the colour that the thing used to have",
+    }
 )
-"""One scene of each kind."""
+"""Policy -> its flaw, as it was planted."""
+TICK = 0.3
+"""Seconds between looks at the progress."""
 
-STEPS = 60
-ABOVE = np.array([0.0, 0.0, 0.12])
-"""Where the hand goes, seen from what the task is about, metres."""
-SIZE = 256
-LABEL_COLOURS = np.array(
-    [(235, 235, 235), (90, 90, 95)]
-    + [(hue * 37 % 200 + 40, hue * 91 % 200 + 40, hue * 53 % 200 + 40) for hue in range(1, 40)],
-    dtype=np.uint8,
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A small version of a suite."""
+
+    suite: str
+    tasks: str
+    seeds: tuple[int, ...] = (0,)
+    conditions: tuple[str, ...] = ()
+    """What is kept of it; all, if empty."""
+    in_turn: bool = False
+    """Whether each change has one of the seeds, in turn, rather than all of them."""
+    steps: int | None = 140
+    """The most control steps; None for what the field gives."""
+
+    @property
+    def name(self) -> str:
+        """The suite's, without its fields."""
+        return self.suite.partition("?")[0]
+
+    def plan(self, pack: str) -> Iterator[EpisodeSpec]:
+        """Its episodes."""
+        design, places = load_suite(self.suite), {CONTROL: 0}
+        for spec in design.plan(tasks.resolve(self.tasks), self.seeds, pack=pack, steps=self.steps):
+            place = places.setdefault(spec.condition, len(places))
+            turn = spec.condition == CONTROL or self.seeds[place % len(self.seeds)] == spec.seed
+            if (turn or not self.in_turn) and (not self.conditions or spec.condition in self.conditions):
+                yield spec
+
+
+BOTH = "libero_goal/6,libero_spatial/0"
+"""Two short tasks about things that can be moved."""
+SEEDS = (0, 1, 2, 3, 4)
+"""Ten starts: an exact test can come to 2 ** -10, and about ten things are tested together."""
+PARTS = (
+    Part("libero", "libero_goal", steps=None),
+    Part("para?per_cell=1", "libero_goal/6", SEEDS, in_turn=True),
+    Part(
+        "pro",
+        BOTH,
+        SEEDS,
+        conditions=("control", "pro/displace=0.1", "pro/displace=0.2", "pro/object=colour", "pro/words=xxx"),
+    ),
+    Part("x", BOTH),
 )
 
 
-def contact_sheet(path: Path, pack: str, on_task: Callable[[str], None] = lambda name: None) -> Path:
-    """Reach for the first thing each task is about; draw start, end, the hand's view and the labels."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    assets = load_pack(pack)
-    rows = []
-    for name in TASKS:
-        on_task(name)
-        task = tasks.load(name)
-        world = World(compile_scene(task.scene, assets))
-        start = world.reset(world.sample(seed=0))
-        first = start.image("agentview", SIZE)
-        end = reach(world, _thing_of_interest(task, world) + ABOVE)
-        labels = LABEL_COLOURS[start.segmentation("agentview", SIZE) % len(LABEL_COLOURS)]
-        pictures = (first, end.image("agentview", SIZE), end.image("robot0_eye_in_hand", SIZE), labels)
-        rows.append(Row(f"{task.id}   {task.instruction}", pictures))
-        world.close()
-    columns = ("start", f"after {STEPS} steps", "from the hand", "labels at the start")
-    return save_sheet(path, f"Assay: built-in tasks on the {pack} pack", columns, rows)
+@dataclass(frozen=True, slots=True)
+class Patient:
+    """A policy, examined."""
+
+    policy: str
+    planted: str
+    rates: Mapping[str, Rate | Missing]
+    """Suite -> success: of what is perturbed, if something is."""
+    findings: tuple[Finding, ...]
+
+    @property
+    def diagnosis(self) -> Diagnosis:
+        """What is said about it."""
+        return Diagnosis.of(self.findings)
 
 
-def reach(world: World, target: np.ndarray) -> Observation:
-    """Steer the hand towards a point (3,) in the world with an open gripper; returns the last observation."""
-    action = np.zeros(7)
-    action[6] = -1.0
-    observation = world.step(action)
-    for _ in range(STEPS - 1):
-        action[:3] = np.clip((target - observation.eef_position) / SCALE[:3], -1.0, 1.0)
-        observation = world.step(action)
-    return observation
+def run_demo(
+    folder: Path,
+    pack: str = "primitives",
+    *,
+    policies: Sequence[str] = tuple(PLANTED),
+    parts: Sequence[Part] = PARTS,
+    workers: int = 2,
+    watch: Callable[[int, int], None] = lambda done, planned: None,
+    sheet: Path | None = None,
+) -> tuple[Path, list[Patient]]:
+    """Run policies through small suites, report on each, and compare them on one page.
+
+    Earlier results in the folder are replaced. ``watch`` is told how many episodes are done and planned;
+    ``sheet`` is a contact sheet for the page.
+    """
+    plans = {part: list(part.plan(pack)) for part in parts}
+    planned = len(policies) * sum(map(len, plans.values()))
+    for place in ("runs", *policies):
+        shutil.rmtree(folder / place, ignore_errors=True)
+    spawning = multiprocessing.get_context("spawn")  # GL does not survive a fork
+    done = spawning.Value("i", 0)
+    with ProcessPoolExecutor(workers, spawning, initializer=_count, initargs=(done,)) as pool:
+        jobs = [pool.submit(partial(_examine, policy, pack, plans, folder)) for policy in policies]
+        while wait(jobs, TICK).not_done:
+            watch(done.value, planned)
+            for job in jobs:
+                if job.done():
+                    job.result()
+        watch(done.value, planned)
+    patients = [job.result() for job in jobs]
+    page = folder / PAGE
+    environment = Environment(
+        loader=PackageLoader("assay.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    written = environment.get_template("demo.html.jinja").render(
+        patients=patients, table=_table(patients, parts), sheet=sheet and sheet.name
+    )
+    page.write_text(written, encoding="utf-8")
+    return page, patients
 
 
-def _thing_of_interest(task: tasks.Task, world: World) -> np.ndarray:
-    """Where the first thing that the goal names is, (3,)."""
-    return world.pose(task.goal.atoms[0].arguments[0])[0]
+_done: Any = None
+"""How many episodes all processes have done."""
+
+
+def _count(done: Any) -> None:
+    global _done
+    _done = done
+
+
+def _examine(policy: str, pack: str, plans: Mapping[Part, Sequence[EpisodeSpec]], folder: Path) -> Patient:
+    """Run a policy through the suites and write its report; in a process of its own."""
+    stage = Stage(Orders(policy))
+    reports = {}
+    for part, specs in plans.items():
+        path = folder / "runs" / f"{policy}-{part.name}.assay"
+        with Store.writing(path) as run:
+            settings: dict[str, object] = {"steps": part.steps, "conditions": list(part.conditions) or None}
+            describe(run, provenance(part.suite, policy, pack, settings=settings))
+            run.plan(specs)
+            for waiting in sorted(run.todo(), key=lambda each: each.scene):
+                (spec,) = run.specs([waiting.number])
+                run.append(waiting.number, stage.perform(spec))
+                with _done.get_lock():
+                    _done.value += 1
+        reports[part.name] = RunReport.read(path)
+    stage.close()
+    build(list(reports.values())).write(folder / policy)
+    rates = {name: each.profile.success_rate for name, each in reports.items()}
+    findings = diagnose(*(each.profile for each in reports.values()))
+    return Patient(policy, PLANTED.get(policy, "unknown"), rates, findings)
+
+
+def _table(patients: Sequence[Patient], parts: Sequence[Part]) -> Table:
+    """Success of every policy on every suite."""
+    names = [part.name for part in parts]
+    return Table(
+        "demo",
+        "Success",
+        (Column("policy"), *(Column(name) for name in names)),
+        tuple((each.policy, *(_shown(each.rates[name]) for name in names)) for each in patients),
+        "Successes where a good policy should succeed, with 95 % intervals in percent: libero as it is, the "
+        "others where something was changed.",
+    )
+
+
+def _shown(rate: Rate | Missing) -> str | None:
+    if isinstance(rate, Missing):
+        return None
+    return f"{rate.successes} of {rate.count} ({between(rate.interval, 100, 0)})"

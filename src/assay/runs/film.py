@@ -13,7 +13,7 @@ from assay.sim import Observation
 from assay.sim.render import CAMERAS
 from assay.sim.world import CONTROL_HZ
 from assay.suites.spec import EpisodeSpec
-from assay.tasks import Task
+from assay.tasks import Task, short_name
 from assay.video import VideoWriter
 
 SIZE = 256
@@ -84,7 +84,7 @@ class Film:
 def film_name(spec: EpisodeSpec) -> str:
     """What an episode's film is called, but for its outcome; different specs have different names."""
     plain = EpisodeSpec(spec.task, spec.seed)
-    name = f"{spec.task.replace('/', '_')}_{spec.seed:03d}"
+    name = f"{short_name(spec.task)}_{spec.seed:03d}"
     return name if spec == plain else f"{name}_{spec.key[:8]}"
 
 

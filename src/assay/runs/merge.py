@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.errors import RunError
+from assay.runs.certificates.serve import META, recall
 from assay.runs.provenance import DECIDING
 from assay.runs.store import SUFFIX, Store
 
@@ -48,4 +49,5 @@ def _check(merged: Store, part: Store) -> None:
                 f"{part.path} is another experiment: its {name.replace('_', ' ')} is {fresh.get(name)}, "
                 f"not {known.get(name)}"
             )
-    merged.describe(merged=[*known["merged"], part.path.name])
+    refused = dict.fromkeys((*recall(merged), *recall(part)))
+    merged.describe(**{META: list(refused)}, merged=[*known["merged"], part.path.name])

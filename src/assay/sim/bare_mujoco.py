@@ -17,7 +17,7 @@ finally:
         os.environ["MUJOCO_GL"] = _chosen
 
 # By default MuJoCo prints its warnings and appends them to a file in the current folder.
-mujoco.set_mju_user_warning(logging.getLogger("assay.sim").warning)
+mujoco.set_mju_user_warning(logging.getLogger("assay.sim").info)
 
 
 def mujoco_version() -> str:

@@ -17,6 +17,7 @@ from assay.tasks.staging import CameraChange, Finish, Lighting, Pattern, Surface
 GREY = (0.6, 0.6, 0.6)
 SHADE = 0.45
 """The darker colour of a pattern, as a factor."""
+_FURNITURE = ("floor_lamp", "wall_unit")
 _LENGTHS = ("pos", "size", "fromto")
 
 
@@ -66,7 +67,11 @@ def _surface(root: Element, layout: ArenaLayout, surface: Surface) -> list[Eleme
         body = next(each for each in world.iter("body") if each.get("name") == layout.body)
         return [geom for geom in body.iter("geom") if geom.get("group") == "1"]
     prefix = "floor" if surface is Surface.FLOOR else "wall"
-    named = [geom for geom in world.iter("geom") if str(geom.get("name", "")).startswith(prefix)]
+    named = [
+        geom
+        for geom in world.iter("geom")
+        if (name := str(geom.get("name", ""))).startswith(prefix) and not name.startswith(_FURNITURE)
+    ]
     return [geom for geom in named if geom.get("group", "0") == "1" or geom.get("type") == "plane"]
 
 

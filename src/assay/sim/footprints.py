@@ -33,10 +33,11 @@ class Footprint:
 
 
 @lru_cache(maxsize=512)
-def footprint(category: str, *, fixture: bool = False) -> Footprint:
+def footprint(category: str, *, fixture: bool = False, swept: bool = False) -> Footprint:
     """What a category takes up, by the dimensions of the primitives pack, which are the real objects'.
 
     Objects are turned as the sampler turns them; a fixture is at yaw zero, for its region turns it.
+    ``swept``: together with the room that its doors and drawers need to open.
     """
     document = part_of(Entity("thing", category), PrimitivesPack())
     root = Element("mujoco")
@@ -51,9 +52,13 @@ def footprint(category: str, *, fixture: bool = False) -> Footprint:
     mujoco.mju_axisAngle2Quat(turn, np.array([0.0, 0.0, 1.0]), sum(pose.yaw) / 2)
     mujoco.mju_mulQuat(quat, turn, np.array(pose.tilt))
     model.body_quat[body] = quat
-    mujoco.mj_kinematics(model, data)
     colliding = [geom for geom in range(model.ngeom) if model.geom_group[geom] == 0]
-    low, high = bounding_box(model, data, colliding)
+    boxes = []
+    for end in model.jnt_range.T if swept and model.njnt else [data.qpos]:
+        data.qpos[:] = end
+        mujoco.mj_kinematics(model, data)
+        boxes.append(bounding_box(model, data, colliding))
+    low, high = np.min([low for low, _ in boxes], axis=0), np.max([high for _, high in boxes], axis=0)
     half, centre = (high - low)[:2] / 2, (high + low)[:2] / 2
     return Footprint(
         (float(half[0]), float(half[1])), (float(centre[0]), float(centre[1])), float((high - low)[2])

@@ -30,6 +30,13 @@ FARTHEST = 0.03
 STEEPEST = np.radians(12.0)
 """Most that a thing may tilt while it settles, radians."""
 
+DIVERGED = (
+    mujoco.mjtWarning.mjWARN_BADQPOS,
+    mujoco.mjtWarning.mjWARN_BADQVEL,
+    mujoco.mjtWarning.mjWARN_BADQACC,
+)
+"""What MuJoCo says of a simulation that became unstable."""
+
 _WINGS = 100.0  # where things wait, metres above the world: nothing looks up
 _ARM_DOFS = 9
 _UNSEEN = 4  # a group that looking down does not see: things stand on the table and not on the robot
@@ -138,7 +145,8 @@ class Stage:
                 data.qpos[:_ARM_DOFS] = arm
                 data.qvel[:_ARM_DOFS] = 0.0
             speed = float(np.abs(data.qvel).max())
-            if not speed < EXPLODED:
+            # MuJoCo answers what diverges by putting everything back to zero, at rest.
+            if not speed < EXPLODED or any(data.warning[kind].number for kind in DIVERGED):
                 raise RefusedError("the scene flies apart", *(each.name for each in movables))
             if speed < AT_REST:
                 break

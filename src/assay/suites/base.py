@@ -17,6 +17,8 @@ class Variant:
     condition: str = CONTROL
     perturbations: tuple[Perturbation, ...] = ()
     labels: dict[str, Label] = field(default_factory=dict)
+    steps: int | None = None
+    """The most control steps, where there is more to do than in the task; None for what the field gives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,11 @@ class Suite:
     tasks: str = "all"
     """The tasks it is meant for: a selection as on the command line."""
     seeds: tuple[int, ...] = tuple(range(5))
+    certified: bool = False
+    """Whether it changes what can be done, so that episodes need a certificate to be served."""
+    limit: float | None = None
+    """The time limit as a multiple of the demonstrator's time, which its certificate knows; 0 for no limit,
+    with the demonstrator's time as a label all the same; None for what the field gives the task."""
 
     def plan(
         self,
@@ -52,7 +59,7 @@ class Suite:
                         suite=self.name,
                         condition=variant.condition,
                         perturbations=variant.perturbations,
-                        steps=steps,
+                        steps=variant.steps if steps is None else steps,
                         replan=replan,
                         initial=initial,
                         labels=variant.labels,

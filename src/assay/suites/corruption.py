@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 
 from assay.perturb.words.rewordings import LADDER, STYLES, Rewording, counterfactuals
+from assay.streams import stream
 from assay.suites.base import Suite, Variant
 from assay.tasks import Task
 
@@ -22,8 +22,18 @@ def corruption(counterfactual: int = 1) -> Suite:
 def _variants(task: Task, counterfactual: int) -> Iterator[Variant]:
     for each in (*LADDER, *STYLES):
         yield _variant(f"corruption/{each.name}", each)
-    for each in islice(counterfactuals(task), counterfactual):
+    for each in _in_turn(task)[:counterfactual]:
         yield _variant("corruption/counterfactual", each)
+
+
+def _in_turn(task: Task) -> list[Rewording]:
+    """What else can be asked for, known goals first, each task beginning elsewhere.
+
+    Tasks of one scene have nearly the same list: from its beginning, they would all be asked for one thing.
+    """
+    found = counterfactuals(task)
+    order = stream("corruption", "counterfactual", task.id).permutation(len(found))
+    return sorted((found[place] for place in order), key=lambda each: each.labels["asked_from"] is None)
 
 
 def _variant(condition: str, rewording: Rewording) -> Variant:

@@ -1,10 +1,15 @@
-"""What kind of task a task is: derived from its goal, its scene and its instruction."""
+"""What kind of task a task is, derived from its goal, scene and instruction; and what a change changes."""
 
 from __future__ import annotations
 
+from assay.perturb import Perturbation
+from assay.suites.spec import Label
 from assay.tasks import Predicate, Scene, Task
 from assay.tasks.names import words
 
+AXES = ("words", "world", "senses", "release")
+IDIOMS = ("on top of", "orange juice")
+"""What sounds like an ordinal or a colour and is none."""
 STATES = (Predicate.OPEN, Predicate.CLOSE, Predicate.TURN_ON, Predicate.TURN_OFF)
 COLOURS = frozenset(words("black white red blue green yellow orange purple pink brown grey wooden"))
 SIZES = frozenset(words("big bigger large larger small smaller little tall short"))
@@ -12,6 +17,13 @@ PATTERNS = frozenset(words("striped checkered plain dotted grid"))
 ORDINALS = frozenset(words("top middle bottom first second third last back"))
 SIDES = frozenset(words("left right"))
 DISTANCES = frozenset(words("near nearest next closest far furthest between front behind"))
+
+
+def nature(perturbations: tuple[Perturbation, ...]) -> dict[str, Label]:
+    """What is changed, and whether a policy that understands can still do the task: axis, plausible."""
+    axes = sorted({each.kind.split("/")[0] for each in perturbations}, key=AXES.index)
+    plausible = all(getattr(each, "plausible", True) for each in perturbations)
+    return {"axis": "+".join(axes), "plausible": plausible}
 
 
 def families(task: Task) -> dict[str, str]:
@@ -40,7 +52,7 @@ def _subtasks(task: Task) -> str:
 
 def _relation(task: Task) -> str:
     """How the instruction says where: by a side, an order, a distance, a container or a surface."""
-    said = set(words(task.instruction.text))
+    said = _said(task)
     for name, vocabulary in (("left-right", SIDES), ("ordinal", ORDINALS), ("relative distance", DISTANCES)):
         if said & vocabulary:
             return name
@@ -50,11 +62,18 @@ def _relation(task: Task) -> str:
 
 def _attribute(task: Task) -> str:
     """What the instruction tells things by, besides their category."""
-    said = set(words(task.instruction.text))
+    said = _said(task)
     for name, vocabulary in (("colour", COLOURS), ("size", SIZES), ("pattern", PATTERNS)):
         if said & vocabulary:
             return name
     return "category"
+
+
+def _said(task: Task) -> set[str]:
+    text = task.instruction.text.lower()
+    for idiom in IDIOMS:
+        text = text.replace(idiom, "")
+    return set(words(text))
 
 
 def _needs_opening(task: Task) -> bool:

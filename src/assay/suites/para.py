@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from assay.perturb import Say
-from assay.perturb.words.distance import distances
+from assay.perturb.words.distance.memory import remembered
 from assay.perturb.words.grid.generate import paraphrases
 from assay.suites.base import Suite, Variant
 from assay.suites.spec import Label
@@ -34,7 +34,7 @@ def _variants(task: Task, per_cell: int, seed: int) -> tuple[Variant, ...]:
 
 def _labelled(task: Task, per_cell: int, seed: int) -> Iterator[Variant]:
     found = list(paraphrases(task, per_cell, seed))
-    scored = distances([(task.instruction.text, each.text) for each in found])
+    scored = remembered([(task.instruction.text, each.text) for each in found])
     for each, apart in zip(found, scored, strict=True):
         labels: dict[str, Label] = {
             "axis": "words",

@@ -6,26 +6,29 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from assay.perturb import Perturbation
-from assay.perturb.words.rewordings import LADDER, Semantic, other_tasks
-from assay.perturb.world import Displace, Recolour, Relocate, Replace, Resize, Room
+from assay.perturb.words.rewordings import LADDER, Rewording, Semantic, other_tasks
+from assay.perturb.world import Among, Displace, Recolour, Relocate, Replace, Resize, Room, compositions
+from assay.perturb.world.ground import carrier, movable, target
+from assay.streams import stream
 from assay.suites.base import Suite, Variant
-from assay.suites.spec import Label
-from assay.tasks import Arena, Task
+from assay.suites.changes import ROOMS, ordered
+from assay.suites.labels import nature
+from assay.suites.spec import Label, horizon
+from assay.tasks import Task
 from assay.tasks.staging import Pattern
 
-AXES = {"object": "world", "position": "world", "semantic": "words", "environment": "world"}
-"""What may be combined; each is a change of the words or of the world."""
 SWEEP = tuple(round(0.05 * step, 2) for step in range(1, 9))
 """Distances of the displacement sweep, metres; its zero is the control."""
-ROOMS = {
-    Arena.TABLE: Arena.KITCHEN,
-    Arena.KITCHEN: Arena.TABLE,
-    Arena.LIVING_ROOM: Arena.COFFEE_TABLE,
-    Arena.COFFEE_TABLE: Arena.LIVING_ROOM,
-    Arena.STUDY: Arena.TABLE,
-    Arena.FLOOR: Arena.TABLE,
-}
-"""The room a task is moved to."""
+LARGER = 1.1
+DISSIMILARITY: tuple[tuple[str, Perturbation], ...] = (
+    ("colour", Recolour()),
+    ("pattern", Recolour(pattern=Pattern.STRIPES)),
+    ("size", Resize(LARGER)),
+    ("same", Replace(among=Among.SAME)),
+    ("category", Replace(among=Among.OTHER)),
+    ("shape", Replace(among=Among.SHAPE)),
+)
+"""The object-dissimilarity ladder: less and less like what the task was about."""
 
 
 def pro(experiments: bool = True) -> Suite:
@@ -38,6 +41,7 @@ def pro(experiments: bool = True) -> Suite:
         about="Objects, positions, wordings, tasks and rooms, alone and together (after LIBERO-PRO).",
         variants=lambda task: _variants(task, experiments),
         seeds=tuple(range(50)),
+        certified=True,
     )
 
 
@@ -45,44 +49,47 @@ def _variants(task: Task, experiments: bool) -> Iterator[Variant]:
     changes = _changes(task)
     for count in range(1, len(changes) + 1):
         for chosen in combinations(changes, count):
-            axes = "+".join(dict.fromkeys(AXES[name] for name in chosen))
+            perturbations = tuple(each for name in ordered(chosen) for each in changes[name])
             flags: dict[str, Label] = {f"factor:{name}": name in chosen for name in changes}
-            yield Variant(
-                f"pro/{'+'.join(chosen)}",
-                tuple(each for name in chosen for each in changes[name]),
-                {"axis": axes, "plausible": True, **flags},
-            )
-    for each in other_tasks(task)[:1]:
+            yield Variant(f"pro/{'+'.join(chosen)}", perturbations, {**nature(perturbations), **flags})
+    for each in _other_task(task):
         yield Variant("pro/task", (each.perturbation,), {"axis": "words", **each.labels})
     if experiments:
         yield from _experiments(task)
 
 
 def _changes(task: Task) -> dict[str, tuple[Perturbation, ...]]:
+    """What may be combined. What a task is about has another look, and if it can be moved, another size."""
+    is_movable = task.goal.atoms[0].arguments[0] in movable(task)
+    looks = Recolour(pattern=Pattern.CHECKER)
     return {
-        "object": (Recolour(pattern=Pattern.CHECKER),),
+        "object": (looks, Resize(LARGER)) if is_movable else (looks,),
         "position": (Relocate(1.0),),
         "semantic": (Semantic(),),
         "environment": (Room(ROOMS[task.scene.arena]),),
     }
 
 
+def _other_task(task: Task) -> tuple[Rewording, ...]:
+    """One other goal, a known one if there is one: not the same for all tasks of a scene."""
+    found = other_tasks(task)
+    known = [each for each in found if each.labels["asked_from"] is not None] or list(found)
+    return (known[int(stream("pro", "task", task.id).integers(len(known)))],) if known else ()
+
+
 def _experiments(task: Task) -> Iterator[Variant]:
-    for distance in SWEEP:
+    sweep = SWEEP if carrier(task.scene, target(task)) in movable(task) else ()  # a cabinet has no room
+    for distance in sweep:
         labels: dict[str, Label] = {"axis": "world", "plausible": True, "distance": distance}
         yield Variant(f"pro/displace={distance:g}", (Displace(distance),), labels)
     for rung in LADDER:
         yield Variant(f"pro/words={rung.name}", (rung.perturbation,), {"axis": "words", **rung.labels})
-    movable = {entity.name for entity in task.scene.objects}
-    if task.goal.atoms[0].arguments[0] not in movable:
-        return
-    ladder: tuple[tuple[str, Perturbation], ...] = (
-        ("colour", Recolour()),
-        ("pattern", Recolour(pattern=Pattern.STRIPES)),
-        ("size", Resize(1.15)),
-        ("category", Replace("ketchup")),
-    )
-    for step, (name, change) in enumerate(ladder, start=1):
-        yield Variant(
-            f"pro/object={name}", (change,), {"axis": "world", "plausible": True, "dissimilarity": step}
-        )
+    if task.goal.atoms[0].arguments[0] in movable(task):
+        for step, (name, change) in enumerate(DISSIMILARITY, start=1):
+            labels = {"axis": "world", "plausible": True, "dissimilarity": step}
+            yield Variant(f"pro/object={name}", (change,), labels)
+    found = compositions(task)
+    if found:
+        change = found[int(stream("pro", "compose", task.id).integers(len(found)))]
+        labels = {"axis": "words", "plausible": True}
+        yield Variant("pro/task=two", (change,), labels, steps=2 * horizon(task.id))

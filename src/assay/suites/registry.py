@@ -10,8 +10,11 @@ from assay.addresses import configured
 from assay.errors import SuiteError, did_you_mean
 from assay.suites.base import Suite
 from assay.suites.corruption import corruption
+from assay.suites.factors import factors
 from assay.suites.para import para
+from assay.suites.plus import plus
 from assay.suites.pro import pro
+from assay.suites.releases import libero_plus, libero_pro, libero_x
 from assay.suites.x import x
 
 
@@ -21,7 +24,18 @@ def libero() -> Suite:
 
 
 SUITES: Mapping[str, Callable[..., Suite]] = MappingProxyType(
-    {"libero": libero, "para": para, "corruption": corruption, "pro": pro, "x": x}
+    {
+        "libero": libero,
+        "para": para,
+        "corruption": corruption,
+        "pro": pro,
+        "x": x,
+        "libero-pro": libero_pro,
+        "libero-x": libero_x,
+        "libero-plus": libero_plus,
+        "plus": plus,
+        "factors": factors,
+    }
 )
 
 

@@ -28,7 +28,8 @@ DEFAULT_HORIZON = 400
 
 def horizon(task_id: str) -> int:
     """How many control steps a task gets."""
-    return HORIZONS.get(task_id.split("/")[0], DEFAULT_HORIZON)
+    suite = "" if tasks.names_file(task_id) else task_id.split("/")[0]
+    return HORIZONS.get(suite, DEFAULT_HORIZON)
 
 
 @dataclass(frozen=True, slots=True)

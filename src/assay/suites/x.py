@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
+from assay.errors import SuiteError
 from assay.perturb import Perturbation
 from assay.perturb.words.rewordings import LEVEL5
 from assay.perturb.world import Confound, Distractors, Jitter, Relocate, Swap
+from assay.perturb.world.ground import movable, target
 from assay.suites.base import Suite, Variant
 from assay.suites.labels import families
 from assay.suites.spec import Label
@@ -17,14 +20,23 @@ UNSEEN = ("corn", "mayo", "popcorn", "cherries", "macaroni_and_cheese", "white_b
 CONFUSING = (0.75, 0.3, 0.2)
 """The colour of a double."""
 
+TIMES = (0.8, 1.5)
+"""The least and the greatest time limit, as factors of the demonstrator's time."""
 
-def x() -> Suite:
-    """Levels 1 to 5, cumulative."""
+
+def x(time: float | Literal["unlimited"] = 1.1) -> Suite:
+    """Levels 1 to 5, cumulative; ``time``: the limit as a factor of the demonstrator's time."""
+    limit = 0.0 if time == "unlimited" else float(time)
+    low, high = TIMES
+    if limit and not low <= limit <= high:
+        raise SuiteError(f"x: time={time}; valid: {low:g} to {high:g}, or unlimited")
     return Suite(
         name="x",
         about="Five cumulative levels: placement, layout, swaps, new things, wording (after LIBERO-X).",
         variants=_variants,
         seeds=tuple(range(10)),
+        certified=True,
+        limit=limit,
     )
 
 
@@ -42,6 +54,8 @@ def _variants(task: Task) -> Iterator[Variant]:
         (4, "level4/unseen", unseen),
         (4, "level4/confounding", confounding),
     ):
+        if perturbations is confounding and target(task) not in movable(task):
+            continue  # who would double a cabinet?
         yield Variant(
             f"x/{name}", perturbations, {"axis": "world", "plausible": True, "level": level, **labels}
         )
@@ -49,5 +63,5 @@ def _variants(task: Task) -> Iterator[Variant]:
         yield Variant(
             f"x/level5/{each.name}",
             (*unseen, each.perturbation),
-            {"axis": "world+words", "plausible": True, "level": 5, "form": each.name, **labels},
+            {"axis": "words+world", "plausible": True, "level": 5, "form": each.name, **labels},
         )

@@ -1,14 +1,16 @@
 """What a policy is asked to do: scenes, goals, instructions and tasks, as immutable data.
 
 task = load("libero_goal/3")            # a built-in task
-task = bddl.read("my_task.bddl")        # a task file of LIBERO or one of its descendants
-tasks = resolve("libero_goal,libero_10/0")
+task = load("my_task.bddl")             # a task file of LIBERO or one of its descendants, or one of our own
+save(task, "my_task.json")
+tasks = resolve("libero_goal,libero_10/0,my_folder")
 """
 
 from assay.tasks import bddl
-from assay.tasks.catalogue import all_ids, describe, entry, load, resolve, suite, suites
+from assay.tasks.catalogue import all_ids, describe, suite, suites
 from assay.tasks.catalogue.format import Entry
 from assay.tasks.checks import check
+from assay.tasks.files import names_file, save, short_name, states_file
 from assay.tasks.scene import (
     Arena,
     Atom,
@@ -21,6 +23,7 @@ from assay.tasks.scene import (
     Scene,
     Task,
 )
+from assay.tasks.selection import entry, load, resolve, siblings
 
 __all__ = [
     "Arena",
@@ -40,7 +43,12 @@ __all__ = [
     "describe",
     "entry",
     "load",
+    "names_file",
     "resolve",
+    "save",
+    "short_name",
+    "siblings",
+    "states_file",
     "suite",
     "suites",
 ]

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from assay.errors import TaskError, did_you_mean
-from assay.tasks.scene import Arena, Atom, Goal, Predicate, Rectangle, Scene, Task
+from assay.tasks.scene import Arena, Atom, Entity, Goal, Predicate, Rectangle, Scene, Task
 
 _NAME = re.compile(r"[a-z0-9_][a-z0-9_.-]*")
 _STYLE = re.compile(r"[A-Za-z0-9_.-]*")
@@ -69,7 +69,7 @@ class Vocabulary:
     """The names that can be used in a scene."""
 
     def __init__(self, scene: Scene) -> None:
-        self._things = {entity.name for entity in scene.entities} | {scene.arena.workspace}
+        self._things = {entity.name for entity in scene.entities} | {scene.arena.workspace, *scene.absent}
         self._regions = {region.full_name: region.target for region in scene.regions}
 
     def __contains__(self, name: str) -> bool:
@@ -165,6 +165,7 @@ def _name_flaws(scene: Scene) -> Iterator[Flaw]:
             elif entity.name in seen:
                 reason = f"the name {quoted(entity.name)} is taken: it is {seen[entity.name]} already"
             seen[entity.name] = "a fixture" if section == "fixtures" else "an object"
+            reason = reason or _look_flaw(entity)
             if reason is not None:
                 yield Flaw((section, index), reason)
     for index, region in enumerate(scene.regions):
@@ -174,6 +175,15 @@ def _name_flaws(scene: Scene) -> Iterator[Flaw]:
         seen[region.full_name] = "a region"
         if reason is not None:
             yield Flaw(("regions", index), reason)
+
+
+def _look_flaw(entity: Entity) -> str | None:
+    """What is wrong with a thing's size and finish, or None."""
+    if not 0 < entity.size < math.inf:
+        return f"the size of {quoted(entity.name)} is {entity.size:g}; valid: a factor above 0"
+    if entity.finish.colour is not None and not all(0 <= value <= 1 for value in entity.finish.colour):
+        return f"the colour of {quoted(entity.name)} needs three numbers from 0 to 1"
+    return None
 
 
 def _region_flaws(scene: Scene) -> Iterator[Flaw]:

@@ -19,7 +19,11 @@ def test_a_sheet_goes_out_and_comes_back(assay: Callable[..., object], tmp_path:
     found = json.loads(assay("words", "agree", *returned, "--json").out)
     assert (found["items"], found["annotators"], found["majority"], found["strict"]) == (22, 3, 1, 21 / 22)
     assert found["low"] < found["ac1"] < found["high"] <= 1
-    assert "AC1" in assay("words", "agree", *returned).out
+    said = assay("words", "agree", *returned)
+    assert "AC1" in said.out and said.err == ""
+    said = assay("words", "agree", *returned[:2])
+    assert "22 of 22 paraphrases have fewer than three judgements" in said.err
+    assert "is given 2 times" in assay("words", "agree", *returned, returned[0]).err
 
 
 def test_sheets_that_are_none_are_refused_in_one_line(assay: Callable[..., object], tmp_path: Path) -> None:

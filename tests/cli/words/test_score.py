@@ -6,17 +6,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from assay.perturb.words.distance.errors import ModelError
-from assay.perturb.words.distance.pride import scorer
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _models() -> None:
-    try:
-        scorer()
-    except ModelError as error:
-        pytest.skip(str(error))
-
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
@@ -30,7 +19,9 @@ def test_scores_are_written_and_the_models_named(assay: Callable, table: Path, t
     assert said.status == 0 and said.err == ""
     assert "1 pairs scored with en_core_web_sm" in said.out and "all-MiniLM-L6-v2" in said.out
     written = pl.read_csv(tmp_path / "out.csv")
-    assert written.columns == ["id", "original_instruction", "new_instruction", "s_k", "s_t", "pd", "parser"]
+    added = ["s_k", "s_t", "pd", "parser", "embedding"]
+    assert written.columns == ["id", "original_instruction", "new_instruction", *added]
+    assert written["parser"][0].startswith("en_core_web_sm") and written["embedding"][0] == "all-MiniLM-L6-v2"
     assert written["pd"][0] == pytest.approx(0.36, abs=0.005)
 
 
@@ -45,7 +36,7 @@ def test_rows_without_a_score_are_counted_and_the_status_is_1(assay: Callable, t
     table.write_text(table.read_text() + "2,turn on the stove,\n3,turn on the stove,\n")
     said = assay("words", "score", table, "--out", tmp_path / "out.csv")
     assert said.status == 1 and "1 pairs scored" in said.out
-    assert said.err == "2 x the paraphrase is empty\n"
+    assert said.err == "2 x the paraphrase is empty\n2 of 3 have no score\n"
     assert pl.read_csv(tmp_path / "out.csv")["pd_warning"].null_count() == 1
 
 
@@ -64,6 +55,14 @@ def test_bad_input_is_one_line_and_nothing_is_written(
     said = assay("words", "score", table, "--out", tmp_path / "out.csv", *options)
     assert said.status == 2 and message in said.err and said.err.count("\n") == 1
     assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize("place", ["in.csv/out.csv", "folder"])
+def test_a_place_that_cannot_be_written_is_one_line(assay: Callable, table: Path, tmp_path: Path, place: str):
+    (tmp_path / "folder").mkdir()
+    said = assay("words", "score", table, "--out", tmp_path / place)
+    assert said.status == 2 and f"{place} cannot be written" in said.err and said.err.count("\n") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "in.csv"]
 
 
 def test_a_file_that_is_not_there_is_named(assay: Callable, tmp_path: Path):

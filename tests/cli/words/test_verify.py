@@ -28,5 +28,6 @@ def test_a_file_without_the_columns_is_refused_in_one_line(
 
 def test_nothing_to_verify_is_no_success(assay: Callable[..., object], tmp_path: Path) -> None:
     (tmp_path / "grid.csv").write_text(COLUMNS)
-    assert assay("words", "verify", tmp_path / "grid.csv").status == 1
+    said = assay("words", "verify", tmp_path / "grid.csv")
+    assert said.status == 2 and "grid.csv has no rows" in said.err and said.err.count("\n") == 1
     assert assay("words", "verify", tmp_path / "none.csv").status == 2

@@ -40,9 +40,10 @@ def sheet(tmp_path: Path) -> Path:
 def test_a_sample_is_random_and_repeatable() -> None:
     grid = rows(4300)
     chosen = sample(grid, 0.05, 0)
-    assert len(chosen) == len(set(chosen)) == 215
+    assert len(chosen) == len(set(chosen.values())) == 215
+    assert all(grid[item - 1] == row for item, row in chosen.items())
     assert chosen == sample(grid, 0.05, 0) != sample(grid, 0.05, 1)
-    assert abs(np.mean([row.line for row in chosen]) - 2150) < 350
+    assert abs(np.mean(list(chosen)) - 2150) < 350
     assert len(sample(rows(3), 0.05, 0)) == 1
 
 
@@ -116,9 +117,42 @@ def test_sheets_of_other_samples_are_refused(sheet: Path, tmp_path: Path) -> Non
         read_sheets([filled(tmp_path / "2.csv", sheet, same=["yes"] * 4), other])
 
 
-def test_too_few_judgements_are_refused(sheet: Path) -> None:
+def test_too_few_judgements_are_refused(sheet: Path, tmp_path: Path) -> None:
+    alone = filled(tmp_path / "1.csv", sheet, same=["yes"] * 4)
     with pytest.raises(PerturbationError, match="at least two items"):
-        agreement(read_sheets([sheet]))
+        agreement(read_sheets([alone]))
+
+
+def test_a_blank_sheet_is_named(sheet: Path, tmp_path: Path) -> None:
+    returned = filled(tmp_path / "1.csv", sheet, same=["yes"] * 4)
+    with pytest.raises(PerturbationError, match=r"sheet\.csv has no judgement yet: annotators fill"):
+        read_sheets([returned, sheet])
+
+
+def test_a_sheet_that_is_given_twice_is_refused(sheet: Path, tmp_path: Path) -> None:
+    returned = filled(tmp_path / "1.csv", sheet, same=["yes"] * 4)
+    with pytest.raises(PerturbationError, match=r"1\.csv is given 2 times"):
+        read_sheets([returned, tmp_path / "." / "1.csv"])
+
+
+def test_an_item_that_comes_twice_in_a_sheet_is_refused(sheet: Path, tmp_path: Path) -> None:
+    returned = filled(tmp_path / "1.csv", sheet, same=["yes"] * 4)
+    lines = returned.read_text().splitlines()
+    returned.write_text("\n".join([*lines, lines[2]]) + "\n")
+    with pytest.raises(PerturbationError, match=r"1\.csv:6: item \d+ is in line 3 already"):
+        read_sheets([returned])
+
+
+def test_rows_of_several_grids_have_numbers_of_their_own(tmp_path: Path) -> None:
+    chosen = sample([*rows(40), *rows(40)], 1.0, 0)
+    assert sorted(chosen) == list(range(1, 81))
+
+
+def test_a_majority_of_two_is_said_to_be_thin(sheet: Path, tmp_path: Path) -> None:
+    names = {name: ["yes", "no", "yes", ""] for name in "abc"}
+    assert agreement(read_sheets([filled(tmp_path / "1.csv", sheet, **names)])).thin == 0
+    names["c"] = ["", "", "yes", ""]
+    assert agreement(read_sheets([filled(tmp_path / "1.csv", sheet, **names)])).thin == 2
 
 
 def test_a_file_that_is_no_sheet_is_refused(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
+from xml.etree.ElementTree import tostring
 
 import mujoco
 import numpy as np
@@ -13,20 +15,34 @@ from hypothesis import strategies as st
 from assay import tasks
 from assay.errors import AssayError, PerturbationError, PlacementError
 from assay.perturb import Perturbation, from_json, perturbed, to_json
-from assay.perturb.world.ground import Ground
-from assay.perturb.world.objects import (
+from assay.perturb.world import (
+    SHAPES,
+    Among,
     Confound,
+    Displace,
     Distractors,
+    Jitter,
+    MoveCamera,
+    MoveFixture,
     Obstacle,
+    Orbit,
     Recolour,
+    Relight,
+    Relocate,
     Remove,
+    Repaint,
     Replace,
     Resize,
+    Room,
+    StartPose,
+    Swap,
+    compositions,
+    unseen,
 )
-from assay.perturb.world.position import Displace, Jitter, MoveFixture, Relocate, Swap
-from assay.perturb.world.room import MoveCamera, Relight, Repaint, Room, StartPose
+from assay.perturb.world.ground import Ground, moved
 from assay.sim import CompiledScene, World, compile_scene, load_pack
 from assay.sim.compile import bounding_box
+from assay.sim.packs.base import AssetPack
 from assay.tasks import Arena, Task
 from assay.tasks.staging import Pattern, Surface
 
@@ -34,6 +50,7 @@ TASK = tasks.load("libero_goal/8")
 BOWL = "akita_black_bowl_1"
 
 
+@lru_cache(maxsize=8)
 def compiled(task: Task) -> CompiledScene:
     return compile_scene(task.scene, load_pack("primitives"))
 
@@ -116,11 +133,29 @@ def test_a_relocation_goes_as_far_as_neighbours_allow():
 
 def test_a_moved_fixture_takes_along_what_stands_in_it():
     task = tasks.load("libero_spatial/4")
-    moved = changed(MoveFixture(0.1, "wooden_cabinet_1"), task=task, seed=3)
-    before, after = places(task), places(moved)
+    made = changed(MoveFixture(0.1, "wooden_cabinet_1"), task=task, seed=3)
+    before, after = places(task), places(made)
     shift = after["wooden_cabinet_1"] - before["wooden_cabinet_1"]
     assert 0.04 < np.linalg.norm(shift) < 0.11
     np.testing.assert_allclose((after[BOWL] - before[BOWL])[:2], shift[:2], atol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("task", "landmark", "place"),
+    [
+        ("libero_10/6", "plate_1", "living_room_table_plate_right_region"),
+        ("libero_goal/5", "flat_stove_1", "main_table_stove_front_region"),
+    ],
+)
+def test_a_place_named_after_a_thing_comes_along_with_it(task: str, landmark: str, place: str):
+    usual = tasks.load(task).scene
+    scene = moved(usual, landmark, 0.03, -0.05)
+    before, after = usual.region(place), scene.region(place)
+    assert before is not None and after is not None
+    shift = np.subtract(after.rectangles[0], before.rectangles[0])
+    np.testing.assert_allclose(shift, (0.03, -0.05, 0.03, -0.05), atol=1e-9)
+    other = next(name for name in Ground(usual).spots if name != landmark)
+    assert moved(usual, other, 0.03, 0.0).region(place) == before
 
 
 # -- objects
@@ -172,6 +207,68 @@ def test_a_replaced_thing_keeps_its_name_and_the_goal():
     world = World(compiled(task))
     world.reset(world.sample(1))
     assert not world.satisfied(task.goal)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_an_abstract_shape_takes_the_place_of_a_thing(shape: str):
+    task = changed(Replace(shape))
+    _is_five_centimetres_high(compiled(task))
+    for name in set(compiled(TASK).entities) - {BOWL}:
+        one, other = (
+            each.model.body_mass[each.entities[name].body] for each in (compiled(task), compiled(TASK))
+        )
+        assert one == other
+    before, after = places(TASK), places(task)
+    assert np.linalg.norm((after[BOWL] - before[BOWL])[:2]) < 0.02
+    assert all(np.linalg.norm(after[name] - before[name]) < 0.003 for name in set(before) - {BOWL})
+
+
+def test_abstract_shapes_are_the_same_among_liberos_own_things(primitives: AssetPack, libero: AssetPack):
+    assert set(SHAPES) <= libero.categories
+    for shape in SHAPES:
+        assert tostring(libero.entity(shape).root) == tostring(primitives.entity(shape).root)
+
+
+def _is_five_centimetres_high(scene: CompiledScene) -> None:
+    data = mujoco.MjData(scene.model)
+    mujoco.mj_forward(scene.model, data)
+    low, high = bounding_box(scene.model, data, scene.entities[BOWL].geoms)
+    assert (high - low)[2] == pytest.approx(0.05, abs=1e-6) and 0.045 < (high - low)[:2].min() < 0.061
+
+
+def test_what_takes_the_place_of_a_thing_is_of_the_sort_that_is_asked_for():
+    drawn = {
+        among: {_category(changed(Replace(among=among), seed=seed)) for seed in range(12)} for among in Among
+    }
+    seen = {entity.category for id in tasks.all_ids() for entity in tasks.load(id).scene.entities}
+    assert all(each.endswith("bowl") for each in drawn[Among.SAME]) and len(drawn[Among.SAME]) > 3
+    assert not any(each.endswith("bowl") for each in drawn[Among.OTHER]) and drawn[Among.OTHER] <= seen
+    assert drawn[Among.UNSEEN] <= set(unseen()) and not set(unseen()) & seen
+    assert drawn[Among.SHAPE] <= set(SHAPES) and len(drawn[Among.SHAPE]) > 2
+
+
+def test_nothing_is_replaced_by_what_the_scene_has_already():
+    task = tasks.load("libero_10/4")
+    here = {entity.category for entity in task.scene.objects}
+    for seed in range(8):
+        made = changed(Replace(among=Among.SAME), task=task, seed=seed).scene.objects
+        assert made[0].category not in here
+
+
+def test_a_fixture_is_replaced_by_one_that_works_alike_or_not_at_all():
+    task = tasks.load("libero_goal/0")
+    white = changed(Replace(among=Among.SAME), task=task)
+    (cabinet,) = (each for each in white.scene.fixtures if each.name == "wooden_cabinet_1")
+    assert cabinet.category == "white_cabinet"
+    world = World(compiled(white))
+    world.reset(world.sample(1))
+    assert not world.satisfied(task.goal)
+    with pytest.raises(PerturbationError, match="ketchup does not work as wooden_cabinet_1 does"):
+        changed(Replace("ketchup"), task=task)
+
+
+def _category(task: Task) -> str:
+    return next(entity.category for entity in task.scene.objects if entity.name == BOWL)
 
 
 def test_what_is_removed_is_gone_and_the_goal_cannot_be_reached():
@@ -241,6 +338,33 @@ def test_light_and_cameras_change_what_they_say_and_nothing_else(
     assert differences(changed(perturbation)) - {"body_pos"} == fields
 
 
+def test_a_camera_on_an_orbit_looks_at_the_same_point_from_elsewhere():
+    usual = compiled(TASK).model.camera("agentview")
+
+    def point(task: Task) -> tuple[np.ndarray, float]:
+        """Where the middle of the picture meets the table, and how far off."""
+        model = compiled(task).model
+        rotation = np.zeros(9)
+        mujoco.mju_quat2Mat(rotation, model.camera("agentview").quat)
+        ahead, place = -rotation.reshape(3, 3)[:, 2], model.camera("agentview").pos
+        reach = (0.9 - place[2]) / ahead[2]
+        assert abs(rotation.reshape(3, 3)[2, 0]) < 1e-3, "it does not roll"
+        return place + reach * ahead, float(reach)
+
+    centre, reach = point(TASK)
+    for orbit in (Orbit(azimuth=0.5), Orbit(elevation=0.2), Orbit(distance=1.5), Orbit(-0.4, -0.1, 0.8)):
+        task = changed(orbit)
+        there, far = point(task)
+        np.testing.assert_allclose(there, centre, atol=1e-4)
+        assert far == pytest.approx(orbit.distance * reach, abs=1e-4)
+        assert differences(task) <= {"cam_pos", "cam_quat"}
+        moved = compiled(task).model.camera("agentview").pos - usual.pos
+        if orbit.azimuth and not orbit.elevation:
+            assert moved[1] * orbit.azimuth > 0 and abs(moved[2]) < 1e-6
+        if orbit.elevation > 0:
+            assert moved[2] > 0.02 and abs(moved[1]) < 1e-3
+
+
 def test_the_robot_starts_elsewhere():
     bent, shifted = changed(StartPose(joints=0.2)), changed(StartPose(base=(0.0, 0.1)))
     usual = compiled(TASK)
@@ -251,6 +375,28 @@ def test_the_robot_starts_elsewhere():
         world = World(compiled(task))
         hands.append(world.reset(world.sample(1)).eef_position)
     np.testing.assert_allclose(hands[1] - hands[0], (0.0, 0.1, 0.0), atol=1e-6)
+
+
+# -- two tasks in one
+
+
+def test_two_known_tasks_make_one_that_holds_when_both_do():
+    task = tasks.load("libero_goal/1")
+    found = {each.text: each for each in compositions(task)}
+    both = found["put the bowl on the stove and turn on the stove"]
+    made = changed(both, task=task)
+    assert [str(atom.predicate) for atom in made.goal.atoms] == ["On", "TurnOn"]
+    assert made.scene == task.scene and made.goal.atoms[0] == task.goal.atoms[0]
+
+
+def test_goals_that_exclude_each_other_are_not_composed():
+    for id in tasks.all_ids():
+        task = tasks.load(id)
+        for each in compositions(task):
+            goal = changed(each, task=task).goal
+            assert len(goal.atoms) > len(task.goal.atoms)
+            carried = [atom.arguments[0] for atom in goal.atoms if atom.predicate.arity == 2]
+            assert len(set(carried)) == len(carried), f"{id}: {each.text} puts something in two places"
 
 
 # -- all of them
@@ -265,6 +411,7 @@ EXAMPLES: list[Perturbation] = [
     Recolour(None, Pattern.CHECKER),
     Resize(0.9),
     Replace("ketchup"),
+    *(Replace(among=among) for among in Among),
     Remove(),
     Distractors(2),
     Confound(),
@@ -273,7 +420,9 @@ EXAMPLES: list[Perturbation] = [
     Repaint(Surface.TABLE),
     Relight(0.6),
     MoveCamera(shift=(0.05, 0.05, 0.0)),
+    Orbit(0.3, 0.1, 1.2),
     StartPose(0.15),
+    StartPose(base=(0.05, 0.05)),
 ]
 
 
@@ -290,19 +439,25 @@ def test_each_survives_json_and_draws_the_same_again(value: Perturbation):
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Jitter(0.5), "radius=0.5; valid: 0 to 0.2"),
+        (lambda: Jitter(0.5), "radius is 0.5; valid: 0 to 0.2"),
         (lambda: Displace(-0.1), "valid: 0 to 0.6"),
         (lambda: Resize(3), "valid: 0.5 to 1.5"),
         (lambda: Replace("ketchap"), "did you mean 'ketchup'?"),
-        (lambda: Distractors(99), "valid: 1 to 8"),
-        (lambda: Recolour((2.0, 0.0, 0.0)), "from 0 to 1"),
+        (lambda: Distractors(99), "valid: whole numbers 1 to 8"),
+        (lambda: Recolour((2.0, 0.0, 0.0)), "valid: 0 to 1"),
         (lambda: Relight(9.0), "valid: 0 to 3"),
         (lambda: MoveCamera("agentveiw"), "did you mean 'agentview'?"),
         (lambda: MoveCamera(zoom=9.0), "valid: 0.5 to 1.8"),
         (lambda: StartPose(2.0), "valid: 0 to 0.5"),
+        (lambda: Orbit(azimuth=3.0), "valid: -1.6 to 1.6"),
+        (lambda: changed(Room(Arena.FLOOR), Orbit(elevation=-0.6)), "valid: 6 to 80"),
+        (lambda: changed(Remove(), task=tasks.load("libero_goal/0")), "is a fixture"),
+        (lambda: changed(Confound(), task=tasks.load("libero_goal/0")), "is a fixture"),
+        (lambda: changed(Replace("plate"), task=tasks.load("libero_goal/0")), "does not work as"),
         (lambda: changed(Room(Arena.TABLE)), "in the table already"),
         (lambda: changed(Displace(0.1, "bowl_9")), "there is no 'bowl_9'"),
         (lambda: changed(Resize(1.1, "flat_stove_1")), "is a fixture"),
+        (lambda: changed(Obstacle(), task=tasks.load("libero_goal/0")), "this task carries nothing"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_line(make: Callable[[], object], words: str):
@@ -335,3 +490,38 @@ def test_any_composition_is_refused_or_settles_apart_with_the_goal_unreached(
     floor = world.compiled.layout.offset[2] - 0.08
     for entity in made.scene.objects:
         assert world.pose(entity.name)[0][2] > floor, f"{entity.name} fell off"
+
+
+@pytest.mark.parametrize(
+    ("arena", "surface", "furniture"),
+    [(Arena.LIVING_ROOM, Surface.FLOOR, "floor_lamp"), (Arena.COFFEE_TABLE, Surface.WALLS, "wall_unit")],
+)
+def test_furniture_is_no_wall_and_no_floor(arena: Arena, surface: Surface, furniture: str):
+    model = compiled(changed(Room(arena), Repaint(surface, (0.2, 0.4, 0.9)))).model
+    names = {model.geom(geom).name: model.geom_matid[geom] for geom in range(model.ngeom)}
+    painted = model.material(f"staging_{surface}").id
+    assert [name for name, material in names.items() if material == painted]
+    assert all(material != painted for name, material in names.items() if name.startswith(furniture))
+
+
+@pytest.mark.parametrize("task", ["libero_goal/1", "libero_object/3", "libero_10/5"])
+def test_what_is_moved_or_added_stays_in_the_picture(drawing: str, task: str):
+    for seed in range(2):
+        try:
+            made = changed(Displace(0.3), Distractors(2), task=tasks.load(task), seed=seed)
+        except PerturbationError:
+            continue
+        world = World(compiled(made))
+        seen = set(np.unique(world.reset(world.sample(seed)).segmentation("agentview", 128)))
+        labels = {name: number for number, name in enumerate(world.compiled.labels)}
+        world.close()
+        wanted = [made.goal.atoms[0].arguments[0], *(each.name for each in made.scene.objects[-2:])]
+        assert {labels[name] for name in wanted} <= seen
+
+
+def test_a_moved_fixture_is_clear_of_the_robot():
+    task = tasks.load("libero_spatial/0")
+    for seed in range(4):  # with the first of them, the stove once ended in the robot's base
+        stove = Ground(changed(MoveFixture(0.1), task=task, seed=seed).scene).spots["flat_stove_1"]
+        x, y = abs(stove.x + 0.66) - stove.half_x, abs(stove.y) - stove.half_y
+        assert np.hypot(max(x, 0.0), max(y, 0.0)) > 0.17

@@ -5,7 +5,6 @@ from collections import Counter
 import pytest
 
 from assay import tasks
-from assay.errors import AssayError
 from assay.policies.calibration import Keyword, Semantic
 from assay.sim import World, compile_scene, load_pack
 from assay.suites import EpisodeSpec, load_suite
@@ -22,10 +21,7 @@ def world() -> World:
 @pytest.fixture(scope="module")
 def grid() -> list[EpisodeSpec]:
     chosen = tasks.resolve("libero_goal/1,libero_goal/6,libero_goal/7")
-    try:
-        return [spec for spec in load_suite("para?per_cell=1").plan(chosen, (7,)) if spec.labels]
-    except AssayError as error:
-        pytest.skip(str(error))
+    return [spec for spec in load_suite("para?per_cell=1").plan(chosen, (7,)) if spec.labels]
 
 
 def test_it_does_what_resembles_the_words_and_waits_where_nothing_does(world: World, grid: list[EpisodeSpec]):
@@ -52,4 +48,4 @@ def test_its_profile_on_the_grid_is_not_keywords(world: World, grid: list[Episod
     for kind in ("none", "addition"):
         assert share["Keyword", kind] > 0.9 and share["Semantic", kind] > 0.9
     for kind in ("contextual", "habitual"):
-        assert share["Keyword", kind] < 0.3 < share["Semantic", kind]
+        assert share["Keyword", kind] < 0.3 and share["Semantic", kind] > 0.5

@@ -14,7 +14,7 @@ from assay.cli.console import errors, output
 
 def agree(
     tables: Annotated[
-        list[Path], typer.Argument(metavar="FILE.csv...", help="Returned sheets; with --export, one grid.")
+        list[Path], typer.Argument(metavar="FILE.csv...", help="Returned sheets; with --export, grids.")
     ],
     export: Annotated[Path | None, typer.Option(help="Write a sheet for annotators to this file.")] = None,
     share: Annotated[float, typer.Option(help="How much of the grid goes on the sheet.")] = 0.05,
@@ -26,10 +26,11 @@ def agree(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of lines.")] = False,
 ) -> None:
     """Say how far annotators agree that paraphrases ask for the same; or, with --export, make their sheet."""
-    from assay.perturb.words.agreement import agreement, read_sheets, sample, write_sheet
+    from assay.perturb.words.agreement import agreement, once_each, read_sheets, sample, write_sheet
     from assay.perturb.words.grid.table import read
 
     if export is not None:
+        once_each(tables)
         chosen = sample([row for table in tables for row in read(table)], share, seed)
         write_sheet(chosen, export)
         errors.print(f"{len(chosen)} paraphrases in {export}", highlight=False, soft_wrap=True)
@@ -45,3 +46,10 @@ def agree(
         f"AC1       {found.ac1:.3f} ({confidence:.0%} interval {found.low:.3f} to {found.high:.3f})",
     ):
         output.print(line, highlight=False)
+    if found.thin:
+        errors.print(
+            f"{found.thin} of {found.items} paraphrases have fewer than three judgements: a majority of "
+            "those is all of them, not most",
+            highlight=False,
+            soft_wrap=True,
+        )

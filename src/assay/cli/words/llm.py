@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assay.cli.console import errors, output, progress_bar
+from assay.cli.words.generate import tasks_named
+
+if TYPE_CHECKING:
+    from assay.perturb.words.llm import Ledger, Price
 
 
 def llm(
@@ -15,9 +19,10 @@ def llm(
     model: Annotated[str, typer.Option(help="Name of the model there.")],
     out: Annotated[Path, typer.Option(help="The CSV file to write.")],
     selection: Annotated[
-        str, typer.Option("--tasks", help="all, suites and ids with commas.")
+        str, typer.Option("--tasks", help="all, suites, ids and .bddl files with commas.")
     ] = "libero_goal",
     per_cell: Annotated[int, typer.Option(min=1, help="Paraphrases in each cell, over all tasks.")] = 100,
+    lexicon: Annotated[Path | None, typer.Option(help="A YAML file with more nouns.")] = None,
     per_minute: Annotated[float, typer.Option(help="The most requests in a minute.")] = 60.0,
     at_once: Annotated[int, typer.Option(min=1, help="The most requests under way at once.")] = 4,
     timeout: Annotated[float, typer.Option(help="Seconds for one answer.")] = 120.0,
@@ -32,44 +37,34 @@ def llm(
     A key is read from ASSAY_LLM_KEY. Every answer is kept: the same command goes on where it was interrupted,
     and asks nothing twice. Exit status 1 if a cell is short.
     """
-    from assay import tasks
+    from assay.perturb.words.files import replacing
     from assay.perturb.words.grid import table
     from assay.perturb.words.grid.cells import CELLS
     from assay.perturb.words.llm import Cache, Endpoint, Ledger, Price, key_from_environment, paraphrases
 
-    chosen = tasks.resolve(selection)
+    chosen = tasks_named(selection)
     place = Endpoint(
         endpoint, model, key_from_environment(), per_minute=per_minute, at_once=at_once, timeout=timeout
     )
-    ledger = Ledger()
-    answers = Cache(cache or out.with_name(f"{out.name}.answers"))
-    try:
-        with progress_bar() as bar:
-            progress = bar.add_task("cells", total=len(CELLS) * len(chosen))
-            found = paraphrases(
-                chosen,
-                per_cell,
-                place,
-                answers,
-                ledger,
-                on_cell=lambda name: bar.update(progress, advance=1, description=name),
-            )
-    finally:
-        answers.close()
-    unfinished = out.with_name(f"{out.name}.part")
-    table.write(found, unfinished)
-    unfinished.replace(out)
-    spent = f"{ledger.prompt_tokens} tokens sent, {ledger.answer_tokens} received"
-    if price_in or price_out:
-        spent += f", cost {ledger.cost(Price(price_in, price_out)):.4f}"
-    asked = (
-        f"{ledger.requests} requests ({ledger.retries} repeated), {ledger.cached} answers kept from before"
-    )
-    _say(f"{out}: {len(found)} paraphrases; {asked}; {spent}")
-    if ledger.uncounted:
-        _say(f"{ledger.uncounted} answers without a count of tokens", aside=True)
-    for reason, count in ledger.dropped.most_common():
-        _say(f"dropped {count} x {reason}", aside=True)
+    with replacing(out) as unfinished:
+        ledger, answers = Ledger(), Cache(cache or out.with_name(f"{out.name}.answers"))
+        try:
+            with progress_bar() as bar:
+                progress = bar.add_task("cells", total=len(CELLS) * len(chosen))
+                found = paraphrases(
+                    chosen,
+                    per_cell,
+                    place,
+                    answers,
+                    ledger,
+                    words=lexicon,
+                    on_cell=lambda name: bar.update(progress, advance=1, description=name),
+                )
+        finally:
+            answers.close()
+            _show_bill(ledger, Price(price_in, price_out))
+        table.write(found, unfinished)
+    _say(f"{len(found)} paraphrases in {out}")
     short = [cell for cell in CELLS if sum(each.cell == cell for each in found) < per_cell]
     if short:
         _say(
@@ -77,6 +72,21 @@ def llm(
             aside=True,
         )
         raise typer.Exit(1)
+
+
+def _show_bill(ledger: Ledger, price: Price) -> None:
+    """What was asked, paid and thrown away: also of a run that breaks off."""
+    asked = (
+        f"{ledger.requests} requests ({ledger.retries} repeated), {ledger.cached} answers kept from before"
+    )
+    spent = f"{ledger.prompt_tokens} tokens sent, {ledger.answer_tokens} received"
+    if price.prompt or price.answer:
+        spent += f", cost {ledger.cost(price):.4f}"
+    _say(f"{asked}; {spent}")
+    if ledger.uncounted:
+        _say(f"{ledger.uncounted} answers without a count of tokens", aside=True)
+    for reason, count in ledger.dropped.most_common():
+        _say(f"dropped {count} x {reason}", aside=True)
 
 
 def _say(line: str, *, aside: bool = False) -> None:

@@ -18,25 +18,29 @@ def score(
     alpha: Annotated[float, typer.Option(help="Weight of the keywords in pd: 0 to 1.")] = 0.5,
     baselines: Annotated[bool, typer.Option("--baselines", help="Add bleu and bert_score.")] = False,
 ) -> None:
-    """Add s_k, s_t, pd and parser to a table of paraphrases; every other column is kept.
+    """Add s_k, s_t, pd, parser and embedding to a table of paraphrases; every other column is kept.
 
     Exit status 1 if a row has no score; the column pd_warning says why.
     """
     from assay.perturb.words.distance.models import MINILM
-    from assay.perturb.words.distance.table import read_table, score_table, write_table
+    from assay.perturb.words.distance.table import read_table, score_table
+    from assay.perturb.words.files import replacing
 
     frame = read_table(table)
-    with progress_bar() as bar:
-        task = bar.add_task("pairs", total=len(frame))
-        scored = score_table(
-            frame, alpha=alpha, baselines=baselines, on_scored=lambda count: bar.advance(task, count)
-        )
-    write_table(scored.frame, out)
-    done = len(frame) - scored.refused
+    with replacing(out) as unfinished:
+        with progress_bar() as bar:
+            task = bar.add_task("pairs", total=len(frame))
+            scored = score_table(
+                frame, alpha=alpha, baselines=baselines, on_scored=lambda count: bar.advance(task, count)
+            )
+        scored.frame.write_csv(unfinished)
     output.print(
-        f"{done} pairs scored with {scored.parser} and {MINILM}: {out}", highlight=False, soft_wrap=True
+        f"{len(frame) - scored.refused} pairs scored with {scored.parser} and {MINILM}: {out}",
+        highlight=False,
+        soft_wrap=True,
     )
     for reason, count in scored.reasons.items():
         errors.print(f"{count} x {reason}", highlight=False, markup=False, soft_wrap=True)
     if scored.refused:
+        errors.print(f"{scored.refused} of {len(frame)} have no score", highlight=False)
         raise typer.Exit(1)

@@ -10,6 +10,7 @@ import typer
 
 from assay.cli.console import errors, output
 from assay.cli.words.generate import tasks_named
+from assay.errors import PerturbationError
 
 
 def verify(
@@ -29,6 +30,8 @@ def verify(
 
     own = {task.id: task for task in tasks_named(selection)} if selection else {}
     rows = read(table)
+    if not rows:
+        raise PerturbationError(f"{table} has no rows below its header: there is nothing to verify")
     faults = list(faults_of(rows, load=lambda id: own.get(id) or tasks.load(id), words=lexicon))
     for fault in faults:
         line = f"{table}:{fault.line}: {fault.rule}: {fault.reason}: {fault.text}"
@@ -37,5 +40,5 @@ def verify(
     errors.print(f"{len(rows)} rows, {wrong} with faults", highlight=False)
     for rule, count in Counter(fault.rule for fault in faults).most_common():
         errors.print(f"{count} x {rule}", highlight=False)
-    if faults or not rows:
+    if faults:
         raise typer.Exit(1)

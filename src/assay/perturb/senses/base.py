@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import MISSING, dataclass, field, fields
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from assay.errors import PerturbationError
+from assay.perturb.fields import check
 from assay.sim import Observation
 from assay.streams import stream
 from assay.tasks import Task
@@ -56,9 +55,7 @@ class Sense(ABC):
     rebuilds: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            if "valid" in each.metadata:
-                self._check(each.name, *each.metadata["valid"], optional=each.default is None)
+        check(self)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """The task itself."""
@@ -67,18 +64,3 @@ class Sense(ABC):
     @abstractmethod
     def begin(self, key: Key) -> Filter:
         """The filter of an episode whose random streams hang on ``key``."""
-
-    def _check(self, name: str, low: float, high: float, *, optional: bool) -> None:
-        value: Any = getattr(self, name)
-        whole = isinstance(low, int)
-        if optional and value is None:
-            return
-        number = isinstance(value, Integral if whole else Real)
-        if not number or not low <= value <= high:
-            valid = f"{'whole numbers ' if whole else ''}{low:g} to {high:g}"
-            raise PerturbationError(f"{self.kind}: {name} is {value!r:.60}; valid: {valid}")
-
-
-def within(low: float, high: float, default: Any = MISSING) -> Any:
-    """A field for numbers from ``low`` to ``high``, whole if ``low`` is; and for None as the default."""
-    return field(default=default, metadata={"valid": (low, high)})

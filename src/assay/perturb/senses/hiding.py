@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from assay.perturb.base import perturbation
-from assay.perturb.senses.base import Chance, Filter, Key, within
+from assay.perturb.fields import within
+from assay.perturb.senses.base import Chance, Filter, Key
 from assay.perturb.senses.pictures import PictureSense
 from assay.sim import Observation
 from assay.sim.observation import Kind
@@ -40,6 +41,11 @@ class Patch(PictureSense):
 @dataclass(frozen=True, slots=True)
 class _Insensitive(PictureSense):
     """A camera whose pictures have nothing to do with what happens after the start."""
+
+    @property
+    def plausible(self) -> bool:
+        """unless on every camera"""
+        return bool(self.cameras)
 
     @abstractmethod
     def shown(self, kind: Kind, first: np.ndarray) -> np.ndarray:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from assay.errors import PerturbationError, did_you_mean
-from assay.perturb.senses.base import Chance, Filter, Key, Sense, within
+from assay.perturb.fields import within
+from assay.perturb.senses.base import Chance, Filter, Key, Sense
 from assay.sim import Observation
 from assay.sim.observation import Kind
 

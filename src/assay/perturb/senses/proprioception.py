@@ -12,7 +12,8 @@ import numpy as np
 
 from assay.errors import PerturbationError
 from assay.perturb.base import perturbation
-from assay.perturb.senses.base import Chance, Filter, Key, Sense, within
+from assay.perturb.fields import within
+from assay.perturb.senses.base import Chance, Filter, Key, Sense
 from assay.sim import Observation
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from PIL import Image
 
 from assay.perturb.base import perturbation
-from assay.perturb.senses.base import Chance, within
+from assay.perturb.fields import within
+from assay.perturb.senses.base import Chance
 from assay.perturb.senses.pictures import Optical, Severe, as_picture
 
 

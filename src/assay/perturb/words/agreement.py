@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +35,8 @@ class Agreement:
     """The share of all judgements that are yes."""
     majority: float
     """The share of items that more than half of their annotators call the same."""
+    thin: int
+    """Items that fewer than three annotators judged: more than half of them is all of them."""
     strict: float
     """The share of items that at least ``strictness`` of their annotators call the same."""
     ac1: float
@@ -43,37 +46,45 @@ class Agreement:
     """Its confidence interval."""
 
 
-def sample(grid: Sequence[Row], share: float, seed: int) -> tuple[Row, ...]:
-    """A random share of a grid, at least one row, in random order. Raises PerturbationError."""
+def sample(grid: Sequence[Row], share: float, seed: int) -> dict[int, Row]:
+    """A random share of a grid, at least one row, in random order, by place in it, from 1.
+
+    Raises PerturbationError.
+    """
     if not 0 < share <= 1:
         raise PerturbationError(f"the share to sample must be above 0 and at most 1, not {share}")
     if not grid:
         raise PerturbationError("there is no row to sample from")
     order = stream(seed, "words", "agreement").permutation(len(grid))
-    return tuple(grid[index] for index in order[: math.ceil(share * len(grid))])
+    return {int(index) + 1: grid[index] for index in order[: math.ceil(share * len(grid))]}
 
 
-def write_sheet(chosen: Iterable[Row], path: Path) -> None:
+def write_sheet(chosen: Mapping[int, Row], path: Path) -> None:
     """Write a sheet for annotators: they fill the column ``same`` with yes or no."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as stream_:
         writer = csv.writer(stream_, lineterminator="\n")
         writer.writerow(("item", "task", "original", "paraphrase", "same"))
-        writer.writerows((row.line, row.task, row.original, row.paraphrase, "") for row in chosen)
+        writer.writerows((item, row.task, row.original, row.paraphrase, "") for item, row in chosen.items())
 
 
-def read_sheets(paths: Iterable[Path]) -> NDArray[np.int64]:
+def read_sheets(paths: Sequence[Path]) -> NDArray[np.int64]:
     """The judgements of returned sheets, (items, annotators): 1 yes, 0 no, -1 not judged.
 
     Every column that is not the sheet's own is one annotator. Raises PerturbationError for a cell that is
-    neither yes nor no, and for sheets whose items are different texts.
+    neither yes nor no, for a sheet that is blank, has an item twice or is given twice, and for sheets whose
+    items are different texts.
     """
+    once_each(paths)
     texts: dict[str, tuple[str, str]] = {}
     judged: list[dict[str, int]] = []
     for path in paths:
+        lines: dict[str, int] = {}
         found: dict[str, dict[str, int]] = {}
         for line, row in rows(path, _ITEM):
             item, pair = row["item"], (row["original"], row["paraphrase"])
+            if lines.setdefault(item, line) != line:
+                raise PerturbationError(f"{path}:{line}: item {item} is in line {lines[item]} already")
             if texts.setdefault(item, pair) != pair:
                 raise PerturbationError(
                     f"{path}:{line}: item {item} is another pair of texts in another sheet"
@@ -81,12 +92,19 @@ def read_sheets(paths: Iterable[Path]) -> NDArray[np.int64]:
             for name, cell in row.items():
                 if name not in _NO_ANNOTATOR:
                     found.setdefault(name, {})[item] = _judgement(cell, f"{path}:{line}: {name}")
-        if not found:
+        if all(said < 0 for each in found.values() for said in each.values()):
             raise PerturbationError(
-                f"{path} has no judgement: annotators fill the column 'same' with yes or no"
+                f"{path} has no judgement yet: annotators fill the column 'same' with yes or no"
             )
         judged += found.values()
     return np.array([[each.get(item, -1) for each in judged] for item in texts], dtype=np.int64)
+
+
+def once_each(paths: Sequence[Path]) -> None:
+    """Raises PerturbationError where a file is given twice."""
+    for path, count in Counter(path.resolve() for path in paths).items():
+        if count > 1:
+            raise PerturbationError(f"{path} is given {count} times: it counts once")
 
 
 def agreement(
@@ -106,6 +124,7 @@ def agreement(
         annotators=int((judged >= 0).any(axis=0).sum()),
         yes=float(judged[judged >= 0].mean()),
         majority=float((yes > 0.5).mean()),
+        thin=int(((judged >= 0).sum(axis=1) < 3).sum()),
         strict=float((yes >= strictness - 1e-9).mean()),
         ac1=value,
         low=low,

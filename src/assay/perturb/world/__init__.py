@@ -1,10 +1,23 @@
-"""Perturbations of the scene: where things stand, what they are, the room, the robot, lights and cameras."""
+"""Perturbations of the scene and the goal: where things stand, what they are, the room, robot and cameras.
 
-from assay.perturb.world.objects import Confound, Distractors, Obstacle, Recolour, Remove, Replace, Resize
+position        things stand elsewhere            objects   they look different, or are others
+layout          there are more of them            compose   two goals instead of one
+room, cameras   surfaces, light, the robot's start, where cameras look from
+
+ground, kinds   what they go by: the plan of a workspace, and which categories are alike
+"""
+
+from assay.perturb.world.cameras import MoveCamera, Orbit
+from assay.perturb.world.compose import compositions
+from assay.perturb.world.kinds import SHAPES, Among, unseen
+from assay.perturb.world.layout import Confound, Distractors, Obstacle
+from assay.perturb.world.objects import Recolour, Remove, Replace, Resize
 from assay.perturb.world.position import Displace, Jitter, MoveFixture, Relocate, Swap
-from assay.perturb.world.room import MoveCamera, Relight, Repaint, Room, StartPose
+from assay.perturb.world.room import Relight, Repaint, Room, StartPose
 
 __all__ = [
+    "SHAPES",
+    "Among",
     "Confound",
     "Displace",
     "Distractors",
@@ -12,6 +25,7 @@ __all__ = [
     "MoveCamera",
     "MoveFixture",
     "Obstacle",
+    "Orbit",
     "Recolour",
     "Relight",
     "Relocate",
@@ -22,4 +36,6 @@ __all__ = [
     "Room",
     "StartPose",
     "Swap",
+    "compositions",
+    "unseen",
 ]

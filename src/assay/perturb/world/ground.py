@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from functools import cache
+from itertools import product
 
+import mujoco
 import numpy as np
 
 from assay.errors import PerturbationError, did_you_mean
-from assay.sim.footprints import footprint
-from assay.sim.layout import layout_of
-from assay.tasks import Atom, Entity, Predicate, Rectangle, Region, Scene, Task
+from assay.sim.footprints import Footprint, footprint
+from assay.sim.layout import LAYOUTS, layout_of
+from assay.tasks import Arena, Atom, Entity, Goal, Predicate, Rectangle, Region, Scene, Task
 
 UPON = (Predicate.ON, Predicate.IN, Predicate.UPRIGHT_ON, Predicate.SIDE_ON, Predicate.STACK)
+OPENED = (Predicate.OPEN, Predicate.CLOSE, Predicate.IN, Predicate.EXACT_IN)
+"""What a fixture is opened for."""
 GAP = 0.01
 """Air between things, metres."""
+HAND = 0.05
+"""Air that a hand needs, metres."""
 NEAREST, FURTHEST = 0.34, 0.80
 """How far from the robot's base things may stand to be within reach, metres."""
 X, Y = (-0.36, 0.30), (-0.40, 0.40)
 """The part of a workspace that is used, metres from its centre."""
+IN_VIEW = 0.82
+"""How far from the middle of the camera's picture (0) to its edge (1) the foot of a thing may be."""
 TRIES = 200
 """How many places are tried."""
+FIELD = 45.0
+"""The scene camera's field of view, degrees."""
+_BESIDE = re.compile(r"(?P<what>\w+)_(?:left|right|front|back)_region")
+NOTHING = Goal(())
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +45,8 @@ class Spot:
     y: float
     half_x: float
     half_y: float
+    over: float = 0.0
+    """How high the hand must come with what it puts there, metres: the rim of a basket."""
 
     def overlaps(self, other: Spot, gap: float = GAP) -> bool:
         """Whether two are nearer to each other than a gap; what is about as wide as long counts as round."""
@@ -52,54 +68,81 @@ class Spot:
 
 
 class Ground:
-    """Who stands where on a scene's workspace."""
+    """Who stands where on a scene's workspace, and what must stay clear for a goal.
 
-    def __init__(self, scene: Scene) -> None:
+    Things take the room they may be drawn from, unless it is ``snug``: then only that where they stand in the
+    middle of it, and who is drawn too near to another will be drawn again.
+    """
+
+    def __init__(self, scene: Scene, goal: Goal = NOTHING, *, snug: bool = False) -> None:
         self.scene = scene
-        self.spots = {
-            entity.name: self._spot(entity, region)
+        self._snug = snug
+        standing = {
+            entity: region
             for entity in scene.entities
             if (region := standing_region(scene, entity.name)) is not None
         }
+        receiving = {_owner(scene, atom.arguments[-1]) for atom in goal.atoms if len(atom.arguments) > 1}
+        self.spots = {
+            entity.name: self._spot(entity, region, receiving=entity.name in receiving)
+            for entity, region in standing.items()
+        }
         """The entities that stand on the workspace itself, and the room they take there."""
+        opened = (atom for atom in scene.initial if atom.predicate is Predicate.OPEN)
+        used = (atom for atom in goal.atoms if atom.predicate in OPENED)
+        doors = {_owner(scene, atom.arguments[-1]) for atom in (*opened, *used)}
+        self.doorways = {
+            entity.name: self._spot(entity, region, swept=True)
+            for entity, region in standing.items()
+            if entity.name in doors
+        }
+        """Fixtures that are open or will be opened, and the room they take with doors and drawers open."""
 
-    def free(self, spot: Spot, *, without: Collection[str] = ()) -> bool:
-        """Whether a place is within reach, and nobody but ``without`` is there."""
+    def free(self, spot: Spot, *, without: Collection[str] = (), gap: float = GAP) -> bool:
+        """Whether a place is within reach, and nobody but ``without`` is there or opens into it."""
         return self.reachable(spot) and not any(
-            spot.overlaps(other) for name, other in self.spots.items() if name not in without
+            spot.overlaps(other, air)
+            for others, air in ((self.spots, gap), (self.doorways, 0.0))
+            for name, other in others.items()
+            if name not in without
         )
 
     def reachable(self, spot: Spot) -> bool:
-        """Whether the robot can work at a place."""
+        """Whether the robot can work at a place, and the scene's camera as it usually stands sees it."""
         layout = layout_of(self.scene)
         base = np.array(layout.robot[:2]) - np.array(layout.offset[:2])
         distance = float(np.hypot(spot.x - base[0], spot.y - base[1]))
-        return bool(X[0] <= spot.x <= X[1] and Y[0] <= spot.y <= Y[1] and NEAREST <= distance <= FURTHEST)
+        within = X[0] <= spot.x <= X[1] and Y[0] <= spot.y <= Y[1]
+        near = NEAREST <= distance <= FURTHEST - spot.over
+        return bool(within and near and _edge(self.scene.arena, spot.x, spot.y) <= IN_VIEW)
 
     def anywhere(
         self, rng: np.random.Generator, entity: Entity, *, without: Collection[str] = ()
     ) -> Spot | None:
-        """A free place for an entity, or None."""
-        half_x, half_y = _half(entity, 0.0, fixture=False)
-        for _ in range(TRIES):
-            spot = Spot(float(rng.uniform(*X)), float(rng.uniform(*Y)), half_x, half_y)
-            if self.free(spot, without=without):
+        """A free place for an entity, with room for the hand beside it if there is such a place; or None."""
+        half_x, half_y = _half(entity, 0.0, footprint(entity.category))
+        places = rng.uniform((X[0], Y[0]), (X[1], Y[1]), size=(TRIES, 2)).tolist()
+        for gap, (x, y) in product((HAND, GAP), places):
+            spot = Spot(x, y, half_x, half_y)
+            if self.free(spot, without=without, gap=gap):
                 return spot
         return None
 
-    def _spot(self, entity: Entity, region: Region) -> Spot:
+    def _spot(self, entity: Entity, region: Region, *, receiving: bool = False, swept: bool = False) -> Spot:
         box = region.rectangles[0]
         fixture = entity in self.scene.fixtures
         yaw = sum(region.yaw or (0.0, 0.0)) / 2 if fixture else 0.0
-        half_x, half_y = _half(entity, yaw, fixture=fixture)
-        jitter = ((box.x_max - box.x_min) / 2, (box.y_max - box.y_min) / 2)
-        shift = np.array(footprint(entity.category, fixture=fixture).centre)
+        takes = footprint(entity.category, fixture=fixture, swept=swept)
+        half_x, half_y = _half(entity, yaw, takes)
+        jitter = (0.0, 0.0) if self._snug else ((box.x_max - box.x_min) / 2, (box.y_max - box.y_min) / 2)
+        shift = np.array(takes.centre)
         shift = np.array([[np.cos(yaw), -np.sin(yaw)], [np.sin(yaw), np.cos(yaw)]]) @ shift * entity.size
         return Spot(
             (box.x_min + box.x_max) / 2 + float(shift[0]),
             (box.y_min + box.y_max) / 2 + float(shift[1]),
             half_x + jitter[0],
             half_y + jitter[1],
+            takes.height if receiving and not fixture else 0.0,
         )
 
 
@@ -136,20 +179,19 @@ def carrier(scene: Scene, name: str) -> str:
 def moved(scene: Scene, name: str, dx: float, dy: float) -> Scene:
     """A scene in which an entity on the workspace, and all that stands on it, is put elsewhere.
 
-    It gets a region of its own, so that whatever else uses the old one stays.
+    It gets a region of its own, so that whatever else uses the old one stays; places that are named after it,
+    such as to the right of the plate, come along.
     """
     region = standing_region(scene, name)
     if region is None:
         raise PerturbationError(f"{name} does not stand on the workspace")
-    new = replace(
-        region,
-        name=f"{name}_moved_region",
-        rectangles=tuple(
-            Rectangle(box.x_min + dx, box.y_min + dy, box.x_max + dx, box.y_max + dy)
-            for box in region.rectangles
-        ),
+    new = _shifted(replace(region, name=f"{name}_moved_region"), dx, dy)
+    beside = _beside(scene, name)
+    others = tuple(
+        _shifted(each, dx, dy) if each.full_name in beside else each
+        for each in scene.regions
+        if each.full_name != new.full_name
     )
-    others = tuple(each for each in scene.regions if each.full_name != new.full_name)
     initial = tuple(
         Atom(atom.predicate, (name, new.full_name))
         if atom.predicate in UPON and atom.arguments == (name, region.full_name)
@@ -157,6 +199,27 @@ def moved(scene: Scene, name: str, dx: float, dy: float) -> Scene:
         for atom in scene.initial
     )
     return replace(scene, regions=(*others, new), initial=initial)
+
+
+def _shifted(region: Region, dx: float, dy: float) -> Region:
+    boxes = (
+        Rectangle(box.x_min + dx, box.y_min + dy, box.x_max + dx, box.y_max + dy) for box in region.rectangles
+    )
+    return replace(region, rectangles=tuple(boxes))
+
+
+def _beside(scene: Scene, name: str) -> set[str]:
+    """The places on the workspace that are named after an entity and where nothing stands at the start."""
+    taken = {atom.arguments[-1] for atom in scene.initial}
+    found = set()
+    for region in scene.regions:
+        what = _BESIDE.fullmatch(region.name)
+        if what is None or region.target != scene.arena.workspace or region.full_name in taken:
+            continue
+        owners = (each.name for each in scene.entities if f"_{each.category}".endswith(f"_{what['what']}"))
+        if next(owners, None) == name:
+            found.add(region.full_name)
+    return found
 
 
 def added(scene: Scene, entity: Entity, spot: Spot, jitter: float = 0.005) -> Scene:
@@ -191,17 +254,42 @@ def named_entity(scene: Scene, name: str) -> Entity:
 
 def target(task: Task) -> str:
     """What a task is about first: a thing that can be moved, if it is about one, else a fixture."""
-    movable = {entity.name for entity in task.scene.objects}
     for atom in task.goal.atoms:
-        if atom.arguments[0] in movable:
+        if atom.arguments[0] in movable(task):
             return atom.arguments[0]
     name = task.goal.atoms[0].arguments[0]
     region = task.scene.region(name)
     return region.target if region is not None else name
 
 
-def _half(entity: Entity, yaw: float, *, fixture: bool) -> tuple[float, float]:
-    half = footprint(entity.category, fixture=fixture).half
+def movable(task: Task) -> frozenset[str]:
+    """The names of what can be carried about."""
+    return frozenset(entity.name for entity in task.scene.objects)
+
+
+def _owner(scene: Scene, name: str) -> str:
+    """The entity that a region belongs to; anything else is its own."""
+    region = scene.region(name)
+    return region.target if region is not None else name
+
+
+def _edge(arena: Arena, x: float, y: float) -> float:
+    """How far from the middle of the scene camera's picture a point of the workspace is; 1 at its edge."""
+    place, axes = _camera(arena)
+    right, up, back = (np.array(LAYOUTS[arena].offset) + (x, y, 0.0) - place) @ axes
+    return float(max(abs(right), abs(up)) / (-back * np.tan(np.radians(FIELD / 2))))
+
+
+@cache
+def _camera(arena: Arena) -> tuple[np.ndarray, np.ndarray]:
+    """Where the scene's camera stands (3,), and its axes as columns (3, 3)."""
+    pose, axes = LAYOUTS[arena].cameras["agentview"], np.empty(9)
+    mujoco.mju_quat2Mat(axes, np.array(pose.quaternion))
+    return np.array(pose.position), axes.reshape(3, 3)
+
+
+def _half(entity: Entity, yaw: float, takes: Footprint) -> tuple[float, float]:
+    half = takes.half
     if abs(abs(np.sin(yaw)) - 1) < 0.05:
         half = (half[1], half[0])
     elif abs(np.sin(yaw)) > 0.05:

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import ClassVar
 
 import numpy as np
 
 from assay.errors import PerturbationError
 from assay.perturb.base import perturbation
-from assay.perturb.world.ground import TRIES, Ground, carrier, moved, named_entity, standing_region, target
-from assay.tasks import Task
+from assay.perturb.fields import check, within
+from assay.perturb.world.ground import (
+    TRIES,
+    Ground,
+    Spot,
+    carrier,
+    moved,
+    named_entity,
+    standing_region,
+    target,
+)
+from assay.sim.layout import layout_of
+from assay.tasks import Scene, Task
 
 LARGEST = 0.6
 """Metres; a workspace is not larger."""
-
-
-def _range(kind: str, name: str, value: float, low: float, high: float) -> None:
-    if not low <= value <= high:
-        raise PerturbationError(f"{kind}: {name}={value:g}; valid: {low:g} to {high:g}")
+EDGE = (0.45, 0.55)
+"""How far from the workspace's middle a fixture may reach, away from the robot and sideways, metres."""
+CLEAR = 0.18
+"""How far from the robot's base a fixture must stay, metres; LIBERO's own nearest: 0.19."""
 
 
 @perturbation
@@ -29,29 +40,31 @@ class Jitter:
     kind: ClassVar[str] = "world/jitter"
     rebuilds: ClassVar[bool] = True
 
-    radius: float
+    radius: float = within(0.0, 0.2)
+    """Metres."""
 
     def __post_init__(self) -> None:
-        _range(self.kind, "radius", self.radius, 0.0, 0.2)
+        check(self)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Moves things one after the other, each to a free place near its own."""
-        scene, any_moved = task.scene, False
-        for entity in task.scene.objects:
-            if standing_region(scene, entity.name) is None:
-                continue
-            ground = Ground(scene)
-            here = ground.spots[entity.name]
-            for _ in range(TRIES):
-                angle, distance = rng.uniform(0, 2 * np.pi), self.radius * np.sqrt(rng.random())
-                dx, dy = float(distance * np.cos(angle)), float(distance * np.sin(angle))
-                there = replace(here, x=here.x + dx, y=here.y + dy)
-                if ground.free(there, without=(entity.name,)):
-                    scene, any_moved = moved(scene, entity.name, dx, dy), True
-                    break
-        if not any_moved:
-            raise PerturbationError(f"{self.kind}: nothing can be moved by up to {self.radius:g} m")
-        return replace(task, scene=scene)
+        for snug in (False, True):
+            scene = task.scene
+            for entity in task.scene.objects:
+                if standing_region(scene, entity.name) is None:
+                    continue
+                ground = Ground(scene, task.goal, snug=snug)
+                here = ground.spots[entity.name]
+                for _ in range(TRIES):
+                    angle, distance = rng.uniform(0, 2 * np.pi), self.radius * np.sqrt(rng.random())
+                    dx, dy = float(distance * np.cos(angle)), float(distance * np.sin(angle))
+                    there = replace(here, x=here.x + dx, y=here.y + dy)
+                    if ground.free(there, without=(entity.name,)):
+                        scene = moved(scene, entity.name, dx, dy)
+                        break
+            if scene is not task.scene:
+                return replace(task, scene=scene)
+        raise PerturbationError(f"{self.kind}: nothing can be moved by up to {self.radius:g} m")
 
 
 @perturbation
@@ -62,25 +75,27 @@ class Displace:
     kind: ClassVar[str] = "world/displace"
     rebuilds: ClassVar[bool] = True
 
-    distance: float
+    distance: float = within(0.0, LARGEST)
+    """Metres."""
     thing: str = ""
     """What is moved; what the task is about first, if empty."""
 
     def __post_init__(self) -> None:
-        _range(self.kind, "distance", self.distance, 0.0, LARGEST)
+        check(self)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Tries directions until one leads to a free place within reach."""
         name = named_entity(task.scene, self.thing or target(task)).name
         name = carrier(task.scene, name)
-        ground = Ground(task.scene)
-        here = ground.spots[name]
-        for angle in rng.uniform(0, 2 * np.pi, size=TRIES):
-            dx, dy = float(self.distance * np.cos(angle)), float(self.distance * np.sin(angle))
-            if self.distance == 0 or ground.free(
-                replace(here, x=here.x + dx, y=here.y + dy), without=(name,)
-            ):
-                return replace(task, scene=moved(task.scene, name, dx, dy))
+        if self.distance == 0:
+            return task
+        angles = rng.uniform(0, 2 * np.pi, size=TRIES)
+        for ground in _grounds(task):
+            here = ground.spots[name]
+            for angle in angles:
+                dx, dy = float(self.distance * np.cos(angle)), float(self.distance * np.sin(angle))
+                if ground.free(replace(here, x=here.x + dx, y=here.y + dy), without=(name,)):
+                    return replace(task, scene=moved(task.scene, name, dx, dy))
         raise PerturbationError(f"{self.kind}: no free place {self.distance:g} m from {name}")
 
 
@@ -96,14 +111,15 @@ class Relocate:
     kind: ClassVar[str] = "world/relocate"
     rebuilds: ClassVar[bool] = True
 
-    share: float = 0.5
+    share: float = within(0.05, 2.0, default=0.5)
+    """Of the distance to the nearest neighbour."""
 
     def __post_init__(self) -> None:
-        _range(self.kind, "share", self.share, 0.05, 2.0)
+        check(self)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Moves things one after the other."""
-        scene, spots = task.scene, Ground(task.scene).spots
+        scene, spots = task.scene, Ground(task.scene, task.goal).spots
         any_moved = False
         for entity in task.scene.objects:
             if entity.name not in spots:
@@ -111,7 +127,7 @@ class Relocate:
             here = spots[entity.name]
             gaps = [here.distance(other) for name, other in spots.items() if name != entity.name]
             radius = self.share * min(gaps, default=0.3)
-            ground = Ground(scene)
+            ground = Ground(scene, task.goal)
             for _ in range(TRIES):
                 dx, dy = (float(each) for each in rng.uniform(-radius, radius, size=2))
                 there = replace(here, x=here.x + dx, y=here.y + dy)
@@ -127,33 +143,39 @@ class Relocate:
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """Two things exchange their places: the thing a task is about and another, unless they are named."""
+    """Two movable things exchange their places: if nobody is named, one of them is what the task is about.
+
+    Where that is a fixture, or fits nowhere else, they are two others.
+    """
 
     kind: ClassVar[str] = "world/swap"
     rebuilds: ClassVar[bool] = True
 
     first: str = ""
+    """What the task is about first, if empty."""
     second: str = ""
+    """Whoever fits, if empty."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Tries partners in random order until everybody fits."""
+        """Tries pairs in random order until both fit."""
         scene = task.scene
         one = carrier(scene, named_entity(scene, self.first or target(task)).name)
-        ground = Ground(scene)
-        movable = [each.name for each in scene.objects if each.name in ground.spots and each.name != one]
-        partners = [named_entity(scene, self.second).name] if self.second else list(rng.permutation(movable))
-        for other in map(str, partners):
-            if other not in ground.spots:
-                continue
-            here, there = ground.spots[one], ground.spots[other]
+        spots = Ground(scene).spots
+        movable = [str(each) for each in rng.permutation([e.name for e in scene.objects if e.name in spots])]
+        firsts = [one] if self.first else sorted(movable, key=lambda name: name != one)
+        seconds = [named_entity(scene, self.second).name] if self.second else movable
+        pairs = [(a, b) for a in firsts for b in seconds if a != b and {a, b} <= spots.keys()]
+        for ground, (a, b) in product(_grounds(task), pairs):
+            here, there = ground.spots[a], ground.spots[b]
             fits = [
-                ground.free(replace(here, x=there.x, y=there.y), without=(one, other)),
-                ground.free(replace(there, x=here.x, y=here.y), without=(one, other)),
+                ground.free(replace(here, x=there.x, y=there.y), without=(a, b)),
+                ground.free(replace(there, x=here.x, y=here.y), without=(a, b)),
             ]
             if all(fits):
                 dx, dy = there.x - here.x, there.y - here.y
-                return replace(task, scene=moved(moved(scene, one, dx, dy), other, -dx, -dy))
-        raise PerturbationError(f"{self.kind}: {one} has nobody it could change places with")
+                return replace(task, scene=moved(moved(scene, a, dx, dy), b, -dx, -dy))
+        who = f"{one} has nobody it" if self.first else "there are no two things that"
+        raise PerturbationError(f"{self.kind}: {who} could change places{' with' if self.first else ''}")
 
 
 @perturbation
@@ -164,12 +186,13 @@ class MoveFixture:
     kind: ClassVar[str] = "world/move_fixture"
     rebuilds: ClassVar[bool] = True
 
-    distance: float = 0.1
+    distance: float = within(0.02, LARGEST, default=0.1)
+    """Metres."""
     fixture: str = ""
     """Which one; any that can be moved, if empty."""
 
     def __post_init__(self) -> None:
-        _range(self.kind, "distance", self.distance, 0.02, LARGEST)
+        check(self)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Tries fixtures in random order, and places, half the distance off at least."""
@@ -182,6 +205,20 @@ class MoveFixture:
                 angle, distance = rng.uniform(0, 2 * np.pi), self.distance * rng.uniform(0.5, 1.0)
                 dx, dy = float(distance * np.cos(angle)), float(distance * np.sin(angle))
                 there = replace(here, x=here.x + dx, y=here.y + dy)
-                if abs(there.y) < 0.5 and not any(there.overlaps(other) for other in others):
+                if _stands(task.scene, there) and not any(there.overlaps(other) for other in others):
                     return replace(task, scene=moved(task.scene, name, dx, dy))
         raise PerturbationError(f"{self.kind}: no fixture can be moved by {self.distance:g} m")
+
+
+def _grounds(task: Task) -> tuple[Ground, Ground]:
+    """A task's workspace with room for all that things may be drawn from; and one that is more crowded."""
+    return Ground(task.scene, task.goal), Ground(task.scene, task.goal, snug=True)
+
+
+def _stands(scene: Scene, spot: Spot) -> bool:
+    """Whether a fixture is on the table as a whole, and clear of the robot."""
+    layout = layout_of(scene)
+    x, y = np.subtract(layout.robot[:2], layout.offset[:2])
+    gap = np.hypot(max(abs(spot.x - x) - spot.half_x, 0.0), max(abs(spot.y - y) - spot.half_y, 0.0))
+    within = spot.x + spot.half_x <= EDGE[0] and abs(spot.y) + spot.half_y <= EDGE[1]
+    return bool(within and gap >= CLEAR)

@@ -1,32 +1,28 @@
-"""Another room, other surfaces, other light, other cameras, another start of the robot."""
+"""Another room, other surfaces, other light, another start of the robot."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 
-from assay.errors import PerturbationError, did_you_mean
+from assay.errors import PerturbationError
 from assay.perturb.base import perturbation
+from assay.perturb.fields import between, check, within
 from assay.perturb.world.objects import HUES
-from assay.sim.render import CAMERAS
 from assay.tasks import Arena, Atom, Region, Scene, Task
 from assay.tasks.staging import (
-    CameraChange,
     Colour,
     Finish,
     Lighting,
     Pattern,
     RobotStart,
     Surface,
-    Vector3,
 )
 
 LIFTS = {Arena.STUDY: 0.018, Arena.FLOOR: 0.02}
 """How much higher fixtures must stand in rooms where LIBERO never puts one, metres."""
-LARGEST_TURN = 0.6
-"""Radians."""
 
 
 @perturbation
@@ -75,18 +71,22 @@ class Repaint:
 
     kind: ClassVar[str] = "world/repaint"
     rebuilds: ClassVar[bool] = True
+    looks_only: ClassVar[bool] = True
 
     surface: Surface
-    colour: Colour | None = None
-    """Drawn if there is none."""
+    colour: Colour | None = field(default=None, metadata=between(0.0, 1.0))
+    """Red, green, blue; drawn if there is none."""
     pattern: Pattern | None = None
+
+    def __post_init__(self) -> None:
+        check(self)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Adds a finish to the staging."""
         colour = self.colour or HUES[int(rng.integers(len(HUES)))]
         others = tuple(each for each in task.scene.staging.surfaces if each[0] is not self.surface)
         surfaces = (*others, (self.surface, Finish(colour, self.pattern)))
-        return _staged(task, surfaces=surfaces)
+        return staged(task, surfaces=surfaces)
 
 
 @perturbation
@@ -96,59 +96,24 @@ class Relight:
 
     kind: ClassVar[str] = "world/light"
     rebuilds: ClassVar[bool] = True
+    looks_only: ClassVar[bool] = True
 
-    intensity: float = 1.0
-    colour: Colour = (1.0, 1.0, 1.0)
-    tilt: tuple[float, float] = (0.0, 0.0)
+    intensity: float = within(0.0, 3.0, default=1.0)
+    """Factor on how bright the lamps are."""
+    colour: Colour = field(default=(1.0, 1.0, 1.0), metadata=between(0.0, 2.0))
+    """Factors on red, green and blue."""
+    tilt: tuple[float, float] = field(default=(0.0, 0.0), metadata=between(-1.2, 1.2))
+    """How far the light is turned about the world's x and y axes, radians."""
     shadows: bool | None = None
+    """Whether lamps cast shadows; as the room has it if None."""
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.intensity <= 3.0:
-            raise PerturbationError(f"{self.kind}: intensity={self.intensity:g}; valid: 0 to 3")
-        if not all(0.0 <= value <= 2.0 for value in self.colour):
-            raise PerturbationError(f"{self.kind}: colour={self.colour}; valid: three factors from 0 to 2")
-        if max(map(abs, self.tilt)) > 1.2:
-            raise PerturbationError(f"{self.kind}: tilt={self.tilt}; valid: up to 1.2 radians")
+        check(self)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Changes the staging."""
         lighting = Lighting(self.intensity, self.colour, self.tilt, self.shadows)
-        return _staged(task, lighting=lighting)
-
-
-@perturbation
-@dataclass(frozen=True, slots=True)
-class MoveCamera:
-    """A camera stands, looks or zooms differently."""
-
-    kind: ClassVar[str] = "world/camera"
-    rebuilds: ClassVar[bool] = True
-
-    camera: str = "agentview"
-    shift: Vector3 = (0.0, 0.0, 0.0)
-    """Metres."""
-    turn: Vector3 = (0.0, 0.0, 0.0)
-    """Radians: up and down, left and right, roll."""
-    zoom: float = 1.0
-    """Factor on the field of view."""
-
-    def __post_init__(self) -> None:
-        if self.camera not in CAMERAS:
-            raise PerturbationError(
-                f"{self.kind}: there is no camera '{self.camera}': {did_you_mean(self.camera, CAMERAS)}"
-            )
-        if max(map(abs, self.shift)) > 1.0 or max(map(abs, self.turn)) > LARGEST_TURN:
-            raise PerturbationError(
-                f"{self.kind}: valid: shifts up to 1 m, turns up to {LARGEST_TURN:g} radians"
-            )
-        if not 0.5 <= self.zoom <= 1.8:
-            raise PerturbationError(f"{self.kind}: zoom={self.zoom:g}; valid: 0.5 to 1.8")
-
-    def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Changes the staging."""
-        change = CameraChange(self.camera, self.shift, self.turn, self.zoom)
-        others = tuple(each for each in task.scene.staging.cameras if each.name != self.camera)
-        return _staged(task, cameras=(*others, change))
+        return staged(task, lighting=lighting)
 
 
 @perturbation
@@ -159,24 +124,22 @@ class StartPose:
     kind: ClassVar[str] = "world/robot"
     rebuilds: ClassVar[bool] = True
 
-    joints: float = 0.0
+    joints: float = within(0.0, 0.5, default=0.0)
     """How far each joint is off at most, radians; drawn."""
-    base: tuple[float, float] = (0.0, 0.0)
+    base: tuple[float, float] = field(default=(0.0, 0.0), metadata=between(-0.15, 0.15))
     """How far the base is off, metres."""
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.joints <= 0.5:
-            raise PerturbationError(f"{self.kind}: joints={self.joints:g}; valid: 0 to 0.5 radians")
-        if max(map(abs, self.base)) > 0.15:
-            raise PerturbationError(f"{self.kind}: base={self.base}; valid: up to 0.15 m")
+        check(self)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Changes the staging."""
         angles = rng.uniform(-self.joints, self.joints, size=7) if self.joints else np.zeros(7)
         a, b, c, d, e, f, g = map(float, angles)
-        return _staged(task, robot=RobotStart((a, b, c, d, e, f, g), self.base))
+        return staged(task, robot=RobotStart((a, b, c, d, e, f, g), self.base))
 
 
-def _staged(task: Task, **changes: object) -> Task:
+def staged(task: Task, **changes: object) -> Task:
+    """A task whose staging has other lights, cameras, surfaces or another start of the robot."""
     scene: Scene = replace(task.scene, staging=replace(task.scene.staging, **changes))  # type: ignore[arg-type]
     return replace(task, scene=scene)

@@ -1,6 +1,6 @@
 """Policies with one planted flaw each: the ground truth that the whole instrument is tested against.
 
-The flaw's parameters are fields; an address sets them: ``clumsy?miss=0.03``.
+The flaw's parameters are fields; an address sets them: ``clumsy?miss=0.3``.
 """
 
 from assay.policies.calibration.blind import Blind

@@ -9,40 +9,58 @@ import numpy as np
 from assay.errors import PolicyError
 from assay.policies.base import EpisodeSpec
 from assay.policies.calibration.flawed import Flawed
-from assay.policies.oracle.sight import Sight
-from assay.sim import World
+from assay.policies.oracle.motion import CLOSED, OPEN
+from assay.policies.simple import STILL
+from assay.sim import Observation, World
 from assay.streams import stream
+from assay.tasks import Instruction
+
+LATE = 15
+"""Control steps by which its fingers are late when it misses: the hand has left the thing by then."""
+
+GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
+"""Multiples of it spread evenly between whole numbers: a few seeds show the share of misses."""
 
 
 @dataclass
 class Clumsy(Flawed):
-    """Flaw: misjudges where its hand is, so that it goes the right way and misses what it reaches for.
+    """Flaw: closes its hand too late now and then, and carries on with nothing in it.
 
-    The error is drawn once for each episode, from a stream of the episode's own. What it has got hold of it
-    puts where it belongs.
+    It thinks an episode through, as the oracle would do it, and then does what it thought, without looking
+    again. Whether it misses hangs on task, condition and seed. What need not be held, as a drawer that is
+    pushed, it does not miss.
     """
 
-    miss: float = 0.02
-    """Standard deviation of the error along each horizontal axis, metres."""
+    miss: float = 0.5
+    """The share of episodes in which it misses."""
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.miss < 1.0:
-            raise PolicyError(f"miss={self.miss:g}: valid: 0 to 1 (metres)")
+        if not 0.0 <= self.miss <= 1.0:
+            raise PolicyError(f"miss={self.miss:g}: valid: 0 to 1 (the share of episodes)")
 
-    def sight(self, spec: EpisodeSpec) -> Sight:
-        """The oracle's, with the hand beside itself."""
-        draw = stream(spec.seed, "clumsy", spec.task).normal(scale=self.miss, size=2)
-        return _Askew(self._world, np.append(draw, 0.0))
+    def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
+        """Think the episode through."""
+        real, thought = self._world, World(self._world.compiled)
+        seen = thought.reset(real.state())
+        self._world = thought
+        super().reset(instruction, spec)
+        actions: list[np.ndarray] = []
+        while self._goal.atoms and len(actions) < spec.horizon and not thought.satisfied(self._goal):
+            actions.append(super().act(seen)[0].astype(np.float32))  # as a rollout will have them
+            seen = thought.step(actions[-1])
+        self._world = real
+        phase = stream("clumsy", spec.task, spec.condition).random()
+        misses = (phase + GOLDEN * spec.seed) % 1.0 < self.miss
+        self._actions = iter(_late(np.array(actions)) if actions and misses else actions)
+
+    def act(self, observation: Observation) -> np.ndarray:
+        """The next action it thought of; after the last, wait."""
+        return next(self._actions, STILL)[None]
 
 
-class _Askew(Sight):
-    """Sees the hand displaced by an offset (3,), metres."""
-
-    def __init__(self, world: World, offset: np.ndarray) -> None:
-        super().__init__(world)
-        self._offset = offset
-
-    def hand(self) -> tuple[np.ndarray, np.ndarray]:
-        """Where the hand seems to be."""
-        position, rotation = super().hand()
-        return position + self._offset, rotation
+def _late(actions: np.ndarray) -> np.ndarray:
+    """Actions (steps, 7) with every closing of the hand so much later."""
+    late = actions.copy()
+    for start in np.flatnonzero(np.diff(actions[:, 6], prepend=OPEN) == CLOSED - OPEN):
+        late[start : start + LATE, 6] = OPEN
+    return late

@@ -42,10 +42,10 @@ class Flawed(Oracle):
         return self._impossible or super().note
 
     def known_tasks(self, spec: EpisodeSpec) -> list[Task]:
-        """The tasks of the suite that can be asked for in this scene, the episode's own first."""
+        """The tasks known beside the episode's own that can be asked for in this scene; its own first."""
         names = self._world.compiled.scene.names
         own = tasks.load(spec.task)
-        others = [task for task in tasks.suite(spec.task.split("/")[0]) if task.id != own.id]
+        others = [task for task in tasks.siblings(own) if task.id != own.id]
         return [own, *(task for task in others if names_in(task.goal) <= names)]
 
     def movables(self) -> list[EntityIndex]:

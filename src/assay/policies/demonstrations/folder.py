@@ -20,6 +20,7 @@ from pathlib import Path
 
 from assay.policies.demonstrations import dataset
 from assay.policies.demonstrations.demonstration import DemonstrationError, Demonstrations, Episode, LeftOut
+from assay.tasks import short_name
 
 _PARTS = ("data", "videos", "meta")
 _OURS = (".staged", ".next", ".ready", ".scratch", ".lock")
@@ -64,7 +65,7 @@ class Folder:
             part = Demonstrations(there.pack, there.size, episodes=(attempt,))
         else:
             part = Demonstrations(there.pack, there.size, left_out=(attempt,))
-        place = self._staged / f"{attempt.task.replace('/', '_')}_{attempt.seed}"
+        place = self._staged / f"{short_name(attempt.task)}_{attempt.seed}"
         dataset.write(self.scratch / "staging", part)
         self._staged.mkdir(exist_ok=True)
         (self.scratch / "staging").rename(place)

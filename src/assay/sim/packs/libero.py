@@ -10,6 +10,7 @@ from xml.etree.ElementTree import Element
 
 from assay.errors import AssetError, did_you_mean
 from assay.sim.packs.base import Part
+from assay.sim.packs.primitives.objects import abstract
 from assay.tasks.scene import Arena
 
 _FOLDERS = ("stable_hope_objects", "stable_scanned_objects", "turbosquid_objects")
@@ -68,8 +69,8 @@ class LiberoPack:
 
     @property
     def categories(self) -> frozenset[str]:
-        """The categories with a file."""
-        return frozenset(self._files)
+        """The categories with a file, and shapes that are nothing in particular."""
+        return frozenset(self._files) | frozenset(abstract.BUILDERS)
 
     def digest(self) -> str:
         """SHA-256 over the MJCF files that parts are made from, and the meshes and pictures they name."""
@@ -101,7 +102,9 @@ class LiberoPack:
         return digest.hexdigest()
 
     def entity(self, category: str) -> Part:
-        """An object or fixture of LIBERO's."""
+        """An object or fixture of LIBERO's, or an abstract shape of ours."""
+        if category in abstract.BUILDERS:
+            return Part(abstract.BUILDERS[category]())
         file = self._files.get(category)
         if file is None:
             raise AssetError(

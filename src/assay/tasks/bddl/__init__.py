@@ -7,7 +7,7 @@
 `read_document` and `parse_document` also return warnings: things a file says that have no effect.
 """
 
-from assay.tasks.bddl.reader import Document, Note, parse, parse_document, read, read_document
+from assay.tasks.bddl.reader import Document, Note, parse, parse_document, parse_goal, read, read_document
 from assay.tasks.bddl.writer import write
 
-__all__ = ["Document", "Note", "parse", "parse_document", "read", "read_document", "write"]
+__all__ = ["Document", "Note", "parse", "parse_document", "parse_goal", "read", "read_document", "write"]

@@ -94,6 +94,11 @@ def parse_document(text: str, *, id: str, file: Path | str | None = None) -> Doc
         raise BDDLError(error.reason, file=file, line=error.line) from None
 
 
+def parse_goal(text: str) -> Goal:
+    """The goal that ``(And (On plate_1 stove_1) ...)``, or one predicate, states. Raises BDDLError."""
+    return _Reader(Group((), 1)).goal(parse_group(f"(:goal {text})"))
+
+
 class _Reader:
     """One pass over the groups of one file."""
 
@@ -111,7 +116,7 @@ class _Reader:
         objects = tuple(self._entities("objects", sections))
         bare = Scene(arena, fixtures, objects, regions, (), style)
         initial = self._initial(sections[":init"], Vocabulary(bare))
-        goal = self._goal(sections[":goal"])
+        goal = self.goal(sections[":goal"])
         of_interest = self._of_interest(sections.get(":obj_of_interest"))
         scene = Scene(arena, fixtures, objects, regions, initial, style)
         for flaw in flaws(scene, goal, of_interest):
@@ -238,7 +243,7 @@ class _Reader:
             kept.append(found)
         return tuple(kept)
 
-    def _goal(self, group: Group) -> Goal:
+    def goal(self, group: Group) -> Goal:
         self._lines[("goal",)] = group.line
         if len(group.rest) != 1:
             raise fail("':goal' takes one predicate, or one 'And' of predicates", group)

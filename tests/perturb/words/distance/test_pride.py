@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import polars as pl
@@ -26,7 +27,9 @@ def test_the_published_scores_of_libero_para_are_met(shared: Path):
     s_t = (pl.Series([each.s_t for each in ours]) - published["structural_similarity"]).abs()
     assert len(ours) == 2021
     assert float(str(s_k.max())) <= 1e-5 and float(str(s_t.max())) <= 1e-9
-    assert not any(each.warnings for each in ours)
+    told = Counter(warning for each in ours for warning in each.warnings)
+    assert set(told) == {"the paraphrase is more than one sentence: only the first counts in s_t"}
+    assert told.total() == 46
 
 
 @pytest.mark.parametrize(
@@ -96,6 +99,8 @@ def test_where_there_is_no_distance_there_is_an_error(original: str, paraphrase:
         ("打开炉子", "the paraphrase does not look like English"),
         ("🤖", "the paraphrase does not look like English"),
         ("is it on?", "the paraphrase has no content words: s_k is 0"),
+        ("xxx", "the paraphrase does not look like English"),
+        ("It is cold here. The stove is off.", "the paraphrase is more than one sentence: only the first"),
     ],
 )
 def test_a_doubtful_score_comes_with_a_warning(paraphrase: str, warning: str):
@@ -103,6 +108,25 @@ def test_a_doubtful_score_comes_with_a_warning(paraphrase: str, warning: str):
         found = distance(STOVE, paraphrase)
     assert any(warning in each for each in found.warnings)
     assert 0.5 < found.pd < 1.0
+
+
+@pytest.mark.parametrize(
+    ("original", "paraphrase", "warning"),
+    [
+        ("put the bowl on the plate", "put the plate on the bowl", "the same words in another order"),
+        ("put the bowl on the stove", "stove the on bowl the put", "the same words in another order"),
+        ("turn on the stove", "turn the stove on", "the same words in another order"),
+        ("put the bowl on a plate", "put a bowl on a plate", "pd is 0.00 although the texts differ"),
+        ("xxx", "xxx", "does not look like English"),
+    ],
+)
+def test_what_the_recipe_does_not_see_is_said(original: str, paraphrase: str, warning: str):
+    (found,) = distances([(original, paraphrase)])
+    assert any(warning in each for each in found.warnings)
+
+
+def test_equal_texts_are_at_no_distance_without_a_warning():
+    assert distance("Turn on  the stove", "turn on the stove").warnings == ()
 
 
 def test_a_doubtful_original_is_named():

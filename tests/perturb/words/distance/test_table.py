@@ -7,7 +7,7 @@ import pytest
 
 from assay.perturb.words.distance import distance
 from assay.perturb.words.distance.errors import DistanceError
-from assay.perturb.words.distance.table import CHUNK, read_table, score_table, write_table
+from assay.perturb.words.distance.table import CHUNK, SCORES, read_table, score_table
 
 HEADER = "task,original_instruction,new_instruction,note\n"
 STOVE = "turn on the stove"
@@ -22,9 +22,9 @@ def read(tmp_path: Path, content: str | bytes) -> pl.DataFrame:
 def test_every_other_column_is_kept_as_it_was(models: object, tmp_path: Path):
     frame = read(tmp_path, HEADER + f'007,{STOVE},turn on the range,"1,50"\n1e3,{STOVE},{STOVE},\n')
     scored = score_table(frame)
-    write_table(scored.frame, tmp_path / "new" / "out.csv")
-    again = read_table(tmp_path / "new" / "out.csv")
-    assert again.columns == [*frame.columns, "s_k", "s_t", "pd", "parser"]
+    scored.frame.write_csv(tmp_path / "out.csv")
+    again = read_table(tmp_path / "out.csv")
+    assert again.columns == [*frame.columns, *SCORES]
     assert again["task"].to_list() == ["007", "1e3"] and again["note"][0] == "1,50"
     found = distance(STOVE, "turn on the range")
     assert (float(again["s_k"][0]), float(again["s_t"][0]), float(again["pd"][0])) == (
@@ -38,7 +38,7 @@ def test_every_other_column_is_kept_as_it_was(models: object, tmp_path: Path):
 def test_a_row_without_a_score_says_why_and_the_others_have_one(models: object, tmp_path: Path):
     scored = score_table(read(tmp_path, HEADER + f"a,{STOVE},,\nb,{STOVE},{STOVE},\nc,{STOVE},打开炉子,\n"))
     empty, same, chinese = scored.frame.iter_rows(named=True)
-    assert empty["s_k"] is empty["s_t"] is empty["pd"] is empty["parser"] is None
+    assert all(empty[name] is None for name in SCORES)
     assert empty["pd_warning"] == "the paraphrase is empty"
     assert same["pd"] == 0.0 and same["pd_warning"] is None
     assert chinese["pd"] > 0.5 and "does not look like English" in chinese["pd_warning"]
@@ -54,7 +54,7 @@ def test_scoring_again_replaces_the_scores(models: object, tmp_path: Path):
         "original_instruction",
         "new_instruction",
         "note",
-        *("s_k", "s_t", "pd", "parser"),
+        *SCORES,
     ]
     assert again["pd"][0] == distance(STOVE, "turn on the range").pd
 
@@ -77,7 +77,7 @@ def test_the_generator_s_names_of_the_columns_are_known(models: object, tmp_path
 
 
 def test_a_table_without_rows_stays_one(models: object, tmp_path: Path):
-    assert score_table(read(tmp_path, HEADER)).frame.columns[-4:] == ["s_k", "s_t", "pd", "parser"]
+    assert score_table(read(tmp_path, HEADER)).frame.columns[-5:] == list(SCORES)
 
 
 def test_progress_is_told_chunk_by_chunk(models: object):

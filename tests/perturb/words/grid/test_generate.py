@@ -35,8 +35,10 @@ def faults(made: tuple[Paraphrase, ...]) -> list[object]:
 def test_libero_goal_has_100_for_every_cell_spread_over_its_tasks(goal_grid: tuple[Paraphrase, ...]) -> None:
     assert Counter(each.cell for each in goal_grid) == dict.fromkeys(CELLS, 100)
     counts = Counter((each.cell, each.task.id) for each in goal_grid)
-    assert len(counts) == 430 and set(counts.values()) <= {7, 8, 9, 10, 11}
-    assert Counter(counts.values())[10] > 400
+    assert len(counts) == 430 and Counter(counts.values())[10] > 400
+    # Few words say what a stove is for.
+    assert counts.pop((Cell(ObjectType.ADDITION, ActionType.NONE), "libero_goal/7")) == 3
+    assert min(counts.values()) == 9 and max(counts.values()) <= 14
 
 
 def test_no_text_comes_twice(goal_grid: tuple[Paraphrase, ...]) -> None:
@@ -141,7 +143,7 @@ def test_tasks_that_have_fewer_are_told() -> None:
     chosen = [tasks.load("libero_goal/7"), tasks.load("libero_goal/3")]
     made = grid(chosen, 18, 0)
     told = {(id, str(cell)): count for id, cell, count in shortfalls(made, chosen, 18)}
-    assert told["libero_goal/7", "obj=addition,act=none"] == 7
+    assert told["libero_goal/7", "obj=addition,act=none"] == 3
     assert not any(id == "libero_goal/3" for id, _ in told)
 
 

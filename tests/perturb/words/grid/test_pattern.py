@@ -12,7 +12,6 @@ import pytest
 from numpy.typing import NDArray
 
 from assay.perturb.words.distance import distances
-from assay.perturb.words.distance.errors import ModelError
 from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType, cell_of_official
 from assay.perturb.words.grid.generate import Paraphrase
 
@@ -28,10 +27,7 @@ def cell_means(scored: Iterable[tuple[Cell, float, float]]) -> NDArray[np.float6
 @pytest.fixture(scope="module")
 def ours(goal_grid: tuple[Paraphrase, ...]) -> NDArray[np.float64]:
     chosen = goal_grid[::3]  # enough for means, and quick
-    try:
-        found = distances((each.task.instruction.text, each.text) for each in chosen)
-    except ModelError as error:
-        pytest.skip(str(error))
+    found = distances((each.task.instruction.text, each.text) for each in chosen)
     return cell_means((each.cell, score.s_k, score.s_t) for each, score in zip(chosen, found, strict=True))
 
 
@@ -56,16 +52,41 @@ def test_cell_means_correlate_with_the_released_ones(
     assert min(paraphrase_distance, keyword, structure) > 0.9
 
 
-def test_new_names_move_keywords_and_new_clauses_move_structure(ours: NDArray[np.float64]) -> None:
-    new_names = [cell.object_type in (ObjectType.HABITUAL, ObjectType.CONTEXTUAL) for cell in CELLS]
+@pytest.fixture(params=["ours", "theirs"])
+def means(request: pytest.FixtureRequest) -> NDArray[np.float64]:
+    """What is said of our grid must be true of the released one, or it would be no pattern of theirs."""
+    found: NDArray[np.float64] = request.getfixturevalue(request.param)
+    return found
+
+
+def columns(means: NDArray[np.float64], axis: int) -> dict[ActionType, float]:
+    """The mean distance of each action type, over the object types."""
+    return {
+        action: float(
+            np.mean(
+                [mean[axis] for cell, mean in zip(CELLS, means, strict=True) if cell.action_type is action]
+            )
+        )
+        for action in ActionType
+    }
+
+
+def test_new_names_move_keywords_whatever_the_action(means: NDArray[np.float64]) -> None:
+    renamed = np.array([cell.object_type in (ObjectType.HABITUAL, ObjectType.CONTEXTUAL) for cell in CELLS])
     for action in ActionType:
-        column = [cell.action_type is action for cell in CELLS]
-        with_names = ours[np.array(column) & new_names, 0]
-        without = ours[np.array(column) & ~np.array(new_names), 0]
-        assert without.size == 0 or with_names.min() > without.max(), action
-    clauses = [cell.action_type in (ActionType.COORDINATION, ActionType.SUBORDINATION) for cell in CELLS]
-    lexical = [
-        cell.action_type in (ActionType.NONE, ActionType.ADDITION, ActionType.HABITUAL, ActionType.CONTEXTUAL)
-        for cell in CELLS
-    ]
-    assert ours[clauses, 1].min() > ours[lexical, 1].max()
+        column = np.array([cell.action_type is action for cell in CELLS])
+        assert means[column & renamed, 0].min() > means[column & ~renamed, 0].max(), action
+
+
+def test_clauses_and_questions_move_structure_more_than_other_words_do(
+    means: NDArray[np.float64],
+) -> None:
+    """The paper has both as the highest columns; in its own data, questions are between them or above."""
+    structure = columns(means, 1)
+    highest = sorted(structure, key=structure.__getitem__)[-2:]
+    assert set(highest) == {ActionType.COORDINATION, ActionType.QUESTION}
+    lexical = (ActionType.NONE, ActionType.ADDITION, ActionType.HABITUAL, ActionType.CONTEXTUAL)
+    for action in ActionType:
+        if action not in lexical:
+            assert structure[action] > max(structure[each] for each in lexical), action
+    assert structure[ActionType.SUBORDINATION] > structure[ActionType.EMBEDDED]

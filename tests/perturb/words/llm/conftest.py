@@ -1,17 +1,20 @@
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
-from assay.perturb.words.llm import Endpoint
+from assay import tasks
+from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
+from assay.perturb.words.grid.generate import paraphrases
+from assay.perturb.words.llm import Endpoint, prompts
 
 Answer = tuple[int, dict[str, str], bytes]
 
@@ -71,8 +74,10 @@ class Model:
             return self.verdict(len(re.findall(r"^\d+\. ", user, re.MULTILINE)))
         original = re.search(r"Instruction: (.*)", user)[1]
         count = int(re.search(r"Write (\d+) different", user)[1])
-        asked = int.from_bytes(hashlib.sha256(user.encode()).digest()[:8], "big")
-        return "\n".join(f"{original} {_word(asked + number)}" for number in range(count))
+        told, _, known = user.partition("which are there already:")
+        taken = set(re.findall(r"^- (.*)$", known, re.MULTILINE))
+        fitting = worded(original)[_cell(told, worded(original))]
+        return "\n".join([text for text in fitting if text not in taken][:count])
 
     def close(self) -> None:
         self._server.shutdown()
@@ -86,8 +91,37 @@ class _Quiet(ThreadingHTTPServer):
         pass
 
 
-def _word(number: int) -> str:
-    return "".join(chr(ord("a") + int(digit)) for digit in str(number))
+@cache
+def worded(original: str) -> dict[Cell, list[str]]:
+    """What it knows to say for an instruction of libero_goal: what the offline generator does."""
+    task = next(task for task in tasks.suite("libero_goal") if task.instruction.text == original)
+    found: dict[Cell, list[str]] = {}
+    for each in paraphrases(task, 30, 0):
+        found.setdefault(each.cell, []).append(each.text)
+    return found
+
+
+def _cell(user: str, known: dict[Cell, list[str]]) -> Cell:
+    """The cell that a prompt asks for, by the words of its rule, or by its examples of both axes."""
+    for rule, cell in _rules().items():
+        if rule in user:
+            return cell
+    examples = re.findall(r"^- (.*)$", user, re.MULTILINE)
+    axes = [cell for text in examples for cell in known if not merged(cell) and text in known[cell]]
+    thing = next(cell.object_type for cell in axes if cell.object_type is not ObjectType.NONE)
+    action = next(cell.action_type for cell in axes if cell.action_type is not ActionType.NONE)
+    return Cell(thing, action)
+
+
+@cache
+def _rules() -> dict[str, Cell]:
+    return {
+        prompts.generate("", [], cell, 0, []).user.splitlines()[2]: cell for cell in CELLS if not merged(cell)
+    }
+
+
+def merged(cell: Cell) -> bool:
+    return cell.object_type is not ObjectType.NONE and cell.action_type is not ActionType.NONE
 
 
 def chat(text: str | None, *, finish: str = "stop", **more: Any) -> Answer:

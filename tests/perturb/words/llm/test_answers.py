@@ -5,45 +5,55 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import tasks
-from assay.perturb.words.grid.cells import ActionType, Cell, ObjectType
+from assay.llm.cache import Reply
+from assay.llm.ledger import Ledger
+from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
+from assay.perturb.words.grid.verify import Rules
 from assay.perturb.words.llm.answers import chosen, named_in, rewordings
-from assay.perturb.words.llm.cache import Reply
-from assay.perturb.words.llm.ledger import Ledger
 
-TASK = tasks.load("libero_goal/1")  # put the bowl on the stove
+RULES = Rules(tasks.load("libero_goal/1"))  # put the bowl on the stove
 ACTION = Cell(ObjectType.NONE, ActionType.HABITUAL)
 OBJECT = Cell(ObjectType.HABITUAL, ActionType.NONE)
 
 
 def lines(text: str, cell: Cell = ACTION, *, cut_off: bool = False, known: tuple[str, ...] = ()):
     ledger = Ledger()
-    return rewordings(Reply(text, cut_off), TASK, cell, known, ledger), dict(ledger.dropped)
+    return rewordings(Reply(text, cut_off), RULES, cell, known, ledger), dict(ledger.dropped)
 
 
 def test_marks_and_quotation_marks_are_taken_off():
-    text = '1. set the bowl on the stove\n- "lay the bowl on the stove"\n(3) “rest the bowl on the stove”\n\n'
+    text = '1. set the bowl on the stove\n- "place the bowl on the stove"\n(3) “rest the bowl on the stove”\n'
     assert lines(text) == (
-        ["set the bowl on the stove", "lay the bowl on the stove", "rest the bowl on the stove"],
+        ["set the bowl on the stove", "place the bowl on the stove", "rest the bowl on the stove"],
         {},
     )
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"),
+    ("text", "rule"),
     [
-        ("Sure, here are some rewordings:", "line: a remark"),
-        ("Here are 5 of them:", "line: a remark"),
-        ("Put the bowl on the stove.", "line: said already"),
-        ("set the plate on the stove", "line: names another thing of the scene"),
-        ("set it on the stove", "line: loses the name of a thing"),
-        ("set the bowl on the stove " * 20, "line: too long"),
-        ("1234 5678", "line: no text"),
-        ("把碗放在炉子上", "line: no text"),
-        ("set the bowl\x07on the stove", "line: no text"),
+        ("Sure, here are some rewordings:", "text"),
+        ("Here are 5 of them:", "text"),
+        ("Put the bowl on the stove.", "text"),
+        ("set the plate on the stove", "scene"),
+        ("set it on the stove", "object"),
+        ("set the mixing bowl on the stove", "object"),
+        ("could you set the bowl on the stove?", "action"),
+        ("position the bowl on the stove", "action"),
+        ("set the bowl on the stove " * 50, "text"),
+        ("1234 5678", "text"),
+        ("把碗放在炉子上", "text"),
+        ("set the bowl\x07on the stove", "text"),
+        ("set set the bowl on the stove", "grammar"),
     ],
 )
-def test_a_line_that_is_no_rewording_is_dropped_with_the_reason(text: str, reason: str):
-    assert lines(text) == ([], {reason: 1})
+def test_a_line_against_the_rules_is_dropped_with_the_rule(text: str, rule: str):
+    assert lines(text) == ([], {f"line: against the rule '{rule}'": 1})
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=str)
+def test_a_remark_is_no_rewording_in_any_cell(cell: Cell):
+    assert lines("Sure! Here are some rewordings for you:\n.\nNone", cell)[0] == []
 
 
 def test_names_may_change_on_the_object_axis():
@@ -56,8 +66,8 @@ def test_the_last_line_of_an_answer_that_was_cut_off_is_dropped():
 
 
 def test_what_is_known_and_what_comes_twice_counts_once():
-    text = "Set the bowl on the stove.\nset the bowl on the stove\nlay the bowl on the stove"
-    found, dropped = lines(text, known=("lay the bowl on the stove",))
+    text = "Set the bowl on the stove.\nset the bowl on the stove\nrest the bowl on the stove"
+    found, dropped = lines(text, known=("rest the bowl on the stove",))
     assert found == ["Set the bowl on the stove."] and dropped == {"line: said already": 2}
 
 
@@ -85,7 +95,7 @@ def test_a_verdict_that_is_none_accepts_nothing_and_is_counted(text: str):
 @given(text=st.text(max_size=400), cut_off=st.booleans())
 def test_no_answer_breaks_it(text: str, cut_off: bool):
     ledger = Ledger()
-    for line in rewordings(Reply(text, cut_off), TASK, OBJECT, (), ledger):
+    for line in rewordings(Reply(text, cut_off), RULES, OBJECT, (), ledger):
         assert line.isprintable() and line == " ".join(line.split())
     assert set(chosen(Reply(text, cut_off), ["a", "b"], ledger)) <= {"a", "b"}
 

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from assay.perturb.words.llm import Cache, Endpoint, Ledger, LLMError, Price
-from assay.perturb.words.llm.cache import Reply
-from assay.perturb.words.llm.client import MOST_BYTES, Client, Prompt
+from assay.llm import Cache, Client, Endpoint, Ledger, LLMError, Price, Prompt, Reply
+from assay.llm.client import MOST_BYTES
 
 KEY = "sk-not-for-anybodys-eyes"
 
@@ -69,6 +68,13 @@ def test_the_key_goes_into_one_header_and_nowhere_else(model, endpoint, ask, tmp
     with pytest.raises(LLMError) as caught:
         ask(place, "and now?")
     assert KEY not in str(caught.value) and "status 401" in str(caught.value)
+
+
+def test_a_key_that_comes_back_in_an_answer_is_taken_out(model, endpoint, ask, tmp_path):
+    model.text = lambda body: f"your key is {KEY}"
+    replies, _ = ask(endpoint(key=KEY), "hello")
+    assert replies == [Reply("your key is [key]", False)]
+    assert all(KEY.encode() not in file.read_bytes() for file in tmp_path.iterdir())
 
 
 def test_without_a_key_no_such_header_is_sent(model, endpoint, ask):

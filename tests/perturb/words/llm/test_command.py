@@ -4,8 +4,9 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -19,70 +20,76 @@ KEY = "sk-not-for-anybodys-eyes"
 
 
 @pytest.fixture
-def command(model, tmp_path: Path) -> Iterator[object]:
-    """Starts the command in a process of its own."""
-    started: list[subprocess.Popen[str]] = []
-
-    def start(*arguments: str) -> subprocess.Popen[str]:
-        code = "import typer; from assay.cli.words.llm import llm; typer.run(llm)"
-        usual = ["--endpoint", model.url, "--model", "tiny", "--out", str(tmp_path / "out.csv")]
-        usual += ["--tasks", "libero_goal/0", "--per-minute", "1000000", "--per-cell", "2"]
-        process = subprocess.Popen(
-            [sys.executable, "-c", code, *usual, *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=os.environ | {KEY_VARIABLE: KEY, "COLUMNS": "300"},
-        )
-        started.append(process)
-        return process
-
-    yield start
-    for process in started:
-        process.kill()
-        process.communicate()
+def arguments(model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The command, for two paraphrases in each cell of one task."""
+    monkeypatch.setenv(KEY_VARIABLE, KEY)
+    usual = ["words", "llm", "--endpoint", model.url, "--model", "tiny", "--out", str(tmp_path / "out.csv")]
+    return [*usual, "--tasks", "libero_goal/0", "--per-minute", "1000000", "--per-cell", "2"]
 
 
-def test_a_table_is_written_and_the_bill_is_shown(model, command, tmp_path: Path):
-    out, err = (done := command("--price-in", "1", "--price-out", "10")).communicate(timeout=60)
-    assert done.returncode == 0, err
+def test_a_table_is_written_and_the_bill_is_shown(
+    model, assay: Callable[..., Any], arguments, tmp_path: Path
+):
+    said = assay(*arguments, "--price-in", "1", "--price-out", "10")
+    assert said.status == 0, said.err
     made = pl.read_csv(tmp_path / "out.csv")
     assert tuple(made.columns) == table.COLUMNS and len(made) == 2 * len(CELLS)
     assert made["original"].unique().to_list() == ["open the middle drawer of the cabinet"]
-    assert "86 requests" in out and "8600 tokens sent, 1720 received, cost 0.0258" in out
+    assert "86 requests" in said.out and "8600 tokens sent, 1720 received, cost 0.0258" in said.out
     assert all(header["Authorization"] == f"Bearer {KEY}" for header in model.headers)
-    assert KEY not in out + err
+    assert KEY not in said.out + said.err
     assert all(KEY.encode() not in file.read_bytes() for file in tmp_path.iterdir())
 
 
 def test_a_run_that_is_killed_half_way_is_finished_by_the_same_command(
-    model, command, endpoint, tmp_path: Path
+    model, assay: Callable[..., Any], arguments, endpoint, tmp_path: Path
 ):
     model.seconds = 0.02
-    first = command()
-    while len(model.asked) < 40:
-        assert first.poll() is None
-        time.sleep(0.005)
-    first.kill()
-    first.communicate()
+    first = subprocess.Popen([sys.executable, "-m", "assay.cli.app", *arguments], env=os.environ)
+    try:
+        while len(model.asked) < 40:
+            assert first.poll() is None
+            time.sleep(0.005)
+    finally:
+        first.kill()
+        first.wait()
     assert not (tmp_path / "out.csv").exists()
     model.seconds = 0.0
     before = len(model.asked)
-    second = command()
-    out, err = second.communicate(timeout=60)
-    assert second.returncode == 0, err
+    said = assay(*arguments)
+    assert said.status == 0, said.err
     again = model.asked[before:]
     asked_twice = sum(body in model.asked[:before] for body in again)
     assert asked_twice <= 4  # what was under way when it was killed, and no more
-    assert len(again) <= 86 - before + 4 and "answers kept from before" in out
+    assert len(again) <= 86 - before + 4 and "answers kept from before" in said.out
     cache, whole = Cache(tmp_path / "another"), tmp_path / "whole.csv"
     table.write(paraphrases(tasks.resolve("libero_goal/0"), 2, endpoint(), cache, Ledger()), whole)
     cache.close()
     assert whole.read_bytes() == (tmp_path / "out.csv").read_bytes()
 
 
-def test_cells_that_are_short_are_said_and_change_the_exit_status(model, command, tmp_path: Path):
+def test_a_run_that_breaks_off_shows_its_bill_all_the_same(
+    model, assay: Callable[..., Any], arguments, tmp_path: Path
+):
+    model.faults = {number: lambda body: (401, {}, b"no credit") for number in range(10, 1000)}
+    said = assay(*arguments, "--price-in", "1")
+    assert said.status == 2 and "refuses: status 401: no credit" in said.err
+    assert "1000 tokens sent, 200 received, cost 0.0010" in said.out
+    assert not (tmp_path / "out.csv").exists() and not list(tmp_path.glob("*.part"))
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_anything_is_asked(
+    model, assay: Callable[..., Any], arguments, tmp_path: Path
+):
+    (tmp_path / "out.csv").mkdir()
+    said = assay(*arguments)
+    assert said.status == 2 and "out.csv cannot be written" in said.err and not model.asked
+
+
+def test_cells_that_are_short_are_said_and_change_the_exit_status(
+    model, assay: Callable[..., Any], arguments, tmp_path: Path
+):
     model.verdict = lambda count: "none"
-    err = (done := command()).communicate(timeout=60)[1]
-    assert done.returncode == 1 and "short: 43 of 43 cells" in err and "dropped" in err
+    said = assay(*arguments)
+    assert said.status == 1 and "short: 43 of 43 cells" in said.err and "dropped" in said.err
     assert len(pl.read_csv(tmp_path / "out.csv")) == 0

@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from assay import tasks
+from assay.errors import PerturbationError
 from assay.perturb.words.grid.cells import CELLS
 from assay.perturb.words.grid.generate import Paraphrase
+from assay.perturb.words.grid.table import Row
+from assay.perturb.words.grid.verify import verify
 from assay.perturb.words.llm import Cache, Endpoint, Ledger, LLMError, paraphrases, prompts
 from assay.tasks import Instruction
 
@@ -39,6 +42,11 @@ def test_every_cell_is_filled_in_four_steps(model, endpoint, run):
     found, ledger = run(endpoint())
     counts = Counter((each.task.id, each.cell) for each in found)
     assert set(counts.values()) == {2} and len(counts) == 2 * len(CELLS)
+    rows = (
+        Row(line, each.task.id, *astuple(each.cell), each.task.instruction.text, each.text)
+        for line, each in enumerate(found)
+    )
+    assert not list(verify(rows))
     assert len({each.text.lower() for each in found}) == len(found)
     asked = Counter(map(step_of, model.asked))
     assert asked == {"generate": 26, "verify": 26, "merge": 60, "verify again": 60}
@@ -47,7 +55,7 @@ def test_every_cell_is_filled_in_four_steps(model, endpoint, run):
 
 def test_merging_is_shown_only_what_passed(model, endpoint, run):
     model.verdict = lambda count: " ".join(map(str, range(2, count + 1)))  # the first never passes
-    run(endpoint(), per_cell=2)
+    run(endpoint(), chosen=TWO[:1], per_cell=2)
     refused = {
         line.removeprefix("1. ")
         for body in model.asked
@@ -63,7 +71,7 @@ def test_what_comes_out_does_not_depend_on_how_much_is_asked_at_once(model, endp
     outcomes = []
     for at_once in (1, 8):
         cache = Cache(tmp_path / f"answers {at_once}")
-        outcomes.append(paraphrases(TWO, 4, endpoint(at_once=at_once), cache, Ledger()))
+        outcomes.append(paraphrases(TWO[:1], 2, endpoint(at_once=at_once), cache, Ledger()))
         cache.close()
     assert outcomes[0] == outcomes[1]
 
@@ -86,7 +94,7 @@ def test_no_more_is_under_way_than_allowed(model, endpoint, run):
                 now -= 1
 
     model.text = counted
-    run(endpoint(at_once=3), per_cell=2)
+    run(endpoint(at_once=3), chosen=TWO[:1], per_cell=1)
     assert 1 < most <= 3
 
 
@@ -160,12 +168,27 @@ def test_every_step_and_type_has_words_of_its_own():
 @pytest.mark.parametrize("text", ["", "put\x07it there", "put it there " * 1000, "put it\nthere"])
 def test_an_instruction_that_is_none_is_refused_before_anything_is_asked(model, endpoint, run, text: str):
     task = replace(TWO[0], instruction=Instruction(text))
-    with pytest.raises(LLMError, match="libero_goal/0") as caught:
+    with pytest.raises(PerturbationError, match="libero_goal/0") as caught:
         run(endpoint(), chosen=(task,))
     assert not model.asked and "\n" not in str(caught.value)
 
 
-def test_braces_in_an_instruction_are_just_braces(model, endpoint, run):
-    task = replace(TWO[1], instruction=Instruction("put the bowl {count} on the stove {x}"))
-    run(endpoint(), chosen=(task,), per_cell=1)
-    assert "put the bowl {count} on the stove {x}" in model.asked[0]["messages"][1]["content"]
+def test_braces_in_an_instruction_are_just_braces():
+    asked = prompts.generate("put the bowl {count} on the stove {x}", [], CELLS[0], 3, [])
+    assert "put the bowl {count} on the stove {x}" in asked.user
+
+
+def test_an_answer_that_is_of_no_use_is_kept_and_another_asked_for(model, endpoint, run):
+    usual, asked = model.text, Counter[str]()
+
+    def useless_at_first(body: dict[str, Any]) -> str:
+        question = body["messages"][1]["content"]
+        asked[question] += 1
+        useless = step_of(body) == "generate" and asked[question] == 1
+        return "I would rather talk about the weather." if useless else usual(body)
+
+    model.text = useless_at_first
+    found, ledger = run(endpoint(), chosen=TWO[:1], per_cell=2)
+    assert len(found) == 2 * len(CELLS) and ledger.requests == 86 + 13
+    again, ledger = run(endpoint(), chosen=TWO[:1], per_cell=2)
+    assert again == found and (ledger.requests, ledger.cached) == (0, 86 + 13)

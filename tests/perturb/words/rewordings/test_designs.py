@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from assay import tasks
@@ -106,3 +108,10 @@ def test_text_without_words_is_never_reworded(saying):
                 perturbed(saying("  "), (each.perturbation,), seed=0)
             with pytest.raises(PerturbationError, match=r"is empty|control characters"):
                 perturbed(saying("put the\x07bowl on the stove"), (each.perturbation,), seed=0)
+
+
+@pytest.mark.parametrize("rewording", [*LADDER, *STYLES, *LEVEL5], ids=lambda each: each.name)
+def test_the_examples_in_the_documents_are_what_it_says(rewording: Rewording):
+    told = perturbed(tasks.load("libero_goal/1"), (rewording.perturbation,), seed=0).instruction.text
+    row = f"| `{rewording.name}` | {told} | {'yes' if rewording.plausible else 'no'} |"
+    assert row in (Path(__file__).parents[4] / "docs" / "words.md").read_text(encoding="utf-8")

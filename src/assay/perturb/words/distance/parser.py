@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+import numpy as np
 import spacy
-from spacy.pipeline import Lemmatizer, TrainablePipe
+from spacy.matcher import Matcher
+from spacy.pipeline import AttributeRuler, Lemmatizer, TrainablePipe
 from thinc.api import NumpyOps
 
 from assay.perturb.words.distance.errors import ModelError
-from assay.perturb.words.distance.models import parser_folder
+from assay.perturb.words.distance.models import PARSER, PARSER_VERSION, SETUP, parser_folder
 from assay.perturb.words.distance.threads import one_thread
 from assay.perturb.words.distance.trees import Tree, make_tree
 
@@ -21,8 +26,18 @@ if TYPE_CHECKING:
 CONTENT = frozenset({"NOUN", "VERB", "ADJ", "ADV", "PROPN"})
 UNUSED = ("ner", "senter")
 """Parts of the pipeline on which nothing here depends."""
-MULTIPLYING = ("tok2vec", "tagger", "parser")
+NEURAL = ("tok2vec", "tagger", "parser")
+RULES = ("attribute_ruler", "lemmatizer")
+"""What comes after them: hand-written rules, which give each token its part of speech and its lemma."""
 BATCH = 256
+MOST_FACTS = 100_000
+PROOF = (
+    "once you've picked up the cream cheese, could you please let it settle in the bowls that are next to "
+    "the plate? there's room, isn't there?"
+)
+PROOF_SHA256 = "51d9406c06259ee9361e03a31c68a286cb6aff08db151add5898103162eb34ad"
+"""Of what the right model, under a spaCy that suits it, reads in that."""
+_NO_WORD = re.compile(r".{1,2}|[^aeiouy]+|.*(.)\1\1.*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +50,30 @@ class Parse:
     """One node for each token of the first sentence, labelled with part of speech and relation."""
     english: float
     """The share of words that an English dictionary knows, in [0, 1]; 0 without any word."""
+    roots: int
+    """How many trees the text has; the first is ``tree``."""
+
+
+class _Fact(NamedTuple):
+    """What the rules say about a token."""
+
+    label: tuple[int, int]
+    """Part of speech and relation, as spaCy numbers them."""
+    rank: tuple[str, str]
+    """Relation and part of speech, by which siblings are sorted."""
+    lemma: str | None
+    """Of a content word."""
+    english: bool | None
+    """Whether a dictionary knows it; None where it is no word."""
 
 
 class Parser:
-    """Reads English."""
+    """Reads English.
+
+    The rules take as long as the networks, but all save a few look at one token at a time: its word, and what
+    the networks said of it. So what they say is remembered, and they are asked only about texts with a token
+    that was not seen before, or with tokens that stand as one of the few has it ("let" before "'s").
+    """
 
     def __init__(self) -> None:
         folder = parser_folder()
@@ -47,43 +82,86 @@ class Parser:
         except (OSError, ValueError) as error:
             reason = " ".join(str(error).split())
             raise ModelError(f"spaCy cannot load the parser in {folder}: {reason}") from None
-        # spaCy brings matrices of its own, which are three times slower than numpy's.
+        # The matrix product that spaCy brings is three times slower than numpy's.
         numpys = NumpyOps(use_blis=False)
-        for name in MULTIPLYING:
+        for name in NEURAL:
             for node in cast(TrainablePipe, self._pipeline.get_pipe(name)).model.walk():
                 node.ops = numpys
+        if _reading(self._pipeline(PROOF)) != PROOF_SHA256:
+            raise ModelError(
+                f"the parser in {folder} reads otherwise than {PARSER} {PARSER_VERSION} does, under spaCy "
+                f"{version('spacy')}: uninstall it and run '{SETUP}'"
+            )
         meta = self._pipeline.meta
         self.name = f"{meta['lang']}_{meta['name']} {meta['version']}"
         """Name and version of the model."""
-        lemmatizer = cast(Lemmatizer, self._pipeline.get_pipe("lemmatizer"))
-        index = lemmatizer.lookups.get_table("lemma_index")
+        self._rules = [self._pipeline.get_pipe(name) for name in RULES]
+        index = cast(Lemmatizer, self._rules[-1]).lookups.get_table("lemma_index")
         self._dictionary = frozenset(word for words in index.values() for word in words)
+        self._several = Matcher(self._pipeline.vocab)
+        for rule in cast(AttributeRuler, self._rules[0]).patterns:
+            patterns = cast(list[list[dict[str, Any]]], rule["patterns"])
+            self._several.add("several", [each for each in patterns if len(each) > 1])
+        self._facts: dict[tuple[int, ...], _Fact] = {}
 
     def parse(self, texts: Sequence[str]) -> list[Parse]:
         """Parse texts, lower-cased, each by itself: what comes out does not hang on the others."""
+        lowered = (text.lower() for text in texts)
         with one_thread():
-            documents = self._pipeline.pipe((text.lower() for text in texts), batch_size=BATCH)
+            documents = self._pipeline.pipe(lowered, batch_size=BATCH, disable=RULES)
             return [self._parse(document) for document in documents]
 
     def _parse(self, document: Doc) -> Parse:
-        words = [token for token in document if not token.is_punct and not token.is_space]
+        facts = self._facts_of(document)
+        words = [fact.english for fact in facts if fact.english is not None]
+        heads = (np.arange(len(document)) + document.to_array("HEAD").astype(np.int64)).tolist()
         return Parse(
-            tuple(token.lemma_ for token in document if token.pos_ in CONTENT),
-            _tree(document),
-            sum(map(self._is_english, words)) / max(len(words), 1),
+            tuple(fact.lemma for fact in facts if fact.lemma is not None),
+            _tree(heads, facts),
+            sum(words) / max(len(words), 1),
+            sum(head == token for token, head in enumerate(heads)),
+        )
+
+    def _facts_of(self, document: Doc) -> list[_Fact]:
+        if self._several(document):
+            return self._ruled(document)
+        tokens = [tuple(each) for each in document.to_array(["ORTH", "TAG", "DEP"]).tolist()]
+        if not all(each in self._facts for each in tokens):
+            if len(self._facts) > MOST_FACTS:
+                self._facts.clear()
+            self._facts |= zip(tokens, self._ruled(document), strict=True)
+        return [self._facts[each] for each in tokens]
+
+    def _ruled(self, document: Doc) -> list[_Fact]:
+        for rule in self._rules:
+            document = rule(document)
+        return [self._fact(token) for token in document]
+
+    def _fact(self, token: Token) -> _Fact:
+        return _Fact(
+            (token.pos, token.dep),
+            (token.dep_, token.pos_),
+            token.lemma_ if token.pos_ in CONTENT else None,
+            None if token.is_punct or token.is_space else self._is_english(token),
         )
 
     def _is_english(self, word: Token) -> bool:
-        # The dictionary has most pairs of letters, as symbols and abbreviations: they say nothing.
-        known = len(word) > 2 and (word.lemma_ in self._dictionary or word.text in self._dictionary)
-        return known or word.is_stop or word.like_num
+        # The dictionary has most pairs of letters, as symbols and abbreviations, and "xxx" for thirty.
+        known = word.lemma_ in self._dictionary or word.text in self._dictionary
+        return (known and not _NO_WORD.fullmatch(word.text)) or word.is_stop or word.like_num
 
 
-def _tree(document: Doc) -> Tree:
+def _reading(document: Doc) -> str:
+    """SHA-256 of lemma, part of speech, relation and head of every token."""
+    read = "\n".join(f"{token.lemma_} {token.pos_} {token.dep_} {token.head.i}" for token in document)
+    return hashlib.sha256(read.encode()).hexdigest()
+
+
+def _tree(heads: Sequence[int], facts: Sequence[_Fact]) -> Tree:
     """The tree of the first root; children by relation and part of speech, not by their place."""
-    root = next(token.i for token in document if token.head.i == token.i)
-    children = [
-        [child.i for child in sorted(token.children, key=lambda child: (child.dep_, child.pos_))]
-        for token in document
-    ]
-    return make_tree([(token.pos, token.dep) for token in document], children, root)
+    children: list[list[int]] = [[] for _ in heads]
+    for token in sorted(range(len(heads)), key=lambda token: facts[token].rank):
+        if heads[token] != token:
+            children[heads[token]].append(token)
+    root = next(token for token, head in enumerate(heads) if head == token)
+    return make_tree([fact.label for fact in facts], children, root)

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from assay.perturb.words.distance.errors import DistanceError
-from assay.perturb.words.distance.models import minilm_files
+from assay.perturb.words.distance.models import MINILM, minilm_files
 
 if TYPE_CHECKING:
     from assay.perturb.words.distance.scorer import Scorer
@@ -30,6 +30,8 @@ class Distance:
     """Paraphrase distance, 1 - (alpha S_K + (1 - alpha) S_T); 0 is no distance."""
     parser: str
     """Name and version of the parser's model."""
+    embedding: str = MINILM
+    """Name of the embeddings' model."""
     warnings: tuple[str, ...] = ()
     """Why the score may mean little; usually none."""
 

@@ -16,6 +16,8 @@ from assay.perturb.words.distance.trees import edit_distance
 
 ENGLISH = 0.6
 """The least share of words in an English dictionary that passes for English without a warning."""
+NO_DISTANCE = 0.005
+"""A pd below it is as good as none."""
 DIGITS = 9
 """Decimals of S_K: so few that it is the same number on every machine."""
 MOST_KNOWN = 20_000
@@ -73,7 +75,8 @@ class Scorer:
         s_k = self._keyword_similarity(self._keywords[original], self._keywords[paraphrase])
         s_t = 1 - edit_distance(before.tree, after.tree) / (len(before.tree) + len(after.tree))
         pd = alpha * (1 - s_k) + (1 - alpha) * (1 - s_t)
-        return Distance(s_k, s_t, pd, self.parser, tuple(_doubts(before, after)))
+        doubts = [*_doubts(before, after), *_blindness(original, paraphrase, pd)]
+        return Distance(s_k, s_t, pd, self.parser, warnings=tuple(doubts))
 
     def _keyword_similarity(self, before: NDArray[np.int64], after: NDArray[np.int64]) -> float:
         if not len(after):
@@ -96,5 +99,16 @@ def _doubts(before: Parse, after: Parse) -> Iterator[str]:
     for parse, what in ((before, "the original"), (after, "the paraphrase")):
         if parse.english < ENGLISH:
             yield f"{what} does not look like English, and the models know nothing else"
+        if parse.roots > 1:
+            yield f"{what} is more than one sentence: only the first counts in s_t"
     if not after.lemmas:
         yield "the paraphrase has no content words: s_k is 0"
+
+
+def _blindness(original: str, paraphrase: str, pd: float) -> Iterator[str]:
+    """What the recipe cannot see: siblings are sorted in its trees, words compared wherever they stand."""
+    before, after = original.lower().split(), paraphrase.lower().split()
+    if before != after and sorted(before) == sorted(after):
+        yield "the same words in another order: pd does not say whether they still mean the same"
+    elif before != after and pd < NO_DISTANCE:
+        yield f"pd is {pd:.2f} although the texts differ: it does not see in what"

@@ -15,7 +15,13 @@ from assay.perturb.words.distance.pride import ALPHA, Distance, attempts, scorer
 
 COLUMNS = (("original_instruction", "new_instruction"), ("original", "paraphrase"))
 """Names under which a table may have its texts: LIBERO-Para's, and those of ``assay words generate``."""
-SCORES = {"s_k": pl.Float64, "s_t": pl.Float64, "pd": pl.Float64, "parser": pl.String}
+SCORES = {
+    "s_k": pl.Float64,
+    "s_t": pl.Float64,
+    "pd": pl.Float64,
+    "parser": pl.String,
+    "embedding": pl.String,
+}
 BASELINES = {"bleu": pl.Float64, "bert_score": pl.Float64}
 WARNING = {"pd_warning": pl.String}
 CHUNK = 512
@@ -61,7 +67,7 @@ def score_table(
     baselines: bool = False,
     on_scored: Callable[[int], object] = lambda count: None,
 ) -> Scored:
-    """Add the columns s_k, s_t, pd and parser, with ``baselines`` also bleu and bert_score.
+    """Add the columns s_k, s_t, pd, parser and embedding, with ``baselines`` also bleu and bert_score.
 
     Where a row has no distance they are empty and the column pd_warning says why; where there is nothing to
     say, that column is not there. Columns of these names that are there already are replaced. Raises
@@ -90,19 +96,11 @@ def score_table(
     )
 
 
-def write_table(frame: pl.DataFrame, path: Path) -> None:
-    """Write a CSV file, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.part")
-    frame.write_csv(unfinished)
-    unfinished.replace(path)
-
-
 def _row(found: Distance | DistanceError) -> dict[str, object]:
     said = dict.fromkeys(WARNING, "; ".join(_notes(found)) or None)
     if isinstance(found, DistanceError):
         return {**said}
-    return {**said, "s_k": found.s_k, "s_t": found.s_t, "pd": found.pd, "parser": found.parser}
+    return {**said, **{name: getattr(found, name) for name in SCORES}}
 
 
 def _notes(found: Distance | DistanceError) -> tuple[str, ...]:

@@ -83,8 +83,10 @@ def _versions(step: Step, action: ActionType, lexicon: Lexicon) -> list[str]:
             for verb, lift in itertools.product((step.verb, *others), (step.lift, *lifts))
             if (verb, lift) != (step.verb, step.lift)
         ]
+    # "pull the drawer of the cabinet out" will do; "open the drawer of the cabinet up" will not.
+    apart = [verb for verb in others if verb.particle and not (step.x.long and verb.particle == "up")]
     if not step.x.long or step.states is not None:
-        said += [act(step, verb=verb, apart=True) for verb in others if verb.particle]
+        said += [act(step, verb=verb, apart=True) for verb in apart]
     return said
 
 

@@ -216,7 +216,7 @@ def _speaks_of_goal(task: Task, lexicon: Lexicon, mentions: tuple[Mention, ...])
         if entity is not None and not named & {noun.name for noun in lexicon.of_category(entity.category)}:
             raise PerturbationError(
                 f"{task.id}: the goal is about {entity.name}, which the instruction does not name: "
-                f"'{task.instruction.text}'"
+                f"'{' '.join(task.instruction.text.split())}'"
             )
 
 

@@ -15,6 +15,7 @@ from assay.perturb.words.grid.shapes import shape_flaws
 MAX_CHARACTERS = 1000
 _ARTICLE = re.compile(r"\b(an?) ([a-z]+)", re.IGNORECASE)
 _VOWEL_SOUND = re.compile(r"(?!uni(?!n)|use|usu|uti|ut[ei]n|eu|one\b|once\b)[aeiou]|hour|honest|heir")
+_NAMING = re.compile(r"\b(?:the|an?|this|that|both|its|my|our|your)\b", re.IGNORECASE)
 _SMALL = frozenset({"a", "an", "and", "both", "its", "of", "that", "the"})
 
 Flaw = tuple[str, str]
@@ -41,6 +42,8 @@ def plain_flaws(text: str, original: str) -> Iterator[Flaw]:
     """What is wrong with a text whatever it is about."""
     if not text.strip():
         yield "text", "it is empty"
+    elif not _NAMING.search(text):
+        yield "text", "it names nothing: there is no article in it"
     if len(text) > MAX_CHARACTERS:
         yield "text", f"it has {len(text)} characters, more than {MAX_CHARACTERS}"
     if not text.isprintable() or text != " ".join(text.split()):

@@ -63,7 +63,7 @@ def shape_flaws(text: str, action: ActionType, meaning: Meaning, lexicon: Lexico
             yield "it does not ask for leave"
         case ActionType.QUESTION if _ASKS_LEAVE.search(low) or _MODAL_YOU.match(low):
             yield "it asks for the act itself, as embedded imperatives and permission directives do"
-        case ActionType.HINT if _NEEDS.search(low) or low.split()[0] in _bases(lexicon):
+        case ActionType.HINT if _NEEDS.search(low) or low.partition(" ")[0] in _bases(lexicon):
             yield "it is a command or a need, no hint"
 
 

@@ -5,39 +5,37 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from assay.perturb.words.grid.cells import Cell, ObjectType
-from assay.perturb.words.llm.cache import Reply
-from assay.perturb.words.llm.ledger import Ledger
+from assay.llm.cache import Reply
+from assay.llm.ledger import Ledger
+from assay.perturb.words.grid.cells import Cell
+from assay.perturb.words.grid.verify import Rules
 from assay.tasks import Task
-from assay.tasks.names import mentions, names_of, words
+from assay.tasks.names import names_of, words
 
-LONGEST = 250
-"""Characters of a rewording."""
 _MARK = re.compile(r"^(?:[-*•]|\(?\d{1,3}[.):])\s+")
 _QUOTES = ("\"'`\u201c\u2018", "\"'`\u201d\u2019")
-_REMARK = re.compile(
-    r"^(?:sure|certainly|of course|here (?:are|is)|okay|note|rewordings?)\b.*[:!]$", re.IGNORECASE
-)
 _NUMBERS = re.compile(r"\d{1,4}(?:(?:[\s,;.]|and)+\d{1,4})*")
 
 
 def rewordings(
-    reply: Reply | None, task: Task, cell: Cell, known: Sequence[str], ledger: Ledger
+    reply: Reply | None, rules: Rules, cell: Cell, known: Sequence[str], ledger: Ledger
 ) -> list[str]:
-    """The rewordings in an answer that could be used: whole, new, and about what the task is about."""
+    """The rewordings in an answer that could be used: whole, new, and with nothing against the rules."""
     if reply is None:
         return []
     lines = [line for line in reply.text.splitlines() if line.strip()]
     if reply.cut_off and lines:
         lines.pop()
         ledger.drop("line: cut off")
-    taken = {_plain(each) for each in (task.instruction.text, *known)}
+    taken = {_plain(each) for each in known}
     found: list[str] = []
     for line in lines:
         text = _unmarked(line)
-        flaw = _flaw(text, task, cell) or ("line: said already" if _plain(text) in taken else None)
+        flaw = next(rules.flaws(text, cell), None)
         if flaw is not None:
-            ledger.drop(flaw)
+            ledger.drop(f"line: against the rule '{flaw[0]}'")
+        elif _plain(text) in taken:
+            ledger.drop("line: said already")
         else:
             taken.add(_plain(text))
             found.append(text)
@@ -63,36 +61,6 @@ def chosen(reply: Reply | None, candidates: Sequence[str], ledger: Ledger) -> li
 def named_in(task: Task) -> list[str]:
     """What the things in a task's scene are called, each once."""
     return list(dict.fromkeys(names_of(entity.category)[0] for entity in task.scene.entities))
-
-
-def _flaw(text: str, task: Task, cell: Cell) -> str | None:
-    """Why a line is no rewording, or None."""
-    if not text or not text.isprintable() or not re.search(r"[A-Za-z]{2}", text):
-        return "line: no text"
-    if len(text) > LONGEST:
-        return "line: too long"
-    if _REMARK.match(text):
-        return "line: a remark"
-    original = task.instruction.text
-    forms = {form for entity in task.scene.entities for form in names_of(entity.category)}
-    # "drawer" is a name of a cabinet: where one of its names is said, the others may be.
-    for entity in task.scene.entities:
-        if any(mentions(original, form) for form in names_of(entity.category)):
-            forms -= set(names_of(entity.category))
-    if any(mentions(text, form) for form in forms):
-        return "line: names another thing of the scene"
-    if cell.object_type is ObjectType.NONE and not _same_names(text, task):
-        return "line: loses the name of a thing"
-    return None
-
-
-def _same_names(text: str, task: Task) -> bool:
-    """Whether everything that the instruction names is named."""
-    for entity in task.scene.entities:
-        said = [form for form in names_of(entity.category) if mentions(task.instruction.text, form)]
-        if said and not any(mentions(text, form) for form in said):
-            return False
-    return True
 
 
 def _unmarked(line: str) -> str:

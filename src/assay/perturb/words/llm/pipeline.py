@@ -5,6 +5,7 @@
     3 merge           for every task and each of 30 combinations, from examples that passed
     4 verify again    which of those do
 
+The model verifies only what has passed the rules that ``assay words verify`` knows.
 What a step asks does not depend on when it is asked. So a run that was killed is finished by the same call,
 with the answers it already has.
 """
@@ -13,19 +14,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from pathlib import Path
 
+from assay.llm.cache import Cache
+from assay.llm.client import Client
+from assay.llm.endpoint import Endpoint
+from assay.llm.ledger import Ledger
+from assay.llm.prompt import Prompt
 from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
 from assay.perturb.words.grid.generate import Paraphrase
+from assay.perturb.words.grid.verify import Rules
 from assay.perturb.words.llm import prompts
 from assay.perturb.words.llm.answers import chosen, named_in, rewordings
-from assay.perturb.words.llm.cache import Cache
-from assay.perturb.words.llm.client import Client, Prompt
-from assay.perturb.words.llm.endpoint import Endpoint
-from assay.perturb.words.llm.errors import LLMError
-from assay.perturb.words.llm.ledger import Ledger
 from assay.tasks import Task
-from assay.tasks.checks import quoted
-from assay.tasks.names import words
+from assay.tasks.names import words as words_of
 
 ROUNDS = 3
 """How often a cell that is short is asked for."""
@@ -33,8 +35,6 @@ MOST_LINES = 15
 """The most rewordings that are asked for, or looked at, in one request."""
 EXAMPLES = 5
 """How many rewordings of each axis a merge is shown."""
-LONGEST = 500
-"""Characters of an instruction."""
 
 Ask = Callable[[int, Sequence[str]], Prompt]
 """How many, and which there are already -> what to ask."""
@@ -49,26 +49,28 @@ def paraphrases(
     cache: Cache,
     ledger: Ledger,
     *,
+    words: Path | None = None,
     on_cell: Callable[[str], None] = lambda name: None,
 ) -> list[Paraphrase]:
     """Paraphrases for every cell, ``per_cell`` in each over all tasks where as many are to be had.
 
-    ``on_cell`` is called when a cell of a task is done; there are 43 for each task. Raises LLMError.
+    ``words`` is a file with more nouns. ``on_cell`` is called when a cell of a task is done; there are 43 for
+    each task. Raises LLMError, and PerturbationError for a task that the lexicon has not the words for.
     """
-    for task in tasks:
-        text = task.instruction.text
-        if not text.strip() or not text.isprintable() or len(text) > LONGEST:
-            raise LLMError(f"{task.id}: {quoted(text)} is no line of up to {LONGEST} characters")
+    rules = [Rules(task, words) for task in tasks]
 
     async def all_tasks() -> list[Paraphrase]:
         async with Client(endpoint, cache, ledger) as client, asyncio.TaskGroup() as group:
             shares = [per_cell // len(tasks) + (place < per_cell % len(tasks)) for place in range(len(tasks))]
             jobs = [
-                group.create_task(_Steps(task, share, client, ledger, on_cell).all())
-                for task, share in zip(tasks, shares, strict=True)
+                group.create_task(_Steps(task, each, share, client, ledger, on_cell).all())
+                for task, each, share in zip(tasks, rules, shares, strict=True)
                 if share
             ]
-        return [each for job in jobs for each in job.result()]
+        made = [each for job in jobs for each in job.result()]
+        once = {words_of(each.text): each for each in reversed(made)}
+        ledger.drop("line: said of another task already", len(made) - len(once))
+        return list(reversed(once.values()))
 
     try:
         return asyncio.run(all_tasks())
@@ -80,9 +82,15 @@ class _Steps:
     """The four steps for one task."""
 
     def __init__(
-        self, task: Task, wanted: int, client: Client, ledger: Ledger, on_cell: Callable[[str], None]
+        self,
+        task: Task,
+        rules: Rules,
+        wanted: int,
+        client: Client,
+        ledger: Ledger,
+        on_cell: Callable[[str], None],
     ) -> None:
-        self._task, self._wanted = task, wanted
+        self._task, self._rules, self._wanted = task, rules, wanted
         self._client, self._ledger, self._on_cell = client, ledger, on_cell
         self._about = task.instruction.text, named_in(task)
 
@@ -96,9 +104,9 @@ class _Steps:
         taken: set[tuple[str, ...]] = set()
         assembled: list[Paraphrase] = []
         for cell in CELLS:
-            new = [text for text in found[cell] if words(text) not in taken]
+            new = [text for text in found[cell] if words_of(text) not in taken]
             self._ledger.drop("line: in another cell already", len(found[cell]) - len(new))
-            taken |= {words(text) for text in new[: self._wanted]}
+            taken |= {words_of(text) for text in new[: self._wanted]}
             assembled += [Paraphrase(self._task, cell, text) for text in new[: self._wanted]]
         return assembled
 
@@ -142,16 +150,17 @@ class _Steps:
         """Ask and check until there is enough, a few times at most."""
         passed: list[str] = []
         seen: list[str] = []
-        for _ in range(ROUNDS):
+        for round in range(ROUNDS):
             if len(passed) >= wanted:
                 break
             # Some will be refused: ask for half as many again.
             count = min(MOST_LINES, (wanted - len(passed)) * 3 // 2 + 1)
-            reply = await self._client.ask(ask(count, seen))
-            candidates = rewordings(reply, self._task, cell, seen, self._ledger)[:MOST_LINES]
+            reply = await self._client.ask(ask(count, seen), round)
+            candidates = rewordings(reply, self._rules, cell, seen, self._ledger)[:MOST_LINES]
             if candidates:
                 seen += candidates
-                passed += chosen(await self._client.ask(check(candidates)), candidates, self._ledger)
+                verdict = await self._client.ask(check(candidates), round)
+                passed += chosen(verdict, candidates, self._ledger)
         return passed
 
 

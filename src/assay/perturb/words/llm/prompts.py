@@ -9,8 +9,8 @@ from typing import Any
 
 import yaml
 
+from assay.llm.prompt import Prompt
 from assay.perturb.words.grid.cells import Cell, ObjectType
-from assay.perturb.words.llm.client import Prompt
 
 
 def generate(original: str, things: Sequence[str], cell: Cell, count: int, known: Sequence[str]) -> Prompt:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from copy import deepcopy
 from functools import cache
 from xml.etree.ElementTree import Element, tostring
 
@@ -42,7 +43,7 @@ class PrimitivesPack:
         if builder is None:
             hint = did_you_mean(category, _ENTITIES)
             raise AssetError(f"the asset pack 'primitives' has no category '{category}': {hint}")
-        return Part(builder())
+        return Part(deepcopy(_built(category)))
 
     def arena(self, arena: Arena, style: str) -> Part:
         """A room. Raises AssetError for any style but the usual one, ``""``."""
@@ -77,3 +78,9 @@ def _digest() -> str:
     add("gripper", "", robot.gripper())
     add("mount", "", robot.mount())
     return total.hexdigest()
+
+
+@cache
+def _built(category: str) -> Element:
+    """Building takes longer than copying, and a scene has several of a kind."""
+    return _ENTITIES[category]()

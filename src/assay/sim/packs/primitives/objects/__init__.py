@@ -7,6 +7,7 @@ from types import MappingProxyType
 from xml.etree.ElementTree import Element
 
 from assay.sim.packs.primitives.objects import (
+    abstract,
     books,
     bottles,
     boxes,
@@ -18,7 +19,7 @@ from assay.sim.packs.primitives.objects import (
     tableware,
 )
 
-_FAMILIES = (cans, boxes, drinks, bottles, tableware, mugs, moka, books, containers)
+_FAMILIES = (cans, boxes, drinks, bottles, tableware, mugs, moka, books, containers, abstract)
 
 BUILDERS: Mapping[str, Callable[[], Element]] = MappingProxyType(
     {category: builder for family in _FAMILIES for category, builder in family.BUILDERS.items()}

@@ -1,0 +1,144 @@
+"""Action questions: reading and filtering pictures, and building questions from prepared pairs."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from assay.eqa.build import written
+from assay.eqa.episode import Episode, Tally
+from assay.eqa.pairs import Prepared, prepare
+from assay.eqa.quality import flaw
+from assay.eqa.question import Kind
+from assay.eqa.sources.schema import NEAR
+from assay.eqa.sources.video import VideoCamera
+from assay.eqa.views import View
+from assay.video import VideoWriter
+from bench.figure import Figure
+
+SIZE = 256
+EPISODES, FRAMES = 8, 250
+TOTAL = 8_795
+PER_KIND = -(-TOTAL // len(Kind))
+FILMED = 700
+"""Episodes that the questions come from."""
+THREADS = 2
+
+
+def measure() -> list[Figure]:
+    with tempfile.TemporaryDirectory() as folder:
+        return [_reading(Path(folder)), _building(Path(folder))]
+
+
+def _reading(folder: Path) -> Figure:
+    """Every frame of every episode is decoded and judged."""
+    cameras = []
+    for number in range(EPISODES):
+        path = folder / f"{number}.mp4"
+        with VideoWriter(path) as video:
+            for frame, state in enumerate(_walk(number, FRAMES)):
+                video.add(_noisy(_picture(state), frame))
+        cameras.append(VideoCamera(path, 0.0, 20.0))
+
+    def judged(camera: VideoCamera) -> int:
+        return sum(flaw(picture, NEAR) == "" for picture in camera.read(range(FRAMES), grey=True))
+
+    start = time.perf_counter()
+    with ThreadPoolExecutor(THREADS) as pool:
+        good = sum(pool.map(judged, cameras))
+    seconds = time.perf_counter() - start
+    assert good == EPISODES * FRAMES
+    what = f"frames of {SIZE} x {SIZE} read from video and filtered, every one, {THREADS} threads"
+    return Figure(what, good / seconds, "per s", 2_000.0, at_most=False)
+
+
+def _building(folder: Path) -> Figure:
+    source = _Filmed()
+    ready = list(source.ready())
+    start = time.perf_counter()
+    made = written(folder, source, ready, dict.fromkeys(Kind, PER_KIND), [View.parse("exo")])
+    seconds = time.perf_counter() - start
+    count = sum(len(each) for each in made.values())
+    assert count >= TOTAL, {kind: len(each) for kind, each in made.items()}
+    return Figure(f"{count} questions from prepared pairs, pictures written", seconds, "s", 120.0)
+
+
+class _Filmed:
+    name, rules, threads = "bench", NEAR, THREADS
+
+    def episodes(self, tally: Tally) -> Iterator[Episode]:
+        for number in range(FILMED):
+            states = _walk(number, 40)
+            camera = _Drawn(states)
+            yield Episode(str(number), f"task {number % 9}", states, (camera,), scene=f"scene {number // 9}")
+
+    def ready(self) -> Iterator[Prepared]:
+        for episode in self.episodes(Tally()):
+            small = Episode(episode.id, episode.instruction, episode.states, (_Noise(),), scene=episode.scene)
+            result, _ = prepare(small, NEAR, View.parse("exo"))
+            assert result is not None
+            yield Prepared(episode, result.frames, result.whole, result.pairs, result.actions)
+
+
+class _Drawn:
+    """A camera that costs little, but gives a picture of its own for each frame."""
+
+    def __init__(self, states: np.ndarray) -> None:
+        self._states = states
+
+    def read(self, frames: Sequence[int], *, grey: bool = False) -> list[np.ndarray]:
+        pictures = [_picture(self._states[frame]) for frame in frames]
+        return [picture[..., 0] for picture in pictures] if grey else pictures
+
+
+class _Noise:
+    """Small pictures without a flaw: preparing is not what is measured."""
+
+    def read(self, frames: Sequence[int], *, grey: bool = False) -> list[np.ndarray]:
+        return list(np.random.default_rng(7).integers(0, 256, (len(frames), 16, 16)).astype(np.uint8))
+
+
+def _walk(seed: int, frames: int) -> np.ndarray:
+    """States (frames, 7) of a hand that goes from place to place, three dimensions at a time."""
+    rng = np.random.default_rng(seed)
+    low, high = np.array([[0.2, -0.3, 0.0, -30, -30, -60, 0.0], [0.6, 0.3, 0.4, 30, 30, 60, 1.0]])
+    places = [rng.uniform(low, high)]
+    for _ in range(7):
+        place = places[-1].copy()
+        axes = rng.choice(7, 3, replace=False)
+        place[axes] = np.where(place[axes] > (low + high)[axes] / 2, low[axes], high[axes])
+        places.append(place)
+    times = np.linspace(0, 7, frames)
+    return np.column_stack([np.interp(times, range(8), column) for column in np.transpose(places)])
+
+
+_TABLE = np.repeat(
+    np.kron(np.random.default_rng(7).integers(60, 200, (64, 64, 1)), np.ones((4, 4, 1))).astype(np.uint8),
+    3,
+    axis=-1,
+)
+
+
+def _picture(state: np.ndarray) -> np.ndarray:
+    picture = _TABLE.copy()
+    x, y = int((0.3 - state[1]) / 0.6 * 200), int((0.6 - state[0]) / 0.4 * 200)
+    picture[y : y + 48, x : x + 48] = (220, 40, int(200 * state[6]))
+    picture[:8, : int(state[2] / 0.4 * 250) + 1] = 250
+    return picture
+
+
+def _noisy(picture: np.ndarray, seed: int) -> np.ndarray:
+    """With noise in it, so that a video of them is as large as one of a robot."""
+    noise = np.random.default_rng(seed).integers(-8, 9, (64, SIZE, 1))
+    picture[-64:] = np.clip(picture[-64:] + noise, 0, 255)
+    return picture
+
+
+if __name__ == "__main__":
+    for each in measure():
+        print(each.what, each.measured, each.target)

@@ -1,0 +1,92 @@
+"""Suites: how long planning takes, and what a changed scene costs to compile."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from assay import tasks
+from assay.errors import AssayError
+from assay.runs.certificates import Cache, Certificate, Service, Verdict, missing
+from assay.runs.store import Store
+from assay.sim.compile import compile_scene
+from assay.sim.packs.registry import load_pack
+from assay.suites import EpisodeSpec, load_suite
+from assay.suites.changes import CHANGES
+from assay.tasks import Scene
+from bench.figure import Figure
+
+PLANNED = ("pro", "x")
+TASKS = ("libero_goal/1", "libero_10/8")
+ROUNDS = 3
+
+
+def measure() -> list[Figure]:
+    return [_planning(), _serving(), *_compiling()]
+
+
+def _planning() -> Figure:
+    start, count = time.perf_counter(), 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name in PLANNED:
+            suite = load_suite(name)
+            with Store.writing(Path(folder) / f"{name}.assay") as store:
+                count += store.plan(suite.plan(tasks.resolve(suite.tasks), suite.seeds))
+    what = f"planning all of {' and '.join(PLANNED)} for {len(tasks.resolve('all'))} tasks"
+    return Figure(what, time.perf_counter() - start, "s", 60.0, note=f"{count} episodes")
+
+
+def _serving() -> Figure:
+    """Looking up every certificate of x, none of which is missing, and planning what is served."""
+    suite = load_suite("x")
+    chosen = tasks.resolve(suite.tasks)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Cache(Path(folder) / "certificates.sqlite") as cache,
+        Store.writing(Path(folder) / "x.assay") as store,
+    ):
+        for each in missing(suite.plan(chosen, suite.seeds), cache):
+            cache.put(each, Certificate(Verdict.SOLVED, 100))
+        start = time.process_time()
+        assert not missing(suite.plan(chosen, suite.seeds), cache)
+        count = store.plan(Service(cache, suite.limit).serve(suite.plan(chosen, suite.seeds)))
+        seconds = time.process_time() - start
+    what = "planning certified episodes, each, CPU"
+    return Figure(what, 1e3 * seconds / count, "ms", 1.0, note=f"{count} episodes of x, {seconds:.1f} s")
+
+
+def _compiling() -> list[Figure]:
+    ratios: dict[str, list[float]] = {}
+    for task in TASKS:
+        control = EpisodeSpec(task, 0)
+        for name, changed in CHANGES.items():
+            perturbations = changed(control.realised())
+            if not any(each.rebuilds for each in perturbations):
+                continue
+            try:
+                scene = replace(control, perturbations=perturbations).realised().scene
+            except AssayError:  # not every change can be made to every task
+                continue
+            ratios.setdefault(name, []).append(_ratio(scene, control.realised().scene))
+    means = {name: statistics.mean(each) for name, each in ratios.items()}
+    slowest = max(means, key=lambda name: means[name])
+    what = "compiling a changed scene / its control"
+    return [
+        Figure(f"{what} (mean of {len(means)} changes)", statistics.mean(means.values()), "x", 1.2),
+        Figure(f"{what} (slowest)", means[slowest], "x", 1.2, note=slowest),
+    ]
+
+
+def _ratio(changed: Scene, control: Scene) -> float:
+    """Of the best of some rounds, in turn: what else the machine does comes and goes."""
+    pack = load_pack("primitives")
+    times: dict[int, list[float]] = {0: [], 1: []}
+    for _ in range(ROUNDS):
+        for number, scene in enumerate((changed, control)):
+            start = time.process_time()
+            compile_scene(scene, pack)
+            times[number].append(time.process_time() - start)
+    return min(times[0]) / min(times[1])

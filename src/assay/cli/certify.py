@@ -1,0 +1,97 @@
+"""`assay certify`: let the demonstrator show which scenes of a suite can be solved."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Column, Table
+
+from assay.cli.certifying import make_certificates
+from assay.cli.console import output
+from assay.cli.execution import executor, parse_seeds
+
+if TYPE_CHECKING:
+    from assay.runs.certificates import Summary
+
+
+def certify(
+    suite: Annotated[str, typer.Argument(help="The suite: assay suites list.")],
+    selection: Annotated[
+        str | None,
+        typer.Option("--tasks", help="all, suites and ids with commas; the suite's own by default."),
+    ] = None,
+    seeds: Annotated[
+        str | None, typer.Option(help="How many (4 means 0 to 3), or which: 7,8,9 or 7-11.")
+    ] = None,
+    assets: Annotated[str, typer.Option(help="Asset pack: primitives or libero.")] = "primitives",
+    states: Annotated[
+        Path | None, typer.Option(help="LIBERO's folder of stored initial states, instead of sampled ones.")
+    ] = None,
+    tries: Annotated[
+        int, typer.Option(min=1, max=10, help="Solve each so often; after the first with the arm disturbed.")
+    ] = 1,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes; one for each core by default.")
+    ] = None,
+    ray: Annotated[str | None, typer.Option(help="Execute on Ray: local, or a cluster's address.")] = None,
+    timeout: Annotated[
+        float, typer.Option(min=1, help="Seconds after which a silent worker is ended.")
+    ] = 1800.0,
+    out: Annotated[
+        str | None, typer.Option("--json", metavar="FILE", help="Write JSON to a file, or with - print it.")
+    ] = None,
+) -> None:
+    """Let the demonstrator solve every scene of a suite, and count. The same command again goes on.
+
+    Certificates are kept in the user's cache (or in the folder that ASSAY_CACHE names), for all runs.
+    """
+    from assay import tasks
+    from assay.runs.certificates import Cache, cache_file, summarise
+    from assay.runs.certificates.certify import DEMONSTRATOR
+    from assay.runs.stage import Orders
+    from assay.sim import load_pack
+    from assay.sim.packs.locate import STATES_VARIABLE
+    from assay.suites import load_suite
+
+    design = load_suite(suite)
+    chosen = tasks.resolve(design.tasks if selection is None else selection)
+    numbers = parse_seeds(seeds) if seeds is not None else design.seeds
+    load_pack(assets)
+    if states is not None:
+        os.environ[STATES_VARIABLE] = str(states.absolute())
+    plan = partial(
+        design.plan, chosen, numbers, pack=assets, initial="sampled" if states is None else "stored"
+    )
+    demonstrators = partial(executor, Orders(DEMONSTRATOR), ray, workers, timeout)
+    with Cache(cache_file()) as cache:
+        made = make_certificates(plan(), cache, demonstrators, tries)
+        found = summarise(plan(), cache, tries)
+    if out is not None:
+        text = json.dumps({"suite": suite, "tries": tries, "conditions": [each.as_json() for each in found]})
+        if out == "-":
+            typer.echo(text)
+            return
+        Path(out).write_text(text + "\n")
+    output.print(_table(found, disturbed=tries > 1))
+    *_, whole = found
+    for reason, count in whole.refused.most_common(20):
+        output.print(f"{count} x {reason}", highlight=False, soft_wrap=True, markup=False)
+    output.print(f"{made} certificates made, the others were there: {cache_file()}", soft_wrap=True)
+
+
+def _table(found: list[Summary], *, disturbed: bool) -> Table:
+    names = ["certified", "rate", "steps", *(["disturbed"] if disturbed else [])]
+    table = Table("condition", *(Column(name, justify="right", no_wrap=True) for name in names))
+    for each in found:
+        if each is found[-1]:
+            table.add_section()
+        rate = f"{100 * each.certified / each.scenes:.1f} %" if each.scenes else "-"
+        median = "-" if each.median is None else f"{each.median:.0f}"
+        row = [each.condition, f"{each.certified}/{each.scenes}", rate, median]
+        table.add_row(*row, *([f"{each.solved_again}/{each.disturbed}"] if disturbed else []))
+    return table

@@ -1,0 +1,44 @@
+"""`assay eqa annotate`: people answer questions in a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def annotate(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of questions.")],
+    answers: Annotated[
+        list[Path] | None,
+        typer.Option(help="A model's answers: its mistakes can be looked at and marked. Repeatable."),
+    ] = None,
+    kinds: Annotated[str, typer.Option(help="With commas: H-SP, M-SP, L-SP, H-AI, M-AI, L-AI.")] = "all",
+    per_kind: Annotated[int | None, typer.Option(min=1, help="So many of each kind only.")] = None,
+    seed: Annotated[int, typer.Option(help="Decides which, with --per-kind.")] = 0,
+    annotations: Annotated[
+        Path | None, typer.Option(help="Where answers are kept; in the folder if not given.")
+    ] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free.")] = 8771,
+) -> None:
+    """Answer a folder's questions in a browser, under a name of one's own, until Ctrl-C.
+
+    Each answer is kept at once; whoever comes back goes on where they left. assay eqa score counts people as
+    it counts models, and says how far they agree.
+    """
+    from assay.eqa import options
+    from assay.eqa.annotations import FILE, Annotations
+    from assay.eqa.asking.answers import read
+    from assay.eqa.asking.judging import wrong_answers
+    from assay.eqa.question import load
+    from assay.eqa.sheet import chosen
+    from assay.ui.annotate import Desk, serve
+
+    questions, wanted = load(folder), options.kinds(kinds)
+    asked = [each for each in questions if each.kind in wanted]
+    if per_kind is not None or not asked:
+        asked = chosen(asked, wanted, per_kind or 1, seed)
+    wrong = [each for file in answers or () for each in wrong_answers(questions, read(file))]
+    desk = Desk(folder.resolve(), asked, Annotations(annotations or folder / FILE), wrong)
+    serve(desk, port, lambda address: typer.echo(f"{folder} is at {address} (Ctrl-C ends it)"))

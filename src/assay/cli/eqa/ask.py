@@ -1,0 +1,137 @@
+"""`assay eqa ask`: have questions answered."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.console import errors, output, progress_bar
+
+if TYPE_CHECKING:
+    from assay.eqa.asking.answers import Answer
+    from assay.llm import Ledger, Price
+
+
+def ask(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of questions.")],
+    model: Annotated[
+        str,
+        typer.Option(
+            help="random, longest, text-only, geometry; openai:NAME, anthropic:NAME, gemini:NAME, local:NAME."
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="The file of answers to write (JSON lines).")],
+    endpoint: Annotated[str, typer.Option(help="Base address; the protocol's own if not given.")] = "",
+    prompt: Annotated[str, typer.Option(help="direct: a letter; steps: reasons first.")] = "direct",
+    kinds: Annotated[str, typer.Option(help="With commas: H-SP, M-SP, L-SP, H-AI, M-AI, L-AI.")] = "all",
+    per_kind: Annotated[int | None, typer.Option(min=1, help="Ask so many of each kind only.")] = None,
+    seed: Annotated[int, typer.Option(help="Decides which, with --per-kind.")] = 0,
+    per_minute: Annotated[float, typer.Option(help="The most requests in a minute.")] = 60.0,
+    at_once: Annotated[int, typer.Option(min=1, help="The most requests under way at once.")] = 4,
+    timeout: Annotated[float, typer.Option(help="Seconds for one answer.")] = 120.0,
+    attempts: Annotated[int, typer.Option(min=1, help="How often a question is tried.")] = 6,
+    most_tokens: Annotated[int, typer.Option(min=1, help="Of an answer, hidden thoughts included.")] = 2048,
+    temperature: Annotated[
+        bool, typer.Option(help="Ask at temperature 0; some models take no temperature.")
+    ] = True,
+    price_in: Annotated[float, typer.Option(min=0, help="Price of a million tokens sent.")] = 0.0,
+    price_out: Annotated[float, typer.Option(min=0, help="Price of a million tokens received.")] = 0.0,
+    cache: Annotated[
+        Path | None, typer.Option(help="File with what models said; beside the answers if not given.")
+    ] = None,
+    estimate: Annotated[bool, typer.Option(help="Only say what it would cost.")] = False,
+) -> None:
+    """Ask a model, or a baseline, every question of a folder.
+
+    A key is read from ASSAY_LLM_KEY. Everything a model says is kept: the same command goes on where it was
+    interrupted, and asks nothing twice. Exit status 1 if a question is unanswered.
+    """
+    from assay.eqa import options
+    from assay.eqa.asking import answers as files
+    from assay.eqa.asking.cost import estimate as estimated
+    from assay.eqa.asking.models import Settings, is_baseline
+    from assay.eqa.asking.models import model as opened
+    from assay.eqa.asking.prompts import Style
+    from assay.eqa.asking.session import ask as asked
+    from assay.eqa.asking.session import ask_baseline
+    from assay.eqa.question import load
+    from assay.eqa.sheet import chosen
+    from assay.llm import Cache, Price, key_from_environment
+
+    style, wanted = Style.parse(prompt), options.kinds(kinds)
+    questions = [each for each in load(folder) if each.kind in wanted]
+    if per_kind is not None or not questions:
+        questions = chosen(questions, wanted, per_kind or 1, seed)
+    if is_baseline(model):
+        found = ask_baseline(questions, model)
+        files.write(found.answers, out)
+        _say(f"{out}: {len(found.answers)} answers")
+        return
+    price, about = Price(price_in, price_out), estimated(questions, folder, style)
+    _say(
+        f"about {about.sent:,} tokens to send and {about.received:,} to receive for {about.questions:,} "
+        f"questions{_cost(about.cost(price), price)}",
+        aside=not estimate,
+    )
+    if estimate:
+        return
+    settings = Settings(
+        endpoint,
+        key_from_environment(),
+        per_minute,
+        at_once,
+        timeout,
+        attempts,
+        most_tokens,
+        0.0 if temperature else None,
+    )
+    store = Cache(cache or out.with_name(f"{out.name}.said"))
+    try:
+        answering = opened(model, settings, store)
+        with progress_bar() as bar:
+            task = bar.add_task("questions", total=len(questions))
+
+            def show(answer: Answer) -> None:
+                bar.update(
+                    task, advance=1, description=f"questions{_cost(answering.ledger.cost(price), price)}"
+                )
+
+            found = asked(questions, folder, answering, style, show)
+    finally:
+        store.close()
+    files.write(found.answers, out)
+    _show_bill(answering.ledger, price)
+    _show_counts(found.answers, out)
+    if found.stopped:
+        _say(f"stopped: {found.stopped}", aside=True)
+    if found.stopped or any(each.state == "unanswered" for each in found.answers):
+        raise typer.Exit(1)
+
+
+def _show_counts(found: list[Answer], out: Path) -> None:
+    states = Counter(str(each.state) for each in found)
+    _say(f"{out}: {', '.join(f'{count:,} {state}' for state, count in states.most_common()) or 'nothing'}")
+    for (state, reason), count in Counter((each.state, each.reason) for each in found).most_common(20):
+        if reason:
+            _say(f"{count:,} x {state}: {reason}", aside=True)
+
+
+def _show_bill(ledger: Ledger, price: Price) -> None:
+    _say(
+        f"{ledger.requests:,} requests ({ledger.retries:,} repeated), {ledger.cached:,} answers kept from "
+        f"before; {ledger.prompt_tokens:,} tokens sent, {ledger.answer_tokens:,} received"
+        f"{_cost(ledger.cost(price), price)}"
+    )
+    if ledger.uncounted:
+        _say(f"{ledger.uncounted:,} answers without a count of tokens", aside=True)
+
+
+def _cost(amount: float, price: Price) -> str:
+    return f", cost {amount:.4f}" if price.prompt or price.answer else ""
+
+
+def _say(line: str, *, aside: bool = False) -> None:
+    (errors if aside else output).print(line, highlight=False, markup=False, soft_wrap=True)

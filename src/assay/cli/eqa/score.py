@@ -1,0 +1,64 @@
+"""`assay eqa score`: who is right how often."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from assay.cli.console import errors, output
+from assay.cli.report import Target, write_json
+
+
+def score(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of questions.")],
+    files: Annotated[
+        list[Path] | None, typer.Argument(metavar="[ANSWERS...]", help="Files that assay eqa ask wrote.")
+    ] = None,
+    annotations: Annotated[
+        Path | None, typer.Option(help="What people said; the folder's own file if not given.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="A folder for the page, figures and tables.")] = None,
+    target: Target = None,
+) -> None:
+    """Score answers to a folder's questions, of models and of people: a table, a page or JSON."""
+    from assay.eqa.annotations import FILE, Annotations
+    from assay.eqa.question import load
+    from assay.eqa.scoring.means import PARTS
+    from assay.eqa.scoring.page import Page, banners
+    from assay.eqa.scoring.score import score as scored
+    from assay.eqa.scoring.sheet import sheet
+    from assay.report.wording import between, percent
+
+    place = annotations or folder / FILE
+    people = Annotations(place) if annotations is not None or place.is_file() else None
+    found = scored(sheet(load(folder), files or [], people), people.mistakes() if people else ())
+    if target is not None:
+        write_json(found.as_json(), target)
+    if out is not None:
+        with errors.status("drawing"):
+            page = Page(found, f"Action questions: {folder.name}").write(out)
+        if target != "-":
+            output.print(f"written to {page}", highlight=False, soft_wrap=True)
+    if target != "-":
+        table = Table("model", "n", "right, %", "95 % interval", "high", "mid", "low", "SP", "AI")
+        for name, model in found.models.items():
+            means = model.standing.means
+            parts = (percent(means[part].share if part in means else None) for part in PARTS)
+            overall, *others = (part.removesuffix(" %") for part in parts)
+            interval = between(model.standing.overall.interval, 100)
+            table.add_row(escape(name), f"{model.standing.questions:,}", overall, interval, *others)
+        output.print(table)
+        for each in found.agreement:
+            output.print(
+                f"{', '.join(each.annotators)}: agree on {each.observed:.1%} of {each.items} questions, "
+                f"kappa {each.even_kappa:.3f} (chance 1/4)",
+                highlight=False,
+                markup=False,
+                soft_wrap=True,
+            )
+    for line in banners(found):
+        errors.print(line, highlight=False, markup=False, soft_wrap=True)

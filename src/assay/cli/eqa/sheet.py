@@ -1,0 +1,28 @@
+"""`assay eqa sheet`: look at questions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.console import output
+
+
+def sheet(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of questions.")],
+    out: Annotated[Path, typer.Option(help="The PNG file to write.")],
+    kinds: Annotated[str, typer.Option(help="With commas: H-SP, M-SP, L-SP, H-AI, M-AI, L-AI.")] = "all",
+    count: Annotated[int, typer.Option(min=1, max=40, help="Questions of each kind.")] = 1,
+    seed: Annotated[int, typer.Option(help="Decides which.")] = 0,
+) -> None:
+    """Draw a few questions of each kind with their answers."""
+    from assay.eqa import options
+    from assay.eqa.question import load
+    from assay.eqa.sheet import chosen, save_sheet
+
+    picked = chosen(load(folder), options.kinds(kinds), count, seed)
+    output.print(
+        f"{save_sheet(out, folder, picked)}: {len(picked)} questions", highlight=False, soft_wrap=True
+    )

@@ -1,0 +1,82 @@
+"""What commands that execute episodes share: who executes them, which seeds, and Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from itertools import count, islice
+from typing import TYPE_CHECKING
+
+from assay.cli.console import errors
+from assay.errors import RunError
+
+if TYPE_CHECKING:
+    from assay.runs.executor import Executor
+    from assay.runs.stage import Orders
+
+MOST_SEEDS = 100_000
+
+
+def executor(orders: Orders, ray: str | None, workers: int | None, timeout: float) -> Executor:
+    """Local processes, or actors on Ray."""
+    if ray is not None:
+        from assay.runs.on_ray import RayActors
+
+        return RayActors(orders, ray, workers, timeout=timeout)
+    from assay.runs.local import LocalProcesses
+
+    return LocalProcesses(orders, workers or os.cpu_count() or 1, timeout=timeout)
+
+
+class Interrupts:
+    """Counts Ctrl-C: the first lets running episodes finish, the second ends at once."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __enter__(self) -> None:
+        self._before = signal.signal(signal.SIGINT, self._hear)
+
+    def __exit__(self, *error: object) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+    def __call__(self) -> bool:
+        """Whether it was pressed."""
+        return self.count > 0
+
+    def _hear(self, number: int, frame: object) -> None:
+        self.count += 1
+        if self.count > 1:
+            raise KeyboardInterrupt
+        errors.print("finishing what is running; Ctrl-C again to stop at once")
+
+
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """``4`` means 0 to 3; ``7,8,9`` and ``7-11`` name them."""
+    try:
+        if text.isdigit():
+            found = tuple(range(min(int(text), MOST_SEEDS + 1)))
+        else:
+            ranges = [
+                re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip()) for part in text.split(",") if part.strip()
+            ]
+            found = tuple(
+                seed
+                for match in ranges
+                for seed in islice(count(int(match[1])), _length(match))  # type: ignore[index, arg-type]
+            )
+    except TypeError:
+        found = ()
+    if len(found) > MOST_SEEDS:
+        raise RunError(f"--seeds '{text}': more than {MOST_SEEDS:,} of them")
+    if not found or len(set(found)) != len(found):
+        raise RunError(
+            f"--seeds '{text}': valid: a count (4 means 0 to 3), or different seeds (7,8,9 or 7-11)"
+        )
+    return found
+
+
+def _length(match: re.Match[str]) -> int:
+    """How many seeds a range names, as far as we count."""
+    return min(max(int(match[2] or match[1]) - int(match[1]) + 1, 0), MOST_SEEDS + 1)

@@ -1,0 +1,80 @@
+"""`assay report`: what runs say, as a page, or as JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assay.cli.console import errors, output
+from assay.errors import AssayError, RunError
+
+if TYPE_CHECKING:
+    from assay.report.run_report import RunReport
+
+Target = Annotated[
+    str | None, typer.Option("--json", metavar="FILE|-", help="Everything as JSON into a file; - prints it.")
+]
+
+
+def report(
+    paths: Annotated[list[Path], typer.Argument(metavar="RUN...", help="NAME.assay; several side by side.")],
+    out: Annotated[
+        Path | None, typer.Option(help="A folder for the page (index.html), figures and tables.")
+    ] = None,
+    target: Target = None,
+) -> None:
+    """Say what broke, how sure that is, and why: one page that opens offline, or one JSON object."""
+    from assay.report.comparison import as_json, compare_suites
+    from assay.report.page import build
+    from assay.report.run_report import named
+    from assay.report.summary import banners
+
+    if out is None and target is None:
+        raise RunError("say where to: --out DIR or --json FILE")
+    runs = named(paths)
+    found, left_out = _read(runs)
+    compared = compare_suites(runs, found)
+    if target is not None:
+        write_json(found[0].as_json() if len(runs) == 1 else as_json(found, compared, left_out), target)
+    if out is not None:
+        with errors.status("drawing"):
+            page = build(found, compared, left_out).write(out)
+        if target != "-":
+            output.print(f"written to {page}", highlight=False, soft_wrap=True)
+    lines = [f"{each.name}: {banner}" for each in found for banner in banners(each)]
+    for line in (*lines, *(f"left out: {reason}" for reason in left_out.values())):
+        errors.print(line, highlight=False, soft_wrap=True, markup=False)
+    if left_out:
+        raise typer.Exit(1)
+
+
+def _read(runs: dict[str, Path]) -> tuple[list[RunReport], dict[str, str]]:
+    """The runs that can be read, and why the others cannot."""
+    from assay.report.run_report import RunReport
+
+    found: list[RunReport] = []
+    left_out: dict[str, str] = {}
+    for name, path in runs.items():
+        try:
+            with errors.status(f"measuring {path}"):
+                found.append(RunReport.read(path, name))
+        except AssayError as error:
+            if len(runs) == 1:
+                raise
+            left_out[name] = str(error)
+    if not found:
+        raise RunError(f"none of {len(runs)} runs can be read: {'; '.join(left_out.values())}")
+    return found, left_out
+
+
+def write_json(content: dict[str, Any], target: str) -> None:
+    """Write JSON into a file, or print it, where the target is -."""
+    text = json.dumps(content, indent=2, allow_nan=False)
+    if target == "-":
+        typer.echo(text)
+    else:
+        Path(target).write_text(text + "\n", encoding="utf-8")
+        errors.print(f"written to {target}", highlight=False, soft_wrap=True)

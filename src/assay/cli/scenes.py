@@ -1,0 +1,61 @@
+"""`assay scenes`: new scenes with tasks."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from assay.cli.console import output, progress_bar
+
+app = typer.Typer(help="New scenes with tasks that can be done.", no_args_is_help=True)
+
+
+@app.callback()
+def root() -> None:
+    """New scenes with tasks that can be done."""
+
+
+@app.command()
+def generate(
+    out: Annotated[Path, typer.Option(help="Folder for the task files: a new one, or one to extend.")],
+    count: Annotated[int, typer.Option(min=1, help="How many scenes.")] = 100,
+    seed: Annotated[int, typer.Option(help="Another seed gives other scenes.")] = 0,
+    tasks: Annotated[int, typer.Option(min=1, max=20, help="Tasks of each scene.")] = 6,
+    tries: Annotated[
+        int, typer.Option(min=1, help="From how many initial states the oracle must do each task.")
+    ] = 2,
+    assets: Annotated[str, typer.Option(help="Asset pack: primitives or libero.")] = "primitives",
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes; one for each core by default.")
+    ] = None,
+) -> None:
+    """Make new scenes, each with several tasks that the oracle has done, as task files.
+
+    The same command again goes on where it was interrupted, and with a larger count adds scenes. Name the
+    folder after --tasks to use them in assay try, run, collect and certify.
+    """
+    from assay.scenes import Order, write
+    from assay.scenes.folder import refusals
+
+    order = Order(seed, tasks, assets, tries)
+    with progress_bar() as bar:
+        progress = bar.add_task("scenes", total=count)
+        index = write(
+            out,
+            order,
+            count,
+            workers=workers or os.cpu_count() or 1,
+            on_scene=lambda number: bar.update(progress, advance=1),
+        )
+    scenes = index["scenes"].values()
+    made = sum(len(scene["tasks"]) for scene in scenes)
+    output.print(f"{out}: scenes {len(scenes)}, tasks {made}", highlight=False, markup=False, soft_wrap=True)
+    table = Table("refused", "why")
+    for reason, times in refusals(index).most_common():
+        table.add_row(str(times), escape(reason))
+    output.print(table)

@@ -1,0 +1,75 @@
+"""Answers in a file: one JSON object a line, one file for each model and style."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
+from pathlib import Path
+
+import polars as pl
+
+from assay.eqa.errors import QuestionError
+from assay.eqa.question import LETTERS
+from assay.perturb.words.files import replacing
+
+MOST_TEXT = 20_000
+"""Characters of what a model said that are kept."""
+
+
+class State(StrEnum):
+    """What became of a question."""
+
+    ANSWERED = "answered"
+    UNPARSED = "unparsed"
+    """The model said something that is no answer: it counts as wrong."""
+    UNANSWERED = "unanswered"
+    """The endpoint broke: it does not count, and is asked again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a model answered to a question."""
+
+    model: str
+    style: str
+    """Of the prompt; empty for baselines and people."""
+    question: str
+    """Its id."""
+    state: State
+    letter: str = ""
+    """Empty where there is none."""
+    reason: str = ""
+    """Why there is none."""
+    text: str = ""
+    """What the model said."""
+
+
+SCHEMA = {field.name: pl.String for field in fields(Answer)}
+
+
+def write(answers: Sequence[Answer], path: Path) -> None:
+    """Write answers, whole or not at all."""
+    with replacing(path) as unfinished:
+        lines = (json.dumps(asdict(answer), ensure_ascii=False) for answer in answers)
+        unfinished.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", errors="replace")
+
+
+def read(path: Path) -> pl.DataFrame:
+    """The answers of a file, a column for each field. Raises QuestionError for anything else."""
+    if not path.is_file():
+        raise QuestionError(f"{path}: there is no such file; assay eqa ask writes answers")
+    try:
+        found = pl.read_ndjson(path, schema=SCHEMA)
+    except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as error:
+        reason = str(error).splitlines()[0][:120]
+        raise QuestionError(f"{path}: not a file of answers: {reason}") from None
+    found = found.with_columns(pl.col("style", "letter", "reason", "text").fill_null(""))
+    if not len(found) or found.select("model", "question", "state").null_count().sum_horizontal().item():
+        raise QuestionError(f"{path}: not a file of answers: model, question or state is missing")
+    answered = pl.col("state") == State.ANSWERED
+    odd = found.filter(~pl.col("state").is_in([*State]) | (answered != pl.col("letter").is_in([*LETTERS])))
+    if len(odd):
+        raise QuestionError(f"{path}: question {odd['question'][0][:40]}: state and letter do not fit")
+    return found

@@ -1,0 +1,58 @@
+"""What asking will cost, roughly, before anything is sent. Endpoints count tokens each in its own way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import ceil
+from pathlib import Path
+
+from PIL import Image, UnidentifiedImageError
+
+from assay.eqa.asking.prompts import Style, prompted
+from assay.eqa.errors import QuestionError
+from assay.eqa.question import Question
+from assay.llm import Ledger, Picture, Price
+
+CHARACTERS = 4.0
+"""To a token."""
+TILE, TILE_TOKENS = 512, 260
+"""Pixels to a side, and tokens, of what most models cut pictures into."""
+ANSWER_TOKENS = {Style.DIRECT: 5, Style.STEPS: 350}
+"""Of an answer without hidden thoughts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Roughly what will be sent and received."""
+
+    questions: int
+    sent: int
+    """Tokens."""
+    received: int
+    """Tokens."""
+
+    def cost(self, price: Price) -> float:
+        """In the price's currency."""
+        return Ledger(prompt_tokens=self.sent, answer_tokens=self.received).cost(price)
+
+
+def estimate(questions: Sequence[Question], folder: Path, style: Style) -> Estimate:
+    """What a set of questions takes; also finds pictures that are missing or are none."""
+
+    @cache
+    def tokens(picture: Picture) -> int:
+        try:
+            with Image.open(picture.path) as opened:
+                width, height = opened.size
+        except (UnidentifiedImageError, OSError):
+            raise QuestionError(f"{picture.path}: not a picture") from None
+        return TILE_TOKENS * ceil(width / TILE) * ceil(height / TILE)
+
+    sent = 0.0
+    for question in questions:
+        prompt = prompted(question, folder, style)
+        for part in (prompt.system, *prompt.parts):
+            sent += len(part) / CHARACTERS if isinstance(part, str) else tokens(part)
+    return Estimate(len(questions), round(sent), len(questions) * ANSWER_TOKENS[style])

@@ -1,0 +1,101 @@
+"""A judge model says what kind of mistake wrong answers are. Its marks bear its name."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from assay.eqa.annotations import Annotations, Mistake, categories
+from assay.eqa.asking.answers import State
+from assay.eqa.asking.models import Answering, Model
+from assay.eqa.asking.parsing import tagged
+from assay.eqa.asking.prompts import parts, texts
+from assay.eqa.question import Question
+from assay.llm import LLMError, Prompt, RefusedError
+
+JUDGE = "judge"
+_MOST_TEXT = 6_000
+
+
+class Wrong(NamedTuple):
+    """A wrong answer."""
+
+    model: str
+    question: Question
+    letter: str
+    text: str
+    """What the model said."""
+
+
+def wrong_answers(questions: Sequence[Question], answers: pl.DataFrame) -> list[Wrong]:
+    """Every wrong letter in a table of answers, in the order of the questions."""
+    known = {question.id: question for question in questions}
+    order = {question.id: place for place, question in enumerate(questions)}
+    rows = answers.filter(pl.col("state") == State.ANSWERED).select(
+        "model", "style", "question", "letter", "text"
+    )
+    found = [
+        Wrong(f"{model} ({style})" if style else model, known[question], letter, text)
+        for model, style, question, letter, text in rows.iter_rows()
+        if question in known and known[question].answer != letter
+    ]
+    return sorted(found, key=lambda each: (order[each.question.id], each.model))
+
+
+def judge(
+    wrong: Sequence[Wrong],
+    folder: Path,
+    model: Model,
+    annotations: Annotations,
+    on_mark: Callable[[], None] = lambda: None,
+) -> Counter[str]:
+    """Have wrong answers marked; returns why some were not. Raises RefusedError if all would be refused."""
+    dropped: Counter[str] = Counter()
+    waiting = iter(wrong)
+
+    async def one_after_another(answering: Answering) -> None:
+        for each in waiting:
+            try:
+                found, why = tagged((await answering(judged(each, folder))).text)
+            except LLMError as error:
+                if isinstance(error, RefusedError) and error.of_all:
+                    raise
+                found, why = "", str(error)
+            if found and any(found in members for members in categories().values()):
+                annotations.mark(Mistake(each.model, each.question.id, f"{JUDGE}: {model.name}", found, ""))
+            else:
+                dropped[why or "no such kind of mistake"] += 1
+            on_mark()
+
+    async def all_of_them() -> None:
+        async with model.opened() as answering, asyncio.TaskGroup() as group:
+            for _ in range(model.at_once):
+                group.create_task(one_after_another(answering))
+
+    try:
+        asyncio.run(all_of_them())
+    except ExceptionGroup as errors:
+        raise errors.exceptions[0] from None
+    return dropped
+
+
+def judged(each: Wrong, folder: Path) -> Prompt:
+    """What the judge is told about a wrong answer."""
+    words = texts()
+    listed = "\n".join(
+        f"- {name}: {meaning} ({group})"
+        for group, members in categories().items()
+        for name, meaning in members.items()
+    )
+    example = next(iter(next(iter(categories().values()))))
+    said = words["judge"].format(right=each.question.answer, chosen=each.letter)
+    form = words["judge_form"].format(categories=listed, example=example)
+    return Prompt(
+        words["judge_system"],
+        (*parts(each.question, folder), f"{said}\n\n{each.text[:_MOST_TEXT]}", form),
+    )

@@ -1,0 +1,96 @@
+"""What answers questions, by address.
+
+random, longest, text-only, geometry    baselines: no model at all
+openai:NAME                             any endpoint that speaks OpenAI's chat completions
+anthropic:NAME, gemini:NAME             their own protocols
+local:NAME                              a model of ``transformers`` on this machine
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+
+from assay.eqa.baselines import BASELINES
+from assay.eqa.errors import QuestionError
+from assay.errors import did_you_mean
+from assay.llm import Cache, Client, Endpoint, Ledger, Prompt, Reply
+from assay.llm.protocols import SPEECHES
+
+Answering = Callable[[Prompt], Awaitable[Reply]]
+LOCAL = "local"
+VALID = ("random", "longest", "text-only", "geometry", *(f"{each}:NAME" for each in (*SPEECHES, LOCAL)))
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What answers prompts."""
+
+    name: str
+    """Its address."""
+    opened: Callable[[], AbstractAsyncContextManager[Answering]]
+    at_once: int = 1
+    """How many are under way at a time."""
+    ledger: Ledger = field(default_factory=Ledger)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How models behind endpoints, or on this machine, are asked."""
+
+    url: str = ""
+    """The base address; the protocol's own where empty."""
+    key: str | None = field(default=None, repr=False)
+    per_minute: float = 60.0
+    at_once: int = 4
+    timeout: float = 120.0
+    """Seconds for one answer."""
+    attempts: int = 6
+    most_tokens: int = 2048
+    """Of one answer; hidden thoughts count."""
+    temperature: float | None = 0.0
+    """None for models that take none."""
+    first_wait: float = 1.0
+    """Seconds before the second attempt."""
+
+
+def is_baseline(address: str) -> bool:
+    """Whether an address is that of a baseline. Raises QuestionError for what is no address."""
+    protocol, _, name = address.partition(":")
+    if address in BASELINES:
+        return True
+    if protocol not in (*SPEECHES, LOCAL) or not name.strip():
+        raise QuestionError(f"there is no model '{address[:100]}': {did_you_mean(address, VALID, most=9)}")
+    return False
+
+
+def model(address: str, settings: Settings, cache: Cache) -> Model:
+    """The model of an address that is no baseline."""
+    protocol, _, name = address.partition(":")
+    ledger = Ledger()
+    if protocol == LOCAL:
+        from assay.eqa.asking.local import local
+
+        return Model(address, local(name, settings.most_tokens, cache, ledger), ledger=ledger)
+    speech = SPEECHES[protocol]
+    endpoint = Endpoint(
+        settings.url or speech.base,
+        name,
+        settings.key,
+        speech,
+        settings.temperature,
+        settings.most_tokens,
+        settings.per_minute,
+        settings.at_once,
+        settings.timeout,
+        settings.attempts,
+        settings.first_wait,
+    )
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Answering]:
+        async with Client(endpoint, cache, ledger) as client:
+            yield client.reply
+
+    return Model(address, opened, settings.at_once, ledger)

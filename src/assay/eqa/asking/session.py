@@ -1,0 +1,86 @@
+"""Asks every question, a few at a time. What breaks is counted and named, and the rest goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.eqa.asking.answers import MOST_TEXT, Answer, State
+from assay.eqa.asking.models import Answering, Model
+from assay.eqa.asking.parsing import letter
+from assay.eqa.asking.prompts import Style, prompted
+from assay.eqa.baselines import BASELINES
+from assay.eqa.question import Question
+from assay.llm import LLMError, RefusedError
+
+PATIENCE = 20
+"""So many questions in a row without an answer, and the endpoint is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What came of asking."""
+
+    answers: list[Answer]
+    """In the order of the questions; those that were not asked are missing."""
+    stopped: str = ""
+    """Why not all were asked; empty if they were."""
+
+
+def ask_baseline(questions: Sequence[Question], name: str) -> Asked:
+    """The answers of a baseline."""
+    return Asked([Answer(name, "", each.id, State.ANSWERED, BASELINES[name](each)) for each in questions])
+
+
+def ask(
+    questions: Sequence[Question],
+    folder: Path,
+    model: Model,
+    style: Style,
+    on_answer: Callable[[Answer], None] = lambda answer: None,
+) -> Asked:
+    """Ask a model; ``on_answer`` is called for each answer as it comes."""
+    asking = _Asking(folder, model, style, on_answer)
+    asyncio.run(asking.all(questions))
+    found = [asking.answers[each.id] for each in questions if each.id in asking.answers]
+    return Asked(found, asking.stopped)
+
+
+class _Asking:
+    def __init__(self, folder: Path, model: Model, style: Style, on_answer: Callable[[Answer], None]) -> None:
+        self._folder, self._model, self._style, self._on_answer = folder, model, style, on_answer
+        self.answers: dict[str, Answer] = {}
+        self.stopped = ""
+        self._in_vain = 0
+
+    async def all(self, questions: Sequence[Question]) -> None:
+        waiting = iter(questions)
+        async with self._model.opened() as answering, asyncio.TaskGroup() as group:
+            for _ in range(self._model.at_once):
+                group.create_task(self._one_after_another(waiting, answering))
+
+    async def _one_after_another(self, waiting: Iterator[Question], answering: Answering) -> None:
+        for question in waiting:
+            if self.stopped:
+                return
+            answer = await self._asked(question, answering)
+            self.answers[question.id] = answer
+            self._on_answer(answer)
+
+    async def _asked(self, question: Question, answering: Answering) -> Answer:
+        name, style = self._model.name, self._style
+        try:
+            reply = await answering(prompted(question, self._folder, style))
+        except LLMError as error:
+            self._in_vain += 1
+            if isinstance(error, RefusedError) and error.of_all:
+                self.stopped = str(error)
+            elif self._in_vain >= PATIENCE:
+                self.stopped = f"{PATIENCE} questions in a row without an answer, the last: {error}"
+            return Answer(name, style, question.id, State.UNANSWERED, reason=str(error))
+        self._in_vain = 0
+        found, why = letter(reply, style)
+        state = State.ANSWERED if found else State.UNPARSED
+        return Answer(name, style, question.id, state, found, why, reply.text[:MOST_TEXT])

@@ -1,0 +1,95 @@
+"""Whether the options of a set of questions tell the answer to a reader who does not see what they are about.
+
+Probes learn from the clues of most questions which option tends to be right, and answer the others. Questions
+of one group are never on both sides. If nothing leaks, they are right as often as chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import binom
+from sklearn.ensemble import HistGradientBoostingClassifier  # type: ignore[import-untyped]
+from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
+from sklearn.model_selection import GroupKFold  # type: ignore[import-untyped]
+from sklearn.pipeline import make_pipeline  # type: ignore[import-untyped]
+from sklearn.preprocessing import StandardScaler  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from assay.eqa.clues import clues
+from assay.eqa.errors import QuestionError
+from assay.eqa.question import LETTERS, Kind, Question
+
+CHANCE = 1.0 / len(LETTERS)
+FOLDS = 5
+LEVEL = 0.95
+"""How sure the interval of chance is, for all probes and kinds together."""
+PROBES = ("logistic regression", "boosted trees")
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """How often one probe was right about one kind."""
+
+    kind: Kind
+    probe: str
+    questions: int
+    accuracy: float
+    interval: tuple[float, float]
+    """Accuracies that chance alone gives, at `LEVEL` over everything that was probed."""
+
+    @property
+    def leaks(self) -> bool:
+        """Whether it knew more than chance."""
+        return self.accuracy > self.interval[1]
+
+
+def probe(questions: Sequence[Question], folder: Path, *, seed: int = 0) -> list[Probed]:
+    """Let every probe learn and answer every kind of question that is there; each item once."""
+    once = list({question.item: question for question in questions}.values())
+    kinds = {kind: [each for each in once if each.kind is kind] for kind in Kind}
+    found = {kind: each for kind, each in kinds.items() if each}
+    outside = (1.0 - LEVEL) / (len(found) * len(PROBES))
+    results = []
+    for kind, each in found.items():
+        groups = [question.group for question in each]
+        if len(set(groups)) < 2:
+            raise QuestionError(
+                f"{folder}: the {kind} questions show one scene only: there is nothing to learn from"
+            )
+        features = clues(each, folder)
+        right = np.array([question.right for question in each])
+        low, high = binom.interval(1.0 - outside, len(each), CHANCE)
+        for name in PROBES:
+            accuracy = float((_answers(name, features, right, groups, seed) == right).mean())
+            results.append(Probed(kind, name, len(each), accuracy, (low / len(each), high / len(each))))
+    return results
+
+
+def _answers(
+    name: str, features: np.ndarray, right: np.ndarray, groups: Sequence[str], seed: int
+) -> np.ndarray:
+    """What a probe answers to each question when it has learnt from other groups, (questions,)."""
+    count = features.shape[-1]
+    target = np.eye(len(LETTERS), dtype=int)[right]
+    answers = np.empty(len(right), dtype=int)
+    # Small problems: threads would wait for one another more than they work.
+    with threadpool_limits(1):
+        for learnt, asked in GroupKFold(min(FOLDS, len(set(groups)))).split(features, groups=groups):
+            model = _model(name, seed)
+            model.fit(features[learnt].reshape(-1, count), target[learnt].ravel())
+            scores = model.predict_proba(features[asked].reshape(-1, count))[:, 1]
+            answers[asked] = scores.reshape(-1, len(LETTERS)).argmax(axis=1)
+    return answers
+
+
+def _model(name: str, seed: int) -> Any:
+    if name == PROBES[0]:
+        return make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=2000))
+    return HistGradientBoostingClassifier(
+        max_iter=60, max_leaf_nodes=8, min_samples_leaf=10, random_state=seed
+    )

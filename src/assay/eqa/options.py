@@ -1,0 +1,40 @@
+"""Options of the command line, checked."""
+
+from __future__ import annotations
+
+from assay.eqa.actions import TURNINGS, Turning
+from assay.eqa.errors import QuestionError
+from assay.eqa.question import Kind
+from assay.errors import did_you_mean
+
+
+def kinds(text: str) -> list[Kind]:
+    """``all``, or kinds with commas."""
+    if text == "all":
+        return list(Kind)
+    names = [name.strip().upper() for name in text.split(",")]
+    for name in names:
+        if name not in list(Kind):
+            raise QuestionError(f"there is no kind '{name}': {did_you_mean(name, list(Kind))}")
+    return [kind for kind in Kind if kind in names]
+
+
+def turning(text: str) -> Turning:
+    """How rotations are compared."""
+    for each in TURNINGS:
+        if each == text:
+            return each
+    raise QuestionError(f"there is no turning '{text}'; valid: {', '.join(TURNINGS)}")
+
+
+def scale(text: str) -> tuple[float, float] | None:
+    """Two different numbers with a comma, or None for nothing."""
+    if not text:
+        return None
+    try:
+        closed, opened = (float(part) for part in text.split(","))
+    except ValueError:
+        raise QuestionError(f"a gripper's scale is CLOSED,OPEN, two numbers, not '{text}'") from None
+    if not abs(opened - closed) > 0:
+        raise QuestionError(f"a gripper's scale needs two different numbers, not '{text}'")
+    return closed, opened

@@ -1,0 +1,129 @@
+"""Key frames, and pairs of them between which something plain to see happened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import combinations, islice
+
+import numpy as np
+
+from assay.eqa.actions import UPRIGHT, Turning, difference, signs
+from assay.eqa.episode import Episode, Rules, Source, Tally
+from assay.eqa.errors import UnreadableError
+from assay.eqa.quality import change, coarse, flaw
+from assay.eqa.views import View
+
+KEY_FRAMES = 20
+"""The most key frames of an episode."""
+SPACING = 0.6
+"""How far apart key frames are along the path, in thresholds."""
+LEAST_DIMENSIONS = 2
+"""So many dimensions of a pair must exceed their thresholds."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """An episode with the frames and pairs that are good enough."""
+
+    episode: Episode
+    frames: np.ndarray
+    """Key frames, rising, (k,)."""
+    whole: bool
+    """Whether the first and the last frame are among them, for questions about the whole episode."""
+    pairs: np.ndarray
+    """First and second frame of each pair, (p, 2)."""
+    actions: np.ndarray
+    """What happened between them, (p, 7)."""
+
+    @property
+    def group(self) -> str:
+        """Its scene, or the episode itself where that is not known."""
+        return self.episode.scene or self.episode.id
+
+
+def key_frames(states: np.ndarray, rules: Rules, most: int = KEY_FRAMES) -> np.ndarray:
+    """Frames spread evenly along the path of states (frames, 7), with the first and the last: (k,)."""
+    steps = np.abs(difference(states[:-1], states[1:])) / np.asarray(rules.thresholds)
+    path = np.concatenate([[0.0], np.cumsum(steps.sum(axis=1))])
+    count = int(np.clip(np.ceil(path[-1] / SPACING) + 1, 2, most))
+    return np.unique(np.searchsorted(path, np.linspace(0.0, path[-1], count)).clip(0, len(states) - 1))
+
+
+def prepare(
+    episode: Episode, rules: Rules, view: View, turning: Turning = "wrapped", most: int = KEY_FRAMES
+) -> tuple[Prepared | None, Tally]:
+    """The good frames and pairs of an episode, looked at through all of a view's cameras."""
+    tally = Tally()
+    frames = key_frames(episode.states, rules, most)
+    tally.add("frames read", count=len(frames))
+    try:
+        seen = [camera.read(frames.tolist(), grey=True) for camera in view.cameras(episode)]
+    except UnreadableError as error:
+        tally.add("episode: pictures cannot be read", f"{episode.id}: {error}")
+        return None, tally
+    good = []
+    for place, frame in enumerate(frames):
+        flaws = [found for camera in seen if (found := flaw(camera[place], rules))]
+        if flaws:
+            tally.add(f"frame: {flaws[0]}", f"{episode.id} frame {frame}")
+        else:
+            good.append(place)
+    outside = [coarse(picture) for picture in seen[0]]
+    kept, actions = [], []
+    states = episode.states[frames]
+    for first, second in combinations(good, 2):
+        action = difference(states[first], states[second], turning)
+        reason = _flaw(action, states[[first, second]], rules)
+        if not reason and change(outside[first], outside[second]) < rules.change:
+            reason = "pair: no hand in sight"
+        tally.add(
+            reason or "pair: kept", f"{episode.id} frames {frames[first]}, {frames[second]}" if reason else ""
+        )
+        if not reason:
+            kept.append((frames[first], frames[second]))
+            actions.append(action)
+    whole = {0, len(frames) - 1} <= set(good) and len(frames) > 1
+    result = Prepared(
+        episode,
+        frames[good],
+        whole,
+        np.array(kept, dtype=np.int64).reshape(-1, 2),
+        np.array(actions, dtype=np.float64).reshape(-1, 7),
+    )
+    return result, tally
+
+
+def prepared(
+    source: Source, view: View, tally: Tally, *, turning: Turning = "wrapped", most: int | None = None
+) -> Iterator[Prepared]:
+    """The first ``most`` episodes of a source that have good frames; what is left out is counted."""
+    found = 0
+
+    def one(episode: Episode) -> tuple[Prepared | None, Tally]:
+        missing = view.missing(episode)
+        if missing:
+            counts = Tally()
+            counts.add("episode: missing camera", f"{episode.id}: {missing}")
+            return None, counts
+        return prepare(episode, source.rules, view, turning)
+
+    with ThreadPoolExecutor(source.threads) as pool:
+        episodes = source.episodes(tally)
+        while batch := list(islice(episodes, 8 * source.threads)):
+            for result, counts in pool.map(one, batch) if source.threads > 1 else map(one, batch):
+                tally.take_in(counts)
+                if result is not None:
+                    yield result
+                    found += 1
+                    if found == most:
+                        return
+
+
+def _flaw(action: np.ndarray, states: np.ndarray, rules: Rules) -> str:
+    if np.count_nonzero(signs(action, rules.thresholds)) < LEAST_DIMENSIONS:
+        return "pair: trivial motion"
+    if np.abs(states[:, 4]).max() > UPRIGHT:
+        return "pair: roll and yaw cannot be told apart"
+    return ""

@@ -1,0 +1,97 @@
+"""Differences on the same things: models on questions, views of items, directions between two moments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from assay.eqa.scoring.sheet import Sheet
+from assay.measures.intervals import Interval, paired_difference
+from assay.measures.result import Result
+from assay.measures.significance import holm, sign_flip
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast(Result):
+    """Two shares of right answers, pair by pair, and the second less the first."""
+
+    first: str
+    second: str
+    pairs: int
+    first_share: float
+    second_share: float
+    difference: float
+    interval: Interval
+    """Newcombe's, over episodes."""
+    p: float
+    """Exact, if either sign were as likely in each episode."""
+    p_holm: float = 1.0
+    """Adjusted for everything in the same list."""
+
+
+def models(sheet: Sheet) -> tuple[Contrast, ...]:
+    """Every two models on the questions that count for both."""
+    found = [
+        _contrast(first, second, one.right, other.right, sheet.cluster)
+        for (first, one), (second, other) in combinations(sheet.models.items(), 2)
+    ]
+    return _adjusted(found)
+
+
+def views(sheet: Sheet, right: np.ndarray) -> tuple[Contrast, ...]:
+    """Every two views of the same items, for one model's verdicts (questions,)."""
+    if len(sheet.views) < 2:
+        return ()
+    items = sheet.item
+    cluster = np.zeros(items.max() + 1, dtype=int)
+    cluster[items] = sheet.cluster
+    seen = {}
+    for name, mine in sheet.views.items():
+        seen[name] = np.full(len(cluster), -1, dtype=np.int8)
+        seen[name][items[mine]] = right[mine]
+    found = [
+        _contrast(first, second, seen[first], seen[second], cluster)
+        for first, second in combinations(seen, 2)
+    ]
+    return _adjusted(found)
+
+
+def directions(sheet: Sheet, right: np.ndarray) -> tuple[Contrast, ...]:
+    """Prediction and inference of the same two moments in the same view, at each level."""
+    found = [
+        _contrast(
+            f"{level} prediction",
+            f"{level} inference",
+            right[forward],
+            right[backward],
+            sheet.cluster[forward],
+        )
+        for level, (forward, backward) in sheet.both_directions.items()
+    ]
+    return _adjusted(found)
+
+
+def _contrast(
+    first: str, second: str, one: np.ndarray, other: np.ndarray, cluster: np.ndarray
+) -> Contrast | None:
+    both = (one >= 0) & (other >= 0)
+    if not both.any():
+        return None
+    number = cluster[both]
+    weights = np.bincount(number).astype(float)
+    used = weights > 0
+    hits = [np.bincount(number, each[both])[used] for each in (one, other)]
+    weights = weights[used]
+    count = float(both.sum())
+    found = paired_difference((hits[0], hits[1]), (weights, weights), (count, count))
+    p = sign_flip(np.rint(hits[1] - hits[0]).astype(int))
+    return Contrast(first, second, int(count), found.first, found.second, found.difference, found.interval, p)
+
+
+def _adjusted(found: Sequence[Contrast | None]) -> tuple[Contrast, ...]:
+    there = [each for each in found if each is not None]
+    values = holm([each.p for each in there]) if there else []
+    return tuple(replace(each, p_holm=value) for each, value in zip(there, values, strict=True))

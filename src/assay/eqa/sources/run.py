@@ -1,0 +1,76 @@
+"""Episodes of a run, performed again from its file: the same actions give the same rollout."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from assay.eqa.episode import Episode, Tally, fault_of
+from assay.eqa.sources.simulated import RULES, Studio, Watcher
+from assay.errors import AssayError
+from assay.perturb import Senses
+from assay.policies.control import initial_state
+from assay.policies.rollout import Outcome
+from assay.runs.episode import Path as HandPath
+from assay.runs.store import Store
+from assay.suites.spec import EpisodeSpec
+from assay.tasks import Goal
+
+
+class RunSource:
+    """The successful episodes of a run, whatever policy did them."""
+
+    rules = RULES
+    threads = 1
+
+    def __init__(self, path: Path, size: int = 256) -> None:
+        self.studio = Studio(size)
+        self.name = path.stem
+        with Store.reading(path) as store:
+            frame = store.frame()
+            numbers = frame["id"].to_list()
+            specs = dict(zip(numbers, store.specs(numbers), strict=True))
+            good = [
+                number
+                for number, out in zip(numbers, frame["outcome"], strict=True)
+                if out == Outcome.SUCCESS
+            ]
+            self._done = [(specs[number], path) for number, path in store.paths(good)]
+        self._others = len(numbers) - len(good)
+        self._goals: defaultdict[str, dict[str, Goal]] = defaultdict(dict)
+        for spec, _ in self._done:
+            task = spec.realised()
+            self._goals[_scene(spec)][task.instruction.text] = task.goal
+
+    def episodes(self, tally: Tally) -> Iterator[Episode]:
+        """See `Source`."""
+        tally.add("episodes read", count=len(self._done) + self._others)
+        tally.add("episode: not a success", count=self._others)
+        for spec, path in sorted(self._done, key=lambda each: each[0].scene_key):
+            try:
+                episode = self._performed(spec, path)
+            except AssayError as error:
+                tally.add("episode: cannot be performed again", f"{spec.key}: {error}")
+                continue
+            fault = fault_of(episode.states)
+            if fault or episode.instruction not in episode.achieved:
+                tally.add(f"episode: {fault or 'another outcome when performed again'}", spec.key)
+            else:
+                yield episode
+
+    def _performed(self, spec: EpisodeSpec, path: HandPath) -> Episode:
+        task = spec.realised()
+        world, watcher = self.studio.world(task.scene, spec.pack), Watcher()
+        senses = Senses(spec.perturbations, task=spec.task, seed=spec.seed)
+        watcher(world.reset(initial_state(world, spec)))
+        for action in path.actions:
+            watcher(world.step(senses.act(action, world.steps)))
+        scene = _scene(spec)
+        told = task.instruction.text
+        return watcher.episode(spec.key, told, scene, world, self.studio, spec.pack, self._goals[scene])
+
+
+def _scene(spec: EpisodeSpec) -> str:
+    """Episodes that began alike."""
+    return f"{spec.scene_key} {spec.initial} {spec.seed}"

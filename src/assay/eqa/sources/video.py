@@ -1,0 +1,94 @@
+"""Pictures from a video, a folder's table or memory."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import av
+import numpy as np
+from PIL import Image
+
+from assay.eqa.errors import UnreadableError
+
+_PLANAR = ("yuv420p", "yuv422p", "yuv444p", "nv12")
+"""Formats in which luma has a plane of its own."""
+_FULL_RANGE = 2
+"""FFmpeg's number for luma that runs from 0 to 255."""
+_FULL = np.clip((np.arange(256) - 16) * 255 / 219, 0, 255).round().astype(np.uint8)
+"""Luma as videos have it, from 16 to 235, to grey from 0 to 255."""
+JUMP = 48
+"""Over so many frames or more it is quicker to jump than to decode what lies between."""
+
+
+@dataclass(frozen=True, slots=True)
+class VideoCamera:
+    """A run of pictures in a video file."""
+
+    path: Path
+    start: float
+    """When it begins, seconds."""
+    fps: float
+
+    def read(self, frames: Sequence[int], *, grey: bool = False) -> list[np.ndarray]:
+        """See `Camera`."""
+        found: dict[int, np.ndarray] = {}
+        try:
+            with av.open(str(self.path)) as file:
+                stream = file.streams.video[0]
+                stream.thread_type = "NONE"  # several episodes are read at once already
+                tick = stream.time_base
+                assert tick is not None
+                zero = float((stream.start_time or 0) * tick)
+                last = -JUMP - 1
+                for frame in sorted(set(frames)):
+                    time = zero + self.start + frame / self.fps
+                    if frame - last > JUMP:
+                        file.seek(int(time / tick), stream=stream)
+                        pictures = file.decode(stream)
+                    for picture in pictures:
+                        if picture.time is not None and picture.time > time - 0.5 / self.fps:
+                            break
+                    else:
+                        raise UnreadableError(f"{self.path.name} ends before frame {frame}")
+                    if picture.time > time + 0.5 / self.fps:
+                        raise UnreadableError(f"{self.path.name} lacks frame {frame}")
+                    found[frame] = _grey(picture) if grey else picture.to_ndarray(format="rgb24")
+                    last = frame
+        except (av.FFmpegError, OSError, IndexError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise UnreadableError(f"{self.path.name}: {reason}") from error
+        return [found[frame] for frame in frames]
+
+
+@dataclass(frozen=True, slots=True)
+class StillsCamera:
+    """Pictures that are each a JPEG or PNG file of their own, wherever it lies."""
+
+    load: Callable[[], Sequence[bytes]]
+    """Gives every picture of the episode, encoded."""
+
+    def read(self, frames: Sequence[int], *, grey: bool = False) -> list[np.ndarray]:
+        """See `Camera`."""
+        files = self.load()
+        pictures = []
+        for frame in frames:
+            try:
+                with Image.open(io.BytesIO(files[frame])) as picture:
+                    if grey:
+                        picture.draft("L", None)  # a JPEG's colours are then never decoded
+                    pictures.append(np.asarray(picture.convert("L" if grey else "RGB")))
+            except (OSError, SyntaxError, IndexError, ValueError, Image.DecompressionBombError) as error:
+                raise UnreadableError(f"frame {frame} is not a picture: {error}") from error
+        return pictures
+
+
+def _grey(picture: av.VideoFrame) -> np.ndarray:
+    """A picture without its colours. To have FFmpeg convert it would cost more than to decode it."""
+    if picture.format.name not in _PLANAR or picture.color_range == _FULL_RANGE:
+        return np.asarray(picture.to_ndarray(format="gray"))
+    plane = picture.planes[0]
+    luma = np.frombuffer(memoryview(plane), np.uint8).reshape(plane.height, plane.line_size)
+    return np.asarray(_FULL[luma[:, : plane.width]])

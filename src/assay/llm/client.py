@@ -1,0 +1,165 @@
+"""Questions to an endpoint. All is bounded: an answer's size and time, how often and how fast it is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from types import TracebackType
+from typing import Any, Self
+
+import httpx2
+
+from assay.llm.cache import Cache, Reply
+from assay.llm.endpoint import Endpoint
+from assay.llm.errors import NonsenseError, RefusedError, UnansweredError
+from assay.llm.ledger import Ledger
+from assay.llm.prompt import Picture, Prompt
+from assay.llm.protocols import Shown
+
+MOST_BYTES = 1_000_000
+"""Of one answer."""
+LONGEST_WAIT = 60.0
+"""Seconds between two attempts, whatever the endpoint asks for."""
+_PASSING = (408, 425, 429)
+"""Statuses, besides 500 and above, that may be over soon."""
+
+
+class Client:
+    """Asks, keeps what is answered, and counts."""
+
+    def __init__(self, endpoint: Endpoint, cache: Cache, ledger: Ledger) -> None:
+        self._endpoint, self._cache, self._ledger = endpoint, cache, ledger
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+        if endpoint.key is not None:
+            headers |= endpoint.speech.headers(endpoint.key)
+        self._http = httpx2.AsyncClient(
+            headers=headers, timeout=httpx2.Timeout(endpoint.timeout, connect=10.0)
+        )
+        self._url = endpoint.address
+        self._places = asyncio.Semaphore(endpoint.at_once)
+        self._next = 0.0
+
+    async def __aenter__(self) -> Self:
+        await self._http.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._http.__aexit__(kind, error, trace)
+
+    async def ask(self, prompt: Prompt, round: int = 0) -> Reply | None:
+        """As `reply`, but None where answers make no sense, which is counted."""
+        try:
+            return await self.reply(prompt, round)
+        except NonsenseError as error:
+            self._ledger.drop(f"answer: {error}")
+            return None
+
+    async def reply(self, prompt: Prompt, round: int = 0) -> Reply:
+        """The answer to a prompt, from the cache if it is there; each round has an answer of its own.
+
+        Raises RefusedError, UnansweredError, and NonsenseError if the endpoint keeps giving answers that make
+        no sense. What was not answered is not kept.
+        """
+        question = {"url": self._url, "round": round} | self._body(prompt, lambda picture: picture.name)
+        kept = self._cache.get(question)
+        if kept is not None:
+            self._ledger.cached += 1
+            return kept
+        async with self._places:
+            reply = await self._asked(self._body(prompt, Picture.encoded))
+        self._cache.put(question, reply)
+        return reply
+
+    def _body(self, prompt: Prompt, shown: Shown) -> dict[str, object]:
+        return self._endpoint.speech.body(self._endpoint.manner, prompt, shown)
+
+    async def _asked(self, request: dict[str, object]) -> Reply:
+        wait = self._endpoint.first_wait
+        for attempt in range(1, self._endpoint.attempts + 1):
+            await self._turn()
+            self._ledger.requests += 1
+            self._ledger.retries += attempt > 1
+            try:
+                return self._reply(await self._content(request))
+            except _TroubleError as error:
+                trouble = error
+            if attempt < self._endpoint.attempts:
+                await asyncio.sleep(min(LONGEST_WAIT, wait if trouble.wait is None else trouble.wait))
+                wait *= 2
+        if trouble.nonsense:
+            raise NonsenseError(str(trouble))
+        times = f"{self._endpoint.attempts} times"
+        raise UnansweredError(
+            f"{self._url}: {trouble}, {times}; what was answered is kept, so run it again later"
+        )
+
+    async def _content(self, request: dict[str, object]) -> bytes:
+        """The bytes of an answer."""
+        data = bytearray()
+        try:
+            async with (
+                asyncio.timeout(self._endpoint.timeout),
+                self._http.stream("POST", self._url, json=request) as response,
+            ):
+                async for chunk in response.aiter_raw():
+                    data += chunk
+                    if len(data) > MOST_BYTES:
+                        raise _TroubleError(f"more than {MOST_BYTES:,} bytes", nonsense=True)
+        except (TimeoutError, httpx2.TimeoutException):
+            raise _TroubleError(f"no answer within {self._endpoint.timeout:g} s") from None
+        except httpx2.HTTPError as error:
+            raise _TroubleError(self._told(str(error) or type(error).__name__)) from None
+        if response.status_code == 200:
+            return bytes(data)
+        said = f"status {response.status_code}: {self._told(data.decode('utf-8', 'replace'))}".rstrip(": ")
+        if response.status_code in _PASSING or response.status_code >= 500:
+            raise _TroubleError(said, wait=_seconds(response.headers.get("Retry-After")))
+        raise RefusedError(f"{self._url} refuses: {said}", response.status_code)
+
+    def _reply(self, data: bytes) -> Reply:
+        try:
+            content: Any = json.loads(data)
+            text, cut_off, sent, received = self._endpoint.speech.said(content)
+            text = text.encode("utf-8", "replace").decode()  # half a pair is no text
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
+            raise _TroubleError("not a chat completion", nonsense=True) from None
+        if isinstance(sent, int) and isinstance(received, int) and 0 <= min(sent, received) <= 10**7:
+            self._ledger.prompt_tokens += sent
+            self._ledger.answer_tokens += received
+        else:
+            self._ledger.uncounted += 1
+        return Reply(self._without_key(text), cut_off)
+
+    async def _turn(self) -> None:
+        """Waits for the next place in a row of requests at even distances."""
+        now = asyncio.get_running_loop().time()
+        place = max(now, self._next)
+        self._next = place + 60.0 / self._endpoint.per_minute
+        await asyncio.sleep(place - now)
+
+    def _told(self, text: str) -> str:
+        """What an endpoint said, short, on one line and without the key."""
+        text = self._without_key(text)[:1000]
+        return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())[:200]
+
+    def _without_key(self, text: str) -> str:
+        return text if self._endpoint.key is None else text.replace(self._endpoint.key, "[key]")
+
+
+class _TroubleError(Exception):
+    """An attempt that failed and may be repeated."""
+
+    def __init__(self, reason: str, *, nonsense: bool = False, wait: float | None = None) -> None:
+        super().__init__(reason)
+        self.nonsense, self.wait = nonsense, wait
+
+
+def _seconds(header: str | None) -> float | None:
+    """The seconds of a Retry-After header; None where it does not say them."""
+    try:
+        seconds = float(header) if header is not None else -1.0
+    except ValueError:
+        return None
+    return seconds if 0.0 <= seconds < float("inf") else None

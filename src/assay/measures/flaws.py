@@ -1,0 +1,62 @@
+"""What can be wrong with a policy, and what follows from it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Flaw(StrEnum):
+    """What can be wrong with a policy."""
+
+    MEMORISES = "memorises"
+    IGNORES_WORDS = "ignores words"
+    UNKNOWN_NAMES = "unknown names"
+    WORDING = "wording"
+    OTHER_TASKS = "other tasks"
+    MISSES = "misses"
+    UNABLE = "unable"
+    POSITION = "position"
+    APPEARANCE = "appearance"
+    OBJECT = "object"
+    CLUTTER = "clutter"
+    ROOM = "room"
+    CAMERA = "camera"
+    ROBOT = "robot"
+    SENSES = "senses"
+    KIND = "kind of task"
+    NOTHING = "nothing"
+
+    @property
+    def claim(self) -> str:
+        """What a policy with it does: "it ..."."""
+        return _CLAIMS[self]
+
+
+_CLAIMS = {
+    Flaw.MEMORISES: "plays back what it has learnt, wherever things are",
+    Flaw.IGNORES_WORDS: "does not listen",
+    Flaw.UNKNOWN_NAMES: "does not know things by other names",
+    Flaw.WORDING: "loses its way when a sentence is put differently, all names kept",
+    Flaw.OTHER_TASKS: "does not do another task of the same scene when asked",
+    Flaw.MISSES: "knows what to do and misses",
+    Flaw.UNABLE: "cannot do the tasks as they are",
+    Flaw.POSITION: "depends on where things stand",
+    Flaw.APPEARANCE: "depends on how things look",
+    Flaw.OBJECT: "depends on the size or the kind of the thing",
+    Flaw.CLUTTER: "is put off by further things",
+    Flaw.ROOM: "depends on the room and its light",
+    Flaw.CAMERA: "depends on where the camera stands",
+    Flaw.ROBOT: "depends on where the robot stands",
+    Flaw.SENSES: "is put off by disturbed senses",
+    Flaw.KIND: "is worse at one kind of task",
+    Flaw.NOTHING: "does everything right",
+}
+CONSEQUENCES = {
+    Flaw.MEMORISES: (
+        *(Flaw.IGNORES_WORDS, Flaw.OTHER_TASKS, Flaw.POSITION, Flaw.OBJECT, Flaw.CLUTTER, Flaw.ROOM),
+        Flaw.ROBOT,
+    ),
+    Flaw.IGNORES_WORDS: (Flaw.OTHER_TASKS,),
+    Flaw.MISSES: (Flaw.UNABLE,),
+}
+"""Flaw -> what it brings about."""

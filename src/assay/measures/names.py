@@ -1,0 +1,115 @@
+"""Names: what it costs to call a thing by a name that the task's own instruction does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import polars as pl
+
+from assay import tasks
+from assay.errors import AssayError
+from assay.measures.intervals import Interval, paired_difference
+from assay.measures.result import MeasureError, Result
+from assay.measures.significance import sign_flip
+from assay.measures.table import judged, sums
+from assay.perturb.words.grid.lexicon import lexicon
+from assay.perturb.words.grid.meaning import meaning
+from assay.tasks.names import mentions
+
+GRAIN = 1000
+"""Differences of rates are told apart to a thousandth: the exact test counts in whole numbers."""
+JOINED = "+"
+"""Between nouns."""
+KEPT, CHANGED = "wording", "names"
+"""Values of the column ``change``: the sentence is another one, and so are names in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class NameGap(Result):
+    """Wordings that keep names against wordings of the same tasks that change them."""
+
+    noun: str
+    """The one noun that was renamed; empty for any."""
+    kept: int
+    """Successes with every name kept."""
+    kept_count: int
+    changed: int
+    """Successes with the name changed."""
+    changed_count: int
+    change: float
+    """Success with the name changed less success with it kept."""
+    interval: Interval
+    """Newcombe's, over strata."""
+    strata: int
+    """Tasks x ways to say what to do (or seeds, where that has no label) that have both."""
+    p: float
+    """Exact, over strata."""
+
+
+@dataclass(frozen=True, slots=True)
+class NameGaps(Result):
+    """What new names cost."""
+
+    overall: NameGap
+    nouns: tuple[NameGap, ...]
+    """Each noun that was renamed alone somewhere, the costliest first."""
+
+
+def name_gaps(frame: pl.DataFrame) -> NameGaps:
+    """What new names cost, in all and noun by noun. Needs the columns that ``changes.changed`` adds."""
+    rows = frame.filter(pl.col("change").is_in([KEPT, CHANGED]))
+    if not len(rows):
+        raise MeasureError("names: no episode has its words changed alone")
+    manner = pl.col("seed").cast(pl.String)
+    if "action" in rows.columns:
+        manner = pl.coalesce("action", manner)
+    rows = judged(rows, "names").with_columns(manner=manner)
+    alone = sorted(each for each in rows["renamed"].unique() if each and JOINED not in each)
+    gaps = (_gap(noun, rows.filter(pl.col("renamed").is_in(["", noun]))) for noun in alone)
+    nouns = [gap for gap in gaps if gap is not None]
+    overall = _gap("", rows)
+    if overall is None:
+        raise MeasureError("names: no task has wordings that keep the names and others that change them")
+    return NameGaps(overall, tuple(sorted(nouns, key=lambda each: each.change)))
+
+
+def _gap(noun: str, rows: pl.DataFrame) -> NameGap | None:
+    """Kept against changed, within the strata that have both."""
+    new = pl.col("change") == CHANGED
+    rows = rows.filter((new.any() & ~new.all()).over("task", "manner"))
+    if not len(rows):
+        return None
+    old, new, success = (~new).cast(pl.Int64), new.cast(pl.Int64), pl.col("success")
+    hits, count, new_hits, new_count = sums(
+        rows, ("task", "manner"), a=old * success, b=old, c=new * success, d=new
+    ).T
+    found = paired_difference((hits, new_hits), (count, new_count), (count.sum(), new_count.sum()))
+    return NameGap(
+        noun=noun,
+        kept=int(hits.sum()),
+        kept_count=int(count.sum()),
+        changed=int(new_hits.sum()),
+        changed_count=int(new_count.sum()),
+        change=found.difference,
+        interval=found.interval,
+        strata=len(hits),
+        p=sign_flip(np.rint(GRAIN * (new_hits / new_count - hits / count))),
+    )
+
+
+def renamed(task: str, text: str) -> str:
+    """The nouns of a task's instruction that a text does not have, word for word; joined with +."""
+    return JOINED.join(noun for noun, form in _nouns(task).items() if not mentions(text, form))
+
+
+@lru_cache(maxsize=4096)
+def _nouns(task: str) -> Mapping[str, str]:
+    """The nouns of a task's instruction, and how they are written; empty if it cannot be read."""
+    try:
+        said = meaning(tasks.load(task), lexicon()).mentions
+    except AssayError:
+        return {}
+    return {each.noun.name: each.said(each.form) for each in said}

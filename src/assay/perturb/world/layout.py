@@ -1,0 +1,121 @@
+"""More things on the workspace: irrelevant ones, doubles, something in the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+
+from assay.errors import PerturbationError
+from assay.perturb.base import perturbation
+from assay.perturb.fields import between, check, within
+from assay.perturb.world.ground import Ground, added, fresh_name, named_entity, target
+from assay.perturb.world.kinds import SMALL, check_category
+from assay.sim.footprints import footprint
+from assay.tasks import Entity, Task
+from assay.tasks.staging import Colour, Finish
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class Distractors:
+    """More things on the workspace that the task is not about."""
+
+    kind: ClassVar[str] = "world/distractors"
+    rebuilds: ClassVar[bool] = True
+
+    count: int = within(1, 8)
+    """How many."""
+    categories: tuple[str, ...] = ()
+    """What they are drawn from; small things that the scene does not have, if empty."""
+
+    def __post_init__(self) -> None:
+        check(self)
+        for category in self.categories:
+            check_category(category)
+
+    def apply(self, task: Task, rng: np.random.Generator) -> Task:
+        """Adds them one after the other, each to a free place."""
+        scene = task.scene
+        present = {entity.category for entity in scene.entities}
+        pool = sorted(self.categories or set(SMALL) - present)
+        for number in range(self.count):
+            category = str(pool[int(rng.integers(len(pool)))])
+            entity = Entity(fresh_name(scene, f"distractor_{category}"), category)
+            spot = Ground(scene, task.goal).anywhere(rng, entity)
+            if spot is None:
+                raise PerturbationError(f"{self.kind}: no room for {category}, the number {number + 1}")
+            scene = added(scene, entity, spot)
+        return replace(task, scene=scene)
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class Confound:
+    """Another thing that looks like the one a task is about: of the same kind, perhaps in another colour."""
+
+    kind: ClassVar[str] = "world/confound"
+    rebuilds: ClassVar[bool] = True
+
+    colour: Colour | None = field(default=None, metadata=between(0.0, 1.0))
+    """Of the double, red, green, blue; as the original if there is none."""
+    thing: str = ""
+    """What the task is about first, if empty."""
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    def apply(self, task: Task, rng: np.random.Generator) -> Task:
+        """Adds a double to a free place."""
+        original = named_entity(task.scene, self.thing or target(task))
+        if original in task.scene.fixtures:
+            raise PerturbationError(
+                f"{self.kind}: {original.name} is a fixture; only movable things are doubled"
+            )
+        finish = original.finish if self.colour is None else Finish(self.colour)
+        double = replace(original, name=fresh_name(task.scene, f"{original.name}_double"), finish=finish)
+        spot = Ground(task.scene, task.goal).anywhere(rng, double)
+        if spot is None:
+            raise PerturbationError(f"{self.kind}: no room for a second {original.category}")
+        return replace(task, scene=added(task.scene, double, spot))
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Something tall stands between the thing a task is about and where it goes."""
+
+    kind: ClassVar[str] = "world/obstacle"
+    rebuilds: ClassVar[bool] = True
+
+    category: str = "milk"
+    """What it is."""
+
+    def __post_init__(self) -> None:
+        check_category(self.category)
+
+    def apply(self, task: Task, rng: np.random.Generator) -> Task:
+        """Puts it as near to the middle of the way as there is room."""
+        ground = Ground(task.scene, task.goal)
+        name = target(task)
+        goal = next((a for a in task.goal.atoms if len(a.arguments) > 1 and a.arguments[0] == name), None)
+        if goal is None:
+            raise PerturbationError(
+                f"{self.kind}: this task carries nothing, so that nothing can be in the way"
+            )
+        region = task.scene.region(goal.arguments[-1])
+        owner = region.target if region is not None else goal.arguments[-1]
+        if name not in ground.spots or owner not in ground.spots:
+            raise PerturbationError(f"{self.kind}: {name} or its goal does not stand on the workspace")
+        here, there = ground.spots[name], ground.spots[owner]
+        middle = np.array([here.x + there.x, here.y + there.y]) / 2
+        half = footprint(self.category).half
+        for radius in np.linspace(0.0, 0.1, 21):
+            for angle in rng.uniform(0, 2 * np.pi, size=8):
+                x, y = middle + radius * np.array([np.cos(angle), np.sin(angle)])
+                spot = replace(here, x=float(x), y=float(y), half_x=half[0], half_y=half[1])
+                if ground.free(spot):
+                    entity = Entity(fresh_name(task.scene, f"obstacle_{self.category}"), self.category)
+                    return replace(task, scene=added(task.scene, entity, spot))
+        raise PerturbationError(f"{self.kind}: no room between {name} and {owner}")

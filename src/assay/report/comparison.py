@@ -1,0 +1,141 @@
+"""Several runs on the same specs: who is better, and what did not match."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from assay.errors import RunError
+from assay.measures.compare import Comparison, Contrast, compare
+from assay.measures.result import Missing, Result, attempt
+from assay.report.run_report import FORMAT, UNREADABLE, RunReport
+from assay.report.table import Column, Table
+from assay.runs.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Compared(Result):
+    """A comparison and what it leaves out."""
+
+    comparison: Comparison
+    errors: dict[str, int]
+    """Episodes of each run that broke."""
+    unmatched: dict[str, int]
+    """Episodes of each run, no errors, whose spec another run did not do, or broke on."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything, as plain JSON types."""
+        return {**self.comparison.as_json(), "errors": self.errors, "unmatched": self.unmatched}
+
+
+def compare_runs(runs: Mapping[str, Path]) -> Compared:
+    """Compare runs by name. Raises RunError where one cannot be read, MeasureError where none match."""
+    frames = {name: _outcomes(path) for name, path in runs.items()}
+    found = compare(frames)
+    return Compared(
+        found,
+        {name: int((frame["outcome"] == "error").sum()) for name, frame in frames.items()},
+        {name: count - found.shared for name, count in found.runs.items()},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Group(Result):
+    """Runs of one suite with one asset pack: only these can match."""
+
+    names: tuple[str, ...]
+    found: Compared | Missing
+
+
+def compare_suites(runs: Mapping[str, Path], reports: Sequence[RunReport]) -> list[Group]:
+    """Compare those runs that are of the same suite; ``runs`` says where they are."""
+    suites: dict[tuple[str, str], list[str]] = {}
+    for report in reports:
+        which = str(report.meta.get("suite")), str(report.meta.get("pack"))
+        suites.setdefault(which, []).append(report.name)
+    return [
+        Group(tuple(names), attempt(compare_runs, {name: runs[name] for name in names}))
+        for names in suites.values()
+        if len(names) > 1
+    ]
+
+
+def as_json(
+    reports: Sequence[RunReport], groups: Sequence[Group], left_out: Mapping[str, str]
+) -> dict[str, Any]:
+    """Several runs as one JSON object; ``docs/report.md`` tells each key."""
+    return {
+        "format": FORMAT,
+        "runs": [report.as_json() for report in reports],
+        "comparisons": [{"names": group.names, **group.found.as_json()} for group in groups],
+        "left_out": dict(left_out),
+    }
+
+
+def _outcomes(path: Path) -> pl.DataFrame:
+    with Store.reading(path) as store:
+        try:
+            return store.frame().select("key", "condition", "outcome")
+        except UNREADABLE as error:
+            raise RunError(f"{path}: damaged: {error}") from None
+
+
+def comparison_tables(compared: Compared, suffix: str = "") -> Iterator[Table]:
+    """Overall, condition by condition, and what did not match; ``suffix`` tells their files apart."""
+    found = compared.comparison
+    note = f"{found.shared:,} shared specs; 95 % Newcombe intervals, McNemar's exact p, adjusted after Holm."
+    yield _contrasts(f"comparison{suffix}", "Paired comparison", found.overall, note)
+    yield _contrasts(
+        f"comparison-conditions{suffix}", "Paired comparison by condition", found.conditions, note
+    )
+    yield Table(
+        f"comparison-matching{suffix}",
+        "What was compared",
+        (Column("run"), *(Column(name, "count") for name in ("shared", "not matched", "errors"))),
+        tuple((name, found.shared, compared.unmatched[name], compared.errors[name]) for name in found.runs),
+        "Not matched: episodes whose spec another run did not do, or broke on.",
+    )
+
+
+def _contrasts(name: str, title: str, found: Sequence[Contrast], note: str) -> Table:
+    conditions = any(each.condition is not None for each in found)
+    return Table(
+        name,
+        title,
+        (
+            *([Column("condition")] if conditions else []),
+            Column("first"),
+            Column("second"),
+            Column("n", "count"),
+            Column("first's success", "share"),
+            Column("second's success", "share"),
+            Column("second less first", "change"),
+            Column("95 % interval", "change"),
+            Column("only first", "count"),
+            Column("only second", "count"),
+            Column("p", "p"),
+            Column("Holm p", "p"),
+        ),
+        tuple(
+            (
+                *([each.condition] if conditions else []),
+                each.first,
+                each.second,
+                each.count,
+                each.first_rate,
+                each.second_rate,
+                each.change,
+                each.interval,
+                each.only_first,
+                each.only_second,
+                each.p,
+                each.p_holm,
+            )
+            for each in found
+        ),
+        note,
+    )

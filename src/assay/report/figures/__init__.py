@@ -1,0 +1,1 @@
+"""Figures: measured values in, drawings out."""

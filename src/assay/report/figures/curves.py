@@ -1,0 +1,138 @@
+"""Curves: success as a change grows, and as time runs out; how long successes take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from assay.measures.curves import Curve
+from assay.measures.timing import Limits, TimeToSuccess
+from assay.report.figures.forest import MOST, Mark, forest, height
+from assay.report.style import BLUE, HALF, ORANGE, WIDTH, Drawing, draw, series, share_limits
+from assay.report.wording import between, group_name, listed, number, p_phrase, plural, points
+from assay.suites.spec import CONTROL
+
+
+def curve_figure(name: str, title: str, along: str, runs: Mapping[str, Curve]) -> Drawing:
+    """Success along a label that counts upwards; one line for each run."""
+    whole = all(step.at == int(step.at) for curve in runs.values() for step in curve.steps)
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        for place, (run, curve) in enumerate(runs.items()):
+            steps = [step for step in curve.steps if step.rate.rate is not None]
+            x = np.array([step.at for step in steps])
+            look = series(place)
+            axes.plot(x, [step.rate.rate or 0.0 for step in steps], label=run, **look)
+            for step in steps:
+                if step.rate.interval is not None:
+                    axes.vlines(
+                        step.at, step.rate.interval.low, step.rate.interval.high, color=look["color"], lw=1.1
+                    )
+        share_limits(axes)
+        if whole:
+            axes.set_xticks(sorted({step.at for curve in runs.values() for step in curve.steps}))
+            axes.xaxis.set_major_formatter("{x:g}")
+        axes.set_xlabel(f"{along} (0: control)")
+        axes.set_ylabel("success")
+        if len(runs) > 1:
+            figure.legend(loc="outside lower center", ncols=min(len(runs), 2))
+
+    said = []
+    for run, curve in runs.items():
+        counted = [step.rate.count for step in curve.steps if step.rate.count]
+        few, many = min(counted, default=0), max(counted, default=0)
+        said.append(
+            (f"{run}: " if len(runs) > 1 else "")
+            + (f"{few:,} to {many:,}" if few < many else f"{few:,}")
+            + " episodes at each point"
+        )
+    broken = sorted({step.at for curve in runs.values() for step in curve.steps if not step.rate.count})
+    broke = f" At {listed(f'{at:g}' for at in broken)} all episodes broke." if broken else ""
+    worst = "" if len(runs) > 1 else _worst(next(iter(runs.values())), along)
+    caption = f"{'; '.join(said)}. Lines: 95 % Wilson intervals.{worst}{broke}"
+    return draw(name, title, caption, (HALF, 3.0), paint)
+
+
+def _worst(curve: Curve, along: str) -> str:
+    """The largest loss from one point to the next."""
+    steps = [step for step in curve.steps if step.change is not None and step.p is not None]
+    if not steps:
+        return ""
+    worst = min(steps, key=lambda step: step.change or 0.0)
+    if worst.change is None or worst.p is None or worst.change >= 0:
+        return ""
+    return (
+        f" The largest loss from one point to the next is at {worst.at:g}: {points(worst.change)} points "
+        f"(95 % interval {between(worst.interval, 100)}, Newcombe's over {plural(worst.starts, 'start')}; "
+        f"{p_phrase(worst.p)}, exact)."
+    )
+
+
+def limits_figure(runs: Mapping[str, Limits]) -> Drawing:
+    """Success against the time limit; one line for each run."""
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        labels: list[str] = []
+        for place, (run, limits) in enumerate(runs.items()):
+            look = series(place)
+            x = range(len(limits.limits))
+            axes.plot(x, [each.rate for each in limits.limits], label=run, **look)
+            low, high = ([getattr(each.interval, end) for each in limits.limits] for end in ("low", "high"))
+            axes.vlines(x, low, high, color=look["color"], linewidth=1.1)
+            labels = ["none" if each.factor is None else f"{each.factor:g}" for each in limits.limits]
+        axes.set_xticks(range(len(labels)), labels)
+        share_limits(axes)
+        axes.set_xlabel("time limit, times the reference")
+        axes.set_ylabel("success")
+        if len(runs) > 1:
+            figure.legend(loc="outside lower center", ncols=min(len(runs), 2))
+
+    said = "; ".join(
+        (f"{run}: " if len(runs) > 1 else "")
+        + plural(limits.limits[0].count, "episode")
+        + (f" ({limits.unknown:,} of tasks without a reference left out)" if limits.unknown else "")
+        for run, limits in runs.items()
+    )
+    caption = (
+        f"Success, had the time been limited to so many times each task's reference time; {said}. "
+        "Lines: 95 % Wilson intervals."
+    )
+    return draw("time-limits", "Success against the time limit", caption, (HALF, 3.0), paint)
+
+
+def time_figure(found: Sequence[TimeToSuccess]) -> Drawing:
+    """How long successes take, condition by condition."""
+    groups = {
+        "": [
+            Mark(
+                group_name(each.group),
+                each.median,
+                each.interval,
+                (number(each.median, 0), between(each.interval, digits=0), f"{each.successes:,}"),
+                colour=ORANGE if group_name(each.group) == CONTROL else BLUE,
+                shape="s" if group_name(each.group) == CONTROL else "o",
+            )
+            for each in found[:MOST]
+        ]
+    }
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        forest(
+            axes,
+            groups,
+            along="control steps to success (20 a second)",
+            heads=("median", "95 % interval", "successes"),
+        )
+        axes.set_xlim(left=0)
+
+    left = f" The first {MOST} of {len(found)} conditions." if len(found) > MOST else ""
+    caption = (
+        f"Median time of {plural(sum(each.successes for each in found), 'success', 'successes')}; failures "
+        f"have none. Lines: 95 % intervals from order statistics, from six successes on.{left}"
+    )
+    return draw("time-to-success", "Time to success", caption, (WIDTH, height(groups)), paint)

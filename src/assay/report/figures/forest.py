@@ -1,0 +1,113 @@
+"""Values with their intervals, one below the other: a forest plot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from assay.measures.intervals import Interval
+from assay.report.style import BLUE, FAINT, INK
+
+ROW = 0.19
+"""Height of a row, inches."""
+MOST = 60
+"""Rows; more cannot be read."""
+CHARACTER = 4.4
+"""Width of one in the notes, points."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One row."""
+
+    label: str
+    value: float
+    interval: Interval | None
+    notes: tuple[str, ...] = ()
+    """Numbers to be written beside it."""
+    sure: bool = True
+    """Whether it is filled, or hollow."""
+    colour: str = BLUE
+    shape: str = "o"
+
+
+def height(groups: Mapping[str, Sequence[Mark]]) -> float:
+    """How high a forest grows, inches."""
+    return 0.95 + ROW * sum(len(marks) + bool(name) for name, marks in groups.items())
+
+
+def forest(
+    axes: Axes,
+    groups: Mapping[str, Sequence[Mark]],
+    *,
+    along: str,
+    heads: Sequence[str] = (),
+    zero: float | None = None,
+    least: float = 0.0,
+) -> None:
+    """Draw groups of marks below their names (none, if that is empty); ``heads`` stand above the notes.
+
+    The axis shows ``zero`` and at least ``least`` to either side of it.
+    """
+    rows: list[Mark | str] = []
+    for name, marks in groups.items():
+        rows += [name, *marks] if name else [*marks]
+    widths = [
+        max(len(text) for text in (head, *(mark.notes[place] for mark in rows if isinstance(mark, Mark))))
+        for place, head in enumerate(heads)
+    ]
+    ends = [10 + CHARACTER * sum(width + 2 for width in widths[: place + 1]) for place in range(len(heads))]
+    for end, head in zip(ends, heads, strict=True):
+        note(axes, head, end, -1.0, FAINT)
+    for place, row in enumerate(rows):
+        if isinstance(row, Mark):
+            _mark(axes, row, place)
+            for end, text in zip(ends, row.notes, strict=True):
+                note(axes, text, end, place)
+    axes.set_yticks(range(len(rows)), [row if isinstance(row, str) else row.label for row in rows])
+    for tick, row in zip(axes.get_yticklabels(), rows, strict=True):
+        if isinstance(row, str):
+            tick.set_fontweight("bold")
+    axes.set_ylim(len(rows) - 0.4, -0.6 if not heads else -1.6)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.grid(axis="y", visible=False)
+    axes.set_xlabel(along)
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+    if zero is not None:
+        axes.axvline(zero, color=FAINT, linewidth=0.9, zorder=1)
+        axes.update_datalim([(zero - least, 0), (zero + least, 0)], updatey=False)
+        axes.autoscale_view(scaley=False)
+
+
+def _mark(axes: Axes, mark: Mark, place: int) -> None:
+    if mark.interval is not None:
+        axes.plot([mark.interval.low, mark.interval.high], [place, place], color=mark.colour, linewidth=1.3)
+    axes.plot(
+        mark.value,
+        place,
+        mark.shape,
+        color=mark.colour,
+        markerfacecolor=mark.colour if mark.sure else "white",
+        markersize=4.5,
+        zorder=3,
+    )
+
+
+def note(axes: Axes, text: str, end: float, place: float, colour: str = INK) -> None:
+    """Write beside the axes, at a row; the text ends so many points to their right."""
+    axes.annotate(
+        text,
+        (1.0, place),
+        (end, 0),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        ha="right",
+        va="center",
+        fontsize=7.2,
+        color=colour,
+        annotation_clip=False,
+    )

@@ -1,0 +1,119 @@
+"""Memory: how often the hand goes where it always goes; which factor costs how much."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from matplotlib.figure import Figure
+
+from assay.measures.attribution import Attribution
+from assay.measures.memorisation import Index, Memorisation
+from assay.report.figures.forest import Mark, forest, height
+from assay.report.style import BLUE, ORANGE, WIDTH, Drawing, draw, percent_axis, series
+from assay.report.wording import NOT, between, listed, number, p_value, plural, points, signed
+
+
+def memorisation_figure(runs: Mapping[str, Memorisation]) -> Drawing:
+    """The memorisation index by axis and by condition; one group for each run."""
+    groups: dict[str, list[Mark]] = {}
+    for place, (run, found) in enumerate(runs.items()):
+        if len(runs) > 1:
+            groups[run] = [
+                _mark("all" if not each.group else each.group, each, place)
+                for each in (found.overall, *found.axes)
+            ]
+        else:
+            groups["all"] = [_mark("all changes", found.overall, 0)]
+            groups["by axis"] = [_mark(each.group, each, 0) for each in found.axes]
+            groups["by condition"] = [_mark(each.group, each, 1) for each in found.conditions]
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        forest(
+            axes,
+            groups,
+            along="memorisation index (0: takes notice, 1: plays back)",
+            heads=("index", "95 % interval", "n"),
+        )
+        axes.set_xlim(-0.02, 1.02)
+
+    said = []
+    for run, found in runs.items():
+        unjudged = listed(f"{count:,} because {why}" for why, count in found.unjudged.items())
+        said.append(
+            (f"{run}: " if len(runs) > 1 else "")
+            + f"{plural(found.overall.count, 'episode')} judged"
+            + (f", not judged: {unjudged}" if found.unjudged else "")
+        )
+    caption = (
+        "How often the path cannot be told from those of the controls although the change calls for another. "
+        f"{'; '.join(said)}. Lines: 95 % Wilson intervals over starts."
+    )
+    return draw("memorisation", "Memorisation index", caption, (WIDTH, height(groups)), paint)
+
+
+def _mark(label: str, each: Index, place: int) -> Mark:
+    look = series(place)
+    notes = (number(each.index, 2), between(each.interval, digits=2), f"{each.alike:,}/{each.count:,}")
+    return Mark(label, each.index, each.interval, notes, colour=look["color"], shape=look["marker"])
+
+
+def attribution_figure(found: Attribution) -> Drawing:
+    """Effects of the factors on the log-odds, and their shares of the drop."""
+    effects = {
+        "": [
+            Mark(
+                " x ".join(each.factors),
+                each.log_odds,
+                each.interval,
+                (signed(each.log_odds, 2), p_value(each.p)),
+                sure=each.p < 0.05,
+                colour=BLUE if len(each.factors) == 1 else ORANGE,
+                shape="o" if len(each.factors) == 1 else "s",
+            )
+            for each in found.effects
+        ]
+    }
+    shares = {
+        "": [
+            Mark(
+                each.factor,
+                each.loss,
+                each.interval,
+                (points(each.loss), NOT if each.share is None else f"{100 * each.share:.0f} %"),
+            )
+            for each in found.shares
+        ]
+    }
+
+    def paint(figure: Figure) -> None:
+        left, right = figure.subplots(1, 2)
+        forest(left, effects, along="effect on the log-odds of success", heads=("effect", "p"), zero=0.0)
+        left.set_title("Main effects and interactions")
+        forest(right, shares, along="success lost", heads=("points", "share"), zero=0.0, least=0.1)
+        right.set_title("Shapley shares of the drop")
+        percent_axis(right.xaxis)
+
+    drop = f"{points(found.drop)} points" + (
+        f" (95 % interval {between(found.drop_interval, 100)}, cluster bootstrap)"
+        if found.drop_interval
+        else ""
+    )
+    modelled = (
+        f" {plural(found.modelled, 'combination')} that the run lacks come from the model."
+        if found.modelled
+        else ""
+    )
+    aliased = (
+        f" The design cannot tell {listed(' x '.join(each) for each in found.aliased)} from others."
+        if found.aliased
+        else ""
+    )
+    caption = (
+        f"{plural(found.episodes, 'episode')} of {plural(found.starts, 'start')}. Left: 95 % Wald intervals "
+        f"over starts; squares: how much one factor changes another's effect; filled: p < 0.05. Right: each "
+        f"factor's part of the drop from all off to all on, {drop}; lines: 95 % cluster bootstrap."
+        f"{modelled}{aliased}"
+    )
+    rows = max(height(effects), height(shares))
+    return draw("attribution", "Which factor costs how much", caption, (WIDTH + 0.6, rows + 0.2), paint)

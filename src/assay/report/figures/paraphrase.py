@@ -1,0 +1,243 @@
+"""Paraphrases: the grid, success against the distance of the words, and PRIDE over its weight."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from assay.measures.names import NameGap, NameGaps
+from assay.measures.paraphrase import ACTIONS, OBJECTS, Correlation, Grid, ObjectGap
+from assay.measures.pride import Sweep
+from assay.measures.rates import Rate
+from assay.report.figures.forest import MOST, Mark, forest, height
+from assay.report.style import (
+    BLUE,
+    EMPTY,
+    FAINT,
+    HALF,
+    INK,
+    ORANGE,
+    SHADES,
+    WIDTH,
+    Drawing,
+    draw,
+    percent_axis,
+    series,
+    share_limits,
+)
+from assay.report.wording import between, number, p_phrase, p_value, percent, plural, points, signed
+
+_GAP = 0.25
+"""Between the grid and its margins, cells."""
+
+
+def grid_figure(grid: Grid) -> Drawing:
+    """The 4 x 11 heat map with its margins."""
+    cells: dict[tuple[float, float], Rate] = {
+        (OBJECTS.index(cell.object), ACTIONS.index(cell.action)): cell.rate for cell in grid.cells
+    }
+    right, below = len(ACTIONS) + _GAP, len(OBJECTS) + _GAP
+    margins: dict[tuple[float, float], Rate] = {}
+    for each in grid.objects:
+        margins[OBJECTS.index(str(each.group["object"])), right] = each
+    for each in grid.actions:
+        margins[below, ACTIONS.index(str(each.group["action"]))] = each
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        for row in range(len(OBJECTS)):
+            for column in range(len(ACTIONS)):
+                if (row, column) not in cells:
+                    axes.add_patch(
+                        Rectangle((column, row), 1, 1, facecolor=EMPTY, edgecolor="white", hatch="////")
+                    )
+        for (down, along), rate in {**cells, **margins}.items():
+            _cell(axes, down, along, rate)
+        axes.set_xlim(0, right + 1)
+        axes.set_ylim(below + 1, 0)
+        axes.set_aspect(0.72)
+        axes.set_xticks(
+            [*(np.arange(len(ACTIONS)) + 0.5), right + 0.5], [*ACTIONS, "all"], rotation=35, ha="left"
+        )
+        axes.set_yticks([*(np.arange(len(OBJECTS)) + 0.5), below + 0.5], [*OBJECTS, "all"])
+        axes.xaxis.set_ticks_position("top")
+        axes.xaxis.set_label_position("top")
+        axes.set_xlabel("how the action is said")
+        axes.set_ylabel("how things are named")
+        axes.tick_params(length=0)
+        axes.grid(visible=False)
+        for side in axes.spines.values():
+            side.set_visible(False)
+
+    total = sum(rate.count for rate in cells.values())
+    most = max(_half(rate) for rate in cells.values())
+    caption = (
+        f"Success in per cent and, below it, the number of episodes; {plural(total, 'episode')} in "
+        f"{len(cells)} of 44 cells. Top left is the control; margins are without it; hatched cells have no "
+        f"episode. The widest 95 % Wilson interval of a cell reaches {100 * most:.0f} points to one side."
+    )
+    return draw("paraphrase-grid", "Success over the paraphrase grid", caption, (WIDTH, 3.6), paint)
+
+
+def _half(rate: Rate) -> float:
+    if rate.interval is None or rate.rate is None:
+        return 0.0
+    return max(rate.interval.high - rate.rate, rate.rate - rate.interval.low)
+
+
+def _cell(axes: Axes, row: float, column: float, rate: Rate) -> None:
+    share = rate.rate
+    shade = colormaps[SHADES](share) if share is not None else EMPTY
+    axes.add_patch(Rectangle((column, row), 1, 1, facecolor=shade, edgecolor="white", linewidth=1.2))
+    ink = "white" if share is not None and share < 0.55 else INK
+    text = "broke" if share is None else f"{100 * share:.0f}"
+    axes.text(
+        column + 0.5, row + 0.42, text, ha="center", va="center", color=ink, fontsize=9, fontweight="bold"
+    )
+    axes.text(column + 0.5, row + 0.78, f"{rate.count:,}", ha="center", va="center", color=ink, fontsize=6.2)
+
+
+def distance_figure(grid: Grid, correlation: Correlation | None) -> Drawing:
+    """Success of each cell against the mean distance of its words."""
+    points_ = [
+        (cell.pd, cell.rate.rate, cell.rate.interval, OBJECTS.index(cell.object))
+        for cell in grid.cells
+        if cell.pd and cell.rate.rate is not None and cell.rate.interval is not None
+    ]
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        for kind, name in enumerate(OBJECTS):
+            mine = [each for each in points_ if each[3] == kind]
+            if not mine:
+                continue
+            look = series(kind)
+            x, y = np.array([(each[0], each[1]) for each in mine]).T
+            axes.vlines(
+                x,
+                [each[2].low for each in mine],
+                [each[2].high for each in mine],
+                color=look["color"],
+                lw=0.7,
+                alpha=0.5,
+            )
+            axes.plot(x, y, linestyle="", label=name, markersize=4.5, **look)
+        if correlation is not None:
+            x, y = np.array([(each[0], each[1]) for each in points_]).T
+            slope, level = np.polyfit(x, y, 1)
+            ends = np.array([x.min(), x.max()])
+            axes.plot(ends, slope * ends + level, color=FAINT, linewidth=1.1, linestyle="--", zorder=1)
+        share_limits(axes)
+        axes.set_xlim(left=0)
+        axes.set_xlabel("mean distance of the words, PD")
+        axes.set_ylabel("success")
+        figure.legend(title="names", loc="outside lower center", ncols=4, columnspacing=1, handletextpad=0.2)
+
+    said = (
+        "The cells are too few, or too much alike, for a correlation."
+        if correlation is None
+        else f"Pearson's r = {number(correlation.r, 2)} over {correlation.cells} cells "
+        f"(95 % interval {between(correlation.interval, digits=2)}, Fisher's; {p_phrase(correlation.p)})."
+    )
+    caption = f"Each mark is a cell of the grid; lines: 95 % Wilson intervals. {said}"
+    return draw("distance-success", "Success against the distance of the words", caption, (HALF, 3.2), paint)
+
+
+def sweep_figure(runs: Mapping[str, Sweep]) -> Drawing:
+    """PRIDE over its weight; one line for each run."""
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        for place, (name, sweep) in enumerate(runs.items()):
+            x = [each.alpha for each in sweep.points]
+            look = series(place)
+            axes.plot(x, [each.pride for each in sweep.points], label=name, markersize=4, **look)
+            low, high = zip(*((each.interval.low, each.interval.high) for each in sweep.points), strict=True)
+            axes.fill_between(x, low, high, color=look["color"], alpha=0.15, linewidth=0)
+        axes.set_ylim(-3, 103)
+        axes.set_xlabel("weight of keywords against structure, alpha")
+        axes.set_ylabel("PRIDE")
+        if len(runs) > 1:
+            figure.legend(loc="outside lower center", ncols=min(len(runs), 2))
+
+    slopes = "; ".join(
+        (f"{name}: slope " if len(runs) > 1 else "Slope ")
+        + f"{signed(sweep.slope)} per unit of alpha"
+        + (f" (95 % interval {between(sweep.interval)}, cluster bootstrap)" if sweep.interval else "")
+        + f", {plural(sweep.points[0].episodes, 'episode')} of {plural(sweep.points[0].wordings, 'wording')}"
+        for name, sweep in runs.items()
+    )
+    caption = (
+        "PRIDE as keywords (right) or structure (left) weigh more; band: 95 % Wilson intervals over wordings."
+        f" {slopes}."
+    )
+    return draw("alpha-sweep", "PRIDE over its weight", caption, (HALF, 3.2), paint)
+
+
+def names_figure(found: NameGaps) -> Drawing:
+    """What it costs to call each thing by another name."""
+
+    def mark(each: NameGap) -> Mark:
+        counts = f"{each.kept:,}/{each.kept_count:,}", f"{each.changed:,}/{each.changed_count:,}"
+        notes = points(each.change), between(each.interval, 100), *counts, p_value(each.p)
+        label = f"the {each.noun}" if each.noun else "any name"
+        return Mark(label, each.change, each.interval, notes, sure=each.p < 0.05)
+
+    groups = {"": [mark(each) for each in (found.overall, *found.nouns)][:MOST]}
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        heads = ("points", "95 % interval", "name kept", "changed", "p")
+        forest(axes, groups, along="change of success with another name", heads=heads, zero=0.0, least=0.1)
+        percent_axis(axes.xaxis)
+
+    caption = (
+        f"Wordings that change a name against wordings of the same tasks that keep all, over "
+        f"{plural(found.overall.strata, 'stratum', 'strata')} (task x way to say what to do); below it, each "
+        "noun that was renamed alone. Lines: 95 % Newcombe intervals over strata; p: exact, not adjusted; "
+        "filled: p < 0.05."
+    )
+    return draw("names", "Which names it knows", caption, (WIDTH, height(groups)), paint)
+
+
+def gap_figure(runs: Mapping[str, ObjectGap]) -> Drawing:
+    """Success with things' own names and with other ones."""
+    groups: dict[str, list[Mark]] = {}
+    for name, gap in runs.items():
+        groups[name if len(runs) > 1 else ""] = [
+            Mark(
+                label,
+                rate.rate or 0.0,
+                rate.interval,
+                (percent(rate.rate), f"{rate.successes:,}/{rate.count:,}"),
+                colour=colour,
+                shape=shape,
+            )
+            for label, rate, colour, shape in (
+                ("name kept", gap.preserved, BLUE, "o"),
+                ("another name", gap.paraphrased, ORANGE, "s"),
+            )
+        ]
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        forest(axes, groups, along="success", heads=("success", "n"))
+        axes.set_xlim(-0.02, 1.02)
+        percent_axis(axes.xaxis)
+
+    said = "; ".join(
+        (f"{name}: " if len(runs) > 1 else "")
+        + f"{points(gap.change)} points (95 % interval {between(gap.interval, 100)}, Newcombe over wordings)"
+        for name, gap in runs.items()
+    )
+    caption = (
+        "Paraphrases that keep things' names (none, addition) and those that change them. "
+        f"{said}. Lines: 95 % Wilson intervals."
+    )
+    rows = sum(len(marks) + bool(name) for name, marks in groups.items())
+    return draw("object-gap", "What another name costs", caption, (WIDTH, 0.9 + 0.22 * rows), paint)

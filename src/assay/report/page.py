@@ -1,0 +1,221 @@
+"""The report: one page that needs nothing else, and its figures and tables as files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from assay import __version__
+from assay.measures.diagnosis import diagnose
+from assay.measures.profile import Profile
+from assay.measures.result import Missing
+from assay.report.comparison import Group, comparison_tables
+from assay.report.run_report import RunReport
+from assay.report.sections import Section, sections, together
+from assay.report.style import Drawing
+from assay.report.summary import Diagnosis, KeyNumber, banners, key_numbers, sentences
+from assay.report.table import Column, Table
+from assay.report.wording import between, percent, plural
+
+PAGE = "index.html"
+_MOST_SHOWN = 10
+"""Reasons and stopped conditions that are listed one by one."""
+_FACTS = ("policy", "suite", "pack", "started", "imported", "assay", "mujoco", "python", "machine", "commit")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One run's part of the page."""
+
+    report: RunReport
+    anchor: str
+    banners: list[str]
+    diagnosis: Diagnosis
+    sentences: list[str]
+    numbers: list[KeyNumber]
+    facts: list[tuple[str, str]]
+    sections: list[Section]
+    missing: dict[str, list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything on the page: one run or several, and their comparison."""
+
+    parts: tuple[Part, ...]
+    compared: tuple[Group, ...]
+    shared: tuple[Drawing, ...]
+    """Figures of several runs."""
+    policies: dict[str, Diagnosis]
+    """Of policies with several runs: what these say together."""
+    left_out: dict[str, str]
+    """Runs that cannot be reported, and why."""
+
+    @property
+    def overview(self) -> Table:
+        """One row for each run."""
+        columns = (
+            "success, perturbed",
+            "success, control",
+            "PRIDE",
+            "overestimation",
+            "memorisation index",
+            "far failures",
+        )
+        rows = []
+        for part in self.parts:
+            known = {each.name: each for each in part.numbers}
+            shown = (
+                f"{known[name].value} ({known[name].detail})" if name in known else None for name in columns
+            )
+            rows.append((part.report.name, part.report.title, *shown))
+        return Table(
+            "runs",
+            "The runs",
+            (Column("run"), Column("what"), *(Column(name) for name in columns)),
+            tuple(rows),
+            "In brackets: 95 % interval and n.",
+        )
+
+    @property
+    def comparison_tables(self) -> list[Table]:
+        """Of each comparison: overall, by condition, what did not match."""
+        return [
+            table
+            for place, group in enumerate(self.compared, start=1)
+            if not isinstance(group.found, Missing)
+            for table in comparison_tables(group.found, f"-{place}" if len(self.compared) > 1 else "")
+        ]
+
+    def html(self) -> str:
+        """The page."""
+        environment = Environment(
+            loader=PackageLoader("assay.report"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            finalize=_unbroken,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        return environment.get_template("page.html.jinja").render(report=self, version=__version__)
+
+    def write(self, folder: Path) -> Path:
+        """Write the page, figures (SVG) and tables (CSV, Markdown, LaTeX); those of several runs apart."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for part in self.parts:
+            within = "." if len(self.parts) == 1 else part.anchor
+            for section in part.sections:
+                _write(folder, within, section.drawings, section.tables)
+        if len(self.parts) > 1:
+            _write(folder, ".", self.shared, [self.overview, *self.comparison_tables])
+        page = folder / PAGE
+        page.write_text(self.html(), encoding="utf-8")
+        return page
+
+
+def build(
+    reports: Sequence[RunReport], compared: Sequence[Group] = (), left_out: Mapping[str, str] | None = None
+) -> Report:
+    """A report of runs that were read, and of their comparison."""
+    parts = tuple(_part(report, f"run-{place}") for place, report in enumerate(reports, start=1))
+    shared = tuple(together(reports)) if len(reports) > 1 else ()
+    policies: dict[str, list[Profile]] = {}
+    for report in reports:
+        policies.setdefault(str(report.meta.get("policy")), []).append(report.profile)
+    diagnoses = {
+        name: Diagnosis.of(diagnose(*profiles)) for name, profiles in policies.items() if len(profiles) > 1
+    }
+    return Report(parts, tuple(compared), shared, diagnoses, dict(left_out or {}))
+
+
+def _unbroken(value: object) -> object:
+    """A text whose numbers and signs stay on one line."""
+    if not isinstance(value, str):
+        return value
+    for sign in (" %", "p = ", "p < ", "n = "):
+        value = value.replace(sign, sign.replace(" ", "\N{NO-BREAK SPACE}"))
+    return value
+
+
+def _part(report: RunReport, anchor: str) -> Part:
+    found, missing = sections(report)
+    return Part(
+        report=report,
+        anchor=anchor,
+        banners=banners(report),
+        diagnosis=Diagnosis.of(report.diagnosis),
+        sentences=sentences(report.profile),
+        numbers=key_numbers(report.profile),
+        facts=list(_facts(report)),
+        sections=found,
+        missing=missing,
+    )
+
+
+def _facts(report: RunReport) -> list[tuple[str, str]]:
+    """What was run."""
+    profile, meta = report.profile, report.meta
+    facts = [(name.replace("pack", "assets"), str(meta[name])) for name in _FACTS if meta.get(name)]
+    facts += [
+        (f"policy: {name}", str(value)) for name, value in sorted((meta.get("policy_metadata") or {}).items())
+    ]
+    facts += [
+        (f"setting: {name}", str(value))
+        for name, value in sorted((meta.get("settings") or {}).items())
+        if value is not None
+    ]
+    facts.append(("episodes", f"{profile.done:,} done of {profile.planned:,} planned"))
+    facts.append(
+        (
+            "conditions, tasks",
+            f"{len(profile.conditions):,}, {len({each.group['task'] for each in profile.tasks}):,}",
+        )
+    )
+    facts += [("error", f"{count:,} x {reason}") for reason, count in _first(profile.errors)]
+    facts += [("refused", f"{count:,} x {reason}") for reason, count in _first(report.refused)]
+    for condition, rule in list(report.stopped.items())[:_MOST_SHOWN]:
+        facts.append(
+            (
+                "stopped early",
+                f"{condition}: {rule.get('rule')} after {plural(int(rule.get('episodes', 0)), 'episode')}",
+            )
+        )
+    if len(report.stopped) > _MOST_SHOWN:
+        facts.append(("stopped early", f"and {len(report.stopped) - _MOST_SHOWN} conditions more"))
+    cost = profile.efficiency
+    if not isinstance(cost, Missing):
+        saved = (
+            f"; stopping early saved {cost.saved:,} episodes ({percent(cost.share)})" if cost.saved else ""
+        )
+        facts.append(
+            (
+                "decisions an episode",
+                f"{cost.decisions:,.1f} ({between(cost.decisions_interval)}, Student's; "
+                f"n = {cost.episodes:,}){saved}",
+            )
+        )
+    return facts
+
+
+def _first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    shown = list(counts.items())[:_MOST_SHOWN]
+    rest = list(counts.values())[_MOST_SHOWN:]
+    return [*shown, (f"{len(rest)} other reasons", sum(rest))] if rest else shown
+
+
+def _write(folder: Path, within: str, drawings: Sequence[Drawing], tables: Sequence[Table]) -> None:
+    figures, texts = folder / "figures" / within, folder / "tables" / within
+    for place in (figures, texts):
+        place.mkdir(parents=True, exist_ok=True)
+    for drawing in drawings:
+        (figures / f"{drawing.name}.svg").write_text(drawing.file, encoding="utf-8")
+    for table in tables:
+        for suffix, text in (
+            (".csv", table.as_csv()),
+            (".md", table.as_markdown()),
+            (".tex", table.as_latex()),
+        ):
+            (texts / f"{table.name}{suffix}").write_text(text, encoding="utf-8")

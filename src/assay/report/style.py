@@ -1,0 +1,136 @@
+"""How figures look, and how they become SVG: the same run gives the same bytes.
+
+Colours are Okabe and Ito's, which people with colour-blindness tell apart, and cividis; series differ in
+their marks too, for print without colours. Text stays text: it is small, can be searched and copied.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+from io import StringIO
+from typing import Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+BLUE, ORANGE, GREEN, PINK, AMBER, SKY, BLACK = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#222222",
+)
+SERIES = (BLUE, ORANGE, GREEN, PINK, AMBER, SKY, BLACK)
+MARKS = ("o", "s", "^", "D", "v", "P", "X")
+INK, FAINT, RULE, EMPTY = "#1d1d22", "#5f6068", "#d9d9de", "#ececf0"
+SHADES = "cividis"
+WIDTH = 9.6
+"""Of a figure as wide as the page, inches."""
+HALF = 4.6
+"""Of one that shares a row with another."""
+
+_FAMILY = "DejaVu Sans"  # comes with matplotlib: other machines lay text out alike
+_SHOWN = "'DejaVu Sans',Verdana,Arial,sans-serif"
+_STYLE: Any = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": FAINT,
+    "axes.grid": True,
+    "axes.labelcolor": INK,
+    "axes.labelsize": 8.5,
+    "axes.linewidth": 0.7,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 9,
+    "axes.titleweight": "bold",
+    "font.family": _FAMILY,
+    "font.size": 8.5,
+    "grid.color": RULE,
+    "grid.linewidth": 0.6,
+    "hatch.color": "#bbbbc2",
+    "hatch.linewidth": 0.5,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "lines.linewidth": 1.6,
+    "lines.markersize": 5,
+    "savefig.facecolor": "white",
+    "svg.fonttype": "none",
+    "text.color": INK,
+    "text.parse_math": False,
+    "xtick.color": FAINT,
+    "xtick.labelcolor": INK,
+    "xtick.labelsize": 8,
+    "ytick.color": FAINT,
+    "ytick.labelcolor": INK,
+    "ytick.labelsize": 8,
+}
+_NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+_ONE_AT_A_TIME = threading.Lock()  # matplotlib's settings are the process's
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A figure."""
+
+    name: str
+    """Of its file, without the suffix."""
+    title: str
+    caption: str
+    """Says what is shown, n, and how intervals were made."""
+    svg: str
+    wide: bool
+    """Whether it wants a row for itself."""
+
+    @property
+    def file(self) -> str:
+        """The figure as a file of its own."""
+        return f'<?xml version="1.0" encoding="utf-8"?>\n{self.svg}'
+
+
+def draw(
+    name: str, title: str, caption: str, size: tuple[float, float], paint: Callable[[Figure], None]
+) -> Drawing:
+    """Have a figure of ``size`` (inches) painted."""
+    with _ONE_AT_A_TIME, matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
+        figure = Figure(figsize=size, dpi=72, layout="constrained")  # 72: SVG's own
+        paint(figure)
+        if (layout := figure.get_layout_engine()) is not None:
+            layout.execute(figure)
+            figure.set_layout_engine(None)  # saving would draw and lay out a second time
+        written = StringIO()
+        figure.savefig(written, format="svg", metadata=_NO_METADATA)
+    return Drawing(name, title, caption, _tidy(written.getvalue(), title), wide=size[0] > HALF + 0.5)
+
+
+def percent_axis(axis: Any) -> None:
+    """Shares (0 to 1) along an axis, as percentages."""
+    axis.set_major_formatter(matplotlib.ticker.PercentFormatter(1.0, decimals=0, symbol=" %"))
+
+
+def share_limits(axes: Axes) -> None:
+    """From nothing to everything, upwards, with room for marks at both ends."""
+    axes.set_ylim(-0.03, 1.03)
+    axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
+    percent_axis(axes.yaxis)
+
+
+def series(place: int) -> dict[str, Any]:
+    """Colour and mark of the n-th series."""
+    return {"color": SERIES[place % len(SERIES)], "marker": MARKS[place % len(MARKS)]}
+
+
+def _tidy(svg: str, title: str) -> str:
+    """Without what a browser does not need: prologue, metadata, names of groups."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'<g id="[^"]*"', "<g", svg)
+    svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"\n\s*", "\n", svg)
+    svg = svg.replace(f"'{_FAMILY}'", _SHOWN)
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(title)}" ', 1)

@@ -1,0 +1,212 @@
+"""A run in plain sentences made from its numbers, and the few numbers that matter most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from assay.measures.diagnosis import Finding, Verdict
+from assay.measures.profile import Profile
+from assay.measures.result import Missing
+from assay.report.figures.success import SURE
+from assay.report.run_report import RunReport
+from assay.report.wording import (
+    between,
+    group_name,
+    listed,
+    number,
+    p_phrase,
+    percent,
+    plural,
+    points,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyNumber:
+    """A number to be seen first."""
+
+    name: str
+    value: str
+    detail: str
+    """Its interval and count."""
+
+
+def sentences(profile: Profile) -> list[str]:
+    """What happened, in plain words; the most important first."""
+    return [sentence for part in (_success, _costs, _names, _memory, _failures) for sentence in part(profile)]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What is wrong, in sentences; as they are shown."""
+
+    found: tuple[str, ...]
+    explained: tuple[str, ...]
+    """Flaws that another one brings about."""
+    others: tuple[str, ...]
+    """What was looked for and is not there, or cannot be told."""
+
+    @classmethod
+    def of(cls, findings: Iterable[Finding]) -> Diagnosis:
+        """Findings in the order in which they are told."""
+        said: dict[Verdict, list[str]] = {verdict: [] for verdict in Verdict}
+        for each in findings:
+            said[each.verdict].append(each.sentence)
+        rest = (*said[Verdict.NOT_FOUND], *said[Verdict.CANNOT_TELL])
+        return cls(tuple(said[Verdict.FOUND]), tuple(said[Verdict.EXPLAINED]), rest)
+
+
+def key_numbers(profile: Profile) -> list[KeyNumber]:
+    """The numbers of the summary that this run has."""
+    found: list[KeyNumber] = []
+    for name, rate in (("success, perturbed", profile.success_rate), ("success, control", profile.control)):
+        if not isinstance(rate, Missing) and rate.rate is not None:
+            found.append(
+                KeyNumber(name, percent(rate.rate), f"{between(rate.interval, 100)}; n = {rate.count:,}")
+            )
+    if not isinstance(profile.pride, Missing):
+        each = profile.pride
+        found.append(
+            KeyNumber("PRIDE", number(each.pride), f"{between(each.interval)}; n = {each.episodes:,}")
+        )
+    if not isinstance(profile.overestimation, Missing):
+        over = profile.overestimation
+        detail = f"{between(over.interval, 100)}; n = {over.episodes:,}"
+        found.append(KeyNumber("overestimation", percent(over.overestimation), detail))
+    if not isinstance(profile.memorisation, Missing):
+        memory = profile.memorisation.overall
+        detail = f"{between(memory.interval, digits=2)}; n = {memory.count:,}"
+        found.append(KeyNumber("memorisation index", number(memory.index, 2), detail))
+    if not isinstance(profile.failures, Missing) and profile.failures.far_share is not None:
+        failures = profile.failures
+        detail = f"{between(failures.interval, 100)}; n = {failures.failures:,}"
+        found.append(KeyNumber("far failures", percent(failures.far_share), detail))
+    return found
+
+
+def banners(report: RunReport) -> list[str]:
+    """What a reader must know before any number."""
+    found = []
+    profile = report.profile
+    if not profile.planned:
+        found.append("This run is empty: nothing is planned, nothing is done.")
+    elif not profile.done:
+        found.append(f"Nothing is done yet: 0 of {profile.planned:,} planned episodes.")
+    elif report.waiting:
+        found.append(
+            f"Half finished: {profile.done:,} of {profile.planned:,} planned episodes are done, "
+            f"{report.waiting:,} are to come. Numbers are of those done, which need not be a fair sample."
+        )
+    broke = sum(profile.errors.values())
+    if broke:
+        found.append(
+            f"{plural(broke, 'episode')} of {profile.done:,} ended in an error; errors enter no rate."
+        )
+    settings = report.meta.get("settings") or {}
+    if "certificates" in settings and settings["certificates"] is None:
+        found.append(
+            "Uncertified: nobody has shown that these episodes can be solved; a failure may be the scene's."
+        )
+    if report.damage:
+        found.append(f"The file is damaged: {report.damage}")
+    return found
+
+
+def _success(profile: Profile) -> Iterator[str]:
+    rate, control = profile.success_rate, profile.control
+    if isinstance(rate, Missing):
+        return
+    perturbed = any(group_name(each.group) != "control" for each in profile.conditions)
+    what = (
+        "episodes in which something was changed that should not matter"
+        if perturbed
+        else "episodes, none of them perturbed"
+    )
+    text = (
+        f"It succeeds in {rate.successes:,} of {rate.count:,} {what} ({percent(rate.rate)}, 95 % interval "
+        f"{between(rate.interval, 100)})"
+    )
+    if perturbed and not isinstance(control, Missing):
+        text += (
+            f", and in {control.successes:,} of {plural(control.count, 'control')} ({percent(control.rate)})"
+        )
+    yield text + "."
+
+
+def _costs(profile: Profile) -> Iterator[str]:
+    axes = () if isinstance(profile.axes, Missing) else profile.axes
+    for each in sorted(axes, key=lambda drop: drop.change):
+        name = group_name(each.group).replace("+", " and ")
+        if each.p_holm < SURE:
+            verb = "cost" if each.change < 0 else "gain"
+            size = number(100 * abs(each.change))
+            ends = sorted((abs(each.interval.low), abs(each.interval.high)))
+            yield (
+                f"Changes of the {name} {verb} it {size} points against the same starts unchanged (95 % "
+                f"interval {number(100 * ends[0])} to {number(100 * ends[1])}, {p_phrase(each.p_holm)})."
+            )
+        else:
+            yield (
+                f"Changes of the {name} show no certain effect ({points(each.change)} points, 95 % interval "
+                f"{between(each.interval, 100)}, {p_phrase(each.p_holm)})."
+            )
+    drops = () if isinstance(profile.drops, Missing) else profile.drops
+    worst = [
+        each
+        for each in sorted(drops, key=lambda drop: drop.change)
+        if each.plausible and each.p_holm < SURE and each.change < 0
+    ]
+    if worst:
+        yield (
+            "It loses most under "
+            + listed(
+                f"{group_name(each.group)} ({percent(each.control, 0)} to {percent(each.perturbed, 0)})"
+                for each in worst[:3]
+            )
+            + "."
+        )
+
+
+def _names(profile: Profile) -> Iterator[str]:
+    gap, pride, over = profile.object_gap, profile.pride, profile.overestimation
+    if not isinstance(gap, Missing):
+        kept, new = gap.preserved, gap.paraphrased
+        yield (
+            f"With things called by their own names it succeeds in {kept.successes:,} of "
+            f"{plural(kept.count, 'paraphrase')} ({percent(kept.rate)}), with other names in "
+            f"{new.successes:,} of {new.count:,} ({percent(new.rate)}): {points(gap.change)} points "
+            f"({between(gap.interval, 100)})."
+        )
+    if not isinstance(pride, Missing):
+        text = (
+            f"Weighted by how far the words went, success is PRIDE {number(pride.pride)} of 100 "
+            f"({between(pride.interval)})"
+        )
+        if not isinstance(over, Missing):
+            direction = "flatters" if over.overestimation >= 0 else "understates"
+            text += f"; the plain rate {direction} by {percent(abs(over.overestimation))}"
+        yield text + "."
+
+
+def _memory(profile: Profile) -> Iterator[str]:
+    found = profile.memorisation
+    if isinstance(found, Missing):
+        return
+    each = found.overall
+    yield (
+        f"In {each.alike:,} of {plural(each.count, 'episode')} whose change calls for another path, the hand "
+        f"went where it always goes: memorisation index {number(each.index, 2)} "
+        f"({between(each.interval, digits=2)})."
+    )
+
+
+def _failures(profile: Profile) -> Iterator[str]:
+    found = profile.failures
+    if isinstance(found, Missing) or found.far_share is None:
+        return
+    yield (
+        f"Of {plural(found.failures, 'failure')} in an unchanged world, {found.far['max']:,} "
+        f"({percent(found.far_share, 0)}) went somewhere else (planning), {found.near['max']:,} stayed on "
+        "the successful path and missed (execution)."
+    )

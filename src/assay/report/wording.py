@@ -1,0 +1,74 @@
+"""Numbers as people read them: percentages, points, intervals, p values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from assay.measures.intervals import Interval
+from assay.suites.spec import Label
+
+NOT = "\N{EN DASH}"
+"""Stands for a number that there is not."""
+MINUS = "\N{MINUS SIGN}"
+
+
+def number(value: float, digits: int = 1) -> str:
+    """A number with a true minus sign; zero has none."""
+    text = f"{value:,.{digits}f}"
+    return text.replace("-", MINUS) if float(text.replace(",", "")) else f"{0:.{digits}f}"
+
+
+def signed(value: float, digits: int = 1) -> str:
+    """A number that says whether it is above or below zero."""
+    text = number(value, digits)
+    return text if text[0] == MINUS or not float(text.replace(",", "")) else f"+{text}"
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    """A share (0 to 1) in percent."""
+    return NOT if share is None else f"{number(100 * share, digits)} %"
+
+
+def points(change: float) -> str:
+    """The difference of two shares, in percentage points, with its sign."""
+    return signed(100 * change)
+
+
+def between(interval: Interval | None, scale: float = 1.0, digits: int = 1) -> str:
+    """Both ends of an interval, times ``scale``."""
+    if interval is None:
+        return NOT
+    return f"{number(scale * interval.low, digits)} to {number(scale * interval.high, digits)}"
+
+
+def p_value(p: float) -> str:
+    """A p value; below a thousandth nobody needs its digits."""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def p_phrase(p: float) -> str:
+    """A p value within a sentence."""
+    return f"p {p_value(p)}" if p < 0.001 else f"p = {p_value(p)}"
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """A count and what is counted."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def listed(parts: Iterable[str], last: str = "and") -> str:
+    """Parts as one phrase: a, b and c."""
+    *rest, end = list(parts) or [""]
+    return f"{', '.join(rest)} {last} {end}" if rest else end
+
+
+def group_name(group: dict[str, Label]) -> str:
+    """What the episodes of a group have in common, in a word."""
+    return ", ".join(str(value) for value in group.values()) or "all"
+
+
+def thing(name: str) -> str:
+    """An entity as people call it: ``akita_black_bowl_1`` is akita black bowl."""
+    return " + ".join(
+        " ".join(word for word in part.split("_") if not word.isdigit()) for part in name.split("+")
+    )

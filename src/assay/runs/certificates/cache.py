@@ -1,0 +1,81 @@
+"""All certificates of a user, in one SQLite file; several processes may read and write it at once."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from functools import lru_cache
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from assay import tasks
+from assay.errors import RunError
+from assay.folders import CACHE_VARIABLE, cache_folder
+from assay.runs.certificates.engine import engine_digest
+from assay.runs.certificates.verdict import Certificate, Verdict
+from assay.suites.spec import EpisodeSpec
+
+_TABLE = (
+    "CREATE TABLE IF NOT EXISTS certificates "
+    "(key TEXT PRIMARY KEY, verdict TEXT NOT NULL, steps INTEGER NOT NULL, why TEXT NOT NULL) WITHOUT ROWID"
+)
+
+
+def cache_file() -> Path:
+    """Where certificates are kept."""
+    return cache_folder() / "certificates.sqlite"
+
+
+class Cache:
+    """Certificates by a hash of what they are about: the claim, its task's content, and the engine."""
+
+    def __init__(self, file: Path) -> None:
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            self._database = sqlite3.connect(file, timeout=60.0, isolation_level=None)
+            self._database.execute("PRAGMA journal_mode = WAL")
+            self._database.execute("PRAGMA synchronous = NORMAL")
+            self._database.execute(_TABLE)
+        except (sqlite3.Error, OSError) as error:
+            raise RunError(
+                f"{file}: not a file of certificates ({error}); delete it, or name another folder in "
+                f"{CACHE_VARIABLE}"
+            ) from None
+
+    def get(self, claim: EpisodeSpec) -> Certificate | None:
+        """The certificate of a claim, if there is one."""
+        row = self._database.execute(
+            "SELECT verdict, steps, why FROM certificates WHERE key = ?", (_key(claim),)
+        ).fetchone()
+        return None if row is None else Certificate(Verdict(row[0]), row[1], row[2])
+
+    def put(self, claim: EpisodeSpec, certificate: Certificate) -> None:
+        """Keep a certificate."""
+        self._database.execute(
+            "INSERT OR REPLACE INTO certificates VALUES (?, ?, ?, ?)",
+            (_key(claim), str(certificate.verdict), certificate.steps, certificate.why),
+        )
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _key(claim: EpisodeSpec) -> str:
+    content = f"{engine_digest(claim.pack)} {_content(claim.task)} {claim.to_json()}"
+    return hashlib.sha256(content.encode()).hexdigest()[:32]
+
+
+@lru_cache(maxsize=1024)
+def _content(task: str) -> str:
+    """A digest of a task: its id may be that of a file, which changes."""
+    return hashlib.sha256(repr(tasks.load(task)).encode()).hexdigest()[:32]

@@ -1,0 +1,76 @@
+"""Certified episodes are let through; the others are refused and counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from assay.runs.certificates.cache import Cache
+from assay.runs.certificates.claim import claim
+from assay.runs.certificates.verdict import refusal
+from assay.runs.store import Store
+from assay.suites.spec import EpisodeSpec
+
+META = "refused"
+"""The name under which a run remembers its refusals."""
+
+
+class Refusal(NamedTuple):
+    """An episode that was left out of a plan."""
+
+    condition: str
+    task: str
+    seed: int
+    reason: str
+
+
+@dataclass(slots=True)
+class Service:
+    """Lets an episode through if it is certified, and its control is too, so that pairs stay matched."""
+
+    cache: Cache
+    limit: float | None = None
+    """A suite's: the time limit as a multiple of the demonstrator's time."""
+    refused: list[Refusal] = field(default_factory=list)
+
+    def serve(self, specs: Iterable[EpisodeSpec]) -> Iterator[EpisodeSpec]:
+        """The certified ones among some episodes, with their time limit."""
+        for spec in specs:
+            own = self.cache.get(claim(spec))
+            control = own if not spec.perturbations else self.cache.get(claim(spec.control()))
+            reason = refusal(spec, own)
+            if not reason and (of_control := refusal(spec, control)):
+                reason = f"its control: {of_control}"
+            if reason:
+                self.refused.append(Refusal(spec.condition, spec.task, spec.seed, reason))
+            else:
+                assert own is not None and control is not None
+                yield self._limited(spec, own.steps or control.steps)
+
+    def _limited(self, spec: EpisodeSpec, reference: int) -> EpisodeSpec:
+        """A spec with its suite's time limit; ``reference``: the demonstrator's time, control steps."""
+        if self.limit is None:
+            return spec
+        labels = {**spec.labels, "reference_steps": reference, "limit_factor": self.limit or None}
+        steps = max(1, round(self.limit * reference)) if self.limit else spec.steps
+        return replace(spec, steps=steps, labels=labels)
+
+
+def remember(
+    store: Store, refused: Iterable[Refusal], tasks: Collection[str], seeds: Collection[int]
+) -> None:
+    """Write down what was refused among some tasks and seeds; what a run knows about others stays."""
+    known = [each for each in recall(store) if each.task not in tasks or each.seed not in seeds]
+    store.describe(**{META: [*known, *refused]})
+
+
+def recall(store: Store) -> list[Refusal]:
+    """What was refused when a run was planned."""
+    return [Refusal(*each) for each in store.meta.get(META, ())]
+
+
+def counted(refused: Iterable[Refusal]) -> dict[str, int]:
+    """How often each reason was given, the most frequent first."""
+    return dict(Counter(each.reason for each in refused).most_common())

@@ -1,0 +1,73 @@
+"""What the demonstrator's rollout says about a claim."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from assay.policies.rollout import Outcome
+from assay.runs.certificates.claim import solvable
+from assay.runs.episode import Episode
+from assay.suites.spec import EpisodeSpec
+
+UNKNOWN = "no certificate: the demonstrator's worker died"
+"""Why what has no certificate has none."""
+
+
+class Verdict(StrEnum):
+    """What came of a claim."""
+
+    SOLVED = "solved"
+    NOTHING = "nothing to solve"
+    """The scene stands, and its task cannot be done, on purpose."""
+    UNPLACED = "cannot be placed"
+    """The perturbation was refused, or things found no room or did not come to rest."""
+    FAILED = "demonstrator failed"
+    TRIVIAL = "true at the start"
+    """The goal holds before anybody acts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What the demonstrator showed about a claim."""
+
+    verdict: Verdict
+    steps: int = 0
+    """Control steps until the goal was reached, if it was."""
+    why: str = ""
+    """Why not."""
+
+    @property
+    def good(self) -> bool:
+        """Whether episodes may be served."""
+        return self.verdict in (Verdict.SOLVED, Verdict.NOTHING)
+
+    @property
+    def reason(self) -> str:
+        """Why not, in one line."""
+        return f"{self.verdict}: {self.why}" if self.why else str(self.verdict)
+
+
+def judge(spec: EpisodeSpec, episode: Episode) -> Certificate:
+    """The certificate of a claim, from the demonstrator's episode."""
+    stood = len(episode.path.hand) > 0  # it was seen, so it was placed
+    if not stood:
+        return Certificate(Verdict.UNPLACED, why=episode.error)
+    if not solvable(spec.perturbations) and episode.outcome is Outcome.FAILURE:
+        return Certificate(Verdict.NOTHING)
+    if episode.truth and all(spans and spans[0][0] == 0 for spans in episode.truth.values()):
+        return Certificate(Verdict.TRIVIAL)
+    if episode.outcome is Outcome.SUCCESS:
+        return Certificate(Verdict.SOLVED, episode.steps)
+    return Certificate(Verdict.FAILED, why=episode.error or f"not reached in {spec.horizon} steps")
+
+
+def refusal(spec: EpisodeSpec, certificate: Certificate | None) -> str:
+    """Why an episode cannot be served, if it cannot."""
+    if certificate is None:
+        return UNKNOWN
+    if not certificate.good:
+        return certificate.reason
+    if certificate.steps > spec.horizon:
+        return f"too slow: the demonstrator needs more than {spec.horizon} steps"
+    return ""

@@ -1,0 +1,106 @@
+"""What releases do to a task, where no perturbation of ours does exactly that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from assay import tasks
+from assay.errors import PerturbationError, did_you_mean
+from assay.perturb.base import perturbation
+from assay.tasks import Atom, Entity, Task
+
+PLACING = (tasks.Predicate.ON, tasks.Predicate.IN)
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class FromFile:
+    """The scene and the goal of a task file; the instruction stays."""
+
+    kind: ClassVar[str] = "release/scene"
+    rebuilds: ClassVar[bool] = True
+
+    file: str
+    """The id of the task in the file: its path and digest."""
+
+    def apply(self, task: Task, rng: np.random.Generator) -> Task:
+        """Reads the file. Raises TaskError where it is gone, or has changed."""
+        other = tasks.load(self.file)
+        return replace(task, scene=other.scene, goal=other.goal, of_interest=other.of_interest)
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """Two things start in each other's place, whatever that leads to."""
+
+    kind: ClassVar[str] = "release/exchange"
+    rebuilds: ClassVar[bool] = True
+
+    first: str
+    second: str
+
+    def apply(self, task: Task, rng: np.random.Generator) -> Task:
+        """Exchanges the places in the initial relations."""
+        places = {
+            atom.arguments[0]: atom.arguments[1] for atom in task.scene.initial if atom.predicate in PLACING
+        }
+        for name in (self.first, self.second):
+            if name not in places:
+                raise PerturbationError(
+                    f"{self.kind}: no initial relation places '{name}': {did_you_mean(name, places)}"
+                )
+        there = {self.first: places[self.second], self.second: places[self.first]}
+        initial = tuple(
+            Atom(atom.predicate, (atom.arguments[0], there[atom.arguments[0]]))
+            if atom.predicate in PLACING and atom.arguments[0] in there
+            else atom
+            for atom in task.scene.initial
+        )
+        return replace(task, scene=replace(task.scene, initial=initial))
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class Recategorise:
+    """Everything of one category is of another, under its old name."""
+
+    kind: ClassVar[str] = "release/category"
+    rebuilds: ClassVar[bool] = True
+
+    old: str
+    new: str
+
+    def apply(self, task: Task, rng: np.random.Generator) -> Task:
+        """Changes objects and fixtures. Whether the new category can be had is for the asset pack to say."""
+        scene = task.scene
+        if self.old not in {entity.category for entity in scene.entities}:
+            known = {entity.category for entity in scene.entities}
+            raise PerturbationError(f"{self.kind}: no '{self.old}' here: {did_you_mean(self.old, known)}")
+
+        def changed(entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
+            return tuple(
+                replace(each, category=self.new) if each.category == self.old else each for each in entities
+            )
+
+        return replace(
+            task, scene=replace(scene, objects=changed(scene.objects), fixtures=changed(scene.fixtures))
+        )
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class Unavailable:
+    """Something that the release needs and that is not there: no episode with it can begin."""
+
+    kind: ClassVar[str] = "release/unavailable"
+    rebuilds: ClassVar[bool] = True
+
+    reason: str
+
+    def apply(self, task: Task, rng: np.random.Generator) -> Task:
+        """Raises PerturbationError with the reason."""
+        raise PerturbationError(f"{self.kind}: {self.reason}")

@@ -1,0 +1,256 @@
+"""Tasks in files: LIBERO's ``.bddl``, and our own ``.json``, which keeps finishes, sizes and staging too.
+
+A task from a file is called by its path and the first twelve hexadecimal digits of the SHA-256 of its
+content, ``scenes/007/2.json@5f0c3b1a9d2e``: whoever gets that id reads the same task, or is told that the
+file has changed.
+
+    {"format": "assay-task/1",
+     "instruction": "put the small red bowl on the plate",
+     "scene": {"arena": "kitchen", "objects": [{"name": "bowl_1", "category": "red_bowl", "size": 0.8}], ...},
+     "goal": ["On bowl_1 plate_1"],
+     "of_interest": ["bowl_1", "plate_1"]}
+
+Fields of a scene are those of `Scene` and what it is made of; what has its usual value may be left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from assay.errors import TaskError, did_you_mean
+from assay.tasks.bddl.reader import MAX_BYTES, document_from_bytes
+from assay.tasks.checks import atom, check, quoted
+from assay.tasks.scene import Goal, Instruction, Scene, Task
+
+FORMAT = "assay-task/1"
+ENDINGS = (".bddl", ".json")
+MOST_CHARACTERS = 150
+"""Of a file's name in a name that is made from it: file systems allow 255."""
+INDEX = "index.json"
+"""What a folder of tasks may hold beside them."""
+
+_KEYS = ("format", "instruction", "scene", "goal", "of_interest")
+_ID = re.compile(r"(?P<path>.+?\.(?:bddl|json))(?:@(?P<digest>[0-9a-f]{12}))?", re.IGNORECASE | re.DOTALL)
+_STATES = {"bddl": ("init",), "bddl_files": ("init_files",)}
+_SCENE = TypeAdapter(Scene)
+
+
+def names_file(id: str) -> bool:
+    """Whether an id is that of a task in a file, with a digest or without."""
+    return _ID.fullmatch(id) is not None
+
+
+def short_name(id: str) -> str:
+    """An id as the name of a file: ``libero_goal_3``; a task in a file by the file's name and its digest."""
+    path, _, digest = id.rpartition("@")
+    return f"{Path(path).stem[:MOST_CHARACTERS]}-{digest}" if path else id.replace("/", "_")
+
+
+def load_file(id: str) -> Task:
+    """The task of a path, or of a path and a digest, which is also the id it gets.
+
+    Raises TaskError where the file cannot be read, is no task, or is another than the digest says.
+    """
+    match = _ID.fullmatch(id)
+    if match is None:
+        raise TaskError(
+            f"{quoted(id, most=200)} names no task file: valid: a path that ends in .bddl or .json"
+        )
+    return _of_digest(match["path"], match["digest"]) if match["digest"] else _read(match["path"])
+
+
+def task_files(path: str) -> tuple[str, ...]:
+    """The task files at or below a path, sorted within each folder. Raises TaskError where there is none."""
+    if not Path(path).is_dir():
+        return (path,)
+    found: list[str] = []
+    for folder, folders, names in os.walk(path):
+        folders.sort()
+        ours = (name for name in sorted(names) if name.lower().endswith(ENDINGS) and name != INDEX)
+        found += [str(Path(folder, name)) for name in ours]
+    if not found:
+        raise TaskError(f"{path}: no task file there, nor in a folder below it; valid: .bddl and .json files")
+    return tuple(found)
+
+
+def states_file(id: str) -> Path | None:
+    """The file of stored initial states that belongs to a task file, laid out as LIBERO and LIBERO-X do it.
+
+    ``bddl_files/SUITE/NAME.bddl`` goes with ``init_files/SUITE/NAME.pruned_init``, ``bddl/LEVEL1/NAME.bddl``
+    with ``init/LEVEL1/NAME.init``. None where there is no such file.
+    """
+    match = _ID.fullmatch(id)
+    path = Path(match["path"] if match else id)
+    for index in reversed(range(len(path.parts) - 1)):
+        for folder in _STATES.get(path.parts[index], ()):
+            beside = Path(*path.parts[:index], folder, *path.parts[index + 1 :])
+            for ending in (".pruned_init", ".init"):
+                if beside.with_suffix(ending).is_file():
+                    return beside.with_suffix(ending)
+    return None
+
+
+def save(task: Task, path: Path | str) -> Task:
+    """Write a task as a ``.json`` file, its folder too; returns it as it is read again.
+
+    Raises TaskError where the task makes no sense, or cannot be written.
+    """
+    check(task)
+    path = Path(path)
+    if path.suffix != ".json":
+        raise TaskError(f"{path}: a task is saved as a .json file")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(to_json(task), encoding="utf-8")
+    except OSError as error:
+        raise TaskError(f"{path}: cannot be written: {error.strerror or error}") from None
+    return load_file(str(path))
+
+
+def to_json(task: Task) -> str:
+    """The text of a task's file; the id is not part of it."""
+    content = {
+        "format": FORMAT,
+        "instruction": task.instruction.text,
+        "scene": _scene_to_plain(task.scene),
+        "goal": [str(each) for each in task.goal.atoms],
+        "of_interest": list(task.of_interest),
+    }
+    return _laid_out(content, "\n", 3) + "\n"
+
+
+def from_json(text: str, *, id: str, file: str) -> Task:
+    """The task that a file's text states. Raises TaskError that names ``file``."""
+    try:
+        content = json.loads(text, parse_float=_finite, parse_constant=_finite)
+    except (ValueError, RecursionError) as error:
+        raise TaskError(f"{file}: is not JSON: {' '.join(str(error).split())[:120]}") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise TaskError(f'{file}: is not a task file: valid: an object with "format": "{FORMAT}"')
+    for key in content:
+        if key not in _KEYS:
+            raise TaskError(f"{file}: there is no key {quoted(key)}: {did_you_mean(key[:80], _KEYS)}")
+    try:
+        task = Task(
+            id=id,
+            scene=_scene_from_plain(content.get("scene"), file),
+            goal=Goal(tuple(atom(each.split() or [""]) for each in _texts(content, "goal", file))),
+            instruction=Instruction(_text(content, "instruction", file)),
+            of_interest=tuple(_texts(content, "of_interest", file)),
+        )
+        check(task)
+    except TaskError as error:
+        reason = str(error).removeprefix(f"{id}: ").removeprefix(f"{file}: ")
+        raise TaskError(f"{file}: {reason}") from None
+    return task
+
+
+@lru_cache(maxsize=4096)
+def _of_digest(path: str, digest: str) -> Task:
+    """Kept: a run goes on with the task it has read, whatever becomes of the file."""
+    task = _read(path)
+    if task.id != f"{path}@{digest.lower()}":
+        raise TaskError(
+            f"{path}: has changed: its content is {task.id.rpartition('@')[2]} now, not {digest}; "
+            "put the old file back, or name the task without '@'"
+        )
+    return task
+
+
+def _read(path: str) -> Task:
+    try:
+        with Path(path).open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise TaskError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except ValueError:  # a zero byte in the path
+        raise TaskError(f"{quoted(path)}: is no path") from None
+    id = f"{path}@{hashlib.sha256(data).hexdigest()[:12]}"
+    if path.lower().endswith(".bddl"):
+        return replace(document_from_bytes(data, id=id, file=path).task, id=id)
+    if len(data) > MAX_BYTES:
+        raise TaskError(f"{path}: is larger than {MAX_BYTES:,} bytes: not a task file")
+    try:
+        return from_json(data.decode("utf-8-sig"), id=id, file=path)
+    except UnicodeDecodeError:
+        raise TaskError(f"{path}: is not a text file in UTF-8") from None
+
+
+def _laid_out(value: Any, line: str, levels: int) -> str:
+    """JSON with a line for each item of the outer ``levels``."""
+    if levels == 0 or not isinstance(value, dict | list) or not value:
+        return json.dumps(value, ensure_ascii=False)
+    deeper = line + "  "
+    if isinstance(value, list):
+        items = (_laid_out(each, deeper, 0) for each in value)
+        return "[" + ",".join(f"{deeper}{each}" for each in items) + f"{line}]"
+    pairs = (f"{json.dumps(key)}: {_laid_out(each, deeper, levels - 1)}" for key, each in value.items())
+    return "{" + ",".join(f"{deeper}{each}" for each in pairs) + f"{line}}}"
+
+
+def _scene_to_plain(scene: Scene) -> dict[str, Any]:
+    plain: dict[str, Any] = _SCENE.dump_python(scene, mode="json", exclude_defaults=True)
+    plain["initial"] = [str(each) for each in scene.initial]
+    return plain
+
+
+def _scene_from_plain(value: object, file: str) -> Scene:
+    if not isinstance(value, dict):
+        raise TaskError(f"{file}: 'scene' must be an object")
+    given = dict(value)
+    initial = [atom(each.split() or [""]) for each in _texts(given, "initial", file)]
+    given["initial"] = [{"predicate": each.predicate, "arguments": each.arguments} for each in initial]
+    try:
+        scene = _SCENE.validate_json(json.dumps(given), strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in ("scene", *first["loc"]))
+        raise TaskError(f"{file}: {place}: {first['msg'].lower()}") from None
+    full = _SCENE.dump_python(scene, mode="json")
+    for place in _unknown(given, full, "scene"):
+        raise TaskError(f"{file}: there is no field {quoted(place)}")
+    return scene
+
+
+def _unknown(given: Any, full: Any, place: str) -> list[str]:
+    """The places of a JSON value that the value read from it lacks."""
+    if isinstance(given, dict) and isinstance(full, dict):
+        return [
+            found
+            for key, each in given.items()
+            for found in (_unknown(each, full[key], f"{place}.{key}") if key in full else [f"{place}.{key}"])
+        ]
+    if isinstance(given, list) and isinstance(full, list):
+        pairs = enumerate(zip(given, full, strict=False))
+        return [found for i, (one, other) in pairs for found in _unknown(one, other, f"{place}.{i}")]
+    return []
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(float(text)):
+        raise ValueError(f"{text[:20]} is not a finite number")
+    return float(text)
+
+
+def _text(content: dict[str, Any], key: str, file: str) -> str:
+    value = content.get(key)
+    if not isinstance(value, str):
+        raise TaskError(f"{file}: '{key}' must be a text")
+    return value
+
+
+def _texts(content: dict[str, Any], key: str, file: str) -> list[str]:
+    value = content.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise TaskError(f"{file}: '{key}' must be a list of texts")
+    return value

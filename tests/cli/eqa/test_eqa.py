@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay import tasks
+from assay.eqa.baselines import geometry
+from assay.eqa.question import load
+from assay.policies.demonstrations import collect
+
+Run = Callable[..., Any]
+
+
+def test_questions_are_made_from_what_we_collected_looked_at_and_probed(
+    drawing: str, assay: Run, tmp_path: Path
+):
+    chosen = [tasks.load(f"libero_goal/{number}") for number in (5, 7)]
+    collect(tmp_path / "set", chosen, 1, size=48)
+    out = tmp_path / "questions"
+    said = assay(
+        "eqa", "build", "--source", tmp_path / "set", "--out", out, "--per-kind", "3", "--views", "exo,both"
+    )
+    assert said.status == 1, "two tasks are too few for instructions"
+    assert "H-AI 0 of 3" in said.err and "pair: trivial motion" in said.err
+    assert said.out.startswith(f"{out}: ") and "L-AI 3" in said.out
+    questions = load(out)
+    assert {question.view for question in questions} == {"exo", "both"}
+    assert all(geometry(question) == question.answer for question in questions)
+    said = assay("eqa", "sheet", out, "--out", tmp_path / "sheet.png", "--kinds", "L-AI,L-SP", "--count", "2")
+    assert said.status == 0 and (tmp_path / "sheet.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--source", "nowhere"), "not a source; valid: demo"),
+        (("--source", "demo", "--kinds", "H-IA"), "did you mean 'H-AI'?"),
+        (("--source", "demo", "--views", "wrist"), "valid: exo, exo2"),
+        (("--source", "demo", "--turning", "euler"), "valid: wrapped, exact"),
+        (("--source", "demo", "--gripper", "1"), "CLOSED,OPEN"),
+    ],
+)
+def test_a_wrong_option_is_one_line(assay: Run, tmp_path: Path, arguments: tuple[str, ...], words: str):
+    said = assay("eqa", "build", *arguments, "--out", tmp_path / "questions")
+    assert said.status == 2 and said.err.count("\n") == 1 and words in said.err
+
+
+@pytest.mark.parametrize("command", [("leak",), ("sheet", "--out", "x.png")])
+def test_a_folder_without_questions_is_one_line(assay: Run, tmp_path: Path, command: tuple[str, ...]):
+    said = assay("eqa", command[0], tmp_path, *command[1:])
+    assert said.status == 2 and said.err.count("\n") == 1 and "assay eqa build makes one" in said.err

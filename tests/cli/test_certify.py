@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay import tasks
+from assay.cli.run_ import UNCERTIFIED
+from assay.runs.certificates import Cache, Certificate, Verdict, cache_file, claim
+from assay.runs.store import Store
+from assay.suites import load_suite
+
+Run = Callable[..., Any]
+pytestmark = pytest.mark.usefixtures("no_assets", "own_cache", "wide")
+TASK = ("--tasks", "libero_goal/7", "--seeds", "1", "--workers", "1")
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def certified(own_cache: None) -> None:
+    """Level 1 solved in two steps, as its control; level 2 in three; nothing else."""
+    with Cache(cache_file()) as cache:
+        for spec in load_suite("x").plan([tasks.load("libero_goal/7")], (0,)):
+            level = spec.labels.get("level", 0)
+            solved = Certificate(Verdict.SOLVED, 3 if level == 2 else 2)
+            cache.put(claim(spec), solved if level <= 2 else Certificate(Verdict.UNPLACED, why="no room"))
+
+
+def test_the_demonstrator_certifies_a_suite_and_what_it_did_is_kept(assay: Run, tmp_path: Path):
+    said = assay("certify", "x", *TASK, "--json", tmp_path / "a.json")
+    assert said.status == 0 and "certificates made" in said.out and "0 certificates made" not in said.out
+    written = json.loads((tmp_path / "a.json").read_text())
+    rows = {row["condition"]: row for row in written["conditions"]}
+    assert rows["control"]["certified"] == 1 and 10 < rows["control"]["median_steps"] < 300
+    assert rows["all"]["scenes"] == 5, "level 5 has the scene of level 4; a stove is not doubled"
+    assert rows["all"]["certified"] + sum(rows["all"]["refused"].values()) == 5
+    said = assay("certify", "x", *TASK, "--json", "-")
+    assert json.loads(said.out) == written, "the second time nothing is to be done"
+
+
+@pytest.mark.usefixtures("certified")
+def test_a_run_serves_certified_episodes_with_their_time_limit_and_says_what_it_refused(
+    assay: Run, tmp_path: Path
+):
+    path = tmp_path / "a.assay"
+    for recorded in (3, 0):
+        said = assay("run", "x?time=1.5", "--policy", "idle", *TASK, "--out", path)
+        assert said.status == 0 and f"{recorded} episodes recorded" in said.out
+        assert "7 episodes refused" in said.out and "7 x cannot be placed: no room" in said.out
+    with Store.reading(path) as store:
+        frame = store.frame()
+    assert frame["condition"].to_list() == ["control", "x/level1", "x/level2"]
+    assert frame["steps"].to_list() == [3, 3, 4] and set(frame["outcome"]) == {"failure"}
+    assert frame["reference_steps"].to_list() == [2, 2, 3] and set(frame["limit_factor"]) == {1.5}
+    shown = json.loads(assay("runs", "show", path, "--json").out)
+    assert shown["refused"] == {"cannot be placed: no room": 7} and "refused" not in shown["meta"]
+    assert len(shown["meta"]["settings"]["certificates"]) == 12
+    assert "7 episodes refused" in assay("runs", "show", path).out
+
+
+def test_where_nothing_is_certified_there_is_no_run(assay: Run, tmp_path: Path):
+    with Cache(cache_file()) as cache:
+        for spec in load_suite("x").plan([tasks.load("libero_goal/7")], (0,)):
+            cache.put(claim(spec), Certificate(Verdict.UNPLACED, why="no room"))
+    said = assay("run", "x", "--policy", "idle", *TASK, "--out", tmp_path / "a.assay")
+    assert said.status == 2 and "all 10 episodes were refused, most often: cannot be placed" in said.err
+
+
+@pytest.mark.usefixtures("certified")
+def test_whoever_wants_everything_gets_it_and_is_told(assay: Run, tmp_path: Path):
+    path = tmp_path / "a.assay"
+    command = ("run", "x", "--policy", "idle", *TASK, "--out", path, "--uncertified", "--steps", "1")
+    said = assay(*command)
+    assert said.status == 0 and UNCERTIFIED in said.out and "10 episodes recorded" in said.out
+    said = assay("run", "x", "--policy", "idle", *TASK, "--out", path)
+    assert said.status == 2 and "holds a run with settings" in said.err
+
+
+def test_a_suite_that_changes_no_world_needs_no_certificate(assay: Run, tmp_path: Path):
+    said = assay(
+        "run", "corruption", "--policy", "idle", *TASK, "--steps", "1", "--out", tmp_path / "a.assay"
+    )
+    assert said.status == 0 and not cache_file().exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (("certify", "xx"), "did you mean 'x'?"),
+        (("certify", "x", "--seeds", "none"), "valid: a count"),
+        (("certify", "x", "--tasks", "libero_gaol"), "libero_goal"),
+        (("certify", "x", "--assets", "primitive"), "did you mean 'primitives'?"),
+        (("certify", "x?time=2"), "valid: 0.8 to 1.5, or unlimited"),
+        (("run", "x", "--policy", "idle", "--steps", "9"), "contradict each other"),
+    ],
+)
+def test_bad_input_is_one_line(assay: Run, tmp_path: Path, command: tuple[str, ...], words: str):
+    more = ("--out", tmp_path / "a.assay") if command[0] == "run" else ()
+    said = assay(*command, *more)
+    assert said.status == 2 and said.err.count("\n") == 1 and words in said.err

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from assay.policies import Outcome
+from assay.runs.episode import Episode, nothing_happened
+from assay.runs.store import Store
+from assay.suites.spec import EpisodeSpec
+
+
+def a_run(path: Path, count: int = 2, done: int = 2) -> Path:
+    with Store.writing(path) as store:
+        store.describe(suite="libero", policy="oracle", pack="primitives")
+        store.plan(EpisodeSpec("libero_goal/1", seed) for seed in range(count))
+        for waiting in store.todo()[:done]:
+            store.append(waiting.number, Episode(Outcome.SUCCESS, 100, nothing_happened(), "do it"))
+    return path
+
+
+def test_report_writes_a_page_and_json(assay: Callable, tmp_path: Path):
+    run, out, target = a_run(tmp_path / "run.assay"), tmp_path / "out", tmp_path / "report.json"
+    said = assay("report", run, "--out", out, "--json", target)
+    assert said.status == 0 and "index.html" in said.out
+    assert "oracle on libero" in (out / "index.html").read_text()
+    assert json.loads(target.read_text())["success_rate"]["successes"] == 2
+
+
+def test_json_goes_alone_to_standard_output(assay: Callable, tmp_path: Path):
+    said = assay("report", a_run(tmp_path / "run.assay", done=1), "--json", "-")
+    assert json.loads(said.out)["waiting"] == 1
+    assert "1 of 2 planned" in said.err
+
+
+def test_what_can_be_reported_is_and_the_rest_is_said(assay: Callable, tmp_path: Path):
+    broken = tmp_path / "broken.assay"
+    broken.write_text("no run at all, but long enough to be looked at as one" * 20)
+    good = a_run(tmp_path / "good.assay")
+    said = assay("report", good, broken, "--json", "-")
+    assert said.status == 1
+    told = json.loads(said.out)
+    assert [each["run"] for each in told["runs"]] == ["good"] and "not a run" in told["left_out"]["broken"]
+    assert "left out" in said.err and "broken.assay" in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run.assay"], "say where to: --out DIR or --json FILE"),
+        (["none.assay", "--json", "-"], "none.assay: there is no such run"),
+        (["none.assay", "nil.assay", "--json", "-"], "none of 2 runs can be read"),
+        (["broken.assay", "--json", "-"], "broken.assay: not a run"),
+        (["run.assay", "--out", "run.assay"], "File exists"),
+        (["run.assay", "--json", "no/such/folder.json"], "No such file or directory"),
+    ],
+)
+def test_bad_input_is_one_line(
+    assay: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+):
+    monkeypatch.chdir(tmp_path)
+    a_run(Path("run.assay"))
+    Path("broken.assay").write_text("no run at all, but long enough to be looked at as one" * 20)
+    said = assay("report", *arguments)
+    assert said.status == 2 and message in said.err and said.err.count("\n") == 1

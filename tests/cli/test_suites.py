@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from assay.cli import console
+from assay.suites import names
+
+
+def test_the_list_is_readable_on_eighty_columns(assay: Callable[..., Any], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(console.output, "_width", 80)
+    said = assay("suites", "list")
+    assert said.status == 0 and max(map(len, said.out.splitlines())) <= 80
+    for name in names():
+        assert any(line.split()[:1] == [name] for line in said.out.splitlines()), name
+    whole = "".join(said.out.split())
+    assert "…" not in said.out and "factors?over=words,world,senses&halvings=0" in whole
+
+
+def test_what_is_refused_says_why(assay: Callable[..., Any], wide: None):
+    said = assay("suites", "show", "factors?over=obstacle,fog", "--tasks", "libero_goal/0")
+    assert said.status == 0 and "refused: world/obstacle: this task carries nothing" in said.out
+
+
+def test_a_sheet_is_drawn(assay: Callable[..., Any], drawing: str, tmp_path: Path, wide: None):
+    file = tmp_path / "sheet.png"
+    said = assay(
+        "suites",
+        "show",
+        "factors?over=recolour",
+        "--tasks",
+        "libero_object/0",
+        "--seed",
+        "1",
+        "--sheet",
+        file,
+    )
+    assert said.status == 0 and "2 of 2 conditions drawn" in said.out
+    with Image.open(file) as image:
+        assert image.format == "PNG" and image.width > 900
+
+
+def test_a_sheet_of_too_many_tasks_is_refused(assay: Callable[..., Any], tmp_path: Path):
+    said = assay("suites", "show", "libero", "--tasks", "all", "--sheet", tmp_path / "x.png")
+    assert said.status == 2 and "valid: up to 10" in said.err and not (tmp_path / "x.png").exists()

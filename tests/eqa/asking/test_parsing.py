@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+from assay.eqa.asking.parsing import letter
+from assay.eqa.asking.prompts import Style
+from assay.llm import Reply
+
+DIRECT, STEPS = Style.DIRECT, Style.STEPS
+
+
+@pytest.mark.parametrize(
+    ("text", "style", "found"),
+    [
+        ("B", DIRECT, ("B", "")),
+        (" C\n", DIRECT, ("C", "")),
+        ("<answer>D</answer>", DIRECT, ("D", "")),
+        ("It turns left. <answer> A </answer>", STEPS, ("A", "")),
+        ("<answer>A</answer> so <answer>A</answer>", STEPS, ("A", "")),
+        ("A", STEPS, ("A", "")),
+        ("b", DIRECT, ("", "more than a letter")),
+        ("E", DIRECT, ("", "more than a letter")),
+        ("B.", DIRECT, ("", "more than a letter")),
+        ("The answer is B", DIRECT, ("", "more than a letter")),
+        ("The answer is B", STEPS, ("", "no answer tag")),
+        ("AB", DIRECT, ("", "more than a letter")),
+        ("<answer>E</answer>", STEPS, ("", "not one of the letters")),
+        ("<answer>AB</answer>", STEPS, ("", "not one of the letters")),
+        ("<answer>A</answer><answer>B</answer>", STEPS, ("", "different answers")),
+        ("<answer>B", STEPS, ("", "no answer tag")),
+        ("", DIRECT, ("", "empty")),
+        ("<html>A</html>", DIRECT, ("", "more than a letter")),
+        ("A" * 5_000_000, STEPS, ("", "no answer tag")),
+        ("<answer>" * 100_000, STEPS, ("", "no answer tag")),
+    ],
+)
+def test_a_letter_is_found_only_where_none_has_to_be_guessed(text: str, style: Style, found: tuple[str, str]):
+    assert letter(Reply(text, False), style) == found
+
+
+def test_an_answer_that_was_cut_off_is_called_so():
+    assert letter(Reply("First I look at", True), Style.STEPS) == ("", "cut off")
+    assert letter(Reply("", True), Style.DIRECT) == ("", "cut off")
+    assert letter(Reply("<answer>A</answer> and fur", True), Style.STEPS) == ("A", "")

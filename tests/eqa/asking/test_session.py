@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.eqa.asking.answers import State
+from assay.eqa.asking.cost import TILE_TOKENS, estimate
+from assay.eqa.asking.models import is_baseline, model
+from assay.eqa.asking.prompts import Style
+from assay.eqa.asking.session import PATIENCE, Asked, ask
+from assay.eqa.errors import QuestionError
+from assay.eqa.question import Question
+from assay.llm import Cache, Ledger, LLMError, Price
+
+from .conftest import Vision, chat
+
+KEY = "sk-not-for-anybodys-eyes"
+
+
+@pytest.fixture
+def asked(folder: Path, questions: list[Question], settings, tmp_path: Path) -> Callable[..., Asked]:
+    """Asks some questions; the ledger of the last time is its attribute."""
+
+    def run(address: str = "openai:tiny", count: int = 8, style: Style = Style.DIRECT, **more: Any) -> Asked:
+        cache = Cache(tmp_path / "said")
+        try:
+            answering = model(address, settings(**more), cache)
+            run.ledger = answering.ledger  # type: ignore[attr-defined]
+            return ask(questions[:count], folder, answering, style)
+        finally:
+            cache.close()
+
+    return run
+
+
+def right(found: Asked, questions: list[Question]) -> list[bool]:
+    known = {question.id: question.answer for question in questions}
+    return [each.letter == known[each.question] for each in found.answers]
+
+
+@pytest.mark.parametrize("protocol", ["openai", "anthropic", "gemini"])
+def test_every_protocol_carries_words_pictures_and_answers(vision: Vision, asked, questions, protocol: str):
+    found = asked(f"{protocol}:tiny", 12, key=KEY)
+    assert right(found, questions) == [True] * 12 and not found.stopped
+    assert (asked.ledger.prompt_tokens, asked.ledger.answer_tokens) == (12 * 900, 12 * 3)
+    body, headers = vision.asked[0], {name.lower(): text for name, text in vision.headers[0].items()}
+    path, header, temperature = {
+        "openai": ("/v1/chat/completions", "authorization", body.get("temperature")),
+        "anthropic": ("/v1/messages", "x-api-key", body.get("temperature")),
+        "gemini": (
+            "/v1/models/tiny:generateContent",
+            "x-goog-api-key",
+            body.get("generationConfig", {}).get("temperature"),
+        ),
+    }[protocol]
+    assert body["path"] == path and KEY in headers[header] and temperature == 0.0
+
+
+def test_models_without_a_temperature_are_asked_without_one(vision: Vision, asked):
+    asked(count=1, temperature=None, most_tokens=77)
+    body = vision.asked[0]
+    assert "temperature" not in body and "max_tokens" not in body and body["max_completion_tokens"] == 77
+
+
+def test_reasons_are_kept_and_the_letter_is_read_from_its_tag(vision: Vision, asked, questions):
+    vision.form = lambda letter: f"The hand moved. <answer>{letter}</answer>"
+    found = asked(style=Style.STEPS)
+    assert all(right(found, questions)) and found.answers[0].text.startswith("The hand moved.")
+    direct = asked(style=Style.DIRECT)
+    assert all(right(direct, questions)) and asked.ledger.cached == 0, "another prompt is another request"
+
+
+def test_what_breaks_is_counted_and_named_and_the_rest_goes_on(vision: Vision, asked, questions):
+    prose, html, flood = (
+        chat("I think it is B."),
+        (200, {}, b"<html>busy</html>"),
+        (200, {}, b"x" * 5_000_000),
+    )
+    vision.faults = {
+        0: prose,
+        1: html,
+        2: html,
+        3: flood,
+        4: flood,
+        5: (429, {"Retry-After": "0"}, b""),
+        7: (400, {}, b"picture too large"),
+        8: chat("Well, first", "length"),
+    }
+    found = asked(count=10, at_once=1)
+    assert Counter(each.state for each in found.answers) == {
+        State.ANSWERED: 5,
+        State.UNPARSED: 2,
+        State.UNANSWERED: 3,
+    }
+    reasons = [each.reason for each in found.answers if each.reason]
+    assert reasons[0] == "more than a letter" and reasons[1] == "not a chat completion"
+    assert reasons[2] == "more than 1,000,000 bytes" and "refuses: status 400" in reasons[3]
+    assert reasons[4] == "cut off" and not found.stopped and asked.ledger.retries == 3
+
+
+def test_what_was_not_answered_is_asked_again_and_the_rest_is_not(vision: Vision, asked, questions):
+    vision.faults = {0: (500, {}, b""), 1: (500, {}, b"")}
+    assert [each.state for each in asked(at_once=1).answers].count(State.UNANSWERED) == 1
+    before = len(vision.asked)
+    assert all(right(asked(at_once=1), questions)) and len(vision.asked) == before + 1
+
+
+def test_a_refused_key_ends_it_at_once(vision: Vision, asked):
+    vision.faults[-1] = (401, {}, f"no such key: {KEY}".encode())
+    found = asked(key=KEY, at_once=2)
+    assert "status 401" in found.stopped and len(vision.asked) <= 2 and KEY not in repr(found)
+
+
+def test_an_endpoint_that_is_down_is_given_up(folder: Path, questions, settings, tmp_path: Path):
+    cache = Cache(tmp_path / "said")
+    nobody = model("openai:tiny", replace(settings(attempts=1), url="http://127.0.0.1:9/v1"), cache)
+    found = ask(questions, folder, nobody, Style.DIRECT)
+    assert found.stopped.startswith(f"{PATIENCE} questions in a row without an answer")
+    assert PATIENCE <= len(found.answers) < len(questions)
+    cache.close()
+
+
+def test_a_slow_endpoint_is_named(vision: Vision, asked):
+    vision.pause = lambda: time.sleep(0.6)
+    found = asked(count=2, timeout=0.2, attempts=1)
+    assert [each.reason.split(": ")[-1][:20] for each in found.answers] == ["no answer within 0.2"] * 2
+
+
+def test_the_key_is_nowhere_but_in_its_header(vision: Vision, asked, tmp_path: Path):
+    vision.form = lambda letter: f"your key is {KEY} <answer>{letter}</answer>"
+    found = asked(key=KEY)
+    assert KEY not in repr(found) and KEY not in json.dumps(vision.asked)
+    assert all(KEY.encode() not in file.read_bytes() for file in tmp_path.iterdir())
+
+
+def test_cost_is_estimated_before_anything_is_sent(folder: Path, questions: list[Question]):
+    about = estimate(questions, folder, Style.DIRECT)
+    pictures = sum(len(each.pictures) + len(each.option_pictures) for each in questions)
+    words = about.sent - TILE_TOKENS * pictures
+    assert about.questions == len(questions) and 50 * len(questions) < words < 500 * len(questions)
+    assert about.cost(Price(1.0, 10.0)) == pytest.approx((about.sent + 10 * about.received) / 1e6)
+
+
+def test_a_broken_picture_is_found_before_anything_is_sent(folder: Path, questions, tmp_path: Path):
+    (tmp_path / "pictures").mkdir()
+    for name in (*questions[0].pictures, *questions[0].option_pictures):
+        (tmp_path / name).write_text("no picture")
+    with pytest.raises(QuestionError, match="not a picture"):
+        estimate(questions[:1], tmp_path, Style.DIRECT)
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("geometri", "did you mean 'geometry'"),
+        ("openai:", "did you mean 'openai:NAME'"),
+        ("xyz:abc", "valid: anthropic:NAME, "),
+        ("", "there is no model"),
+    ],
+)
+def test_an_address_that_is_none_is_refused(address: str, words: str):
+    with pytest.raises(QuestionError, match=words):
+        is_baseline(address)
+
+
+def test_local_models_say_what_they_need(tmp_path: Path):
+    try:
+        import transformers  # noqa: F401
+    except ImportError:
+        from assay.eqa.asking.local import local
+
+        with pytest.raises(LLMError, match=r"pip install 'assay\[vlm\]'"):
+            local("some/model", 10, Cache(tmp_path / "said"), Ledger())
+    else:
+        pytest.skip("transformers is installed here")

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.eqa.actions import described, printed, signs
+from assay.eqa.build import build
+from assay.eqa.errors import QuestionError
+from assay.eqa.leak import probe
+from assay.eqa.question import LETTERS, Kind, Question, load
+from assay.eqa.sources.schema import NEAR
+from assay.eqa.views import View
+
+from .conftest import Invented
+
+NOWHERE = Path()
+
+
+def question(kind: Kind, number: int, options: list[str], right: int) -> Question:
+    return Question.of(
+        kind=str(kind),
+        dataset="invented",
+        episode=str(number),
+        group=f"scene {number % 12}",
+        view="exo",
+        text="What did the robot's hand do?",
+        pictures=["a.png", "b.png"],
+        options=options,
+        option_pictures=[],
+        answer=LETTERS[right],
+        moments=[str(number)],
+        states=[],
+        actions=[],
+        achieved=[],
+        thresholds=[],
+        turning="wrapped",
+    )
+
+
+def actions(rng: np.random.Generator, count: int) -> np.ndarray:
+    return rng.normal(size=(count, 7)) * (0.2, 0.2, 0.2, 30, 30, 30, 0.4)
+
+
+def test_options_drawn_alike_tell_nothing():
+    rng = np.random.default_rng(0)
+    some = [
+        question(Kind.L_AI, number, [printed(each) for each in actions(rng, 4)], int(rng.integers(4)))
+        for number in range(120)
+    ]
+    assert not any(result.leaks for result in probe(some, NOWHERE))
+
+
+def test_what_we_build_tells_nothing_by_any_kind(tmp_path: Path):
+    build(tmp_path / "set", [Invented()], dict.fromkeys(Kind, 60), [View.parse("exo")])
+    results = probe(load(tmp_path / "set"), tmp_path / "set")
+    assert {result.kind for result in results} == set(Kind)
+    assert [result for result in results if result.leaks] == []
+
+
+def test_distractors_made_from_the_answer_are_found_out():
+    # As in the paper: the dominant axis turned round, left out, and exchanged for a value of another unit.
+    rng = np.random.default_rng(1)
+    some = []
+    for number in range(120):
+        (true,) = actions(rng, 1)
+        turned, without, exchanged = true.copy(), true.copy(), true[[3, 1, 2, 0, 4, 5, 6]]
+        turned[0] *= -1
+        without[0] = 0.0
+        right = int(rng.integers(4))
+        options = [turned, without, exchanged]
+        options.insert(right, true)
+        some.append(question(Kind.L_AI, number, [printed(each) for each in options], right))
+    assert all(result.leaks for result in probe(some, NOWHERE))
+
+
+def test_an_answer_that_is_the_usual_one_is_found_out():
+    rng = np.random.default_rng(2)
+    some = []
+    for number in range(120):
+        pattern = signs(actions(rng, 1)[0], NEAR.thresholds)
+        pattern[2], pattern[6] = -1, -1  # down and close, as ever
+        flips = [np.where(np.arange(7) == axis, -pattern, pattern) for axis in (2, 6)]
+        options = [*flips, flips[0] * flips[1] * pattern]
+        right = int(rng.integers(4))
+        options.insert(right, pattern)
+        some.append(question(Kind.M_AI, number, [described(each.tolist()) for each in options], right))
+    assert all(result.leaks and result.accuracy > 0.8 for result in probe(some, NOWHERE))
+
+
+def test_one_scene_is_too_little_to_learn_from():
+    some = [question(Kind.L_AI, 12, ["a", "b", "c", "d"], 0)]
+    with pytest.raises(QuestionError, match="one scene only"):
+        probe(some, NOWHERE)

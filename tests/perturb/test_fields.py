@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.errors import PerturbationError
+from assay.perturb import Mask, Perturbation
+from assay.perturb.base import kinds
+from assay.perturb.fields import AXES, catalogue, markdown
+from assay.perturb.senses import BlankPictures, Fog
+from assay.perturb.world import Jitter, MoveCamera, Recolour
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "perturbations.md"
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Jitter(float("nan")), "world/jitter: radius is nan; valid: 0 to 0.2"),
+        (lambda: Jitter("far"), "radius is 'far'"),  # type: ignore[arg-type]
+        (lambda: Fog(2.5), "severity is 2.5; valid: whole numbers 1 to 10"),  # type: ignore[arg-type]
+        (lambda: Recolour((0.1, 0.2, 1.2)), "colour is (0.1, 0.2, 1.2); valid: 0 to 1"),
+        (lambda: MoveCamera(turn=(0.0, 0.0, 2.0)), "valid: -0.6 to 0.6"),
+        (lambda: Jitter(None), "radius is None"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_number_out_of_range_is_refused_in_one_line(make: Callable[[], Perturbation], words: str):
+    with pytest.raises(PerturbationError) as caught:
+        make()
+    assert words in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_none_is_valid_where_it_is_the_default():
+    assert Recolour(None).colour is None
+
+
+def test_every_perturbation_is_described_with_all_its_fields():
+    described = {each.kind: each for each in catalogue()}
+    assert set(described) == {kind for kind in kinds() if kind.split("/")[0] in AXES}
+    jitter = described["world/jitter"]
+    assert jitter.fields == ("`radius` (0 to 0.2): metres",) and jitter.plausible == "yes"
+    assert "Every thing on the workspace" in jitter.about
+    assert described["words/mask"].plausible == "no" and Mask.plausible is False
+    assert described["senses/blank_pictures"].plausible == "unless on every camera"
+    for each in described.values():
+        assert each.about and "|" not in each.about
+
+
+def test_blank_pictures_are_plausible_on_one_camera():
+    assert not BlankPictures().plausible and BlankPictures(cameras=("agentview",)).plausible
+
+
+def test_the_document_holds_the_table_that_the_command_prints(assay: Callable[..., Any]):
+    said = assay("suites", "perturbations", "--markdown")
+    assert said.status == 0 and said.out.strip() == markdown(catalogue())
+    assert said.out.strip() in DOCUMENT.read_text(encoding="utf-8")

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assay.perturb.words.distance import distances, memory
+from assay.perturb.words.distance.memory import memory_file, remembered
+
+PAIRS = [
+    ("turn on the stove", "turn on the range"),
+    ("turn on the stove", "the stove on turn"),
+    ("turn on the stove", "turn on the range"),
+    ("open the drawer", "打开抽屉"),
+]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache folder with nothing in it."""
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def nobody(pairs: object) -> None:
+    raise AssertionError("scored again")
+
+
+def test_what_is_remembered_is_what_was_scored_warnings_included(
+    models: object, monkeypatch: pytest.MonkeyPatch
+):
+    scored = distances(PAIRS)
+    assert remembered(PAIRS) == scored and any(each.warnings for each in scored)
+    monkeypatch.setattr(memory, "distances", nobody)
+    assert remembered(PAIRS) == scored
+
+
+def test_only_what_is_new_is_scored(models: object, monkeypatch: pytest.MonkeyPatch):
+    remembered(PAIRS[:1])
+    asked: list[tuple[str, str]] = []
+    monkeypatch.setattr(memory, "distances", lambda pairs: asked.extend(pairs) or distances(pairs))
+    remembered(PAIRS)
+    assert asked == [PAIRS[1], PAIRS[3]]
+
+
+@pytest.mark.parametrize("trouble", ["no database", "no folder"])
+def test_a_memory_that_cannot_be_used_costs_time_and_nothing_else(models: object, trouble: str, cache: Path):
+    if trouble == "no folder":
+        cache.write_text("this is a file")
+    else:
+        memory_file().parent.mkdir(parents=True)
+        memory_file().write_text("these are my notes, " * 100)
+    assert remembered(PAIRS) == distances(PAIRS)
+
+
+def test_another_recipe_has_another_memory(monkeypatch: pytest.MonkeyPatch, cache: Path):
+    before = memory_file()
+    monkeypatch.setattr(memory, "RECIPE", memory.RECIPE + 1)
+    assert memory_file() != before and cache in before.parents

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.perturb import Say
+from assay.policies import Outcome
+from assay.runs.episode import Episode, nothing_happened
+from assay.runs.episode import Path as HandPath
+from assay.runs.store import Store
+from assay.suites.spec import CONTROL, EpisodeSpec, Label
+
+GOAL = "On akita_black_bowl_1 flat_stove_1_cook_region"
+
+
+@dataclass
+class Made:
+    """An episode that never happened; None for what is only planned."""
+
+    success: bool | None
+    condition: str = CONTROL
+    labels: dict[str, Label] = field(default_factory=dict)
+    task: str = "libero_goal/1"
+    seed: int = 0
+    hand: np.ndarray | None = None
+    error: str = ""
+    suite: str = "made"
+    words: str = "put the bowl on the stove on top of the cabinet"
+
+    @property
+    def spec(self) -> EpisodeSpec:
+        said = () if self.condition == CONTROL else (Say(f"{self.condition} {sorted(self.labels.items())}"),)
+        return EpisodeSpec(
+            self.task, self.seed, "primitives", self.suite, self.condition, said, labels=self.labels
+        )
+
+    @property
+    def episode(self) -> Episode:
+        path = nothing_happened()
+        if self.hand is not None:
+            hand = np.asarray(self.hand, np.float32)
+            path = HandPath(hand, hand[:, 0].copy(), np.zeros((len(hand) - 1, 7), np.float32))
+        outcome = Outcome.ERROR if self.error else Outcome.SUCCESS if self.success else Outcome.FAILURE
+        moved = "akita_black_bowl_1" if self.success else "plate_1"
+        truth = {GOAL: ((99, 100),) if self.success else ()}
+        return Episode(
+            outcome,
+            100,
+            path,
+            self.words,
+            decisions=10,
+            touched=moved,
+            moved=moved,
+            truth=truth,
+            error=self.error,
+        )
+
+
+@pytest.fixture(scope="session")
+def made() -> type[Made]:
+    """What a run is made of."""
+    return Made
+
+
+@pytest.fixture(scope="session")
+def write() -> Callable[..., Path]:
+    """Writes made-up episodes into a real run."""
+
+    def written(path: Path, episodes: Iterable[Made], **meta: object) -> Path:
+        wanted = list(episodes)
+        with Store.writing(path) as store:
+            store.describe(**{"suite": "made", "policy": "somebody", "pack": "primitives", **meta})
+            store.plan(each.spec for each in wanted)
+            numbers = {waiting.key: waiting.number for waiting in store.todo()}
+            for each in wanted:
+                if each.success is not None or each.error:
+                    store.append(numbers[each.spec.key], each.episode)
+        return path
+
+    return written
+
+
+@pytest.fixture(scope="session")
+def everything(tmp_path_factory: pytest.TempPathFactory, write: Callable[..., Path]) -> Path:
+    """A run that gives every measure and every figure."""
+    episodes = [
+        each
+        for task in ("libero_goal/1", "libero_goal/4")
+        for seed in range(6)
+        for each in _variants(task, seed)
+    ]
+    return write(
+        tmp_path_factory.mktemp("everything") / "everything.assay", episodes, suite="all", policy="somebody"
+    )
+
+
+def _variants(task: str, seed: int) -> Iterable[Made]:
+    rng = np.random.default_rng([int(task[-1]), seed])
+    time = np.linspace(0, np.pi, 101)[:, None]
+
+    def episode(condition: str, **labels: Label) -> Made:
+        hand = np.sin(time) * (np.array([0.3, 0.1, 0.2]) + rng.normal(scale=0.02, size=3))
+        success = bool(rng.random() < 0.6) or (condition == CONTROL and seed < 4)
+        found = Made(success, condition, labels, task, seed, hand)
+        renaming = labels.get("object") in ("contextual", "habitual")
+        return replace(found, words=found.words.replace("bowl", "basin")) if renaming else found
+
+    yield episode(CONTROL)
+    for number, thing in enumerate(("none", "addition", "contextual", "habitual")):
+        scores: dict[str, Label] = {"s_k": 1 - 0.1 * number, "s_t": 0.7, "pd": 0.15 + 0.05 * number}
+        yield episode(f"para/{thing}", axis="words", plausible=True, object=thing, action="hint", **scores)
+    yield episode("nonsense", axis="words", plausible=False)
+    for level in (1, 2):
+        families: dict[str, Label] = {"label:subtasks": str(level), "label:relation": "surface"}
+        yield episode(f"x/{level}", axis="world", level=level, **families)
+    yield episode("moved", axis="world", distance=0.2)
+    for a, b in ((True, False), (False, True), (True, True)):
+        yield episode(f"factors/{a}{b}", **{"factor:a": a, "factor:b": b})

@@ -1,0 +1,230 @@
+from __future__ import annotations
+
+import csv
+import hashlib
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from assay.errors import RunError
+from assay.measures import MeasureError
+from assay.report.comparison import as_json, compare_runs, compare_suites
+from assay.report.page import Report, build
+from assay.report.run_report import RunReport, named
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(scope="module")
+def report(everything: Path) -> Report:
+    return build([RunReport.read(everything)])
+
+
+@pytest.fixture(scope="module")
+def folder(report: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return report.write(tmp_path_factory.mktemp("out") / "report").parent
+
+
+def page_of(path: Path) -> str:
+    return build([RunReport.read(path)]).html()
+
+
+def test_the_page_needs_nothing_else(folder: Path):
+    page = (folder / "index.html").read_text()
+    addresses = set(re.findall(r"https?://[^\s\"'<>)]+", page))
+    assert addresses == {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+    assert not re.search(r"<script|<link|<img|<iframe|@import|\bsrc=|url\((?!#)", page)
+    assert page.count("<svg") == page.count("<figcaption") == len(list((folder / "figures").iterdir()))
+
+
+def test_a_run_that_has_everything_gives_every_figure(folder: Path, report: Report):
+    assert {file.stem for file in (folder / "figures").iterdir()} == {
+        "alpha-sweep",
+        "attribution",
+        "changes",
+        "displacement",
+        "distance-success",
+        "drops",
+        "grounding-moved",
+        "grounding-touched",
+        "labels",
+        "levels",
+        "memorisation",
+        "names",
+        "near-far",
+        "object-gap",
+        "paraphrase-grid",
+        "paths-3d",
+        "paths-top",
+        "tasks",
+        "time-limits",
+        "time-to-success",
+    }
+    (part,) = report.parts
+    assert part.missing == {} and part.banners == []
+
+
+def test_figures_are_whole_files_whose_text_is_text(folder: Path, report: Report):
+    texts = {}
+    for file in (folder / "figures").iterdir():
+        tree = ET.parse(file)
+        assert tree.getroot().tag == f"{SVG}svg" and tree.getroot().get("aria-label")
+        texts[file.stem] = {"".join(each.itertext()).strip() for each in tree.iter(f"{SVG}text")}
+    conditions = {each.group["condition"] for each in report.parts[0].report.profile.drops}
+    assert conditions <= texts["drops"] and "Holm p" in texts["drops"]
+    assert {"habitual", "subordination", "all"} <= texts["paraphrase-grid"]
+
+
+def test_captions_say_how_many_and_how_intervals_were_made(report: Report):
+    for section in report.parts[0].sections:
+        for drawing in section.drawings:
+            if drawing.name not in ("paths-3d", "paths-top"):
+                assert re.search(r"Wilson|Newcombe|Wald|order statistics", drawing.caption), drawing.name
+            assert re.search(r"\d", drawing.caption), drawing.name
+
+
+def test_every_table_is_written_in_three_ways(folder: Path, report: Report):
+    files = {file.name for file in (folder / "tables").iterdir()}
+    tables = [table for section in report.parts[0].sections for table in section.tables]
+    assert files == {f"{table.name}{suffix}" for table in tables for suffix in (".csv", ".md", ".tex")}
+    rows = list(csv.DictReader((folder / "tables" / "conditions.csv").open()))
+    profile = report.parts[0].report.profile
+    assert {row["condition"]: float(row["success"]) for row in rows} == {
+        each.group["condition"]: each.rate for each in profile.conditions
+    }
+    assert float(rows[0]["95 % interval low"]) == profile.conditions[0].interval.low
+
+
+def test_the_same_run_gives_the_same_bytes_in_another_process(tmp_path: Path, write, made):
+    run = write(
+        tmp_path / "run.assay",
+        [made(seed < 3, "c" if seed % 2 else "control", seed=seed // 2) for seed in range(8)],
+    )
+    script = (
+        "import sys, hashlib; from pathlib import Path; from assay.report.page import build; "
+        "from assay.report.run_report import RunReport; "
+        "print(hashlib.sha256(build([RunReport.read(Path(sys.argv[1]))]).html().encode()).hexdigest())"
+    )
+    other = subprocess.run(
+        [sys.executable, "-c", script, run],
+        env=os.environ | {"PYTHONHASHSEED": "12"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert other.stdout.strip() == hashlib.sha256(page_of(run).encode()).hexdigest()
+
+
+def test_hostile_texts_stay_texts(tmp_path: Path, write, made):
+    nasty = "<script>alert(1)</script> $\\frac{ & \"'"
+    run = write(
+        tmp_path / "run.assay",
+        [made(True), made(False, nasty), made(None, "broken", error=nasty)],
+        policy=nasty,
+        suite=nasty,
+    )
+    page = page_of(run)
+    assert "<script" not in page and page.count("&lt;script&gt;alert(1)&lt;/script&gt;") >= 4
+    report = build([RunReport.read(run)]).write(tmp_path / "out").parent
+    assert r"\textless{}script" in (report / "tables" / "conditions.tex").read_text()
+    ET.parse(report / "figures" / "drops.svg")
+
+
+def test_a_half_finished_run_is_reported_below_a_banner(tmp_path: Path, write, made):
+    run = write(
+        tmp_path / "run.assay", [made(True if seed < 412 else None, seed=seed) for seed in range(1000)]
+    )
+    page = page_of(run)
+    assert "412 of 1,000 planned" in page and "588 are to come" in page
+    assert "412 of 412 episodes" in page
+
+
+def test_an_empty_run_says_so(tmp_path: Path, write, made):
+    assert "0 of 3 planned" in page_of(
+        write(tmp_path / "a.assay", [made(None, seed=seed) for seed in range(3)])
+    )
+    assert "nothing is planned" in page_of(write(tmp_path / "b.assay", []))
+
+
+def test_errors_refusals_and_missing_certificates_are_told(tmp_path: Path, write, made):
+    refused = [["c", "libero_goal/1", 0, "cannot be placed"], ["c", "libero_goal/1", 1, "cannot be placed"]]
+    run = write(
+        tmp_path / "run.assay",
+        [made(True), made(None, "c", error="the server was away")],
+        refused=refused,
+        settings={"certificates": None},
+    )
+    found = RunReport.read(run)
+    page = build([found]).html()
+    assert "1 x the server was away" in page and "1 episode of 2 ended in an error" in page
+    assert "2 x cannot be placed" in page and "Uncertified" in page
+    told = found.as_json()
+    assert told["refused"] == {"cannot be placed": 2} and "refused" not in told["meta"]
+
+
+def test_a_run_with_damaged_paths_is_reported_without_them(tmp_path: Path, everything: Path):
+    run = tmp_path / "run.assay"
+    run.write_bytes(everything.read_bytes())
+    with sqlite3.connect(run) as file:
+        file.execute("UPDATE trajectories SET hand = x'00ff00ff' WHERE id = 5")
+    found = RunReport.read(run)
+    whole = RunReport.read(everything)
+    assert "paths cannot be read" in found.damage and not whole.damage
+    assert found.profile.success_rate == whole.profile.success_rate
+    assert found.as_json()["memorisation"] == {"missing": "memorisation: paths were not read"}
+
+
+def test_a_truncated_file_is_refused_in_one_line(tmp_path: Path, everything: Path):
+    run = tmp_path / "run.assay"
+    content = everything.read_bytes()
+    for size in (0, 100, len(content) // 3):
+        run.write_bytes(content[:size])
+        with pytest.raises(RunError, match=r"run\.assay: (not a run|damaged)"):
+            RunReport.read(run)
+
+
+def test_runs_of_one_suite_are_paired_and_others_are_not(tmp_path: Path, write, made):
+    for name, wins, suite in (("good", 9, "one"), ("bad", 2, "one"), ("other", 5, "two")):
+        episodes = [made(seed < wins, suite=suite, seed=seed) for seed in range(10)]
+        write(tmp_path / f"{name}.assay", episodes, suite=suite, policy=name)
+    runs = named([tmp_path / f"{name}.assay" for name in ("good", "bad", "other")])
+    reports = [RunReport.read(path, name) for name, path in runs.items()]
+    (group,) = groups = compare_suites(runs, reports)
+    assert group.names == ("good", "bad") and group.found.comparison.overall[0].change == pytest.approx(-0.7)
+    page = build(reports, groups, {"lost": "lost.assay: there is no such run"}).write(tmp_path / "out")
+    text = page.read_text()
+    assert "3 runs side by side" in text and "Paired comparison" in text and "Left out: lost" in text
+    files = {str(file.relative_to(page.parent)) for file in page.parent.rglob("*.*")}
+    assert {"tables/comparison.csv", "figures/overview.svg", "figures/run-2/tasks.svg"} <= files
+    told = as_json(reports, groups, {"lost": "why"})
+    assert [each["run"] for each in told["runs"]] == ["good", "bad", "other"]
+    assert told["comparisons"][0]["unmatched"] == {"good": 0, "bad": 0} and told["left_out"] == {
+        "lost": "why"
+    }
+
+
+def test_a_comparison_counts_what_does_not_match(tmp_path: Path, write, made):
+    one = write(tmp_path / "one.assay", [made(True, seed=seed) for seed in range(6)])
+    other = write(
+        tmp_path / "other.assay",
+        [
+            made(None if seed == 2 else False, seed=seed, error="broke" if seed == 2 else "")
+            for seed in range(2, 9)
+        ],
+    )
+    found = compare_runs({"one": one, "other": other})
+    assert found.comparison.shared == 3 and found.errors == {"one": 0, "other": 1}
+    assert found.unmatched == {"one": 3, "other": 3}
+    with pytest.raises(MeasureError, match="share no spec"):
+        compare_runs({"one": one, "far": write(tmp_path / "far.assay", [made(True, seed=50)])})
+
+
+def test_runs_of_the_same_name_are_told_apart(tmp_path: Path):
+    paths = [tmp_path / "a" / "run.assay", tmp_path / "b" / "run.assay", tmp_path / "c.assay"]
+    assert list(named(paths)) == [str(paths[0]), str(paths[1]), "c"]

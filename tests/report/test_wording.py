@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import pytest
+
+from assay.measures.intervals import Interval
+from assay.report.wording import between, listed, number, p_phrase, percent, plural, points, signed, thing
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        (number(-0.04), "0.0"),
+        (number(-1234.56), "\N{MINUS SIGN}1,234.6"),
+        (signed(2.0), "+2.0"),
+        (signed(-0.001), "0.0"),
+        (percent(0.5), "50.0 %"),
+        (percent(None), "\N{EN DASH}"),
+        (points(-0.345), "\N{MINUS SIGN}34.5"),
+        (between(Interval(0.1, 0.25, "x"), 100), "10.0 to 25.0"),
+        (between(None), "\N{EN DASH}"),
+        (p_phrase(0.0001), "p < 0.001"),
+        (p_phrase(0.04), "p = 0.040"),
+        (plural(1, "episode"), "1 episode"),
+        (plural(1000, "success", "successes"), "1,000 successes"),
+        (listed(["a", "b", "c"]), "a, b and c"),
+        (listed([]), ""),
+        (thing("akita_black_bowl_1+plate_1"), "akita black bowl + plate"),
+    ],
+)
+def test_numbers_are_written_as_people_read_them(said: str, meant: str):
+    assert said == meant

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from assay.runs.certificates import Cache
+from assay.runs.executor import Done, Event, Source
+from assay.runs.stage import Orders, Stage
+
+
+class Here:
+    """Executes the demonstrator in this process."""
+
+    workers = 1
+
+    def __init__(self) -> None:
+        self._stage = Stage(Orders("oracle"))
+
+    def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
+        while batch := source.take(None):
+            for number, spec in batch:
+                yield Done(number, self._stage.perform(spec))
+
+
+@pytest.fixture
+def here() -> Here:
+    return Here()
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[Cache]:
+    with Cache(tmp_path / "certificates.sqlite") as opened:
+        yield opened

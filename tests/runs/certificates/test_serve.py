@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assay.perturb.world import Displace
+from assay.runs.certificates import (
+    Cache,
+    Certificate,
+    Refusal,
+    Service,
+    Verdict,
+    claim,
+    counted,
+    recall,
+    remember,
+    summarise,
+)
+from assay.runs.merge import merge
+from assay.runs.store import Store
+from assay.suites import EpisodeSpec
+
+CONTROL = EpisodeSpec("libero_goal/1", 0, suite="x")
+MOVED = replace(CONTROL, condition="moved", perturbations=(Displace(0.1),), labels={"level": 1})
+SOLVED, SLOWER = Certificate(Verdict.SOLVED, 100), Certificate(Verdict.SOLVED, 145)
+FAILED = Certificate(Verdict.FAILED, why="not reached: On a b")
+
+
+def certified(cache: Cache, control: Certificate, moved: Certificate) -> None:
+    cache.put(claim(CONTROL), control)
+    cache.put(claim(MOVED), moved)
+
+
+def test_what_is_not_solved_is_refused_and_its_control_is_served(cache: Cache):
+    certified(cache, SOLVED, FAILED)
+    service = Service(cache)
+    assert list(service.serve([CONTROL, MOVED])) == [CONTROL]
+    assert counted(service.refused) == {"demonstrator failed: not reached: On a b": 1}
+
+
+def test_an_episode_without_a_control_is_refused_so_that_pairs_stay_matched(cache: Cache):
+    certified(cache, FAILED, SOLVED)
+    service = Service(cache)
+    assert list(service.serve([CONTROL, MOVED])) == []
+    assert list(counted(service.refused)) == [FAILED.reason, f"its control: {FAILED.reason}"]
+
+
+def test_a_limit_is_a_multiple_of_the_demonstrators_time_in_the_same_scene(cache: Cache):
+    certified(cache, SOLVED, SLOWER)
+    served = list(Service(cache, limit=1.1).serve([CONTROL, MOVED]))
+    assert [spec.steps for spec in served] == [110, 160]
+    assert served[1].labels == {"level": 1, "reference_steps": 145, "limit_factor": 1.1}
+    assert MOVED.labels == {"level": 1}
+
+
+def test_without_a_limit_the_demonstrators_time_is_known_all_the_same(cache: Cache):
+    certified(cache, SOLVED, SLOWER)
+    (_, moved) = Service(cache, limit=0.0).serve([CONTROL, MOVED])
+    assert moved.steps is None and moved.labels["reference_steps"] == 145
+    assert moved.labels["limit_factor"] is None
+    assert list(Service(cache).serve([MOVED])) == [MOVED]
+
+
+def test_what_takes_the_demonstrator_longer_than_the_limit_is_refused(cache: Cache):
+    certified(cache, SOLVED, SLOWER)
+    service = Service(cache)
+    hurried = [replace(spec, steps=120) for spec in (CONTROL, MOVED)]
+    assert list(service.serve(hurried)) == hurried[:1]
+    assert list(counted(service.refused)) == ["too slow: the demonstrator needs more than 120 steps"]
+    *_, whole = summarise(hurried, cache)
+    assert (whole.certified, whole.scenes) == (1, 2), "what is said to be certified is what is served"
+
+
+def test_a_run_remembers_its_refusals_also_when_it_grows_or_is_merged(tmp_path: Path):
+    first, second, again = (Refusal("moved", "a", seed, "why") for seed in (0, 1, 1))
+    meta = dict.fromkeys(
+        ("suite", "policy", "policy_metadata", "pack", "pack_digest", "mujoco", "settings"), "same"
+    )
+    for name, refused in (("one", [first]), ("two", [second])):
+        with Store.writing(tmp_path / f"{name}.assay") as store:
+            store.describe(**meta)
+            assert recall(store) == []
+            remember(store, refused, {"a"}, {refused[0].seed})
+    with Store.writing(tmp_path / "one.assay") as store:
+        remember(store, [again], {"a"}, {1})
+        assert recall(store) == [first, again]
+        remember(store, [again], {"a"}, {1})
+        assert recall(store) == [first, again]
+        remember(store, [], {"a"}, {1})
+        assert recall(store) == [first]
+    merge([tmp_path / "one.assay", tmp_path / "two.assay"], tmp_path / "both.assay")
+    with Store.reading(tmp_path / "both.assay") as store:
+        assert recall(store) == [first, second]
+
+
+@pytest.mark.parametrize("limit", [None, 1.1])
+def test_planning_asks_only_for_what_is_needed(cache: Cache, limit: float | None):
+    """Episodes that were not asked about are not let through by accident."""
+    cache.put(claim(CONTROL), SOLVED)
+    service = Service(cache, limit)
+    assert [spec.condition for spec in service.serve([CONTROL, MOVED])] == ["control"]

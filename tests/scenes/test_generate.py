@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay import tasks
+from assay.errors import TaskError
+from assay.policies.oracle.policy import Oracle
+from assay.policies.rollout import Outcome, rollout
+from assay.scenes import Made, Order, generate, make, write
+from assay.sim import World, compile_scene, load_pack
+from assay.suites import EpisodeSpec
+
+ORDER = Order(seed=2, tasks=1, tries=1)
+
+
+@pytest.fixture(scope="module")
+def made() -> Made:
+    return make(ORDER, 0)
+
+
+def test_every_task_is_one_the_oracle_does(made: Made, tmp_path: Path):
+    for task, steps in zip(made.tasks, made.steps, strict=True):
+        saved = tasks.save(task, tmp_path / f"{steps}.json")
+        world = World(compile_scene(saved.scene, load_pack("primitives")))
+        state = world.sample(0)
+        world.reset(state)
+        assert not world.satisfied(saved.goal)
+        done = rollout(world, saved, Oracle(), state, EpisodeSpec(saved.id, 0))
+        world.close()
+        assert (done.outcome, done.steps) == (Outcome.SUCCESS, steps)
+
+
+def test_what_cannot_be_done_is_refused_and_counted(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("assay.suites.spec.DEFAULT_HORIZON", 5)
+    monkeypatch.setattr(generate, "DRAWS", 2)
+    with pytest.raises(Exception, match="scene 0: none of 2 drawn had 4 tasks that can be done"):
+        make(ORDER, 0)
+
+
+def test_a_folder_is_extended_and_not_done_again(tmp_path: Path, made: Made):
+    out = tmp_path / "scenes"
+    index = write(out, ORDER, 1)
+    scene = index["scenes"]["scene_000"]
+    (entry,) = scene["tasks"]
+    (task,) = tasks.resolve(str(out))
+    # Made anew, from seed and number alone.
+    assert replace(task, id="") == replace(made.tasks[0], id="")
+    assert (entry["steps"], scene["refused"]) == (made.steps[0], made.refused)
+    assert task.id == f"{out}/{entry['file']}@{entry['digest']}"
+    assert task.instruction.text == entry["instruction"] and set(entry["labels"]) == {
+        "interaction",
+        "subtasks",
+        "relation",
+        "attribute",
+    }
+    before = (out / entry["file"]).stat().st_mtime_ns
+    seen: list[int] = []
+    assert len(write(out, ORDER, 2, on_scene=seen.append)["scenes"]) == 2
+    assert (out / entry["file"]).stat().st_mtime_ns == before and seen == [0, 1]
+    with pytest.raises(TaskError, match="holds scenes of another order"):
+        write(out, Order(seed=3, tasks=1), 1)
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path):
+    (tmp_path / "mine.txt").touch()
+    with pytest.raises(TaskError, match="holds files that assay scenes did not write"):
+        write(tmp_path, ORDER, 1)
+    (tmp_path / "index.json").write_text("[]")
+    with pytest.raises(TaskError, match="is not an index of scenes"):
+        write(tmp_path, ORDER, 1)
+
+
+def test_the_command_makes_tasks_that_other_commands_take(
+    no_assets: Path, assay: Callable[..., Any], tmp_path: Path
+):
+    out = tmp_path / "scenes"
+    said = assay("scenes", "generate", "--count", "1", "--tasks", "1", "--out", out, "--workers", "1")
+    assert said.status == 0 and "scenes 1, tasks 1" in said.out
+    index = json.loads((out / "index.json").read_text())
+    instruction = index["scenes"]["scene_000"]["tasks"][0]["instruction"]
+    said = assay("try", "oracle", "--tasks", out, "--seeds", "1", "--json")
+    (trial,) = json.loads(said.out)["tasks"]
+    assert trial["successes"] == 1 and trial["task"].startswith(str(out))
+    said = assay("tasks", "list", out, "--json")
+    assert [each["instruction"] for each in json.loads(said.out)] == [instruction]
+    said = assay("tasks", "show", trial["task"], "--no-picture", "--json")
+    assert json.loads(said.out)["instruction"] == instruction
+    said = assay("scenes", "generate", "--count", "0", "--out", out)
+    assert said.status == 2

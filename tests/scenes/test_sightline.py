@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from assay import tasks
+from assay.perturb.world.ground import Spot, added, moved
+from assay.scenes.sightline import hidden
+from assay.sim.compile import CompiledScene, compile_scene
+from assay.sim.packs.primitives import PrimitivesPack
+from assay.sim.world import World
+from assay.tasks import Entity, Scene
+
+
+def seen(scene: Scene, world_of: Callable[[CompiledScene], World]) -> list[str]:
+    world = world_of(compile_scene(scene, PrimitivesPack()))
+    world.reset(world.sample(0))
+    return hidden(world)
+
+
+def test_what_is_behind_a_basket_or_out_of_the_picture_is_hidden(
+    world_of: Callable[[CompiledScene], World],
+):
+    scene = replace(tasks.load("libero_goal/0").scene)
+    assert seen(scene, world_of) == []
+    butter, basket = Entity("butter_1", "butter"), Entity("basket_1", "basket")
+    scene = added(scene, butter, Spot(0.02, 0.22, 0.04, 0.02))
+    assert seen(scene, world_of) == []
+    assert seen(added(scene, basket, Spot(0.14, 0.22, 0.08, 0.09)), world_of) == ["butter_1"]
+    assert "butter_1" in seen(moved(scene, "butter_1", 0.4, 0.15), world_of)

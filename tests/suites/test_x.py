@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import pytest
+
+from assay import tasks
+from assay.errors import AssayError, SuiteError
+from assay.perturb.words.rewordings import Counterfactual, OtherTask
+from assay.perturb.world.ground import standing_region
+from assay.suites import EpisodeSpec, load_suite, names
+from assay.tasks import Rectangle, Scene
+
+
+def realised(task: str) -> dict[str, Scene]:
+    plan: list[EpisodeSpec] = list(load_suite("x").plan([tasks.load(task)], (3,)))
+    return {spec.condition: spec.realised().scene for spec in plan}
+
+
+def places(scene: Scene) -> dict[str, tuple[Rectangle, ...]]:
+    return {
+        entity.name: region.rectangles
+        for entity in scene.objects
+        if (region := standing_region(scene, entity.name)) is not None
+    }
+
+
+@pytest.mark.parametrize("task", ["libero_goal/1", "libero_object/3"])
+def test_a_level_adds_to_the_very_draws_of_the_levels_below(task: str):
+    scenes = realised(task)
+    control, first, second, third = (
+        places(scenes[name]) for name in ("control", "x/level1", "x/level2", "x/level3")
+    )
+    assert control != first != second != third
+    swapped = [name for name in third if third[name] != second[name]]
+    assert len(swapped) == 2, "a swap leaves all others where the level below put them"
+    for name in ("unseen", "confounding"):
+        above = places(scenes[f"x/level4/{name}"])
+        assert {thing: above[thing] for thing in third} == third and len(above) > len(third)
+    fifth = {name: scene for name, scene in scenes.items() if "level5" in name}
+    assert len(fifth) == 5 and all(scene == scenes["x/level4/unseen"] for scene in fifth.values())
+
+
+def test_a_fixture_is_not_doubled():
+    plan = load_suite("x").plan([tasks.load("libero_goal/7")], (0,))
+    assert not any("confounding" in spec.condition for spec in plan)
+
+
+@pytest.mark.parametrize(
+    ("address", "limit"), [("x", 1.1), ("x?time=0.8", 0.8), ("x?time=unlimited", 0.0), ("x?time=0", 0.0)]
+)
+def test_time_is_a_factor_of_the_demonstrators(address: str, limit: float):
+    assert load_suite(address).limit == limit
+
+
+@pytest.mark.parametrize("time", ["0.7", "1.6", "-1", "nan", "for_ever"])
+def test_a_time_out_of_range_is_refused(time: str):
+    with pytest.raises(SuiteError):
+        load_suite(f"x?time={time}")
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_suite_that_changes_what_can_be_done_wants_certificates(name: str):
+    suite = load_suite(name)
+    try:
+        variants = list(suite.variants(tasks.load("libero_goal/1")))
+    except AssayError as error:
+        pytest.skip(str(error))
+    changes = {each for variant in variants for each in variant.perturbations}
+    rebuilds = any(each.rebuilds for each in changes if not getattr(each, "looks_only", False))
+    asks = any(isinstance(each, OtherTask) for each in changes)
+    assert suite.certified or not (rebuilds or asks), name
+    assert not suite.certified or any(not isinstance(each, Counterfactual) for each in changes)
