@@ -18,6 +18,7 @@ from bench import (
     runs,
     senses,
     suites,
+    tabletop,
     words,
 )
 from bench.figure import Figure
@@ -33,6 +34,7 @@ SECTIONS = {
     "suites": suites.measure,
     "eqa": eqa.measure,
     "scoring": eqa_scoring.measure,
+    "tabletop": tabletop.measure,
     "lerobot": lerobot_open.measure,
 }
 

@@ -11,17 +11,21 @@ import pytest
 from assay import tasks
 from assay.measures import Finding, Flaw, Profile, Verdict, diagnose, profile
 from assay.measures.memorisation import Memorisation
+from assay.measures.nearness import Failures
 from assay.runs.stage import Orders, Stage
 from assay.runs.store import Store
 from assay.suites import EpisodeSpec, load_suite
 
-TASKS = ("libero_goal/6", "libero_spatial/0")
-"""Short ones, about things that can be moved, with two nouns at least."""
-SEEDS = range(5)
-"""Ten starts: an exact test can come to 2 ** -10, and what is tested together is eight things."""
-STEPS = 125
-"""The oracle needs 120 at most."""
-PRO = {"control": 5, "pro/displace=0.2": 5, "pro/object=colour": 5, "pro/words=xxx": 2}
+TASKS = ("libero_object/0", "libero_object/1")
+"""Short ones, about things that can be moved, with two nouns at least.
+
+Their starts differ little, so that a few successes tell what is near to the path of success.
+"""
+SEEDS = range(4)
+"""Eight starts: an exact test can come to 2 ** -8, and what is tested together is eight things."""
+STEPS = 115
+"""The oracle needs 110 at most."""
+PRO = {"control": 4, "pro/displace=0.2": 4, "pro/object=colour": 4, "pro/words=xxx": 2}
 """Conditions, and how many seeds of each."""
 PARA = {"habitual": 0, "coordination": 1, "need": 2, "embedded": 3}
 """Ways to say what to do, and the seed of each."""
@@ -93,7 +97,7 @@ def test_replay_remembers_and_the_oracle_does_not(examined: Callable[[str], Exam
     index = {
         policy: examined(policy).profile.memorisation for policy in ("oracle", "replay", "blind", "nearest")
     }
-    assert all(isinstance(each, Memorisation) and each.overall.count >= 10 for each in index.values())
+    assert all(isinstance(each, Memorisation) and each.overall.count >= 8 for each in index.values())
     assert index["replay"].overall.index > 0.9 and index["replay"].overall.interval.low > 0.5
     assert index["oracle"].overall.index == 0.0
     axes = {policy: {each.group: each.index for each in found.axes} for policy, found in index.items()}
@@ -110,8 +114,14 @@ def test_what_follows_from_a_flaw_is_explained_and_not_found(examined: Callable[
 
 def test_the_sentences_have_the_numbers(examined: Callable[[str], Examined]):
     keyword = examined("keyword").found[Flaw.UNKNOWN_NAMES]
-    assert keyword.startswith("Knows the task but not the word for the ")
-    assert "8 of 8 with the names kept, 0 of 8 with them changed" in keyword
-    assert "0 of 10 when things stand elsewhere" in examined("nearest").found[Flaw.POSITION]
+    assert keyword.startswith("Mostly does not know things by other names: ")
+    assert "8 of 8 with the names kept word for word, 0 of 8 with them changed" in keyword
+    assert "0 of 8 when things stand elsewhere" in examined("nearest").found[Flaw.POSITION]
     assert "from 20 cm on" in examined("nearest").found[Flaw.POSITION]
-    assert "failures stay close to the path of success" in examined("clumsy").found[Flaw.MISSES]
+    assert "fail near the path of success with nothing changed" in examined("clumsy").found[Flaw.MISSES]
+
+
+def test_who_misses_fails_near_the_path_of_success(examined: Callable[[str], Examined]):
+    found = examined("clumsy").profile.failures
+    assert isinstance(found, Failures) and found.unjudged == 0
+    assert found.near["max"] == found.failures >= 8 and found.far["max"] == 0

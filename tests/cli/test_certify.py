@@ -54,6 +54,8 @@ def test_a_run_serves_certified_episodes_with_their_time_limit_and_says_what_it_
         said = assay("run", "x?time=1.5", "--policy", "idle", *TASK, "--out", path)
         assert said.status == 0 and f"{recorded} episodes recorded" in said.out
         assert "7 episodes refused" in said.out and "7 x cannot be placed: no room" in said.out
+        assert _row(said.out, "x/level2")[1:] == ["1/1", "0/1", "0.0 %", "", ""]
+        assert _row(said.out, "x/level3")[1:] == ["0/0", "0/0", "-", "", "1"]
     with Store.reading(path) as store:
         frame = store.frame()
     assert frame["condition"].to_list() == ["control", "x/level1", "x/level2"]
@@ -62,7 +64,14 @@ def test_a_run_serves_certified_episodes_with_their_time_limit_and_says_what_it_
     shown = json.loads(assay("runs", "show", path, "--json").out)
     assert shown["refused"] == {"cannot be placed: no room": 7} and "refused" not in shown["meta"]
     assert len(shown["meta"]["settings"]["certificates"]) == 12
-    assert "7 episodes refused" in assay("runs", "show", path).out
+    said = assay("runs", "show", path)
+    assert "7 episodes refused" in said.out and _row(said.out, "x/level3")[-1] == "1"
+
+
+def _row(out: str, condition: str) -> list[str]:
+    """The cells of a condition's row."""
+    rows = ([cell.strip() for cell in line.strip("│").split("│")] for line in out.splitlines())
+    return next(row for row in rows if row[0] == condition)
 
 
 def test_where_nothing_is_certified_there_is_no_run(assay: Run, tmp_path: Path):

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from assay.cli import console
 from assay.policies.demonstrations import dataset, tries
 from assay.policies.demonstrations.demonstration import Demonstrations, LeftOut
 from assay.policies.rollout import Outcome
@@ -18,12 +19,13 @@ TASK = ("--tasks", "libero_goal/7", "--episodes", "1", "--size", "32")
 
 
 def test_it_collects_says_how_much_and_refuses_what_does_not_go_with_it(
-    drawing: str, assay: Run, tmp_path: Path
+    drawing: str, assay: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
+    monkeypatch.setattr(console, "EVERY", 0.0)
     out = tmp_path / "new/set"
     said = assay("collect", *TASK, "--out", out, "--first-seed", "2")
     rows = pl.read_parquet(out / "meta/episodes/*/*.parquet")
-    assert said.status == 0 and said.err == ""
+    assert said.status == 0 and said.err == "libero_goal/7: 1 of 1\n"
     assert said.out.startswith(f"{out}: episodes 1, frames {rows['length'].sum()}, failed attempts left out ")
     assert rows["assay/seed"].item() >= 2
     said = assay("collect", *TASK[:-1], "64", "--out", out)

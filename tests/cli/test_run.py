@@ -12,9 +12,12 @@ from typing import Any
 
 import pytest
 
+from assay import tasks
+from assay.cli import console
 from assay.cli.run_ import parse_seeds
 from assay.errors import RunError
 from assay.runs.store import Store
+from assay.suites import load_suite
 
 Run = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("no_assets")
@@ -32,7 +35,7 @@ def test_a_run_is_resumed_extended_shown_listed_and_exported(assay: Run, path: P
     said = assay(*command, "--seeds", "2", "--workers", "1")
     assert said.status == 0 and "0 episodes recorded" in said.out
     said = assay(*command, "--seeds", "1,2", "--workers", "1")
-    assert said.status == 0 and "1 episodes recorded" in said.out
+    assert said.status == 0 and "1 episode recorded" in said.out
     said = assay("runs", "show", path, "--json")
     shown = json.loads(said.out)
     assert shown["meta"]["policy"] == "idle" and len(shown["meta"]["pack_digest"]) > 8
@@ -62,6 +65,43 @@ def test_a_run_is_resumed_extended_shown_listed_and_exported(assay: Run, path: P
 def test_bad_input_is_one_line(assay: Run, path: Path, more: tuple[str, str], words: str):
     said = assay("run", "libero", "--policy", "idle", "--tasks", "libero_goal/7", "--out", path, *more)
     assert said.status == 2 and said.err.count("\n") == 1 and words in said.err
+
+
+def test_a_run_in_which_nothing_ran_says_so_by_its_status(assay: Run, path: Path):
+    (path.parent / "states").mkdir(parents=True)
+    command = ("run", "libero", "--policy", "idle", "--tasks", "libero_goal/7", "--seeds", "2")
+    said = assay(*command, "--states", path.parent / "states", "--workers", "1", "--out", path)
+    assert said.status == 1 and "nothing ran" in said.err and "2 x error" in said.out
+
+
+def test_where_nobody_watches_a_line_now_and_then_says_how_far_it_is(
+    assay: Run, path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    command = ("run", "libero", "--policy", "idle", "--tasks", "libero_goal/7", "--steps", "1", "--out", path)
+    monkeypatch.setattr(console, "EVERY", 0.0)
+    said = assay(*command, "--seeds", "2", "--workers", "1")
+    lines = said.err.splitlines()
+    assert any(line.startswith("episodes: 1 of 2") for line in lines)
+    assert lines[-1].startswith("episodes: 2 of 2")
+
+
+def test_a_run_that_was_interrupted_before_it_was_planned_says_so(assay: Run, path: Path):
+    with Store.writing(path) as store:
+        store.describe(suite="x")
+    said = assay("runs", "show", path)
+    assert said.status == 0 and "no episode is planned yet" in said.out
+
+
+def test_tables_fold_on_a_narrow_terminal(assay: Run, path: Path, monkeypatch: pytest.MonkeyPatch):
+    specs = list(load_suite("corruption").plan([tasks.load("libero_goal/7")], (0,)))
+    with Store.writing(path) as store:
+        store.plan(specs)
+    monkeypatch.setattr(console.output, "_width", 44)
+    said = assay("runs", "show", path)
+    assert said.status == 0 and "…" not in said.out and max(map(len, said.out.splitlines())) <= 44
+    rows = [line.split("│") for line in said.out.splitlines() if line.startswith("│")]
+    whole = "".join(row[1].strip() for row in rows)
+    assert all(spec.condition in whole for spec in specs)
 
 
 def test_an_unknown_suite_and_a_missing_run_are_one_line(assay: Run, path: Path):

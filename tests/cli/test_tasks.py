@@ -46,14 +46,14 @@ def test_show_prints_everything_and_draws_into_out(tmp_path: Path, monkeypatch: 
         "wooden_cabinet_1",
         "x 0.04..0.06 y -0.03..-0.01",
         "In akita_black_bowl_1 wooden_cabinet_1_top_region",
-        "picture: out/libero_goal-3.png",
+        "picture: out/libero_goal_3.png",
     ):
         assert part in result.stdout
-    assert Path("out/libero_goal-3.png").read_bytes().startswith(b"\x89PNG")
+    assert Path("out/libero_goal_3.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(
-    ("option", "file"), [("some/folder", "some/folder/libero_10-0.png"), ("a/b.png", "a/b.png")]
+    ("option", "file"), [("some/folder", "some/folder/libero_10_0.png"), ("a/b.png", "a/b.png")]
 )
 def test_show_draws_where_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str, file: str):
     monkeypatch.chdir(tmp_path)

@@ -126,3 +126,10 @@ def test_episodes_of_other_experiments_in_the_same_run_stay_out(run, made):
     others = [made(False, seed=seed, condition="elsewhere") for seed in range(50)]
     alone, mixed = (attribution(run([*factorial(made, 50), *more]).frame()) for more in ([], others))
     assert alone == mixed
+
+
+def test_a_single_start_is_certain_of_nothing(run, made):
+    with pytest.raises(MeasureError, match="4 starts; needs 5 at least"):
+        attribution(run(factorial(made, 4)).frame())
+    found = attribution(run(factorial(made, 5)).frame())
+    assert all(each.p > 0.001 for each in found.effects)

@@ -47,3 +47,33 @@ def test_runs_that_share_no_spec_are_refused_with_counts(run, made):
         compare({"a": one})
     with pytest.raises(MeasureError, match="b: all 1 episodes ended in an error"):
         compare({"a": one, "b": run([made(None)]).frame()})
+
+
+def test_success_at_nonsense_is_no_merit(run, made):
+    """One run knows its tasks, the other succeeds whatever is said."""
+    nonsense = {"plausible": False}
+    deaf, listens = (
+        run(
+            [made(seed < wins, seed=seed) for seed in range(20)]
+            + [made(obeys, seed=seed, condition="xxx", labels=nonsense) for seed in range(20)]
+        ).frame()
+        for wins, obeys in ((10, True), (20, False))
+    )
+    found = compare({"deaf": deaf, "listens": listens})
+    (overall,), (usual,), (mute,) = found.overall, found.conditions, found.implausible
+    assert (overall.count, overall.change) == (20, 0.5) and overall.interval.low > 0
+    assert (usual.condition, usual.count) == ("control", 20)
+    assert (mute.condition, mute.change) == ("xxx", -1.0)
+
+
+def test_conditions_are_given_and_do_not_widen_the_interval(run, made):
+    one, other = (
+        run(
+            made(seed % 10 < wins[condition], seed=seed, condition=condition)
+            for condition in ("c", "d")
+            for seed in range(40)
+        ).frame()
+        for wins in ({"c": 9, "d": 9}, {"c": 9, "d": 2})
+    )
+    (found,) = compare({"one": one, "other": other}).overall
+    assert found.change == pytest.approx(-0.35) and found.interval.high < -0.2

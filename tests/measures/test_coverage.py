@@ -14,10 +14,10 @@ from scipy import stats
 from scipy.special import expit, ndtri
 
 from assay.measures import logistic
+from assay.measures.attribution import _linear, _losses
 from assay.measures.bootstrap import bootstrap
 from assay.measures.intervals import (
     Interval,
-    mean_interval,
     median_interval,
     paired_difference,
     share_interval,
@@ -26,6 +26,8 @@ from assay.measures.intervals import (
 from assay.measures.rates import rates
 
 WITHIN = 0.015
+SIMULATED = 0.3
+"""The standard deviation of one simulated run, at a coverage of 90 %."""
 RATES = np.linspace(0.02, 0.98, 193)
 PAIRS = [
     (0.95, 0.95),
@@ -110,32 +112,34 @@ def test_a_rate_covers_where_starts_and_wordings_repeat(seeds: int, wordings: in
     assert abs(np.mean([holds(each.interval, truth) for each in found]) - 0.95) <= WITHIN
 
 
-@pytest.mark.parametrize("count", [10, 20, 50, 200])
+@pytest.mark.parametrize("count", [5, 10, 20, 50])
 @pytest.mark.parametrize("each", [1, 5])
-def test_a_drop_covers_on_average_over_the_rates(count: int, each: int):
-    rng, runs = np.random.default_rng(7), 300
+def test_a_drop_covers_on_average_and_nowhere_badly(count: int, each: int):
+    rng, runs = np.random.default_rng(7), 200
     weights, most = np.full(count, float(each)), (float(count), float(count * each))
-    held = []
+    cover = []
     for control, changed in PAIRS:
         for alike in (0.0, 0.5):
-            drawn = np.random.default_rng(rng.integers(1 << 30))
-            own = drawn.normal(size=(runs, count, 1)) * np.sqrt(alike)
-            noise = np.sqrt(1 - alike)
-            before = (own + noise * drawn.normal(size=(runs, count, 1)) < ndtri(control))[..., 0] * float(
-                each
+            own = rng.normal(size=(runs, count, 1)) * np.sqrt(alike)
+            before, after = (
+                own + np.sqrt(1 - alike) * rng.normal(size=(runs, count, size)) < ndtri(rate)
+                for size, rate in ((1, control), (each, changed))
             )
-            after = (own + noise * drawn.normal(size=(runs, count, each)) < ndtri(changed)).sum(axis=-1)
-            held += [
+            held = [
                 holds(paired_difference((one, other), (weights, weights), most).interval, changed - control)
-                for one, other in zip(before, after.astype(float), strict=True)
+                for one, other in zip(
+                    before[..., 0] * float(each), after.sum(axis=-1).astype(float), strict=True
+                )
             ]
-    assert abs(np.mean(held) - 0.95) <= WITHIN
+            cover.append(np.mean(held))
+    assert min(cover) >= 0.9 - 3 * SIMULATED / np.sqrt(runs), "each pair of rates by itself"
+    assert 0.95 - WITHIN <= np.mean(cover) <= 0.95 + (WITHIN if count > 10 else 0.04)
 
 
 @pytest.mark.parametrize("count", [10, 20, 50, 200])
 def test_a_weighted_share_over_clusters_covers_on_average_over_the_rates(count: int):
     """PRIDE: weights that differ between wordings. The memorisation index: all weights are one."""
-    rng, runs, each = np.random.default_rng(7), 500, 5
+    rng, runs, each = np.random.default_rng(7), 250, 5
     held = []
     for weighted in (True, False):
         for rate in (0.1, 0.3, 0.5, 0.7, 0.9):
@@ -181,14 +185,13 @@ def test_the_bootstrap_covers_drops_where_failures_are_not_rare(count: int):
 
 
 @pytest.mark.parametrize("count", [10, 30, 100])
-def test_means_medians_and_correlations_cover(count: int):
+def test_medians_and_correlations_cover(count: int):
     rng, runs = np.random.default_rng(7), 1000
-    mean = [holds(mean_interval(values), 20.0) for values in rng.gamma(20, 1, size=(runs, count))]
     median = [holds(median_interval(values), 1.0) for values in rng.lognormal(size=(runs, count))]
     x = rng.normal(size=(runs, count))
     y = -0.8 * x + 0.6 * rng.normal(size=(runs, count))
     low, high = stats.pearsonr(x, y, axis=1).confidence_interval()
-    for held in (mean, median, (low <= -0.8) & (high >= -0.8)):
+    for held in (median, (low <= -0.8) & (high >= -0.8)):
         assert abs(np.mean(held) - 0.95) <= WITHIN
 
 
@@ -218,4 +221,19 @@ def _effects_coverage(count: int, alike: float, terms: np.ndarray) -> np.ndarray
     errors = np.stack(
         [logistic.errors(design, each, hit, ones) for each, hit in zip(found, hits, strict=True)]
     )
-    return np.asarray((np.abs(found - truth) <= 1.96 * errors).mean(axis=0)[1:])
+    student = stats.t.ppf(0.975, count - 1)
+    return np.asarray((np.abs(found - truth) <= student * errors).mean(axis=0)[1:])
+
+
+@pytest.mark.parametrize(("count", "each"), [(5, 20), (10, 5), (20, 1)])
+def test_parts_of_a_drop_cover_with_few_starts_that_differ(count: int, each: int):
+    rng, runs = np.random.default_rng(7), 400
+    on = np.array([[0, 0], [1, 0], [0, 1], [1, 1]], float)
+    odds = 2.0 - on @ [1.0, 0.6]
+    own = rng.normal(size=(runs, count, 1)) * 0.7
+    hits = rng.binomial(each, expit(odds + own)).astype(float)
+    truth = expit(odds + 0.7 * rng.normal(size=(400_000, 1))).mean(axis=0)
+    counts = np.full((count, 4), float(each))
+    for weights in _losses(on):
+        held = [holds(_linear(weights, hit, counts), float(weights @ truth)) for hit in hits]
+        assert np.mean(held) >= 0.95 - 2 * WITHIN

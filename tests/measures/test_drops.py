@@ -61,6 +61,9 @@ def test_holm_is_applied_within_a_family(run, made):
     assert found["s1"].p_holm == pytest.approx(found["s1"].p), "alone in its family"
     axes = {each.group["axis"]: each for each in drops(run(controls + changed).frame(), ("axis",))}
     assert axes["words"].pairs == 60 and axes["words"].change == pytest.approx(-16 / 60)
+    assert axes["words"].family == axes["world"].family
+    least, most = sorted(axes.values(), key=lambda each: each.p)
+    assert least.p_holm == pytest.approx(2 * least.p) and most.p_holm >= most.p, "the axes are one family"
 
 
 def test_implausible_changes_are_a_family_of_their_own(run, made):

@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from assay.measures import MeasureError, efficiency
-from assay.runs.sequential import parse_until
 from assay.runs.store import Store
 
 
@@ -17,20 +16,6 @@ def test_what_a_run_saved_by_stopping_is_told(run, made, tmp_path):
     assert (changed.used, changed.saved, changed.rule) == (1, 0, None)
     assert found.decisions == pytest.approx((sum(range(20)) + 10) / 21)
     assert found.decisions_interval.low < found.decisions < found.decisions_interval.high
-
-
-def test_what_a_rule_would_have_saved_is_what_it_sees_in_the_order_of_keys(run, made):
-    store = run(
-        [made(True, seed=seed) for seed in range(60)]
-        + [made(seed % 2 > 0, seed=seed, condition="c") for seed in range(60)]
-    )
-    until = parse_until("decided=0.8")
-    found = {each.condition: each for each in efficiency(store.frame(), store.counts(), {}, until).conditions}
-    first = next(count for count in range(1, 61) if until.met(count, count))
-    assert (found["control"].used, found["control"].saved) == (first, 60 - first)
-    assert found["c"].rule == "decided=0.8" and 5 < found["c"].used < 60
-    never = efficiency(store.frame(), store.counts(), {}, parse_until("half-width=0.01"))
-    assert never.saved == 0
 
 
 def test_an_empty_run_has_no_efficiency(run):

@@ -6,7 +6,6 @@ from scipy import stats
 
 from assay.measures.intervals import (
     effective_count,
-    mean_interval,
     median_interval,
     paired_difference,
     share_interval,
@@ -68,8 +67,8 @@ def test_a_single_cluster_shows_nothing_of_what_it_shares():
 
 
 def test_few_values_have_no_interval():
-    assert mean_interval(np.array([3.0])) is None and mean_interval(np.array([3.0, 3.0])) is None
     assert median_interval(np.arange(5.0)) is None
+    assert median_interval(np.arange(50.0), 5.9) is None, "fifty that are worth no more than five"
 
 
 @pytest.mark.parametrize("count", [6, 7, 12, 25, 200])

@@ -57,6 +57,29 @@ def test_a_run_that_has_everything_gives_every_measure(run, made):
     assert set(told["labels"]) == {"subtasks"}
 
 
+def test_success_at_nonsense_counts_nowhere_but_in_its_own_condition(run, made):
+    labels = {"plausible": False, "level": 1, "distance": 0.2}
+    found = profile(
+        run(
+            [made(True, seed=seed) for seed in range(6)]
+            + [
+                made(False, seed=seed, condition="c", labels={"level": 2, "distance": 0.1})
+                for seed in range(6)
+            ]
+            + [made(True, seed=seed, condition="xxx", labels=labels) for seed in range(6)]
+        )
+    )
+    assert [(each.group["perturbed"], each.count) for each in found.tasks] == [(False, 6), (True, 6)]
+    assert [step.at for step in found.levels.steps] == [0, 2]
+    assert [step.at for step in found.displacement.steps] == [0, 0.1]
+    assert found.time_limits.limits[0].count == found.success_rate.count + 6 == 12
+    assert {each.group["condition"]: each.count for each in found.conditions} == {
+        "control": 6,
+        "c": 6,
+        "xxx": 6,
+    }
+
+
 def test_what_a_half_finished_run_cannot_say_it_explains(run, made):
     store = run([made(True), made(None, seed=1), made(False, seed=2, condition="c")])
     told = profile(store).as_json()

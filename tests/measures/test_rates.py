@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from assay.measures import MeasureError, rates, success_rate
+from assay.runs.sequential import interval, parse_until
 
 
 def test_counts_rates_and_errors_are_told_by_group(run, made):
@@ -48,6 +49,15 @@ def test_wordings_that_agree_over_seeds_widen_the_interval(run, made):
 def test_tasks_that_differ_do_not_widen_the_interval(run, made):
     episodes = [made(task == "a/0", task=task, seed=seed) for task in ("a/0", "a/1") for seed in range(10)]
     assert success_rate(run(episodes).frame()).effective == 20
+
+
+def test_a_condition_that_was_stopped_has_the_interval_that_stopped_it(run, made):
+    store = run(made(seed < 9, seed=seed, condition=name) for name in ("c", "d") for seed in range(10))
+    rule = parse_until("decided=0.5").as_json(9, 10)
+    stopped, other = rates(store.frame(), stopped={"c": rule})
+    assert (stopped.interval.low, stopped.interval.high) == interval(9, 10)
+    assert stopped.interval.method == "confidence sequence" and other.interval.method == "wilson"
+    assert stopped.interval.low < other.interval.low, "who may stop when he likes is less sure"
 
 
 @pytest.mark.parametrize(

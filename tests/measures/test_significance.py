@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tracemalloc
 from itertools import product
 
 import numpy as np
@@ -7,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.special import expit
 
-from assay.measures.significance import holm, mostly, sign_flip
+from assay.measures.significance import holm, mostly, paired, sign_flip, within
 
 
 @given(st.lists(st.integers(-4, 4), max_size=9))
@@ -44,3 +46,61 @@ def test_most_of_most_clusters_is_an_exact_binomial_test():
     hits, counts = np.array([3, 2, 1, 0]), np.array([3, 3, 2, 5])
     two_of_four = 6 * 0.05**2 * 0.95**2 + 4 * 0.05**3 * 0.95 + 0.05**4
     assert mostly(hits, counts, 0.05) == pytest.approx(two_of_four), "a tie is not most"
+
+
+def test_within_strata_it_is_fishers_exact_test_of_the_changed_places():
+    hits, counts, hits_now, counts_now = (np.array([each]) for each in (9, 10, 3, 8))
+    table = stats.hypergeom(18, 12, 10)
+    assert within(hits, counts, hits_now, counts_now) == pytest.approx(2 * table.sf(8))
+    assert within(hits, counts, hits, counts) == 1.0
+
+
+def test_single_pairs_are_mcnemars_either_way():
+    one, other = np.repeat([1, 0, 1, 0], [20, 3, 14, 5]), np.repeat([1, 1, 0, 0], [20, 3, 14, 5])
+    ones = np.ones(len(one))
+    want = stats.binomtest(3, 17).pvalue
+    assert within(one, ones, other, ones) == pytest.approx(want)
+    assert paired(one, ones, other, ones) == pytest.approx(want)
+
+
+def false_positives(control: np.ndarray, changed: np.ndarray, each: int, many: int) -> float:
+    """The share of runs (runs, strata) in which chance passes for a difference."""
+    counts, counts_now = np.full(control.shape[1], float(each)), np.full(control.shape[1], float(many))
+    found = [
+        paired(one.astype(float), counts, other.astype(float), counts_now)
+        for one, other in zip(control, changed, strict=True)
+    ]
+    return float(np.mean(np.array(found) < 0.05))
+
+
+@pytest.mark.parametrize("rate", [0.9, 0.98])
+@pytest.mark.parametrize(("strata", "each", "many"), [(10, 1, 4), (20, 1, 20), (50, 1, 40), (20, 2, 10)])
+def test_few_against_many_is_no_difference_by_itself(rate: float, strata: int, each: int, many: int):
+    """One control against many variants: if no control fails, all differences are falls."""
+    rng, runs = np.random.default_rng(7), 150
+    few, rest = (rng.binomial(count, rate, size=(runs, strata)) for count in (each, many))
+    assert false_positives(few, rest, each, many) <= 0.05 + 3 * 0.0178
+
+
+@pytest.mark.parametrize(("odds", "apart"), [(0.0, 3.0), (1.5, 1.0), (3.0, 2.0)])
+def test_a_change_that_helps_here_and_hurts_there_is_no_difference(odds: float, apart: float):
+    rng, runs, strata, many = np.random.default_rng(7), 150, 20, 10
+    chance, chance_now = expit(odds + apart * rng.normal(size=(2, runs, strata)))
+    found = false_positives(rng.binomial(1, chance), rng.binomial(many, chance_now), 1, many)
+    assert found <= 0.05 + 3 * 0.0178
+
+
+def test_a_planted_fall_is_found():
+    rng, runs = np.random.default_rng(7), 100
+    few, rest = (rng.binomial(count, rate, size=(runs, 20)) for count, rate in ((1, 0.95), (5, 0.5)))
+    assert false_positives(few, rest, 1, 5) > 0.9
+
+
+def test_a_hundred_thousand_episodes_take_no_more_than_a_few_megabytes():
+    rng = np.random.default_rng(7)
+    counts = rng.integers(1500, 2500, size=50).astype(float)
+    before, after = rng.binomial(counts.astype(int), 0.9), rng.binomial(counts.astype(int), 0.5)
+    tracemalloc.start()
+    assert paired(before.astype(float), counts, after.astype(float), counts) < 1e-12
+    assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    tracemalloc.stop()

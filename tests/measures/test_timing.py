@@ -70,3 +70,15 @@ def test_certified_episodes_are_measured_by_the_demonstrators_time_up_to_their_o
         (0.9, 1), (1.0, 2), (1.1, 3), (None, 3),
     ]  # fmt: skip
     assert found.reference == {"libero_goal/1": 100.0}
+
+
+def test_each_episode_has_the_best_reference_there_is(run, made):
+    """Given for one task; a label for the second; the third has only controls."""
+    store = run(
+        [made(True, task="libero_goal/1", steps=50, labels={"reference_steps": 70})]
+        + [made(True, task="libero_goal/2", steps=50, labels={"reference_steps": 40, "reference": "mine"})]
+        + [made(True, task="libero_goal/3", seed=seed, steps=60) for seed in range(3)]
+    )
+    found = time_limits(store.frame(), {"libero_goal/1": 100.0}, (1.0,))
+    assert found.reference == {"libero_goal/1": 100.0, "libero_goal/2": 40.0, "libero_goal/3": 60.0}
+    assert (found.limits[0].successes, found.limits[0].count, found.unknown) == (4, 5, 0)

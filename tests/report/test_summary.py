@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-from assay.measures import profile
+from assay.measures import Flaw, diagnose, profile
+from assay.measures.intervals import Interval
 from assay.report.summary import key_numbers, sentences
+from assay.report.wording import between, points
 from assay.runs.store import Store
 
 
@@ -36,7 +39,51 @@ def test_a_certain_loss_is_a_cost_and_an_uncertain_one_is_not(tmp_path: Path, wr
     text = " ".join(sentences(measured(write(tmp_path / "run.assay", episodes))))
     assert "Changes of the words cost it 100.0 points" in text
     assert "Changes of the world show no certain effect" in text
-    assert "It loses most under lost (100 % to 0 %)." in text
+    assert "Its largest certain losses: lost (100 % to 0 %)." in text
+
+
+def test_a_cost_and_its_interval_have_one_sign(tmp_path: Path, write, made):
+    """An interval is told as it is: the estimate is within it."""
+    episodes = [made(True, seed=seed) for seed in range(40)]
+    episodes += [made(seed >= 12, "lost", {"axis": "words"}, seed=seed) for seed in range(40)]
+    found = measured(write(tmp_path / "run.assay", episodes))
+    (drop,) = found.axes
+    assert drop.interval.low < drop.change < drop.interval.high < 0
+    assert (
+        f"cost it 30.0 points ({points(drop.change)} points against the same starts unchanged, 95 % interval "
+        f"{between(drop.interval, 100)}, " in " ".join(sentences(found))
+    )
+
+
+def test_what_a_test_finds_and_an_interval_does_not_is_no_cost(everything: Path):
+    found = measured(everything)
+    (drop, *_) = found.axes
+    unsure = replace(drop, p_holm=0.001, change=-0.065, interval=Interval(-0.097, 0.094, "newcombe"))
+    text = " ".join(sentences(replace(found, axes=(unsure,), drops=(unsure,))))
+    assert f"show no certain effect ({points(-0.065)} points" in text
+    assert f"95 % interval {between(unsure.interval, 100)}" in text
+    assert "cost" not in text and "losses" not in text
+
+
+def test_names_are_those_of_the_diagnosis(everything: Path):
+    found = measured(everything)
+    gap = found.names.overall
+    text = f"in {gap.kept} of {gap.kept_count} where every name is kept word for word and in {gap.changed} of"
+    assert text in " ".join(sentences(found))
+    (finding,) = (each for each in diagnose(found) if each.flaw is Flaw.UNKNOWN_NAMES)
+    assert f"{gap.kept} of {gap.kept_count} with the names kept word for word" in finding.sentence
+
+
+def test_flattery_is_told_only_if_it_is_sure(everything: Path):
+    found = measured(everything)
+    over = replace(found.overestimation, overestimation=0.125, interval=Interval(0.031, 0.204, "bootstrap"))
+    told = {
+        interval: " ".join(sentences(replace(found, overestimation=replace(over, interval=interval))))
+        for interval in (over.interval, Interval(-0.01, 0.26, "bootstrap"), None)
+    }
+    sure, *unsure = told.values()
+    assert "the plain rate flatters (overestimation +12.5 %, 95 % interval 3.1 to 20.4)" in sure
+    assert all("PRIDE" in text and "flatters" not in text for text in unsure)
 
 
 def test_an_unperturbed_run_is_not_called_perturbed(tmp_path: Path, write, made):

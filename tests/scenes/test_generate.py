@@ -69,6 +69,8 @@ def test_a_folder_is_extended_and_not_done_again(tmp_path: Path, made: Made):
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path):
     (tmp_path / "mine.txt").touch()
+    with pytest.raises(TaskError, match=r"mine\.txt is a file; valid: a folder"):
+        write(tmp_path / "mine.txt", ORDER, 1)
     with pytest.raises(TaskError, match="holds files that assay scenes did not write"):
         write(tmp_path, ORDER, 1)
     (tmp_path / "index.json").write_text("[]")

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from assay.scenes.layout import Cast, Thing
-from assay.scenes.proposals import propose, references
+from assay.scenes.proposals import Proposal, in_turn, propose, references
 from assay.streams import stream
 from assay.suites.labels import families
-from assay.tasks import Predicate, Task, check
+from assay.tasks import Atom, Goal, Predicate, Task, check
 
 
 def proposed(cast: Cast) -> list[Task]:
@@ -49,6 +49,24 @@ def test_places_in_words_are_true_whatever_the_seed(casts: list[Cast]):
                     )
                     checked.add("nearest")
     assert checked == {"left", "nearest"}
+
+
+def test_nothing_is_asked_for_behind_high_furniture(casts: list[Cast]):
+    texts = [task.instruction.text for cast in casts for task in proposed(cast)]
+    assert not [text for text in texts if text.endswith(("behind the cabinet", "behind the microwave"))]
+    assert any(text.endswith("behind the plate") for text in texts)
+
+
+def test_what_is_like_an_earlier_one_comes_last():
+    made = [
+        Proposal(family, f"{thing} {place}", Goal((Atom(Predicate.ON, (thing, place)),)))
+        for family, place in (("surface", "plate_1"), ("surface", "shelf_1"), ("attribute", "plate_1"))
+        for thing in (f"{family}_a", f"{family}_b", f"{family}_c")
+    ]
+    ordered = in_turn([*made, *made], stream(0, "words"))
+    assert set(ordered) == set(made) and len(ordered) == len(made), "no goal comes twice"
+    for round in range(3):
+        assert len({each.like for each in ordered[3 * round : 3 * round + 3]}) == 3
 
 
 def test_families_of_labels_can_be_told_from_the_tasks(casts: list[Cast]):

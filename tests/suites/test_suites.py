@@ -85,6 +85,7 @@ def test_the_ladder_of_objects_goes_from_colour_to_abstract_shape():
     ladder = ("colour", "pattern", "size", "same", "category", "shape")
     rungs = [plan[f"pro/object={name}"] for name in ladder]
     assert [spec.labels["dissimilarity"] for spec in rungs] == [1, 2, 3, 4, 5, 6]
+    assert [spec.labels["plausible"] for spec in rungs] == [True] * 4 + [False] * 2, "no bowl is left"
     looks = [spec.realised().scene.objects[0] for spec in rungs]
     assert len({(each.category, each.finish, each.size) for each in looks}) == 6
     two = plan["pro/task=two"].realised()

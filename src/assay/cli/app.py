@@ -29,6 +29,7 @@ from assay.cli import (
     scenes,
     serve,
     suites,
+    tabletop,
     tasks,
     try_,
     ui,
@@ -65,6 +66,7 @@ app.command("serve")(serve.serve)
 app.command("ui")(ui.ui)
 app.add_typer(words.app, name="words")
 app.add_typer(eqa.app, name="eqa")
+app.add_typer(tabletop.app, name="tabletop")
 
 
 def _print_version(wanted: bool) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.console import output
+from assay.cli.console import say
 
 if TYPE_CHECKING:
     from assay.sim.packs.locate import Assets
@@ -26,7 +26,7 @@ def add_command(
     from assay.sim.packs.locate import add, config_file
 
     _show(add(path))
-    output.print(f"remembered in {config_file()}", markup=False, soft_wrap=True, highlight=False)
+    say(f"remembered in {config_file()}")
 
 
 @app.command("show")
@@ -40,4 +40,4 @@ def show_command() -> None:
 def _show(assets: Assets) -> None:
     for name, folder in (("LIBERO", assets.libero), ("robosuite", assets.robosuite)):
         known = str(folder) if folder else "not known: assay assets add PATH"
-        output.print(f"{name:<10} {known}", markup=False, highlight=False, soft_wrap=True)
+        say(f"{name:<10} {known}")

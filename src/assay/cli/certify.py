@@ -12,7 +12,7 @@ import typer
 from rich.table import Column, Table
 
 from assay.cli.certifying import make_certificates
-from assay.cli.console import output
+from assay.cli.console import output, say, table_of
 from assay.cli.execution import executor, parse_seeds
 
 if TYPE_CHECKING:
@@ -80,13 +80,13 @@ def certify(
     output.print(_table(found, disturbed=tries > 1))
     *_, whole = found
     for reason, count in whole.refused.most_common(20):
-        output.print(f"{count} x {reason}", highlight=False, soft_wrap=True, markup=False)
-    output.print(f"{made} certificates made, the others were there: {cache_file()}", soft_wrap=True)
+        say(f"{count} x {reason}")
+    say(f"{made} certificates made, the others were there: {cache_file()}")
 
 
 def _table(found: list[Summary], *, disturbed: bool) -> Table:
     names = ["certified", "rate", "steps", *(["disturbed"] if disturbed else [])]
-    table = Table("condition", *(Column(name, justify="right", no_wrap=True) for name in names))
+    table = table_of("condition", *(Column(name, justify="right", no_wrap=True) for name in names))
     for each in found:
         if each is found[-1]:
             table.add_section()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from assay.cli.console import errors, output, progress_bar
+from assay.cli.console import errors, number_of, progress_bar, say
 from assay.cli.execution import Interrupts
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ def make_certificates(
         task = bar.add_task("certifying", total=len(wanted))
 
         def watch(spec: EpisodeSpec | None, episode: Episode | None) -> None:
-            if spec is not None:
-                bar.advance(task)
+            bar.advance(task, int(spec is not None))
 
         ending = certify(wanted, cache, demonstrators(), stopping=interrupted, watch=watch)
     if ending.left:
-        output.print(f"{ending.done} certificates made, {ending.left} left: the same command goes on")
+        made = number_of(ending.done, "certificate")
+        say(f"{made} made, {ending.left} left: the same command goes on")
         raise typer.Exit(130)
     return ending.done
 
@@ -49,8 +49,8 @@ def print_refused(reasons: Mapping[str, int], *, most: int = 10) -> None:
     """Say how many episodes were left out of a plan, and why: the most frequent reasons first."""
     if not reasons:
         return
-    output.print(f"{sum(reasons.values())} episodes refused, without a certificate:", highlight=False)
+    say(f"{number_of(sum(reasons.values()), 'episode')} refused, without a certificate:")
     for reason, count in list(reasons.items())[:most]:
-        output.print(f"{count} x {reason}", highlight=False, soft_wrap=True, markup=False)
+        say(f"{count} x {reason}")
     if len(reasons) > most:
-        output.print(f"... and {len(reasons) - most} other reasons", highlight=False)
+        say(f"... and {len(reasons) - most} other reasons")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.console import errors, output, progress_bar
+from assay.cli.console import progress_bar, say
 
 
 def collect(
@@ -41,17 +41,8 @@ def collect(
             pack=assets,
             on_episode=lambda task: bar.update(progress, advance=1, description=task),
         )
-    output.print(
-        f"{out}: episodes {there.episodes}, frames {there.frames}, failed attempts left out {there.left_out}",
-        highlight=False,
-        markup=False,
-        soft_wrap=True,
-    )
+    say(f"{out}: episodes {there.episodes}, frames {there.frames}, failed attempts left out {there.left_out}")
     for task, got in there.short.items():
-        errors.print(
-            f"[yellow]short:[/] {task}: {got} of {episodes} episodes from {tries(episodes)} seeds",
-            highlight=False,
-            soft_wrap=True,
-        )
+        say(f"short: {task}: {got} of {episodes} episodes from {tries(episodes)} seeds", aside=True)
     if there.short:
         raise typer.Exit(1)

@@ -8,7 +8,7 @@ from typing import Annotated
 import rich.table
 import typer
 
-from assay.cli.console import output
+from assay.cli.console import output, say
 from assay.cli.report import Target, write_json
 from assay.errors import RunError
 
@@ -17,7 +17,7 @@ def compare(
     paths: Annotated[list[Path], typer.Argument(metavar="A B ...", help="Two runs, NAME.assay, or more.")],
     target: Target = None,
 ) -> None:
-    """Compare runs on the specs that all of them did: differences with intervals, McNemar's test, Holm."""
+    """Compare runs on the specs that all of them did: differences with intervals, exact tests, Holm."""
     from assay.report.comparison import compare_runs, comparison_tables
     from assay.report.run_report import named
 
@@ -38,4 +38,4 @@ def compare(
         for row in table.shown:
             shown.add_row(*map(rich.markup.escape, row))
         output.print(shown)
-        output.print(table.note, highlight=False, soft_wrap=True)
+        say(table.note)

@@ -2,23 +2,88 @@
 
 from __future__ import annotations
 
+import time
+from typing import Any
+
 from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
     SpinnerColumn,
+    TaskID,
     TextColumn,
     TimeRemainingColumn,
 )
+from rich.table import Column, Table
 
+EVERY = 30.0
+"""Seconds between lines on how far it is, where there is no terminal."""
+NARROW = 60
+"""Characters below which nothing is kept on one line in a table."""
 output = Console()
 errors = Console(stderr=True)
 
 
+def say(line: str, *, aside: bool = False) -> None:
+    """Print a line as it is, however long; what is said aside goes to standard error."""
+    (errors if aside else output).print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def number_of(count: int, noun: str) -> str:
+    """``1 episode``, ``2 episodes``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def table_of(*columns: Column | str, **style: Any) -> Table:
+    """A table for standard output in which what does not fit is folded, and nothing is cut off."""
+    table = Table(*columns, **style)
+    for column in table.columns:
+        column.overflow = "fold"
+        if output.width < NARROW:
+            column.no_wrap, column.min_width = False, None
+    return table
+
+
+class Pulse:
+    """Says aside how far something is every half a minute, where there is no terminal to draw it on."""
+
+    def __init__(self) -> None:
+        self._latest = time.monotonic()
+
+    def beat(self, line: str) -> None:
+        """Say it, if it is time."""
+        if not errors.is_terminal and time.monotonic() - self._latest >= EVERY:
+            self._latest = time.monotonic()
+            say(line, aside=True)
+
+
+class _Bar(Progress):
+    """A bar, or now and then a line."""
+
+    def __init__(self, *columns: Any, **settings: Any) -> None:
+        super().__init__(*columns, **settings)
+        self._pulse = Pulse()
+
+    def update(self, task_id: TaskID, **changes: Any) -> None:
+        """Change how far it is."""
+        super().update(task_id, **changes)
+        self._say(task_id)
+
+    def advance(self, task_id: TaskID, advance: float = 1) -> None:
+        """Go on by some steps, or by none to show that it is alive."""
+        super().advance(task_id, advance)
+        self._say(task_id)
+
+    def _say(self, task_id: TaskID) -> None:
+        task = next(each for each in self.tasks if each.id == task_id)
+        total = "" if task.total is None else f" of {task.total:.0f}"
+        self._pulse.beat(f"{task.description}: {task.completed:.0f}{total}")
+
+
 def progress_bar() -> Progress:
-    """A bar on standard error: what, how far, how long still. Invisible where nobody watches."""
-    return Progress(
+    """A bar on standard error: what, how far, how long still. Without a terminal, a line now and then."""
+    return _Bar(
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),

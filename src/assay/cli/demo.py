@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.console import errors, output, progress_bar
+from assay.cli.console import progress_bar, say
 
 
 def demo(
@@ -29,7 +29,7 @@ def demo(
     except RenderingError as error:
         if pictures:
             raise
-        errors.print(f"no contact sheet: {error}", highlight=False, soft_wrap=True, markup=False)
+        say(f"no contact sheet: {error}", aside=True)
         sheet = None
     if pictures:
         return
@@ -46,8 +46,8 @@ def demo(
         )
     for each in patients:
         for sentence in each.diagnosis.found:
-            output.print(f"[bold]{each.policy}[/]: {sentence}", highlight=False, soft_wrap=True)
-    output.print(f"written to {page}", highlight=False, soft_wrap=True)
+            say(f"{each.policy}: {sentence}")
+    say(f"written to {page}")
 
 
 def _contact_sheet(out: Path, assets: str) -> Path:
@@ -58,5 +58,5 @@ def _contact_sheet(out: Path, assets: str) -> Path:
         sheet = contact_sheet(
             out / "contact_sheet.png", assets, lambda name: bar.update(task, advance=1, description=name)
         )
-    output.print(f"{len(TASKS)} tasks drawn: {sheet}", highlight=False, soft_wrap=True)
+    say(f"{len(TASKS)} tasks drawn: {sheet}")
     return sheet

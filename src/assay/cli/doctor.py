@@ -7,10 +7,9 @@ import platform
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from assay import __version__
-from assay.cli.console import output
+from assay.cli.console import output, say, table_of
 from assay.errors import AssetError
 
 GOOD, BAD = "[green]works[/]", "[red]does not work[/]"
@@ -21,11 +20,8 @@ def doctor() -> None:
     from assay.sim import gl, mujoco_version
     from assay.sim.packs.registry import NAMES, load_pack
 
-    output.print(
-        f"assay {__version__}, Python {platform.python_version()}, MuJoCo {mujoco_version()}",
-        highlight=False,
-    )
-    pictures = Table("pictures by", "state", "detail", title="Drawing", title_justify="left")
+    say(f"assay {__version__}, Python {platform.python_version()}, MuJoCo {mujoco_version()}")
+    pictures = table_of("pictures by", "state", "detail", title="Drawing", title_justify="left")
     probes = [gl.probe(backend) for backend in gl.BACKENDS]
     for probe in probes:
         pictures.add_row(probe.backend, GOOD if probe.works else BAD, escape(probe.detail))
@@ -34,9 +30,9 @@ def doctor() -> None:
     works = any(probe.works and chosen in ("", probe.backend) for probe in probes)
     if chosen:
         verdict = "works" if works else f"cannot draw here; unset it, or choose of {', '.join(gl.BACKENDS)}"
-        output.print(f"MUJOCO_GL is '{chosen}': {verdict}", markup=False, highlight=False)
+        say(f"MUJOCO_GL is '{chosen}': {verdict}")
 
-    packs = Table("pack", "state", "detail", title="Asset packs", title_justify="left")
+    packs = table_of("pack", "state", "detail", title="Asset packs", title_justify="left")
     for name in NAMES:
         try:
             pack = load_pack(name)
@@ -47,9 +43,8 @@ def doctor() -> None:
 
     if not works:
         if not chosen:
-            output.print(
+            say(
                 f"No pictures can be drawn here. On Debian or Ubuntu: {gl.INSTALL_HINT}\n"
-                "Everything that needs no picture still runs.",
-                highlight=False,
+                "Everything that needs no picture still runs."
             )
         raise typer.Exit(1)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.console import output
+from assay.cli.console import say
 from assay.errors import RunError
 
 
@@ -31,4 +31,4 @@ def export(
                 typer.echo(written(store, form)[1])
             elif target is not None:
                 count = write(store, target, form)
-                output.print(f"{count} episodes written to {target}", highlight=False, soft_wrap=True)
+                say(f"{count} episodes written to {target}")

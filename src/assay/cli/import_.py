@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.console import errors, output
+from assay.cli.console import say
 
 app = typer.Typer(help="Turn other people's logs into runs.", no_args_is_help=True)
 
@@ -28,13 +28,11 @@ def libero_para(
 
     done = import_libero_para(folder, metadata, out)
     seeds = ", ".join(map(str, done.seeds))
-    output.print(
-        f"{done.episodes} episodes (seeds {seeds}) written to {out}", highlight=False, soft_wrap=True
-    )
+    say(f"{done.episodes} episodes (seeds {seeds}) written to {out}")
     for count, what in (
         (done.unscored, "episodes have wordings that the metadata lacks: they count, but not for PRIDE"),
         (done.unknown, "episodes left out: the metadata does not say what their task is"),
         (done.unrun, "wordings of the metadata are in no log"),
     ):
         if count:
-            errors.print(f"{count} {what}", highlight=False, soft_wrap=True)
+            say(f"{count} {what}", aside=True)

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
-from assay.cli.console import output, progress_bar
+from assay.cli.console import output, progress_bar, say, table_of
 
 if TYPE_CHECKING:
     from assay.sim.parity import Parity
@@ -51,7 +50,7 @@ def parity(
 
 
 def _print(result: Parity) -> None:
-    table = Table("what", "compared", "difference")
+    table = table_of("what", "compared", "difference")
     moves, atoms, pictures, models = result.trajectories, result.predicates, result.images, result.models
     table.add_row(
         "trajectories",
@@ -72,5 +71,5 @@ def _print(result: Parity) -> None:
     table.add_row("models", f"{models.count} models", f"{models.mismatches} mismatches")
     output.print(table)
     for line in result.details:
-        output.print(f"  {line}", highlight=False)
+        say(f"  {line}")
     output.print("[green]sound[/]" if result.sound else "[red]not sound[/]", "installation")

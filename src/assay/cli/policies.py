@@ -5,16 +5,16 @@ from __future__ import annotations
 import inspect
 
 from rich.markup import escape
-from rich.table import Column, Table
+from rich.table import Column
 
-from assay.cli.console import output
+from assay.cli.console import output, table_of
 
 
 def policies() -> None:
     """List the built-in policies, and the fields an address may set: clumsy?miss=0.3."""
     from assay.policies.registry import BUILT_IN
 
-    table = Table(Column("policy", no_wrap=True), "what it is", "fields")
+    table = table_of(Column("policy", no_wrap=True), "what it is", "fields")
     for name, made in BUILT_IN.items():
         about = (inspect.getdoc(made) or "").partition("\n\n")[0].replace("\n", " ")
         known = inspect.signature(made).parameters.values()

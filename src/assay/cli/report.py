@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 
-from assay.cli.console import errors, output
+from assay.cli.console import errors, say
 from assay.errors import AssayError, RunError
 
 if TYPE_CHECKING:
@@ -43,10 +44,10 @@ def report(
         with errors.status("drawing"):
             page = build(found, compared, left_out).write(out)
         if target != "-":
-            output.print(f"written to {page}", highlight=False, soft_wrap=True)
+            say(f"written to {page}")
     lines = [f"{each.name}: {banner}" for each in found for banner in banners(each)]
     for line in (*lines, *(f"left out: {reason}" for reason in left_out.values())):
-        errors.print(line, highlight=False, soft_wrap=True, markup=False)
+        say(line, aside=True)
     if left_out:
         raise typer.Exit(1)
 
@@ -59,7 +60,7 @@ def _read(runs: dict[str, Path]) -> tuple[list[RunReport], dict[str, str]]:
     left_out: dict[str, str] = {}
     for name, path in runs.items():
         try:
-            with errors.status(f"measuring {path}"):
+            with errors.status(escape(f"measuring {path}")):
                 found.append(RunReport.read(path, name))
         except AssayError as error:
             if len(runs) == 1:
@@ -77,4 +78,4 @@ def write_json(content: dict[str, Any], target: str) -> None:
         typer.echo(text)
     else:
         Path(target).write_text(text + "\n", encoding="utf-8")
-        errors.print(f"written to {target}", highlight=False, soft_wrap=True)
+        say(f"written to {target}", aside=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.certifying import make_certificates, print_refused
-from assay.cli.console import errors, output
+from assay.cli.console import errors, number_of, output, say
 from assay.cli.execution import Interrupts, executor, parse_seeds
 from assay.errors import RunError
 
@@ -131,16 +132,21 @@ def run(
                 stopping=interrupted,
                 watch=display.update,
             )
-        output.print(condition_table(store.counts(), set(store.stopped)))
+        counts, refused = store.counts(), recall(store)
+        of_condition = Counter(each.condition for each in refused)
+        output.print(condition_table(counts, set(store.stopped), of_condition))
         print_reasons(store.reasons())
-        print_refused(counted(recall(store)))
+        print_refused(counted(refused))
         if design.certified and not served:
-            output.print(UNCERTIFIED, highlight=False, soft_wrap=True)
+            say(UNCERTIFIED)
         _say_how_it_ended(path, ending.done, ending.left, ending.reason)
     if ending.reason:
         raise RunError(f"stopped: {ending.reason}; the same command goes on when the policy is back")
     if ending.left:
         raise typer.Exit(130)
+    if counts["done"].sum() and not (counts["success"] + counts["failure"]).sum():
+        say("nothing ran: every episode ended in an error", aside=True)
+        raise typer.Exit(1)
 
 
 def _plain(text: str) -> str:
@@ -150,4 +156,4 @@ def _plain(text: str) -> str:
 
 def _say_how_it_ended(path: Path, done: int, left: int, reason: str) -> None:
     rest = f", {left} left: the same command goes on" if left and not reason else ""
-    output.print(f"{done} episodes recorded in {path}{rest}", highlight=False, soft_wrap=True)
+    say(f"{number_of(done, 'episode')} recorded in {path}{rest}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from types import TracebackType
+from collections.abc import Mapping
+from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Self
 
 from rich.console import Console, Group
@@ -12,7 +13,7 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from assay.cli.console import output
+from assay.cli.console import Pulse, say, table_of
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -28,7 +29,7 @@ RECENT = 60.0
 
 
 class Display:
-    """A bar and a table on a console; invisible where nobody watches."""
+    """A bar and a table on a console; without a terminal, a line now and then."""
 
     def __init__(self, store: Store, waiting: int, *, console: Console) -> None:
         self._rows = _rows(store.counts())
@@ -43,6 +44,7 @@ class Display:
             console=console,
         )
         self._task = self._bar.add_task("episodes", total=waiting, pace="")
+        self._pulse = Pulse()
         self._live = (
             Live(console=console, transient=True, refresh_per_second=4) if console.is_terminal else None
         )
@@ -77,6 +79,10 @@ class Display:
             self._live.update(
                 Group(self._bar, _table({name: self._rows[name] for name in self._shown}, set()))
             )
+        else:
+            task = self._bar.tasks[0]
+            far = f"episodes: {task.completed:.0f} of {task.total:.0f}"
+            self._pulse.beat(", ".join(part for part in (far, self._pace(now)) if part))
 
     def _pace(self, now: float) -> str:
         span = min(RECENT, now - self._started)
@@ -88,9 +94,13 @@ class Display:
         return f"{60 * rate:.0f} a minute, {left // 3600}:{left // 60 % 60:02d}:{left % 60:02d} left"
 
 
-def condition_table(counts: DataFrame, decided: set[str]) -> Table:
-    """Success for each condition of a run: what ``Store.counts`` gives."""
-    return _table(_rows(counts), decided)
+def condition_table(counts: DataFrame, decided: set[str], refused: Mapping[str, int]) -> Table:
+    """Success for each condition of a run: what ``Store.counts`` gives, and how many episodes were refused.
+
+    A condition of which all were refused has a row too.
+    """
+    rows = _rows(counts)
+    return _table(rows | {name: [0, 0, 0, 0] for name in refused if name not in rows}, decided, refused)
 
 
 def _rows(counts: DataFrame) -> dict[str, list[int]]:
@@ -100,21 +110,23 @@ def _rows(counts: DataFrame) -> dict[str, list[int]]:
     }
 
 
-def _table(rows: dict[str, list[int]], decided: set[str]) -> Table:
-    table = Table("condition", "done", "success", "rate", "errors")
+def _table(
+    rows: dict[str, list[int]], decided: set[str], refused: Mapping[str, int] = MappingProxyType({})
+) -> Table:
+    names = ("condition", "done", "success", "rate", "errors", *(("refused",) if refused else ()))
+    table = table_of(*names)
     for name, (planned, done, success, error) in rows.items():
         counted = done - error
         rate = f"{100 * success / counted:.1f} %" if counted else "-"
         mark = " (decided)" if name in decided else ""
-        table.add_row(
-            name + mark, f"{done}/{planned}", f"{success}/{counted}", rate, str(error) if error else ""
-        )
+        cells = [name + mark, f"{done}/{planned}", f"{success}/{counted}", rate, str(error or "")]
+        table.add_row(*cells, *([str(refused.get(name) or "")] if refused else []))
     return table
 
 
 def print_reasons(reasons: dict[str, int], *, most: int = 10) -> None:
     """Say what broke, and how often: the most frequent first."""
     for reason, count in list(reasons.items())[:most]:
-        output.print(f"{count} x error: {reason}", highlight=False, soft_wrap=True, markup=False)
+        say(f"{count} x error: {reason}")
     if len(reasons) > most:
-        output.print(f"... and {len(reasons) - most} other errors")
+        say(f"... and {len(reasons) - most} other errors")

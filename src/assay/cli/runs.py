@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Column, Table
 
 from assay.cli.certifying import print_refused
-from assay.cli.console import errors, output
+from assay.cli.console import number_of, output, say, table_of
 from assay.errors import RunError
 
 app = typer.Typer(help="List, show and merge runs.", no_args_is_help=True)
@@ -26,14 +26,14 @@ def list_(
 
     if not folder.is_dir():
         raise RunError(f"{folder} is not a folder")
-    table = Table(Column("run", overflow="fold"), "suite", "policy", "assets", "done", "started")
+    table = table_of("run", "suite", "policy", "assets", "done", "started")
     for path in sorted(folder.rglob(f"*{SUFFIX}")):
         try:
             with Store.reading(path) as store:
                 meta = store.meta
                 done = f"{store.done}/{store.planned}"
         except (RunError, sqlite3.Error) as error:
-            errors.print(f"left out: {path}: {error}", highlight=False, soft_wrap=True)
+            say(f"left out: {path}: {error}", aside=True)
             continue
         shown = (str(meta.get(name, "-")) for name in ("suite", "policy", "pack"))
         table.add_row(str(path.relative_to(folder)), *shown, done, str(meta.get("started", "-")))
@@ -53,7 +53,8 @@ def show(
 
     with Store.reading(path) as store:
         meta, counts, stopped = store.meta, store.counts(), store.stopped
-        reasons, refused = store.reasons(), counted(recall(store))
+        reasons, refusals = store.reasons(), recall(store)
+    refused = counted(refusals)
     meta.pop(META, None)
     if as_json:
         content = {"meta": meta, "conditions": counts.to_dicts(), "stopped": stopped, "errors": reasons}
@@ -61,8 +62,11 @@ def show(
         typer.echo(json.dumps(content, indent=2))
         return
     for name, value in meta.items():
-        output.print(f"{name.replace('_', ' '):>12}  {value}", highlight=False, soft_wrap=True)
-    output.print(condition_table(counts, set(stopped)))
+        say(f"{name.replace('_', ' '):>12}  {value}")
+    if counts.is_empty() and not refusals:
+        say("no episode is planned yet: the run was interrupted before; its command goes on")
+        return
+    output.print(condition_table(counts, set(stopped), Counter(each.condition for each in refusals)))
     print_reasons(reasons)
     print_refused(refused)
 
@@ -76,4 +80,4 @@ def merge_(
     from assay.runs.merge import merge
 
     count = merge(paths, out)
-    output.print(f"{count} episodes in {out}", highlight=False, soft_wrap=True)
+    say(f"{number_of(count, 'episode')} in {out}")

@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
-from assay.cli.console import output, progress_bar
+from assay.cli.console import output, progress_bar, say, table_of
 
 app = typer.Typer(help="New scenes with tasks that can be done.", no_args_is_help=True)
 
@@ -54,8 +53,8 @@ def generate(
         )
     scenes = index["scenes"].values()
     made = sum(len(scene["tasks"]) for scene in scenes)
-    output.print(f"{out}: scenes {len(scenes)}, tasks {made}", highlight=False, markup=False, soft_wrap=True)
-    table = Table("refused", "why")
+    say(f"{out}: scenes {len(scenes)}, tasks {made}")
+    table = table_of("refused", "why")
     for reason, times in refusals(index).most_common():
         table.add_row(str(times), escape(reason))
     output.print(table)

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.box import SIMPLE
 from rich.markup import escape
-from rich.table import Column, Table
+from rich.table import Column
 
-from assay.cli.console import errors, output, progress_bar
+from assay.cli.console import output, progress_bar, say, table_of
+from assay.cli.pictures import check_picture
 
 if TYPE_CHECKING:
-    from assay.suites import Suite
+    from assay.suites import EpisodeSpec, Suite
     from assay.tasks import Task
 
 EXAMPLE = "libero_goal/1"
@@ -30,9 +31,7 @@ def list_() -> None:
     from assay.suites import load_suite
     from assay.suites.registry import SUITES
 
-    table = Table(
-        Column("suite", no_wrap=True), Column("what it is", overflow="fold"), "tasks", "seeds", box=SIMPLE
-    )
+    table = table_of(Column("suite", no_wrap=True), "what it is", "tasks", "seeds", box=SIMPLE)
     for name, made in SUITES.items():
         suite = load_suite(name)
         fields = inspect.signature(made).parameters.values()
@@ -54,30 +53,35 @@ def show(
 ) -> None:
     """Show a suite's conditions: how many episodes each has for one seed, and what one task becomes.
 
-    That task is the first one of --tasks, or libero_goal/1. A sheet shows each of --tasks, or that task.
+    That task is the first one of --tasks, or the one with most conditions. A sheet shows each of --tasks, or
+    that task.
     """
     from assay import tasks
     from assay.errors import AssayError, SuiteError
     from assay.suites import load_suite
 
     design = load_suite(suite)
-    chosen = tasks.resolve(selection or design.tasks)
-    example = chosen[0] if selection else tasks.load(EXAMPLE)
-    if sheet is not None and selection and len(chosen) > MOST_ON_SHEET:
-        raise SuiteError(f"a sheet of {len(chosen)} tasks is too large; valid: up to {MOST_ON_SHEET}")
-    counts = Counter(spec.condition for spec in design.plan(chosen, (seed,)))
-    of_task = {spec.condition: spec for spec in reversed(list(design.plan([example], (seed,))))}
-    table = Table(
-        Column("condition", overflow="fold", min_width=16),
+    chosen = tasks.resolve(design.tasks if selection is None else selection)
+    if sheet is not None:
+        check_picture(sheet, "--sheet")
+        if selection is not None and len(chosen) > MOST_ON_SHEET:
+            raise SuiteError(f"a sheet of {len(chosen)} tasks is too large; valid: up to {MOST_ON_SHEET}")
+    plan = list(design.plan(chosen, (seed,)))
+    counts = Counter(spec.condition for spec in plan)
+    example = chosen[0] if selection is not None else _telling(chosen, plan)
+    of_task = {spec.condition: spec for spec in reversed(plan) if spec.task == example.id}
+    called = tasks.short_name(example.id) if tasks.names_file(example.id) else example.id
+    table = table_of(
+        Column("condition", min_width=16),
         Column("episodes\na seed", justify="right"),
-        Column("perturbations", overflow="fold"),
-        f"what {example.id} is told",
+        "perturbations",
+        f"what {called} is told",
         box=SIMPLE,
     )
     for condition, count in counts.items():
         spec = of_task.get(condition)
         if spec is None:
-            table.add_row(condition, str(count), "", f"({example.id} has no such condition)")
+            table.add_row(condition, str(count), "", f"({called} has no such condition)")
             continue
         try:
             told = spec.realised().instruction.text
@@ -87,7 +91,7 @@ def show(
         table.add_row(condition, str(count), kinds, escape(told))
     output.print(table)
     if sheet is not None:
-        _draw(sheet, design, chosen if selection else (example,), seed, pack)
+        _draw(sheet, design, (example,) if selection is None else chosen, seed, pack)
 
 
 @app.command()
@@ -98,13 +102,21 @@ def perturbations(
     from assay.perturb.fields import catalogue, markdown
 
     if as_markdown:
-        output.print(markdown(catalogue()), highlight=False, markup=False, soft_wrap=True)
+        say(markdown(catalogue()))
         return
-    table = Table(Column("perturbation", no_wrap=True), "what", box=SIMPLE)
+    table = table_of(Column("perturbation", no_wrap=True), "what", box=SIMPLE)
     for each in catalogue():
         lines = [escape(each.about), *(f"[dim]{escape(line.replace('`', ''))}[/]" for line in each.fields)]
         table.add_row(each.kind, "\n".join(lines))
     output.print(table)
+
+
+def _telling(chosen: Sequence[Task], plan: Sequence[EpisodeSpec]) -> Task:
+    """The task with most conditions: of several, the usual example or else the first."""
+    conditions: dict[str, set[str]] = {task.id: set() for task in chosen}
+    for spec in plan:
+        conditions[spec.task].add(spec.condition)
+    return max(chosen, key=lambda task: (len(conditions[task.id]), task.id == EXAMPLE))
 
 
 def _draw(path: Path, design: Suite, chosen: Sequence[Task], seed: int, pack: str) -> None:
@@ -118,8 +130,8 @@ def _draw(path: Path, design: Suite, chosen: Sequence[Task], seed: int, pack: st
         )
     refused = [each for each in shown if not each.pictures]
     for each in refused:
-        errors.print(f"{each.spec.task} {each.spec.condition}: {each.told}", highlight=False, markup=False)
-    output.print(f"{len(shown) - len(refused)} of {len(shown)} conditions drawn in {path}", highlight=False)
+        say(f"{each.spec.task} {each.spec.condition}: {each.told}", aside=True)
+    say(f"{len(shown) - len(refused)} of {len(shown)} conditions drawn in {path}")
 
 
 def _plain(value: object) -> str:

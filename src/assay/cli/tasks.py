@@ -14,9 +14,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.panel import Panel
 from rich.status import Status
-from rich.table import Table
+from rich.table import Column, Table
 
 from assay import tasks
+from assay.cli.console import output, table_of
 from assay.errors import AssayError, TaskError
 from assay.tasks import Task, bddl
 from assay.tasks.audit import audit
@@ -51,12 +52,12 @@ def list_tasks(
             json.dumps([{"id": task.id, "instruction": task.instruction.text} for task in chosen], indent=2)
         )
         return
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("id", "arena", "instruction"):
-        table.add_column(heading, no_wrap=heading != "instruction")
+    widest = min(max(len(task.id) for task in chosen), 30)  # a file's path may fold, an id not
+    columns = (Column("id", min_width=widest), Column("arena", no_wrap=True), "instruction")
+    table = table_of(*columns, box=None, padding=(0, 2, 0, 0))
     for task in chosen:
         table.add_row(task.id, task.scene.arena.value, escape(task.instruction.text))
-    Console().print(table)
+    output.print(table)
 
 
 @app.command()
@@ -136,7 +137,7 @@ def _panel(task: Task) -> Panel:
     scene = task.scene
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold", no_wrap=True)
-    table.add_column()
+    table.add_column(overflow="fold")
 
     def row(heading: str, lines: list[str]) -> None:
         table.add_row(heading, escape("\n".join(lines)) if lines else "[dim]none[/]")
@@ -167,8 +168,8 @@ def _entity(entity: tasks.Entity) -> str:
 def _regions(scene: tasks.Scene) -> Table:
     """One block per target: rectangles in metres with their yaw, then the regions the target brings along."""
     grid = Table.grid(padding=(0, 2))
-    grid.add_column(no_wrap=True)
-    grid.add_column()
+    grid.add_column(overflow="fold")
+    grid.add_column(overflow="fold")
     present = {scene.arena.workspace, *(entity.name for entity in scene.entities)}
     for target, group in groupby(scene.regions, key=lambda region: region.target):
         regions = tuple(group)

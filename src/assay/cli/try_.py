@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Column, Table
+from rich.table import Column
 
-from assay.cli.console import output, progress_bar
+from assay.cli.console import output, progress_bar, table_of
 
 if TYPE_CHECKING:
     from assay.policies.trials import Trial
@@ -78,7 +78,7 @@ def try_(
         _end(done)
         return
     widest = min(max(len(trial.task) for trial in done), 30)  # a file's path may fold, an id not
-    table = Table(Column("task", overflow="fold", min_width=widest), "success", "errors", "steps", "why not")
+    table = table_of(Column("task", min_width=widest), "success", "errors", "steps", "why not")
     for trial in done:
         mean = f"{sum(trial.steps) / len(trial.steps):.0f}" if trial.steps else "-"
         late = "" if not trial.failed else f"goal not reached in {horizon(trial.task)} steps"

@@ -19,7 +19,7 @@ from scipy import stats
 from scipy.special import expit
 
 from assay.measures import logistic
-from assay.measures.bootstrap import FEWEST, percentiles, resampled
+from assay.measures.bootstrap import ENOUGH, FEWEST, percentiles, resampled
 from assay.measures.intervals import LEVEL, Interval
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import START, judged
@@ -49,7 +49,7 @@ class Share(Result):
     loss: float
     """Success lost, 0 to 1."""
     interval: Interval | None
-    """From resampled starts; None where there are too few."""
+    """Student's, over starts; where combinations are modelled from resampled starts, None if too few."""
     share: float | None
     """loss / drop; None unless there is a drop beyond doubt."""
 
@@ -86,6 +86,8 @@ def attribution(frame: pl.DataFrame) -> Attribution:
         pl.zeros(len(rows), pl.Int64, eager=True),
     )
     hits, counts = _table(rows.with_columns(_cell=cell), 2 ** len(names))
+    if len(hits) < FEWEST:
+        raise MeasureError(f"attribution: {len(hits)} starts; needs {FEWEST} at least")
     on = (np.arange(2 ** len(names))[:, None] >> np.arange(len(names)) & 1).astype(float)
     design, kept, aliased = _design(on, counts.sum(axis=0) > 0, factors)
     terms = logistic.fit(design, hits.sum(axis=0)[None], counts.sum(axis=0)[None])[0]
@@ -100,15 +102,24 @@ def attribution(frame: pl.DataFrame) -> Attribution:
 
     table = np.hstack([hits, counts])
     whole = values(table.sum(axis=0)[None])[0]
-    draws = values(resampled(table)) if len(table) >= FEWEST else np.empty((0, len(on)))
-    found = percentiles(draws @ drop, len(table)) if len(draws) else None
+    seen = (counts.sum(axis=0) > 0).all()
+    draws = values(resampled(table)) if not seen and len(table) >= ENOUGH else np.empty((0, len(on)))
+
+    def interval(weights: np.ndarray) -> Interval | None:
+        """Of ``weights @ success`` (cells,)."""
+        if seen:
+            return _linear(weights, hits, counts)
+        return percentiles(draws @ weights, len(table)) if len(draws) else None
+
+    found = interval(drop)
     certain = found is not None and found.low > 0
     return Attribution(
         factors=factors,
         episodes=len(rows),
         starts=len(table),
         effects=tuple(
-            _effect(each, term, error) for each, term, error in zip(kept, terms[1:], errors[1:], strict=True)
+            _effect(each, term, error, len(hits) - 1)
+            for each, term, error in zip(kept, terms[1:], errors[1:], strict=True)
         ),
         aliased=aliased,
         drop=float(whole @ drop),
@@ -117,7 +128,7 @@ def attribution(frame: pl.DataFrame) -> Attribution:
             Share(
                 factor,
                 float(whole @ loss),
-                percentiles(draws @ loss, len(table)) if len(draws) else None,
+                interval(loss),
                 float(whole @ loss / (whole @ drop)) if certain else None,
             )
             for factor, loss in zip(factors, losses, strict=True)
@@ -171,7 +182,24 @@ def _losses(on: np.ndarray) -> np.ndarray:
     return weights
 
 
-def _effect(factors: tuple[str, ...], term: float, error: float) -> Effect:
-    half = float(stats.norm.ppf((1 + LEVEL) / 2) * error)
-    interval = Interval(float(term) - half, float(term) + half, "wald, over starts")
-    return Effect(factors, float(term), interval, float(2 * stats.norm.sf(abs(term) / error)))
+def _linear(weights: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> Interval:
+    """Student's interval of ``weights @ success`` (cells,), from hits and counts (starts, cells).
+
+    From the variance between starts; at least that of independent episodes, with a success and a failure
+    added to each combination, for where one never fails.
+    """
+    total, starts = counts.sum(axis=0), len(hits)
+    rates = hits.sum(axis=0) / total
+    off = (hits - rates * counts) / total @ weights
+    milder = (hits.sum(axis=0) + 1) / (total + 2)
+    alone = float(np.square(weights) @ (milder * (1 - milder) / total))
+    variance = max(float(off @ off) * starts / (starts - 1), alone)
+    half = float(stats.t.ppf((1 + LEVEL) / 2, starts - 1)) * variance**0.5
+    middle = float(weights @ rates)
+    return Interval(max(-1.0, middle - half), min(1.0, middle + half), "student, over starts")
+
+
+def _effect(factors: tuple[str, ...], term: float, error: float, freedom: int) -> Effect:
+    half = float(stats.t.ppf((1 + LEVEL) / 2, freedom) * error)
+    interval = Interval(float(term) - half, float(term) + half, "student, over starts")
+    return Effect(factors, float(term), interval, float(2 * stats.t.sf(abs(term) / error, freedom)))

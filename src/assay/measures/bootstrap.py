@@ -18,7 +18,9 @@ from assay.streams import stream
 
 DRAWS = 2_000
 FEWEST = 5
-"""Clusters below which resampling says nothing."""
+"""Clusters below which nothing is said."""
+ENOUGH = 20
+"""Clusters below which resampling is too sure: ratios are covered in 83 % with 5, in 91 % with 12."""
 _AT_ONCE = 20_000_000
 """Numbers held at a time."""
 
@@ -27,9 +29,9 @@ def bootstrap(sums: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray]) -
     """The interval of ``statistic`` of the totals of ``sums`` (clusters, k).
 
     The statistic maps totals (draws, k) to values (draws,); draws in which it is not finite are left out.
-    None where there are fewer than five clusters, or hardly any draw gives a value.
+    None where there are fewer than twenty clusters, or hardly any draw gives a value.
     """
-    if len(sums) < FEWEST:
+    if len(sums) < ENOUGH:
         return None
     with np.errstate(divide="ignore", invalid="ignore"):
         return percentiles(statistic(resampled(sums)), len(sums))

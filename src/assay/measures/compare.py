@@ -6,13 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-import numpy as np
 import polars as pl
+from scipy import stats
 
-from assay.measures.intervals import Interval, paired_difference
+from assay.measures.intervals import Interval
+from assay.measures.likeness import difference
 from assay.measures.result import MeasureError, Result
 from assay.measures.significance import holm, sign_flip
-from assay.measures.table import judged
+from assay.measures.table import START, judged, sums
+
+COLUMNS = ("key", "condition", "task", "seed", "instruction", "outcome")
+"""What a frame must have to be compared; ``plausible`` counts too, where there is such a label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +26,7 @@ class Contrast(Result):
     first: str
     second: str
     condition: str | None
-    """None for all conditions together."""
+    """None for all together in which a good policy should succeed; of all, if there is none of these."""
     count: int
     """Specs that both did."""
     both: int
@@ -34,9 +38,9 @@ class Contrast(Result):
     change: float
     """second - first"""
     interval: Interval
-    """Newcombe's, over specs."""
+    """Newcombe's, over starts and wordings."""
     p: float
-    """McNemar's exact test."""
+    """The larger of an exact test over starts, McNemar's where each has one spec, and Student's over both."""
     p_holm: float
     """Adjusted for all pairs of runs, and for all conditions where it is about one of them."""
 
@@ -51,6 +55,9 @@ class Comparison(Result):
     """Specs that all did; the others do not count."""
     overall: tuple[Contrast, ...]
     conditions: tuple[Contrast, ...]
+    """Those in which a good policy should succeed."""
+    implausible: tuple[Contrast, ...]
+    """The other conditions: success is no merit there, and enters nothing else."""
 
 
 def compare(frames: Mapping[str, pl.DataFrame]) -> Comparison:
@@ -61,34 +68,42 @@ def compare(frames: Mapping[str, pl.DataFrame]) -> Comparison:
     if len(frames) < 2:
         raise MeasureError(f"compare: {len(frames)} run; needs two at least")
     tables = {name: judged(frame, f"compare: {name}") for name, frame in frames.items()}
-    shared = next(iter(tables.values())).select("key", "condition")
+    first = next(iter(tables.values()))
+    sensible = pl.col("plausible").fill_null(True) if "plausible" in first.columns else pl.lit(True)
+    shared = first.select("key", "condition", *START, "instruction", plausible=sensible)
     for number, table in enumerate(tables.values()):
         shared = shared.join(
-            table.select("key", pl.col("success").alias(f"{number}")), on="key", maintain_order="left"
+            table.select("key", pl.col("success").alias(f"_{number}")), on="key", maintain_order="left"
         )
     counts = {name: len(table) for name, table in tables.items()}
     if not len(shared):
         said = ", ".join(f"{name} has {count}" for name, count in counts.items())
         raise MeasureError(f"compare: the runs share no spec ({said}): other tasks, seeds, suites or assets")
     twos = list(combinations(enumerate(tables), 2))
-    overall = [_contrast(shared, one, other, None) for one, other in twos]
-    conditions = [
-        _contrast(group, one, other, str(condition))
-        for one, other in twos
-        for (condition,), group in shared.group_by("condition", maintain_order=True)
-    ]
-    return Comparison(counts, len(shared), _adjusted(overall), _adjusted(conditions))
+    fair, nonsense = shared.filter("plausible"), shared.filter(~pl.col("plausible"))
+    overall = [_contrast(fair if len(fair) else shared, one, other, None) for one, other in twos]
+    conditions, implausible = (
+        [
+            _contrast(group, one, other, str(condition))
+            for one, other in twos
+            for (condition,), group in part.group_by("condition", maintain_order=True)
+        ]
+        for part in (fair, nonsense)
+    )
+    return Comparison(counts, len(shared), *map(_adjusted, (overall, conditions, implausible)))
 
 
 def _contrast(
     rows: pl.DataFrame, first: tuple[int, str], second: tuple[int, str], condition: str | None
 ) -> Contrast:
-    one, other = (rows[f"{number}"].to_numpy().astype(float) for number, _ in (first, second))
-    ones = np.ones(len(rows))
-    found = paired_difference((one, other), (ones, ones), (len(rows), len(rows)))
+    one, other = f"_{first[0]}", f"_{second[0]}"
+    found, error = difference(rows, one, other)
+    mine, theirs = (rows[name].to_numpy().astype(bool) for name in (one, other))
     both, only_first, only_second = (
-        int(each.sum()) for each in (one * other, one * (1 - other), other * (1 - one))
+        int(each.sum()) for each in (mine & theirs, mine & ~theirs, theirs & ~mine)
     )
+    exact = sign_flip(sums(rows, START, apart=pl.col(other) - pl.col(one))[:, 0])
+    approximate = float(2 * stats.norm.sf(abs(found.difference) / error)) if error > 0 else 0.0
     return Contrast(
         first=first[1],
         second=second[1],
@@ -102,7 +117,7 @@ def _contrast(
         second_rate=found.second,
         change=found.difference,
         interval=found.interval,
-        p=sign_flip(other - one),
+        p=max(exact, approximate),
         p_holm=1.0,
     )
 

@@ -9,7 +9,7 @@ import polars as pl
 from assay.measures.intervals import Interval, paired_difference
 from assay.measures.rates import Rate, rates
 from assay.measures.result import MeasureError, Result
-from assay.measures.significance import sign_flip
+from assay.measures.significance import paired
 from assay.measures.table import START, judged, require
 from assay.suites.spec import CONTROL
 
@@ -27,7 +27,7 @@ class Step(Result):
     starts: int
     """Starts that both have."""
     p: float | None
-    """Exact, over starts."""
+    """Exact, over starts and within them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,5 +72,5 @@ def _step(at: float, rate: Rate, before: pl.DataFrame, now: pl.DataFrame) -> Ste
         return Step(at, rate, None, None, 0, None)
     hits, counts, hits_now, counts_now = shared.to_numpy().astype(float).T
     found = paired_difference((hits, hits_now), (counts, counts_now), (counts.sum(), counts_now.sum()))
-    p = sign_flip((hits_now * counts - hits * counts_now).round())
+    p = paired(hits, counts, hits_now, counts_now)
     return Step(at, rate, found.difference, found.interval, len(shared), p)

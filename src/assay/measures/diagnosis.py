@@ -3,15 +3,16 @@
     for finding in diagnose(profile(libero), profile(para), profile(pro)):
         print(finding.verdict, finding.sentence)
 
-Each flaw is a hypothesis that a measure has tested, exactly and against chance. What is tested in all runs
-together is one family (Holm). A flaw that another one brings about is *explained*: whoever plays back what he
-has learnt fails where things were moved, too. Where no run has an episode that could tell, the sentence says
-what is lacking.
+Each flaw is a hypothesis that a measure has tested against chance. What is tested in all runs together is one
+family (Holm). How much of it there is, is said from the interval: *mostly* is more than half beyond doubt. A
+flaw that another one brings about is *explained*, if that one is large enough to do so: whoever plays back
+what he has learnt fails where things were moved, too. Where no run has an episode that could tell, the
+sentence says what is lacking.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -20,6 +21,9 @@ from assay.measures.hypotheses import SURE, Evidence, Test, lacking, tests
 from assay.measures.profile import Profile
 from assay.measures.result import Result
 from assay.measures.significance import holm
+
+_LOSSES = ("changes.", "names.overall")
+"""Measures that tell a loss against something."""
 
 
 class Verdict(StrEnum):
@@ -52,15 +56,17 @@ def diagnose(*profiles: Profile) -> tuple[Finding, ...]:
     """
     tested = tests(profiles)
     adjusted = dict(zip(map(id, tested), holm([test.p for test in tested]), strict=True))
+    best: dict[Flaw, Test] = {}
     found: list[Finding] = []
     for flaw in Flaw:
         mine = sorted((test for test in tested if test.flaw is flaw), key=lambda test: test.p)
         if mine:
             found.append(_finding(mine, adjusted[id(mine[0])]))
+            best[flaw] = mine[0]
         elif reason := lacking(flaw, profiles):
             sentence = f"Cannot tell whether it {flaw.claim}, because {reason}."
             found.append(Finding(flaw, Verdict.CANNOT_TELL, sentence, (), None))
-    here = {each.flaw for each in found if each.verdict is Verdict.FOUND}
+    here = {each.flaw: best[each.flaw] for each in found if each.verdict is Verdict.FOUND}
     found = [_explained(each, here) for each in found]
     if not here:
         found.append(_nothing(found))
@@ -70,19 +76,22 @@ def diagnose(*profiles: Profile) -> tuple[Finding, ...]:
 
 def _finding(tests: Sequence[Test], p: float) -> Finding:
     best = tests[0]
-    claim, says = best.claim or best.flaw.claim, best.evidence[0].says
+    claim, says = best.claim, best.evidence[0].says
     sentence = f"{claim[0].upper()}{claim[1:]}: {says}{best.more}."
     verdict = Verdict.FOUND
-    if p >= SURE:
-        verdict, sentence = Verdict.NOT_FOUND, f"No sign beyond chance that it {best.flaw.claim}: {says}."
+    if p >= SURE or best.size.low <= 0:
+        verdict, sentence = Verdict.NOT_FOUND, f"No sure sign that it {best.flaw.claim}: {says}."
     return Finding(best.flaw, verdict, sentence, tuple(each for test in tests for each in test.evidence), p)
 
 
-def _explained(finding: Finding, here: set[Flaw]) -> Finding:
-    causes = [cause for cause in Flaw if cause in here and finding.flaw in CONSEQUENCES.get(cause, ())]
-    if finding.flaw is Flaw.KIND:
-        causes = [cause for cause in Flaw if cause in here - {Flaw.KIND}]
-    if finding.verdict is not Verdict.FOUND or not causes:
+def _explained(finding: Finding, here: Mapping[Flaw, Test]) -> Finding:
+    causes = [
+        cause
+        for flaw, cause in here.items()
+        if finding.flaw in CONSEQUENCES.get(flaw, ()) and finding.flaw in here
+        if cause.covers(here[finding.flaw])
+    ]
+    if not causes:
         return finding
     sentence = f"{finding.sentence[:-1]}; that follows if it {causes[0].claim}."
     return replace(finding, verdict=Verdict.EXPLAINED, sentence=sentence)
@@ -95,7 +104,7 @@ def _nothing(findings: Sequence[Finding]) -> Finding:
     unseen = {
         finding.flaw: min(-each.interval.low for each in drops if each.interval is not None)
         for finding in looked
-        if (drops := [each for each in finding.evidence if each.measure.startswith("changes.")])
+        if (drops := [each for each in finding.evidence if each.measure.startswith(_LOSSES)])
     }
     many = f"{len(looked)} that were" if len(looked) > 1 else "one that was"
     sentence = f"No flaw was found, of the {many} looked for"

@@ -11,9 +11,12 @@ import polars as pl
 from assay.measures.bootstrap import bootstrap
 from assay.measures.intervals import Interval, kish, paired_difference
 from assay.measures.result import MeasureError, Result
-from assay.measures.significance import holm, sign_flip
+from assay.measures.significance import holm, paired
 from assay.measures.table import START, judged, pairs, perturbed, plausible, sums
 from assay.suites.spec import Label
+
+AXES = "axes"
+"""The family of the axes themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ class Drop(Result):
     bootstrap: Interval | None
     """The same from resampled starts; too narrow where fewer than about ten controls fail or pairs differ."""
     p: float
-    """Exact; McNemar's, where each start has one pair."""
+    """Exact, over starts and within them (``significance.paired``); McNemar's, where each has one pair."""
     p_holm: float
     """Adjusted for the family."""
 
@@ -52,7 +55,8 @@ class Drop(Result):
 def drops(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[Drop, ...]:
     """The drop of every group of perturbed episodes that share the columns ``by``, in the order they are met.
 
-    A family is an axis (words, world, senses), or the suite for what has none; implausible changes are apart.
+    A family is an axis (words, world, senses), or the suite for what has none; the axes themselves are one.
+    Implausible changes are apart.
     Groups none of whose episodes has a control are left out; raises MeasureError where that leaves nothing.
     """
     rows = judged(frame, "drops")
@@ -92,6 +96,8 @@ def _drop(group: dict[str, Label], rows: pl.DataFrame, unpaired: int) -> Drop:
         for before, after in ((1, 1), (1, 0), (0, 1), (0, 0))
     )
     family = (rows["axis"][0] if "axis" in rows.columns else None) or rows["suite"][0]
+    if "axis" in group:
+        family = AXES
     sensible = len(plausible(rows)) > 0
     return Drop(
         group=group,
@@ -109,6 +115,6 @@ def _drop(group: dict[str, Label], rows: pl.DataFrame, unpaired: int) -> Drop:
         change=found.difference,
         interval=found.interval,
         bootstrap=resampled,
-        p=sign_flip(np.rint(changed - control)),
+        p=paired(control / count, np.ones(len(count)), changed, count),
         p_holm=1.0,
     )

@@ -1,8 +1,10 @@
-"""What can be wrong with a policy, and what follows from it."""
+"""What can be wrong with a policy, how much of it, and what follows from it."""
 
 from __future__ import annotations
 
 from enum import StrEnum
+
+from assay.measures.intervals import Interval
 
 
 class Flaw(StrEnum):
@@ -28,8 +30,24 @@ class Flaw(StrEnum):
 
     @property
     def claim(self) -> str:
-        """What a policy with it does: "it ..."."""
+        """What a policy with it does: "it ..."; how often is for a ``Degree`` to say."""
         return _CLAIMS[self]
+
+
+class Degree(StrEnum):
+    """How much of what it does a flaw spoils, as far as an interval tells."""
+
+    MOSTLY = "mostly"
+    """More than half, beyond doubt."""
+    PARTLY = "at least in part"
+    """Half is within the interval: it may be more, it may be less."""
+    RARELY = "at times"
+    """Less than half, beyond doubt."""
+
+    @classmethod
+    def of(cls, share: Interval) -> Degree:
+        """The degree of a share (0 to 1)."""
+        return cls.MOSTLY if share.low > 0.5 else cls.RARELY if share.high < 0.5 else cls.PARTLY
 
 
 _CLAIMS = {
@@ -39,7 +57,7 @@ _CLAIMS = {
     Flaw.WORDING: "loses its way when a sentence is put differently, all names kept",
     Flaw.OTHER_TASKS: "does not do another task of the same scene when asked",
     Flaw.MISSES: "knows what to do and misses",
-    Flaw.UNABLE: "cannot do the tasks as they are",
+    Flaw.UNABLE: "fails with nothing changed",
     Flaw.POSITION: "depends on where things stand",
     Flaw.APPEARANCE: "depends on how things look",
     Flaw.OBJECT: "depends on the size or the kind of the thing",
@@ -59,4 +77,4 @@ CONSEQUENCES = {
     Flaw.IGNORES_WORDS: (Flaw.OTHER_TASKS,),
     Flaw.MISSES: (Flaw.UNABLE,),
 }
-"""Flaw -> what it brings about."""
+"""Flaw -> what it brings about, as far as it goes."""

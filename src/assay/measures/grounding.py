@@ -10,7 +10,8 @@ from typing import Literal
 
 import polars as pl
 
-from assay.measures.intervals import Interval, wilson_interval
+from assay.measures.intervals import Interval
+from assay.measures.likeness import shares
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import atoms, judged
 from assay.suites.spec import Label
@@ -64,8 +65,13 @@ def confusion(
     rows = rows.drop_nulls(by)
     if not len(rows):
         raise MeasureError("grounding: no episode says what its goal is about")
+    here = pl.col(contact).fill_null("")
+    rows = rows.with_columns(_right=here.is_in(pl.col("_named").str.split("+")))
+    known = shares(rows, "_right", by)
     groups = rows.group_by(by, maintain_order=True) if by else [((), rows)]
-    return tuple(_confusion(dict(zip(by, key, strict=True)), contact, group) for key, group in groups)
+    return tuple(
+        _confusion(dict(zip(by, key, strict=True)), contact, group, known[key][1]) for key, group in groups
+    )
 
 
 def named(truth: str) -> str:
@@ -74,18 +80,20 @@ def named(truth: str) -> str:
     return "+".join(dict.fromkeys(found[1] if (found := _ENTITY.match(name)) else name for name in things))
 
 
-def _confusion(group: dict[str, Label], contact: Contact, rows: pl.DataFrame) -> Confusion:
+def _confusion(
+    group: dict[str, Label], contact: Contact, rows: pl.DataFrame, interval: Interval
+) -> Confusion:
     cells = Counter(rows.select("_named", pl.col(contact).fill_null(NOTHING)).iter_rows())
     names = tuple(sorted({name for name, _ in cells}))
     first = tuple(sorted({each for _, each in cells}, key=lambda each: (each == NOTHING, each)))
-    right = sum(count for (name, each), count in cells.items() if each in name.split("+"))
+    right = int(rows["_right"].sum())
     return Confusion(
         group=group,
         contact=contact,
         right=right,
         count=len(rows),
         accuracy=right / len(rows),
-        interval=wilson_interval(right / len(rows), len(rows)),
+        interval=interval,
         named=names,
         first=first,
         counts=tuple(tuple(cells[name, each] for each in first) for name in names),

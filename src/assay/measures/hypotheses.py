@@ -4,27 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import comb
 
+import numpy as np
 from scipy import stats
 
 from assay.measures.changes import Change
 from assay.measures.curves import Curve
 from assay.measures.drops import Drop
-from assay.measures.flaws import Flaw
-from assay.measures.intervals import Interval, wilson_interval
+from assay.measures.flaws import Degree, Flaw
+from assay.measures.intervals import LEVEL, Interval, wilson_interval
 from assay.measures.memorisation import Index, Memorisation
 from assay.measures.names import NameGap
 from assay.measures.nearness import Failures
 from assay.measures.profile import Profile
 from assay.measures.rates import Rate
 from assay.measures.result import Missing, Result
+from assay.measures.significance import holm
 
 SURE = 0.05
 """The p below which something is more than chance."""
 MANY = 10
 """Tasks without which a kind of task cannot be told from a task."""
 TOLERATED = 0.05
-"""The share of unchanged episodes, or of nonsense obeyed, that is nobody's fault."""
+"""The share of unchanged episodes lost, or of nonsense obeyed, that is nobody's fault."""
+HARMLESS = 0.05
+"""A loss that does no harm, if it is less than this beyond doubt."""
 
 _DROPS = {
     Change.WORDING: (Flaw.WORDING, "when the words are others"),
@@ -42,7 +47,7 @@ _LACKING = {
     Flaw.MEMORISES: "no run moves what the task is about by 10 cm or more",
     Flaw.IGNORES_WORDS: "no run has words that mean nothing or something else",
     Flaw.UNKNOWN_NAMES: "no run has wordings that keep the names and others that change them",
-    Flaw.MISSES: "no run has a control, and failures beside successes in an unchanged world",
+    Flaw.MISSES: "no run has controls whose failures can be compared with paths of success",
     Flaw.UNABLE: "no run has a control",
 } | {
     flaw: f"no run shows, against controls that succeed, what happens {where}"
@@ -74,10 +79,19 @@ class Test:
     evidence: tuple[Evidence, ...]
     """What was tested first."""
     p: float
-    claim: str = ""
-    """What such a policy does, where the run tells more than the flaw's own claim."""
+    size: Interval
+    """The share of episodes that the flaw spoils."""
     more: str = ""
     """What else the run tells, if the flaw is found: a clause."""
+
+    @property
+    def claim(self) -> str:
+        """What such a policy does, and how much of it."""
+        return self.flaw.claim if self.flaw is Flaw.KIND else f"{Degree.of(self.size)} {self.flaw.claim}"
+
+    def covers(self, other: Test) -> bool:
+        """Whether all that is certain of another flaw is certain of this one: it may then be the cause."""
+        return self.size.low >= other.size.low - 1e-9
 
 
 def tests(profiles: Sequence[Profile]) -> list[Test]:
@@ -109,7 +123,8 @@ def _of_run(run: int, profile: Profile) -> Iterator[Test]:
             if change in _DROPS and drop.control > 0:
                 flaw, where = _DROPS[change]
                 more = _distance(profile.displacement) if change is Change.POSITION else ""
-                yield Test(flaw, (_fall(run, drop, where),), _one_sided(drop), more=more)
+                evidence = _fall(run, drop, where)
+                yield Test(flaw, (evidence,), _fallen(drop.change, drop.p), _loss(drop.interval), more)
     yield from _kinds(run, profile)
 
 
@@ -122,15 +137,13 @@ def _memory(run: int, found: Memorisation) -> Iterator[Test]:
         if words is not None:
             evidence.append(_alike(run, words, said))
         also = f", and {words.alike} of {words.count} although {said}" if words is not None else ""
-        yield Test(Flaw.MEMORISES, tuple(evidence), world.p, more=also)
+        yield Test(Flaw.MEMORISES, tuple(evidence), world.p, world.interval, also)
     if words is not None:
         sees = "; whether it sees the world cannot be told"
         if world is not None:
-            followed = f"{world.count - world.alike} of {world.count}"
-            sees = (
-                f"; it does look: {followed} paths follow a thing that was moved" if world.p >= SURE else ""
-            )
-        yield Test(Flaw.IGNORES_WORDS, (_alike(run, words, said),), words.p, more=sees)
+            other = f"{world.count - world.alike} of {world.count} paths are others when a thing was moved"
+            sees = f"; it does look: {other}" if Degree.of(world.interval) is Degree.RARELY else ""
+        yield Test(Flaw.IGNORES_WORDS, (_alike(run, words, said),), words.p, words.interval, sees)
 
 
 def _alike(run: int, index: Index, although: str) -> Evidence:
@@ -147,26 +160,36 @@ def _obeyed_nonsense(run: int, profile: Profile) -> Test | None:
         return None
     drop = min(mute, key=lambda each: each.perturbed)
     hits = drop.both + drop.only_perturbed
-    p = float(stats.binomtest(hits, drop.pairs, TOLERATED, alternative="greater").pvalue)
+    independent = int(drop.perturbed * drop.starts + 1e-9)  # what shares a start may be all alike
+    p = _often(independent, drop.starts)
     says = f"{hits} of {drop.pairs} reach the task's goal although the words do not ask for it"
-    interval = wilson_interval(drop.perturbed, drop.pairs)
+    interval = wilson_interval(drop.perturbed, drop.starts)
     evidence = Evidence(run, "drops", says, drop.perturbed, interval, p)
-    return Test(Flaw.IGNORES_WORDS, (evidence,), p)
+    return Test(Flaw.IGNORES_WORDS, (evidence,), p, interval)
 
 
 def _names(run: int, overall: NameGap, nouns: Sequence[NameGap]) -> Test:
     evidence = [_gap(run, overall), *(_gap(run, each) for each in nouns)]
-    unknown = [f"the {each.noun}" for each in nouns if each.interval.high < 0]
-    known = [f"the {each.noun}" for each in nouns if each.interval.low > -0.5 and each.change > -0.25]
-    claim = f"knows the task but not the word for {_listed(unknown)}" if unknown else ""
-    more = f"; other names for {_listed(known)} do no harm" if unknown and known else ""
-    return Test(Flaw.UNKNOWN_NAMES, tuple(evidence), _fallen(overall.change, overall.p), claim, more)
+    adjusted = holm([_fallen(each.change, each.p) for each in nouns])
+    unknown = [
+        f"{Degree.of(_loss(each.interval))} not the {each.noun} ({each.changed} of {each.changed_count}, "
+        f"{each.kept} of {each.kept_count} with its name kept)"
+        for each, p in zip(nouns, adjusted, strict=True)
+        if p < SURE and each.interval.high < 0
+    ]
+    known = [
+        f"the {each.noun}" for each in nouns if each.interval.high >= 0 and each.interval.low > -HARMLESS
+    ]
+    more = f"; {_listed(unknown)}" if unknown else ""
+    more += f"; other names for {_listed(known)} do no harm" if known else ""
+    p = _fallen(overall.change, overall.p)
+    return Test(Flaw.UNKNOWN_NAMES, tuple(evidence), p, _loss(overall.interval), more)
 
 
 def _gap(run: int, gap: NameGap) -> Evidence:
     what = f"name of the {gap.noun}" if gap.noun else "names"
     says = (
-        f"{gap.kept} of {gap.kept_count} with the {what} kept, "
+        f"{gap.kept} of {gap.kept_count} with the {what} kept word for word, "
         f"{gap.changed} of {gap.changed_count} with {'it' if gap.noun else 'them'} changed"
     )
     measure = f"names.{gap.noun or 'overall'}"
@@ -177,61 +200,73 @@ def _fall(run: int, drop: Drop, where: str) -> Evidence:
     now, before = drop.both + drop.only_perturbed, drop.both + drop.only_control
     usual = f"{before} of {drop.pairs}" if drop.pairs == drop.starts else f"{100 * drop.control:.0f} %"
     says = f"{now} of {drop.pairs} {where}, {usual} when nothing is changed"
-    return Evidence(
-        run, f"changes.{drop.group['change']}", says, drop.change, drop.interval, _one_sided(drop)
-    )
-
-
-def _one_sided(drop: Drop) -> float:
-    return _fallen(drop.change, drop.p)
+    p = _fallen(drop.change, drop.p)
+    return Evidence(run, f"changes.{drop.group['change']}", says, drop.change, drop.interval, p)
 
 
 def _fallen(change: float, p: float) -> float:
-    """The p of a fall alone, from that of a change either way: a rise is no flaw."""
-    return p / 2 if change < 0 else 1 - p / 2
+    """The p of a fall alone, from that of a change either way (twice a tail): a rise is no flaw."""
+    return p / 2 if change < 0 else 1.0
+
+
+def _loss(change: Interval) -> Interval:
+    """What is lost, from what is changed."""
+    return Interval(-change.high, -change.low, change.method)
 
 
 def _distance(curve: Curve | Missing) -> str:
-    """From which distance on success is below that of the control beyond doubt."""
-    if isinstance(curve, Missing) or curve.steps[0].rate.interval is None:
+    """The distance from which on success is below that of the control beyond doubt, here and farther away."""
+    if isinstance(curve, Missing) or curve.steps[0].at or curve.steps[0].rate.interval is None:
         return ""
     usual = curve.steps[0].rate.interval.low
-    before = ""
-    for step in curve.steps[1:]:
-        rate = step.rate
-        counts = f"{rate.successes} of {rate.count}"
-        if rate.interval is not None and rate.interval.high < usual:
-            return f"; from {100 * step.at:.0f} cm on ({counts}{before})"
-        before = f", still {counts} at {100 * step.at:.0f} cm"
-    return ""
+    steps = [each for each in curve.steps[1:] if each.rate.interval is not None]
+    kept = [each for each in steps if each.rate.interval is not None and each.rate.interval.high >= usual]
+    lost = [each for each in steps if not kept or each.at > kept[-1].at]
+    if not lost:
+        return ""
+    told = ", ".join(f"{each.rate.successes} of {each.rate.count}" for each in lost)
+    before = kept and kept[-1].rate
+    still = f", still {before.successes} of {before.count} at {100 * kept[-1].at:.0f} cm" if before else ""
+    return f"; from {100 * lost[0].at:.0f} cm on ({told}{still})"
 
 
 def _kinds(run: int, profile: Profile) -> Iterator[Test]:
     """The label whose tasks fall behind the others of its family most clearly; if there are many tasks."""
-    if len({each.group["task"] for each in profile.tasks}) < MANY:
+    shares = np.array([each.rate for each in profile.tasks if each.group["perturbed"] and each.count])
+    if len(shares) < MANY:
         return
-    found: list[tuple[float, Evidence]] = []
+    found: list[Evidence] = []
     for family, values in profile.labels.items():
         for one in values:
             others = [each for each in values if each is not one and each.count]
             if one.count and others:
-                found.append(_behind(run, family, one, others))
+                found.append(_behind(run, family, one, others, shares))
     if found:
-        p, evidence = min(found, key=lambda each: each[0])
-        yield Test(Flaw.KIND, (evidence,), min(1.0, p * len(found)))
+        best = min(found, key=lambda each: each.p or 0.0)
+        assert best.interval is not None and best.p is not None
+        yield Test(Flaw.KIND, (best,), min(1.0, best.p * len(found)), _loss(best.interval))
 
 
-def _behind(run: int, family: str, one: Rate, others: Sequence[Rate]) -> tuple[float, Evidence]:
-    """One-sided score test of two shares, each with as many episodes as it is worth."""
+def _behind(run: int, family: str, one: Rate, others: Sequence[Rate], shares: np.ndarray) -> Evidence:
+    """Whether a label goes with failure more than if labels had been dealt to the tasks by chance.
+
+    Labels belong to tasks, and tasks differ: tasks are what is compared, not episodes. Student's test, which
+    comes close to dealing anew; ``shares`` (tasks,) are the success rates of all of them.
+    """
     hits, count = sum(each.successes for each in others), sum(each.count for each in others)
-    mine, theirs = one.effective or 0.0, sum(each.effective or 0.0 for each in others)
-    rate, other = one.successes / one.count, hits / count
-    pooled = (rate * mine + other * theirs) / (mine + theirs)
-    spread = (pooled * (1 - pooled) * (1 / mine + 1 / theirs)) ** 0.5
-    p = float(stats.norm.cdf((rate - other) / spread)) if spread > 0 else 1.0
+    behind = one.successes / one.count - hits / count
+    tasks, free = len(shares), len(shares) - 2
+    mine = min(max(round(tasks * one.count / (one.count + count)), 1), tasks - 1)
+    sizes = 1 / mine + 1 / (tasks - mine)
+    within = max(float(np.square(shares - shares.mean()).sum()) - behind**2 / sizes, 0.0)
+    spread = (within / free * sizes) ** 0.5
+    p = float(stats.t.cdf(behind / spread, free)) if spread > 0 else float(behind >= 0)
+    p = max(p, 1 / comb(tasks, mine))
+    half = float(stats.t.ppf((1 + LEVEL) / 2, free)) * spread
+    interval = Interval(max(behind - half, -1.0), min(behind + half, 1.0), "student, over tasks")
     (name,) = one.group.values()
     says = f"{one.successes} of {one.count} where {family} is {name}, {hits} of {count} elsewhere"
-    return p, Evidence(run, f"labels.{family}", says, rate - other, one.interval, p)
+    return Evidence(run, f"labels.{family}", says, behind, interval, p)
 
 
 def _unchanged(profiles: Sequence[Profile]) -> Iterator[Test]:
@@ -240,26 +275,44 @@ def _unchanged(profiles: Sequence[Profile]) -> Iterator[Test]:
     if not usual:
         return
     run, rate = max(usual, key=lambda each: each[1].count)
-    lost = rate.count - rate.successes
-    p = float(stats.binomtest(lost, rate.count, TOLERATED, alternative="greater").pvalue)
-    says = f"{lost} of {rate.count} fail with nothing changed"
-    evidence = Evidence(run, "control", says, rate.successes / rate.count, rate.interval, p)
-    yield Test(Flaw.UNABLE, (evidence,), p)
+    lost = _lost(run, rate)
+    assert lost.p is not None and lost.interval is not None
+    yield Test(Flaw.UNABLE, (lost,), lost.p, lost.interval)
     judged = [
-        (run, each.failures) for run, each in enumerate(profiles) if isinstance(each.failures, Failures)
+        (run, rate, each) for run, rate in usual if isinstance(each := profiles[run].failures, Failures)
     ]
-    if not judged:
-        return
-    run, found = min(judged, key=lambda each: 2.0 if each[1].close_p is None else each[1].close_p)
-    if found.close_p is None:
-        yield Test(Flaw.MISSES, (evidence,), p)
-        return
-    stays = f"{found.close} of {found.failures} failures stay close to the path of success"
-    share = found.close / found.failures
-    interval = wilson_interval(share, found.failures)
-    closeness = Evidence(run, "failures.close", stays, share, interval, found.close_p)
-    # That it fails is the hypothesis; close or not is then what kind of failure that is.
-    yield Test(Flaw.MISSES, (evidence, closeness), p if found.close_p < SURE else 1.0, more=f", and {stays}")
+    if judged:
+        run, rate, failures = max(judged, key=lambda each: each[1].count)
+        near = _missed(run, rate, failures)
+        assert near.p is not None and near.interval is not None
+        yield Test(Flaw.MISSES, (near, _lost(run, rate)), near.p, near.interval)
+
+
+def _lost(run: int, rate: Rate) -> Evidence:
+    """How often nothing is changed and it fails all the same."""
+    assert rate.interval is not None
+    lost, share = rate.count - rate.successes, 1 - rate.successes / rate.count
+    interval = Interval(1 - rate.interval.high, 1 - rate.interval.low, rate.interval.method)
+    return Evidence(run, "control", f"{lost} of {rate.count} fail", share, interval, _often(lost, rate.count))
+
+
+def _missed(run: int, rate: Rate, found: Failures) -> Evidence:
+    """How many controls at least fail near the path of success.
+
+    Failures are judged in all episodes of an unchanged world, whatever the words: those that are far, or
+    were not judged, may all be controls.
+    """
+    lost = rate.count - rate.successes
+    near = max(lost - found.far["max"] - found.unjudged, 0)
+    least = "" if near == lost else "at least "
+    says = f"{least}{near} of {rate.count} fail near the path of success with nothing changed"
+    interval = wilson_interval(near / rate.count, rate.count)
+    return Evidence(run, "failures.near", says, near / rate.count, interval, _often(near, rate.count))
+
+
+def _often(hits: int, count: int) -> float:
+    """One-sided exact p of a share that is tolerated."""
+    return float(stats.binomtest(hits, count, TOLERATED, alternative="greater").pvalue)
 
 
 def _listed(parts: Sequence[str]) -> str:

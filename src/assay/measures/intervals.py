@@ -79,8 +79,10 @@ def effective_count(hits: np.ndarray, weights: np.ndarray, most: float) -> float
     total = weights.sum()
     share = hits.sum() / total
     spread = np.square(hits - share * weights).sum() / total**2 * clusters / (clusters - 1)
-    if spread < 1e-12:  # all alike: clusters may be all there is to know
+    if share * (1 - share) < 1e-12:  # all succeed or none: clusters may be all there is to know
         return clusters
+    if spread < 1e-12:
+        return most
     return min(float(share * (1 - share) / spread) * few(clusters), most)
 
 
@@ -102,11 +104,20 @@ def paired_difference(
     off = [hit - share * weight for hit, weight, share in zip(hits, weights, shares, strict=True)]
     size = float(np.sqrt(np.square(off[0]).sum() * np.square(off[1]).sum()))
     together = float((off[0] * off[1]).sum()) / size if size > 1e-12 else 0.0
-    limits = [
-        wilson(share, effective_count(hit, weight, count))
-        for hit, weight, share, count in zip(hits, weights, shares, most, strict=True)
+    clusters = kish(weights[0] + weights[1])
+    if together > 0:  # few clusters are easily alike by chance, which would make them too sure
+        together *= max(0.0, 1 - 3 / clusters)
+    counts = [
+        effective_count(hit, weight, count) for hit, weight, count in zip(hits, weights, most, strict=True)
     ]
-    (low, high), (low_now, high_now) = limits
+    return newcombe((shares[0], shares[1]), (counts[0], counts[1]), together)
+
+
+def newcombe(shares: tuple[float, float], effective: tuple[float, float], together: float) -> Difference:
+    """Newcombe's interval from two shares, what each is worth in independent episodes, their correlation."""
+    (low, high), (low_now, high_now) = (
+        wilson(share, count) for share, count in zip(shares, effective, strict=True)
+    )
     difference = shares[1] - shares[0]
     down = _joined(shares[1] - low_now, high - shares[0], together)
     up = _joined(high_now - shares[1], shares[0] - low, together)
@@ -114,18 +125,13 @@ def paired_difference(
     return Difference(shares[0], shares[1], difference, interval)
 
 
-def mean_interval(values: np.ndarray) -> Interval | None:
-    """Student's interval for a mean; None where there are fewer than two values, or all are the same."""
-    if len(values) < 2 or np.ptp(values) == 0:
-        return None
-    half = float(stats.t.ppf((1 + LEVEL) / 2, len(values) - 1) * stats.sem(values))
-    middle = float(np.mean(values))
-    return Interval(middle - half, middle + half, "student")
+def median_interval(values: np.ndarray, effective: float | None = None) -> Interval | None:
+    """Interval for a median between order statistics (Hettmansperger and Sheather).
 
-
-def median_interval(values: np.ndarray) -> Interval | None:
-    """Interval for a median between order statistics (Hettmansperger and Sheather); None below six values."""
-    ordered, n = np.sort(values), len(values)
+    ``effective`` says as many independent values as know as much, if fewer. None below six.
+    """
+    ordered = np.sort(values)
+    n = int(min(len(values), len(values) if effective is None else effective + 1e-9))
     if n < 6:
         return None  # the smallest and the largest of five values hold the median in 94 %
     outside = stats.binom.cdf(np.arange(n // 2), n, 0.5)  # of the d-th from either end: below, d = 1, 2, ...
@@ -133,8 +139,8 @@ def median_interval(values: np.ndarray) -> Interval | None:
     cover, inner = 1 - 2 * outside[d - 1], 1 - 2 * outside[d] if d < n // 2 else 0.0
     excess = (cover - LEVEL) / (cover - inner)
     weight = (n - d) * excess / (d + (n - 2 * d) * excess)
-    low = (1 - weight) * ordered[d - 1] + weight * ordered[d]
-    high = (1 - weight) * ordered[n - d] + weight * ordered[n - d - 1]
+    tail = (d + weight) / (n + 1)
+    low, high = np.quantile(ordered, [tail, 1 - tail], method="weibull")
     return Interval(float(low), float(high), "order statistics")
 
 

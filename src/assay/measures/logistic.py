@@ -36,19 +36,15 @@ def fit(design: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> np.ndarray:
 def errors(design: np.ndarray, terms: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Standard errors of coefficients ``terms`` (terms,) from counts of clusters (clusters, cells): (terms,).
 
-    From the variance between clusters, which share a start. Where a cell has fewer than five successes or
-    failures that variance is underestimated, and the model's own is taken where it is larger.
+    From the variance between clusters, two at least, which share a start. Where a cell has fewer than five
+    successes or failures that variance is underestimated, and the model's own is taken where it is larger.
     """
     chance = expit(design @ terms)
     total = counts.sum(axis=0)
     inverse = _inverse(design, (total * chance * (1 - chance))[None])[0]
     score = (hits - counts * chance) @ design  # (clusters, terms)
-    few = len(hits) / (len(hits) - 1) if len(hits) > 1 else np.inf
-    between = (
-        np.sqrt(np.diag(inverse @ (score.T @ score * few) @ inverse))
-        if len(hits) > 1
-        else np.zeros(len(terms))
-    )
+    few = len(hits) / (len(hits) - 1)
+    between = np.sqrt(np.diag(inverse @ (score.T @ score * few) @ inverse))
     seen = total > 0
     least = np.minimum(hits.sum(axis=0), (counts - hits).sum(axis=0))[seen].min()
     return np.asarray(between if least >= SPARSE else np.maximum(between, np.sqrt(np.diag(inverse))))

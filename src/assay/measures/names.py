@@ -6,21 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-import numpy as np
 import polars as pl
 
 from assay import tasks
 from assay.errors import AssayError
 from assay.measures.intervals import Interval, paired_difference
 from assay.measures.result import MeasureError, Result
-from assay.measures.significance import sign_flip
+from assay.measures.significance import paired
 from assay.measures.table import judged, sums
 from assay.perturb.words.grid.lexicon import lexicon
 from assay.perturb.words.grid.meaning import meaning
 from assay.tasks.names import mentions
 
-GRAIN = 1000
-"""Differences of rates are told apart to a thousandth: the exact test counts in whole numbers."""
 JOINED = "+"
 """Between nouns."""
 KEPT, CHANGED = "wording", "names"
@@ -46,7 +43,7 @@ class NameGap(Result):
     strata: int
     """Tasks x ways to say what to do (or seeds, where that has no label) that have both."""
     p: float
-    """Exact, over strata."""
+    """Exact, over strata and within them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +93,7 @@ def _gap(noun: str, rows: pl.DataFrame) -> NameGap | None:
         change=found.difference,
         interval=found.interval,
         strata=len(hits),
-        p=sign_flip(np.rint(GRAIN * (new_hits / new_count - hits / count))),
+        p=paired(hits, count, new_hits, new_count),
     )
 
 

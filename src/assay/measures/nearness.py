@@ -2,9 +2,9 @@
 
 For each task and goal the successful paths, as 50 points, are averaged to a reference. A failure is cut at
 the length of the longest success, and is near where its distance from the reference (dynamic time warping) is
-at most that of the farthest success; 99, 95 and 90 % of the successes give stricter thresholds. Only episodes
-whose world is unchanged can be compared with each other, so those that perturb the world are left out; so are
-those in which a good policy should not succeed.
+at most that of the farthest success, or a centimetre; 99, 95 and 90 % of the successes give stricter
+thresholds. Only episodes whose world is unchanged can be compared with each other, so those that perturb the
+world are left out; so are those in which a good policy should not succeed.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ import numpy as np
 import polars as pl
 
 from assay.measures.dtw import distances
-from assay.measures.intervals import Interval, wilson_interval
+from assay.measures.intervals import Interval
+from assay.measures.likeness import shares
 from assay.measures.paths import Paths
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.significance import mostly
 from assay.measures.table import START, goal, in_another_world, judged, plausible, sums
 
 QUANTILES = {"max": 1.0, "p99": 0.99, "p95": 0.95, "p90": 0.9}
-CLOSE = 2
-"""How many times the widest threshold away a failure is still called close: few successes vary little."""
-FEWEST = 2
+FLOOR = 0.01
+"""The least threshold, metres: successes that are even more alike say nothing about failures."""
+FEWEST = 5
 """Successes of a task without which its failures cannot be judged."""
 
 
@@ -52,7 +53,7 @@ class Failures(Result):
     failures: int
     """Those that could be judged."""
     unjudged: int
-    """Failures of tasks and goals with fewer than two successes, or without a path."""
+    """Failures of tasks and goals with fewer than five successes, or without a path."""
     elsewhere: int
     """Episodes left out because their world is another one."""
     near: dict[str, int]
@@ -61,7 +62,7 @@ class Failures(Result):
     """Of the failures, with the widest threshold; None where there is no failure."""
     interval: Interval | None
     close: int
-    """Failures within twice the widest threshold."""
+    """Failures that are near, with the widest threshold."""
     close_p: float | None
     """Exact, over starts: that in more than half of them most failures are close; None without a failure."""
     tasks: tuple[TaskFailures, ...]
@@ -93,8 +94,7 @@ def failures(frame: pl.DataFrame, paths: Paths) -> Failures:
     share = (total - near["max"]) / total if total else None
     table = pl.concat(episodes)
     lost = table.filter(~pl.col("success"))
-    close = pl.col("distance") <= CLOSE * pl.col("threshold")
-    hits, counts = sums(lost, START, close=close, count=pl.col("id").is_not_null()).T
+    hits, counts = sums(lost, START, close=pl.col("near"), count=pl.col("id").is_not_null()).T
     return Failures(
         successes=sum(each.successes for each in found),
         failures=total,
@@ -103,7 +103,7 @@ def failures(frame: pl.DataFrame, paths: Paths) -> Failures:
         near=near,
         far={name: total - count for name, count in near.items()},
         far_share=share,
-        interval=None if share is None else wilson_interval(share, total),
+        interval=None if share is None else shares(lost.with_columns(_far=~pl.col("near")), "_far")[()][1],
         close=int(hits.sum()),
         close_p=mostly(hits, counts, 0.5) if total else None,
         tasks=tuple(found),
@@ -120,7 +120,7 @@ def _of_task(task: str, aim: str, group: pl.DataFrame, paths: Paths) -> tuple[Ta
         distances(each, reference[None], np.zeros(len(each), int))
         for each in (successful, paths.resampled(lost, longest))
     ]
-    thresholds = {name: float(np.quantile(off[0], quantile)) for name, quantile in QUANTILES.items()}
+    thresholds = {name: max(FLOOR, float(np.quantile(off[0], each))) for name, each in QUANTILES.items()}
     near = {name: int((off[1] <= value).sum()) for name, value in thresholds.items()}
     table = pl.concat([group.filter(pl.col("success") == value) for value in (1, 0)]).select(
         *("id", "task", "seed", "goal"),

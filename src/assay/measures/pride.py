@@ -7,18 +7,21 @@ a weighs keywords against structure. PD is linear in a, so sums of success and s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from assay.measures.bootstrap import bootstrap
-from assay.measures.intervals import Interval, kish, share_interval
+from assay.measures.intervals import Interval
+from assay.measures.likeness import OFF, linear, shares
 from assay.measures.paraphrase import paraphrases, wording
 from assay.measures.result import MeasureError, Result
-from assay.measures.table import judged, require, sums
+from assay.measures.table import judged, require
 
 ALPHA = 0.5
+FEWEST = 5
+"""Wordings below which nothing is said about how sure a slope is."""
 SWEEP = tuple(round(0.1 * step, 1) for step in range(11))
 
 
@@ -31,7 +34,7 @@ class Pride(Result):
     pride: float
     """0 to 100"""
     interval: Interval
-    """Wilson's, over wordings."""
+    """Wilson's, over starts and wordings."""
     episodes: int
     wordings: int
     unscored: int
@@ -46,7 +49,7 @@ class Sweep(Result):
     slope: float
     """Of the line through them, per unit of alpha: negative where keywords cost more than structure."""
     interval: Interval | None
-    """From resampled wordings; None where there are too few."""
+    """Linearised, over starts and wordings; None where there are too few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,7 @@ class Overestimation(Result):
 
     overestimation: float
     interval: Interval | None
-    """From resampled wordings; None where there are too few."""
+    """Linearised, over starts and wordings; None where there are too few."""
     success_rate: float
     """Of the scored paraphrases."""
     pride: float
@@ -79,7 +82,7 @@ def sweep(frame: pl.DataFrame) -> Sweep:
         return np.asarray(centred @ curves / (centred @ centred))
 
     slope = float(slopes(words.totals)[0])
-    return Sweep(points, slope, bootstrap(words.sums, slopes))
+    return Sweep(points, slope, words.interval(slopes))
 
 
 def overestimation(frame: pl.DataFrame, alpha: float = ALPHA) -> Overestimation:
@@ -95,12 +98,12 @@ def overestimation(frame: pl.DataFrame, alpha: float = ALPHA) -> Overestimation:
 
     found = words.pride(alpha)
     return Overestimation(
-        float(excess(words.totals)[0]), bootstrap(words.sums, excess), rate, found.pride, found.episodes
+        float(excess(words.totals)[0]), words.interval(excess), rate, found.pride, found.episodes
     )
 
 
 class _Sums:
-    """What PRIDE is made of, summed over the seeds of each wording."""
+    """What PRIDE is made of: sums over episodes."""
 
     COUNT, SUCCESS, KEYWORDS, STRUCTURE, KEYWORDS_HIT, STRUCTURE_HIT = range(6)
 
@@ -110,35 +113,46 @@ class _Sums:
         scored = rows.drop_nulls(["s_k", "s_t"])
         self.unscored = len(rows) - len(scored)
         self._rows = scored
+        self._wordings = scored.select(wording(scored)).n_unique()
         keywords, structure = 1 - pl.col("s_k"), 1 - pl.col("s_t")
-        self.sums = sums(
-            scored,
-            wording(scored),
-            count=pl.col("success").is_not_null(),
-            hits=pl.col("success"),
-            keywords=keywords,
-            structure=structure,
-            keywords_hit=keywords * pl.col("success"),
-            structure_hit=structure * pl.col("success"),
-        )
-        self.totals = self.sums.sum(axis=0, keepdims=True)
+        self._parts = (
+            scored.select(
+                count=pl.lit(1.0),
+                hits=pl.col("success"),
+                keywords=keywords,
+                structure=structure,
+                keywords_hit=keywords * pl.col("success"),
+                structure_hit=structure * pl.col("success"),
+            )
+            .to_numpy()
+            .astype(float)
+        )  # (episodes, 6)
+        self.totals = self._parts.sum(axis=0, keepdims=True)
 
     def value(self, totals: np.ndarray, alpha: float) -> np.ndarray:
         """PRIDE from totals (draws, 6): (draws,)."""
-        hits, weights = self._weighed(totals, alpha)
+        hits = alpha * totals[:, self.KEYWORDS_HIT] + (1 - alpha) * totals[:, self.STRUCTURE_HIT]
+        weights = alpha * totals[:, self.KEYWORDS] + (1 - alpha) * totals[:, self.STRUCTURE]
         return np.asarray(100 * hits / weights)
 
     def pride(self, alpha: float) -> Pride:
-        hits, weights = self._weighed(self.sums, alpha)
-        if not weights.sum() > 0:
+        """PRIDE at one weight."""
+        weighed = self._rows.with_columns(_pd=1 - (alpha * pl.col("s_k") + (1 - alpha) * pl.col("s_t")))
+        if not weighed["_pd"].sum() > 0:
             raise MeasureError(f"PRIDE: at alpha {alpha:g} no paraphrase differs from the original")
-        each = 1 - (alpha * self._rows["s_k"] + (1 - alpha) * self._rows["s_t"]).to_numpy()
-        found = share_interval(hits, weights, kish(each))
+        _, found = shares(weighed, "success", weight="_pd")[()]
         interval = Interval(100 * found.low, 100 * found.high, found.method)
         value = float(self.value(self.totals, alpha)[0])
-        return Pride(alpha, value, interval, len(self._rows), len(self.sums), self.unscored)
+        return Pride(alpha, value, interval, len(self._rows), self._wordings, self.unscored)
 
-    def _weighed(self, table: np.ndarray, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-        hits = alpha * table[:, self.KEYWORDS_HIT] + (1 - alpha) * table[:, self.STRUCTURE_HIT]
-        weights = alpha * table[:, self.KEYWORDS] + (1 - alpha) * table[:, self.STRUCTURE]
-        return hits, weights
+    def interval(self, statistic: Callable[[np.ndarray], np.ndarray]) -> Interval | None:
+        """The interval of what is made of the totals, from its slopes; None with few wordings."""
+        if self._wordings < FEWEST:
+            return None
+        steps = np.diag(1e-4 * np.maximum(self.totals[0], 1e-9))
+        slopes = (statistic(self.totals + steps) - statistic(self.totals - steps)) / (2 * np.diag(steps))
+        if not np.isfinite(slopes).all():
+            return None
+        half = linear(self._rows.with_columns(pl.Series(OFF, self._parts @ slopes)))
+        value = float(statistic(self.totals)[0])
+        return Interval(value - half, value + half, "linearised, over starts and wordings")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +50,7 @@ class Profile(Result):
     control: Rate | Missing
     conditions: tuple[Rate, ...]
     tasks: tuple[Rate, ...]
-    """By task, perturbed or not: the group's ``perturbed`` tells."""
+    """By task, perturbed or not: the group's ``perturbed`` tells; where a good policy should succeed."""
     labels: dict[str, tuple[Rate, ...]]
     """By label family; of the same episodes."""
     drops: tuple[Drop, ...] | Missing
@@ -80,10 +79,8 @@ class Profile(Result):
     efficiency: Efficiency | Missing
 
 
-def profile(
-    store: Store, *, with_paths: bool = True, reference: Mapping[str, float] | None = None
-) -> Profile:
-    """Measure a run. ``reference`` gives each task's time, in control steps, that limits are multiples of."""
+def profile(store: Store, *, with_paths: bool = True) -> Profile:
+    """Measure a run."""
     frame = store.frame()
     sensible = plausible(frame)
     altered = perturbed(sensible)
@@ -100,8 +97,8 @@ def profile(
         errors=store.reasons(),
         success_rate=attempt(success_rate, altered if len(altered) else frame),
         control=attempt(success_rate, frame.filter(pl.col("condition") == CONTROL), "control"),
-        conditions=rates(frame),
-        tasks=rates(frame.with_columns(perturbed=pl.col("condition") != CONTROL), ("task", "perturbed")),
+        conditions=rates(frame, stopped=store.stopped),
+        tasks=rates(sensible.with_columns(perturbed=pl.col("condition") != CONTROL), ("task", "perturbed")),
         labels={
             name.removeprefix(FAMILY): rates(altered, (name,))
             for name in frame.columns
@@ -121,9 +118,9 @@ def profile(
         touched=attempt(confusion, frame, "touched", ("condition",)),
         moved=attempt(confusion, frame, "moved", ("condition",)),
         attribution=attempt(attribution, frame),
-        levels=attempt(curve, frame, "level"),
-        displacement=attempt(curve, frame, "distance"),
-        time_limits=attempt(time_limits, frame, reference),
+        levels=attempt(curve, sensible, "level"),
+        displacement=attempt(curve, sensible, "distance"),
+        time_limits=attempt(time_limits, sensible),
         time_to_success=attempt(time_to_success, frame),
         no_mistakes=attempt(no_mistakes, frame),
         efficiency=attempt(efficiency, frame, store.counts(), store.stopped),

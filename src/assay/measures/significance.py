@@ -1,4 +1,4 @@
-"""Is there a difference at all? An exact test of paired outcomes, and Holm's price for asking often."""
+"""Is there a difference at all? Exact tests of paired outcomes, and Holm's price for asking often."""
 
 from __future__ import annotations
 
@@ -7,28 +7,79 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import stats
 
+_GRID = 20_000
+"""Into how many parts the sum of all differences is divided at most, to tell one from another."""
+
+
+def paired(hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_now: np.ndarray) -> float:
+    """Two-sided exact p that two outcomes differ, from successes and episodes of each, (strata,) all.
+
+    A stratum is what both share: a start, a way to say it. The larger of two: that of ``sign_flip`` over
+    strata, which holds where a change helps in some and hurts in others, and that of ``within`` strata, which
+    holds where one control is set against many variants. With one pair in each both are McNemar's.
+    """
+    differences = (hits_now * counts - hits * counts_now) / (counts + counts_now)
+    return max(sign_flip(differences), within(hits, counts, hits_now, counts_now))
+
 
 def sign_flip(differences: np.ndarray) -> float:
-    """Two-sided p of the integer differences (clusters,) between two outcomes, if either sign were as likely.
+    """Two-sided p of the differences (clusters,) between two outcomes, if either sign were as likely.
 
-    Exact, from the characteristic function of the sum. With one pair in each cluster this is McNemar's exact
-    test; with several it respects that they share a control.
+    Exact, from the characteristic function of the sum. Differences that are no multiples of the smallest are
+    rounded to a twenty-thousandth of their sum, which keeps their signs as likely as they were. With one pair
+    in each cluster this is McNemar's exact test.
     """
-    sizes = np.abs(differences[differences != 0]).astype(int)
+    signed = _whole(differences[np.abs(differences) > 1e-9])
+    sizes = np.abs(signed)
     if not len(sizes):
         return 1.0
-    observed = abs(int(differences.sum()))
+    observed, reach = abs(int(signed.sum())), int(sizes.sum())
     if sizes.max() == 1:
         return float(stats.binomtest((len(sizes) + observed) // 2, len(sizes)).pvalue)
-    values, counts = np.unique(sizes, return_counts=True)
-    reach = int(sizes.sum())
     turn = 2 * np.pi * np.arange(reach + 1) / (2 * reach + 1)
-    wave = np.prod(
-        [np.cos(value * turn) ** count for value, count in zip(values, counts, strict=True)], axis=0
-    )
+    wave = np.ones(reach + 1)
+    for value, count in zip(*np.unique(sizes, return_counts=True), strict=True):
+        wave *= np.cos(value * turn) ** count
     chances = np.fft.irfft(wave, 2 * reach + 1)  # of the sums 0, 1, ..., reach, -reach, ..., -1
     beyond = float(chances[observed : 2 * reach + 2 - max(observed, 1)].sum())
     return min(1.0, max(beyond, 2.0 ** (1 - len(sizes))))
+
+
+def _whole(differences: np.ndarray) -> np.ndarray:
+    """The differences, none of them 0, as whole numbers whose sum is not too large."""
+    if not len(differences):
+        return differences.astype(int)
+    shares = differences / np.abs(differences).min()
+    if np.abs(shares).sum() <= _GRID and np.allclose(shares, np.rint(shares), atol=1e-6):
+        return np.asarray(np.rint(shares).astype(int))
+    found = np.rint(differences * (_GRID / np.abs(differences).sum())).astype(int)
+    return np.asarray(found[found != 0])
+
+
+def within(hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_now: np.ndarray) -> float:
+    """Two-sided p of successes among episodes, (strata,) all, if those of a stratum could change places.
+
+    The exact test of Mantel and Haenszel: how many of a stratum's successes fall to the first side is
+    hypergeometric. Twice the smaller tail, so that half of it is the p of either direction. Sums of more than
+    20,000 are normal.
+    """
+    total, won = (counts + counts_now).astype(int), (hits + hits_now).astype(int)
+    telling = (won > 0) & (won < total) & (counts > 0) & (counts_now > 0)
+    total, won, first = total[telling], won[telling], counts[telling].astype(int)
+    if not len(total):
+        return 1.0
+    observed = int(hits[telling].sum())
+    if first.sum() > _GRID:
+        side = stats.hypergeom(total, won, first)
+        off = max(abs(observed - side.mean().sum()) - 0.5, 0.0)
+        return float(2 * stats.norm.sf(off / np.sqrt(side.var().sum())))
+    kinds, times = np.unique(np.stack([total, won, first]), axis=1, return_counts=True)
+    each = stats.hypergeom.pmf(np.arange(kinds[2].max() + 1), *kinds[:, :, None])  # (kinds, outcomes)
+    chances = np.ones(1)
+    for drawn, one in zip(np.repeat(kinds[2], times), np.repeat(each, times, axis=0), strict=True):
+        chances = np.convolve(chances, one[: drawn + 1])
+    fewer, more = chances[: observed + 1].sum(), chances[observed:].sum()
+    return min(1.0, 2 * float(min(fewer, more)))
 
 
 def mostly(hits: np.ndarray, counts: np.ndarray, chance: float) -> float:

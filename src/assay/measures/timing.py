@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 
 from assay.measures.grounding import named
-from assay.measures.intervals import Interval, median_interval, wilson_interval
+from assay.measures.intervals import Interval
+from assay.measures.likeness import medians, shares
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import controls, judged
 from assay.suites.spec import Label
@@ -55,7 +56,7 @@ class TimeToSuccess(Result):
     group: dict[str, Label]
     median: float
     interval: Interval | None
-    """None below six successes."""
+    """From order statistics, over starts and variants; None where they are worth fewer than six."""
     successes: int
 
 
@@ -85,30 +86,28 @@ def time_limits(
     limit cannot change what happened before it, so one run gives all limits up to its own.
     """
     rows = judged(frame, "time limits")
-    if reference is not None:
-        rows = rows.with_columns(reference=pl.col("task").replace_strict(dict(reference), default=None))
-    elif DEMONSTRATED in rows.columns:
-        rows = rows.with_columns(reference=pl.col(DEMONSTRATED))
-    else:
-        successes = controls(rows).filter(pl.col("success") == 1)
-        medians = successes.group_by("task").agg(reference=pl.col("steps").median())
-        rows = rows.join(medians, on="task", how="left", maintain_order="left")
-    known = rows.filter(pl.col("reference").is_not_null())
+    successes = controls(rows).filter(pl.col("success") == 1)
+    usual = dict(successes.group_by("task").agg(pl.col("steps").median()).iter_rows())
+    given, own_median = (
+        pl.col("task").replace_strict(dict(each), default=None, return_dtype=pl.Float64)
+        for each in (reference or {}, usual)
+    )
+    label = pl.col(DEMONSTRATED).cast(pl.Float64) if DEMONSTRATED in rows.columns else pl.lit(None)
+    rows = rows.with_columns(_reference=pl.coalesce(given, label, own_median))
+    known = rows.drop_nulls("_reference")
     if not len(known):
         raise MeasureError("time limits: no task has a reference time, nor a successful control")
     own = (
         min(known[LIMITED].drop_nulls().to_list(), default=math.inf) if LIMITED in known.columns else math.inf
     )
-    times = known["reference"].cast(pl.Float64).to_numpy()
-    steps, success = known["steps"].to_numpy(), known["success"].to_numpy().astype(bool)
     found = []
     for factor in (each for each in factors if each is None or each <= own):
-        hits = int((success if factor is None else success & (steps <= factor * times)).sum())
-        found.append(
-            Limit(factor, hits, len(known), hits / len(known), wilson_interval(hits / len(known), len(known)))
-        )
-    usual = known.group_by("task").agg(pl.col("reference").cast(pl.Float64).median()).sort("task")
-    return Limits(tuple(found), dict(usual.iter_rows()), len(rows) - len(known))
+        late = pl.lit(False) if factor is None else pl.col("steps") > factor * pl.col("_reference")
+        timed = known.with_columns(_in_time=(pl.col("success") == 1) & ~late)
+        hits, (_, interval) = int(timed["_in_time"].sum()), shares(timed, "_in_time")[()]
+        found.append(Limit(factor, hits, len(known), hits / len(known), interval))
+    typical = known.group_by("task").agg(pl.col("_reference").median()).sort("task")
+    return Limits(tuple(found), dict(typical.iter_rows()), len(rows) - len(known))
 
 
 def time_to_success(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[TimeToSuccess, ...]:
@@ -116,14 +115,12 @@ def time_to_success(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> 
     rows = judged(frame, "time to success").filter(pl.col("success") == 1).drop_nulls(by)
     if not len(rows):
         raise MeasureError("time to success: no episode succeeds")
+    known = medians(rows, "steps", by)
     found = []
     for key, group in rows.group_by(by, maintain_order=True) if by else [((), rows)]:
-        steps = group["steps"].to_numpy().astype(float)
-        found.append(
-            TimeToSuccess(
-                dict(zip(by, key, strict=True)), float(np.median(steps)), median_interval(steps), len(steps)
-            )
-        )
+        middle = float(np.median(group["steps"].to_numpy()))
+        group_of = dict(zip(by, key, strict=True))
+        found.append(TimeToSuccess(group_of, middle, known[key], len(group)))
     return tuple(found)
 
 
@@ -133,11 +130,11 @@ def no_mistakes(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tupl
     if not (rows["truth"] != "{}").any():
         raise MeasureError("no mistakes: no episode says when its goal was true")
     clean = pl.struct("truth", "moved").map_elements(_clean, return_dtype=pl.Boolean)
-    rows = rows.with_columns(flawless=(pl.col("success") == 1) & clean)
+    rows = rows.with_columns(_flawless=(pl.col("success") == 1) & clean)
+    known = shares(rows, "_flawless", by)
     found = []
     for key, group in rows.group_by(by, maintain_order=True) if by else [((), rows)]:
-        hits, count = int(group["flawless"].sum()), len(group)
-        interval = wilson_interval(hits / count, count)
+        hits, count, (_, interval) = int(group["_flawless"].sum()), len(group), known[key]
         group_of = dict(zip(by, key, strict=True))
         found.append(NoMistakes(group_of, hits, int(group["success"].sum()), count, hits / count, interval))
     return tuple(found)

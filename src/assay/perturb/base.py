@@ -73,14 +73,14 @@ def from_json(value: Mapping[str, Any]) -> Perturbation:
         raise PerturbationError(f"{kind}: {place}: {first['msg'].lower()}") from None
 
 
-def perturbed(task: Task, perturbations: Iterable[Perturbation], *, seed: int) -> Task:
-    """A task with perturbations applied one after the other, each with a stream of its own.
+def perturbed(task: Task, perturbations: Perturbation | Iterable[Perturbation], *, seed: int) -> Task:
+    """A task with perturbations, or one, applied one after the other, each with a stream of its own.
 
     The stream hangs on the kind and on how many of that kind came before, so that new words leave the draws
     of the world as they were.
     """
     before: Counter[str] = Counter()
-    for each in perturbations:
+    for each in perturbations if isinstance(perturbations, Iterable) else (perturbations,):
         task = each.apply(task, stream(seed, "perturbation", task.id, each.kind, before[each.kind]))
         before[each.kind] += 1
     return task

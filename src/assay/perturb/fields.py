@@ -7,10 +7,11 @@ import inspect
 import textwrap
 from dataclasses import MISSING, Field, dataclass, field, fields
 from enum import Enum
+from functools import cache
 from numbers import Integral, Real
 from typing import Any, get_args, get_type_hints
 
-from assay.errors import PerturbationError
+from assay.errors import PerturbationError, did_you_mean
 from assay.perturb.base import Perturbation, kinds
 
 AXES = ("words", "world", "senses")
@@ -27,9 +28,15 @@ def between(low: float, high: float) -> dict[str, tuple[float, float]]:
 
 
 def check(value: Any) -> None:
-    """Raise PerturbationError if a field made by `within` or with `between` holds what is not valid."""
+    """Raise PerturbationError if a field holds what is not valid; names of choices become the choices.
+
+    Fields for numbers are those made by `within` or with `between`, fields for choices those with an Enum.
+    """
+    choices = _choices(value.__class__)
     for each in fields(value):
         found = getattr(value, each.name)
+        if each.name in choices and not (found is None and each.default is None):
+            object.__setattr__(value, each.name, _chosen(value.kind, each.name, found, choices[each.name]))
         if "valid" not in each.metadata or (found is None and each.default is None):
             continue
         low, high = each.metadata["valid"]
@@ -39,11 +46,34 @@ def check(value: Any) -> None:
             raise PerturbationError(f"{value.kind}: {each.name} is {found!r:.60}; valid: {_range(each)}")
 
 
+def _chosen(kind: str, name: str, found: Any, choices: type[Enum]) -> Enum:
+    try:
+        return choices(found)
+    except ValueError:
+        valid = [str(member.value) for member in choices]
+        raise PerturbationError(
+            f"{kind}: {name} is {found!r:.60}: {did_you_mean(str(found), valid)}"
+        ) from None
+
+
+@cache
+def _choices(made: type) -> dict[str, type[Enum]]:
+    """The fields of a class that hold a member of an Enum, and which."""
+    return {
+        name: kind
+        for name, hint in get_type_hints(made).items()
+        for kind in (hint, *get_args(hint))
+        if inspect.isclass(kind) and issubclass(kind, Enum)
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class Description:
     """A perturbation in words."""
 
     kind: str
+    name: str
+    """Of its class."""
     about: str
     fields: tuple[str, ...]
     """Each with its range and default."""
@@ -61,9 +91,10 @@ def catalogue() -> tuple[Description, ...]:
 
 def markdown(descriptions: tuple[Description, ...]) -> str:
     """A table for documents."""
-    rows = ["| perturbation | what | fields | plausible |", "| --- | --- | --- | --- |"]
+    rows = ["| perturbation | class | what | fields | plausible |", "| --- | --- | --- | --- | --- |"]
     for each in descriptions:
-        rows.append(f"| `{each.kind}` | {each.about} | {'<br>'.join(each.fields)} | {each.plausible} |")
+        told = (f"`{each.kind}`", f"`{each.name}`", each.about, "<br>".join(each.fields), each.plausible)
+        rows.append(f"| {' | '.join(told)} |")
     return "\n".join(rows)
 
 
@@ -75,7 +106,9 @@ def _description(kind: str, made: type[Perturbation]) -> Description:
         if each.name != "plausible"
     )
     about = " ".join((inspect.getdoc(made) or "").split("\n\n")[0].split())
-    return Description(kind, about.replace("``", "`"), described, _plausible(made), made.rebuilds)
+    return Description(
+        kind, made.__name__, about.replace("``", "`"), described, _plausible(made), made.rebuilds
+    )
 
 
 def _plausible(made: type[Perturbation]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from assay.errors import RunError
-from assay.measures.compare import Comparison, Contrast, compare
+from assay.measures.compare import COLUMNS, Comparison, Contrast, compare
 from assay.measures.result import Missing, Result, attempt
 from assay.report.run_report import FORMAT, UNREADABLE, RunReport
 from assay.report.table import Column, Table
@@ -79,7 +79,8 @@ def as_json(
 def _outcomes(path: Path) -> pl.DataFrame:
     with Store.reading(path) as store:
         try:
-            return store.frame().select("key", "condition", "outcome")
+            frame = store.frame()
+            return frame.select(*COLUMNS, *({"plausible"} & set(frame.columns)))
         except UNREADABLE as error:
             raise RunError(f"{path}: damaged: {error}") from None
 
@@ -87,11 +88,21 @@ def _outcomes(path: Path) -> pl.DataFrame:
 def comparison_tables(compared: Compared, suffix: str = "") -> Iterator[Table]:
     """Overall, condition by condition, and what did not match; ``suffix`` tells their files apart."""
     found = compared.comparison
-    note = f"{found.shared:,} shared specs; 95 % Newcombe intervals, McNemar's exact p, adjusted after Holm."
+    note = (
+        f"{found.shared:,} shared specs; 95 % Newcombe intervals over starts and wordings, exact p over "
+        "starts (McNemar's, where each has one spec), adjusted after Holm."
+    )
     yield _contrasts(f"comparison{suffix}", "Paired comparison", found.overall, note)
     yield _contrasts(
         f"comparison-conditions{suffix}", "Paired comparison by condition", found.conditions, note
     )
+    if found.implausible:
+        yield _contrasts(
+            f"comparison-implausible{suffix}",
+            "Paired comparison where success is no merit",
+            found.implausible,
+            f"Conditions in which a good policy should not succeed; they enter nothing else. {note}",
+        )
     yield Table(
         f"comparison-matching{suffix}",
         "What was compared",

@@ -74,18 +74,18 @@ class Part:
                 yield spec
 
 
-BOTH = "libero_goal/6,libero_spatial/0"
-"""Two short tasks about things that can be moved."""
+BOTH = "libero_object/0,libero_object/1"
+"""Two short tasks about things that can be moved; their starts differ little, so a few paths tell a lot."""
 SEEDS = (0, 1, 2, 3, 4)
-"""Ten starts: an exact test can come to 2 ** -10, and about ten things are tested together."""
+"""Ten starts: an exact test can come to 2 ** -10, and about fifteen things are tested together."""
 PARTS = (
-    Part("libero", "libero_goal", steps=None),
+    Part("libero", BOTH, tuple(range(12))),
     Part("para?per_cell=1", "libero_goal/6", SEEDS, in_turn=True),
     Part(
         "pro",
         BOTH,
         SEEDS,
-        conditions=("control", "pro/displace=0.1", "pro/displace=0.2", "pro/object=colour", "pro/words=xxx"),
+        conditions=("control", "pro/displace=0.2", "pro/object=colour", "pro/words=xxx"),
     ),
     Part("x", BOTH),
 )

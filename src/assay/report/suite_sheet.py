@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 
 import numpy as np
 
+from assay import tasks
 from assay.errors import AssayError
-from assay.perturb import Senses
+from assay.perturb import Perturbation, Senses
 from assay.perturb.senses import Sense
 from assay.perturb.world import MoveCamera
 from assay.report.sheet import Cell, save_cells
@@ -23,6 +25,8 @@ REACH = np.array([0.2, -0.3, -0.6, 0.0, 0.0, 0.3, -1.0])
 """What the arm does before a picture of changed senses: a frozen camera and a late robot show by it."""
 STEPS = 16
 LOOK = ("agentview",)
+TOLD = "text"
+"""The field of perturbations that holds what is told, which stands above them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +54,16 @@ def suite_sheet(
     shown: list[Shown] = []
     cells: list[Cell | str] = []
     for task in chosen:
-        plan = suite.plan([task], (seed,), pack=pack)
-        specs = {spec.condition: spec for spec in reversed(list(plan))}
-        cells.append(f"{task.id}   {task.instruction}")
+        plan = list(suite.plan([task], (seed,), pack=pack))
+        specs = {spec.condition: spec for spec in reversed(plan)}
+        variants = Counter(spec.condition for spec in plan)
+        cells.append(f"{task.id}: {task.instruction}")
         artist = _Artist(specs[CONTROL])
         try:
             for spec in reversed(specs.values()):
                 on_condition(f"{task.id} {spec.condition}")
                 shown.append(artist.show(spec))
-                cells.append(_cell(shown[-1]))
+                cells.append(_cell(shown[-1], variants[spec.condition]))
         finally:
             artist.close()
     save_cells(path, f"{suite.name}, seed {seed}: on the left the control, on the right the condition", cells)
@@ -122,6 +127,34 @@ def _seen(world: World, spec: EpisodeSpec, cameras: Sequence[str], steps: int) -
     return [seen.image(camera, SIZE) for camera in cameras]
 
 
-def _cell(shown: Shown) -> Cell:
-    kinds = ", ".join(each.kind for each in shown.spec.perturbations)
-    return Cell(shown.spec.condition, (shown.told or "(no words)", kinds), shown.pictures)
+def _cell(shown: Shown, variants: int) -> Cell:
+    """A condition with its caption; ``variants``: of how many with that name this is the first."""
+    spec = shown.spec
+    title = spec.condition if variants == 1 else f"{spec.condition}, 1 of {variants}"
+    if spec.condition == CONTROL:
+        title = f"{CONTROL}, by the main camera and by the one at the wrist"
+    return Cell(
+        title, (shown.told or "(no words)", ", ".join(map(caption, spec.perturbations))), shown.pictures
+    )
+
+
+def caption(change: Perturbation) -> str:
+    """A perturbation and the values that are not its usual ones; words and folders are left out."""
+    values = []
+    for name, value in _values(change):
+        if isinstance(value, float):
+            value = f"{value:.3g}"
+        elif isinstance(value, tuple):
+            value = " ".join(f"{each:.3g}" if isinstance(each, float) else str(each) for each in value)
+        elif isinstance(value, str) and tasks.names_file(value):
+            value = Path(value).name
+        values.append(f"{name}={value}")
+    return " ".join((change.kind, *values))
+
+
+def _values(change: Perturbation) -> Iterator[tuple[str, object]]:
+    for each in fields(change):  # type: ignore[arg-type]
+        value = getattr(change, each.name)
+        usual = each.default if each.default_factory is MISSING else each.default_factory()
+        if value != usual and each.name != TOLD:
+            yield each.name, value

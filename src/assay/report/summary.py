@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from assay.measures.diagnosis import Finding, Verdict
+from assay.measures.drops import Drop
+from assay.measures.intervals import Interval
 from assay.measures.profile import Profile
 from assay.measures.result import Missing
 from assay.report.figures.success import SURE
@@ -19,6 +21,7 @@ from assay.report.wording import (
     percent,
     plural,
     points,
+    signed,
 )
 
 
@@ -138,28 +141,24 @@ def _costs(profile: Profile) -> Iterator[str]:
     axes = () if isinstance(profile.axes, Missing) else profile.axes
     for each in sorted(axes, key=lambda drop: drop.change):
         name = group_name(each.group).replace("+", " and ")
-        if each.p_holm < SURE:
+        numbers = (
+            f"{points(each.change)} points against the same starts unchanged, 95 % interval "
+            f"{between(each.interval, 100)}, {p_phrase(each.p_holm)}"
+        )
+        effect = "show no certain effect"
+        if _certain(each):
             verb = "cost" if each.change < 0 else "gain"
-            size = number(100 * abs(each.change))
-            ends = sorted((abs(each.interval.low), abs(each.interval.high)))
-            yield (
-                f"Changes of the {name} {verb} it {size} points against the same starts unchanged (95 % "
-                f"interval {number(100 * ends[0])} to {number(100 * ends[1])}, {p_phrase(each.p_holm)})."
-            )
-        else:
-            yield (
-                f"Changes of the {name} show no certain effect ({points(each.change)} points, 95 % interval "
-                f"{between(each.interval, 100)}, {p_phrase(each.p_holm)})."
-            )
+            effect = f"{verb} it {number(100 * abs(each.change))} points"
+        yield f"Changes of the {name} {effect} ({numbers})."
     drops = () if isinstance(profile.drops, Missing) else profile.drops
     worst = [
         each
         for each in sorted(drops, key=lambda drop: drop.change)
-        if each.plausible and each.p_holm < SURE and each.change < 0
+        if each.plausible and each.change < 0 and _certain(each)
     ]
     if worst:
         yield (
-            "It loses most under "
+            "Its largest certain losses: "
             + listed(
                 f"{group_name(each.group)} ({percent(each.control, 0)} to {percent(each.perturbed, 0)})"
                 for each in worst[:3]
@@ -168,24 +167,36 @@ def _costs(profile: Profile) -> Iterator[str]:
         )
 
 
+def _certain(drop: Drop) -> bool:
+    """Whether the test and the interval agree that there is a difference."""
+    return drop.p_holm < SURE and _apart(drop.interval)
+
+
+def _apart(interval: Interval | None) -> bool:
+    """Whether an interval excludes zero."""
+    return interval is not None and not interval.low <= 0 <= interval.high
+
+
 def _names(profile: Profile) -> Iterator[str]:
-    gap, pride, over = profile.object_gap, profile.pride, profile.overestimation
-    if not isinstance(gap, Missing):
-        kept, new = gap.preserved, gap.paraphrased
+    names, pride, over = profile.names, profile.pride, profile.overestimation
+    if not isinstance(names, Missing):
+        gap = names.overall
         yield (
-            f"With things called by their own names it succeeds in {kept.successes:,} of "
-            f"{plural(kept.count, 'paraphrase')} ({percent(kept.rate)}), with other names in "
-            f"{new.successes:,} of {new.count:,} ({percent(new.rate)}): {points(gap.change)} points "
-            f"({between(gap.interval, 100)})."
+            f"Told in other words, it succeeds in {gap.kept:,} of {gap.kept_count:,} where every name is "
+            f"kept word for word and in {gap.changed:,} of {gap.changed_count:,} where one is changed: "
+            f"{points(gap.change)} points (95 % interval {between(gap.interval, 100)})."
         )
     if not isinstance(pride, Missing):
         text = (
             f"Weighted by how far the words went, success is PRIDE {number(pride.pride)} of 100 "
             f"({between(pride.interval)})"
         )
-        if not isinstance(over, Missing):
-            direction = "flatters" if over.overestimation >= 0 else "understates"
-            text += f"; the plain rate {direction} by {percent(abs(over.overestimation))}"
+        if not isinstance(over, Missing) and _apart(over.interval):
+            direction = "flatters" if over.overestimation > 0 else "understates"
+            text += (
+                f"; the plain rate {direction} (overestimation {signed(100 * over.overestimation)} %, "
+                f"95 % interval {between(over.interval, 100)})"
+            )
         yield text + "."
 
 
@@ -207,6 +218,6 @@ def _failures(profile: Profile) -> Iterator[str]:
         return
     yield (
         f"Of {plural(found.failures, 'failure')} in an unchanged world, {found.far['max']:,} "
-        f"({percent(found.far_share, 0)}) went somewhere else (planning), {found.near['max']:,} stayed on "
-        "the successful path and missed (execution)."
+        f"({percent(found.far_share)}, 95 % interval {between(found.interval, 100)}) strayed from the path "
+        f"of success (planning), {found.near['max']:,} stayed near it (execution)."
     )

@@ -32,6 +32,13 @@ GROWING = 10.0
 BRIEF = 2.0
 """Seconds. An actor gets its next episode ahead of time if the latest took less, so that it never waits;
 after a longer one the way to the driver and back does not matter, and Ctrl-C is answered sooner."""
+LEAN = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_enable_metrics_collection": "0",
+    "RAY_task_events_report_interval_ms": "0",
+    "RAY_REPORTER_UPDATE_INTERVAL_MS": "60000",
+}
+"""What keeps a Ray of our own from watching itself: its cores are for the workers."""
 STORE_MEMORY = 80_000_000
 """Bytes that Ray may use for objects on this machine, its least: an episode has some 10 kB."""
 
@@ -118,7 +125,8 @@ class RayActors:
         try:
             _knock(self._address)
             if self._address == LOCAL:
-                os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+                for name, value in LEAN.items():
+                    os.environ.setdefault(name, value)
                 self._ray.init(
                     LOCAL,
                     num_cpus=self.workers,

@@ -64,6 +64,8 @@ def refusals(index: dict[str, Any]) -> Counter[str]:
 def _opened(out: Path, order: Order) -> dict[str, Any]:
     file = out / INDEX
     wanted = {"format": FORMAT, "order": asdict(order), "scenes": {}}
+    if out.exists() and not out.is_dir():
+        raise TaskError(f"{out} is a file; valid: a folder, a new one or one to extend")
     if not file.exists():
         if out.is_dir() and any(out.iterdir()):
             raise TaskError(f"{out} holds files that assay scenes did not write; name another folder")

@@ -13,7 +13,7 @@ from assay.policies.oracle.policy import Oracle
 from assay.policies.rollout import Outcome, rollout
 from assay.scenes.layout import draw, draw_room
 from assay.scenes.proposals import propose
-from assay.scenes.sightline import hidden
+from assay.scenes.sightline import hidden, hidden_regions
 from assay.sim import World, compile_scene, load_pack
 from assay.sim.packs.base import AssetPack
 from assay.streams import stream
@@ -101,10 +101,14 @@ def _certified(
         world.reset(world.sample(0))
         if unseen := hidden(world):
             raise PlacementError(f"the camera hardly sees {world.compiled.entities[unseen[0]].category}")
+        dark = hidden_regions(world)
         for task in proposed:
             if len(kept) == order.tasks:
                 break
             check(task)
+            if any(name in dark for atom in task.goal.atoms for name in atom.arguments):
+                refused["task: the camera hardly sees where the thing goes"] += 1
+                continue
             reason, steps = _tried(world, task, order)
             if reason:
                 refused[reason] += 1

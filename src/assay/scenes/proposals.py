@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
 from assay.perturb.world.ground import Spot
-from assay.scenes.layout import Cast, Thing
+from assay.scenes.layout import LOW, Cast, Thing
 from assay.scenes.relations import CLEAR, Side, gap_between, is_at, may_be_at
+from assay.sim.footprints import footprint
 from assay.sim.layout import layout_of
 from assay.tasks import Atom, Goal, Instruction, Predicate, Rectangle, Region, Scene, Task
 
@@ -30,6 +32,11 @@ class Proposal:
     text: str
     goal: Goal
 
+    @property
+    def like(self) -> tuple[str, str]:
+        """What several proposals may have in common: the family and the destination."""
+        return self.family, self.goal.atoms[-1].arguments[-1]
+
 
 @dataclass(frozen=True, slots=True)
 class _Place:
@@ -44,7 +51,7 @@ class _Place:
 
 
 def propose(cast: Cast, id: str, rng: np.random.Generator) -> list[Task]:
-    """Tasks in a scene that has the regions their goals need: families take turns, no goal comes twice."""
+    """Tasks in a scene that has the regions their goals need, in the order in which they are tried."""
     regions = _beside(cast)
     scene = replace(cast.scene, regions=(*cast.scene.regions, *(region for _, _, region in regions)))
     found = [
@@ -53,6 +60,14 @@ def propose(cast: Cast, id: str, rng: np.random.Generator) -> list[Task]:
         *_besides(cast, regions, rng),
         *_composites(cast, rng),
     ]
+    return [_task(id, scene, each) for each in in_turn(found, rng)]
+
+
+def in_turn(found: Sequence[Proposal], rng: np.random.Generator) -> list[Proposal]:
+    """Proposals in the order in which they are tried: families take turns, and no goal comes twice.
+
+    What is like an earlier one, of its family and with its destination, comes after everything that is not.
+    """
     piles = {
         family: [found[int(i)] for i in rng.permutation(len(found)) if found[int(i)].family == family]
         for family in FAMILIES
@@ -63,7 +78,12 @@ def propose(cast: Cast, id: str, rng: np.random.Generator) -> list[Task]:
             if pile:
                 proposal = pile.pop()
                 chosen.setdefault(proposal.goal, proposal)
-    return [_task(id, scene, each) for each in chosen.values()]
+    rounds: dict[int, list[Proposal]] = defaultdict(list)
+    earlier: Counter[tuple[str, str]] = Counter()
+    for proposal in chosen.values():
+        rounds[earlier[proposal.like]].append(proposal)
+        earlier[proposal.like] += 1
+    return [proposal for number in sorted(rounds) for proposal in rounds[number]]
 
 
 def references(cast: Cast, thing: Thing) -> Iterator[tuple[str, str]]:
@@ -173,7 +193,10 @@ def _beside(cast: Cast) -> list[tuple[Thing, Side, Region]]:
         if not any(by != "relation" for _, by in references(cast, thing)):
             continue
         here = cast.spot(thing)
+        hides = thing.furniture is not None and footprint(thing.entity.category).height > LOW
         for side in Side:
+            if hides and side is Side.BEHIND:
+                continue
             x, y = (
                 np.array([here.x, here.y])
                 + (np.array([here.half_x, here.half_y]) + BESIDE + 0.02) * side.towards

@@ -69,7 +69,7 @@ _MOUNT_TOP = np.array([0.0, 0.0, -0.01])
 def compose(scene: Scene, pack: AssetPack) -> Element:
     """The MJCF document of a scene: free bodies at their files' default places, fixtures too."""
     layout = layout_of(scene)
-    root = _empty()
+    root = _empty(exact=pack.exact)
     if not pack.exact:
         # Round shapes with fewer faces: a third off the cost of a picture, and nobody sees it at 256 pixels.
         SubElement(
@@ -100,7 +100,7 @@ def part_of(entity: Entity, pack: AssetPack) -> Element:
     return _inlined(pack.entity(entity.category).root)
 
 
-def _empty() -> Element:
+def _empty(*, exact: bool) -> Element:
     root = Element("mujoco", {"model": "scene"})
     SubElement(root, "compiler", {"angle": "radian", "inertiagrouprange": "0 0"})
     SubElement(
@@ -114,8 +114,8 @@ def _empty() -> Element:
             "timestep": "0.002",
         },
     )
-    # LIBERO asks for 5000 contacts: 1.3 GB for each world, and a process with twenty of them cannot fork.
-    SubElement(root, "size", {"memory": "64M"})
+    # LIBERO's sizes reserve 1.3 GB for each world, and a process with twenty of those cannot fork.
+    SubElement(root, "size", {"nconmax": "5000", "njmax": "5000"} if exact else {"memory": "64M"})
     SubElement(SubElement(root, "visual"), "map", {"znear": "0.001"})
     for tag in _MERGED:
         SubElement(root, tag)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assay.perturb import Perturbation
+from assay.perturb.world import spoken
 from assay.suites.spec import Label
 from assay.tasks import Predicate, Scene, Task
 from assay.tasks.names import words
@@ -11,7 +12,7 @@ AXES = ("words", "world", "senses", "release")
 IDIOMS = ("on top of", "orange juice")
 """What sounds like an ordinal or a colour and is none."""
 STATES = (Predicate.OPEN, Predicate.CLOSE, Predicate.TURN_ON, Predicate.TURN_OFF)
-COLOURS = frozenset(words("black white red blue green yellow orange purple pink brown grey wooden"))
+COLOURS = frozenset({*spoken.COLOURS, "wooden"})
 SIZES = frozenset(words("big bigger large larger small smaller little tall short"))
 PATTERNS = frozenset(words("striped checkered plain dotted grid"))
 ORDINALS = frozenset(words("top middle bottom first second third last back"))

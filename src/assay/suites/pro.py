@@ -9,6 +9,7 @@ from assay.perturb import Perturbation
 from assay.perturb.words.rewordings import LADDER, Rewording, Semantic, other_tasks
 from assay.perturb.world import Among, Displace, Recolour, Relocate, Replace, Resize, Room, compositions
 from assay.perturb.world.ground import carrier, movable, target
+from assay.perturb.world.position import SWEEP
 from assay.streams import stream
 from assay.suites.base import Suite, Variant
 from assay.suites.changes import ROOMS, ordered
@@ -17,8 +18,6 @@ from assay.suites.spec import Label, horizon
 from assay.tasks import Task
 from assay.tasks.staging import Pattern
 
-SWEEP = tuple(round(0.05 * step, 2) for step in range(1, 9))
-"""Distances of the displacement sweep, metres; its zero is the control."""
 LARGER = 1.1
 DISSIMILARITY: tuple[tuple[str, Perturbation], ...] = (
     ("colour", Recolour()),
@@ -86,7 +85,7 @@ def _experiments(task: Task) -> Iterator[Variant]:
         yield Variant(f"pro/words={rung.name}", (rung.perturbation,), {"axis": "words", **rung.labels})
     if task.goal.atoms[0].arguments[0] in movable(task):
         for step, (name, change) in enumerate(DISSIMILARITY, start=1):
-            labels = {"axis": "world", "plausible": True, "dissimilarity": step}
+            labels = {**nature((change,)), "dissimilarity": step}
             yield Variant(f"pro/object={name}", (change,), labels)
     found = compositions(task)
     if found:

@@ -9,7 +9,6 @@ from assay.errors import SuiteError
 from assay.perturb import Perturbation
 from assay.perturb.words.rewordings import LEVEL5
 from assay.perturb.world import Confound, Distractors, Jitter, Relocate, Swap
-from assay.perturb.world.ground import movable, target
 from assay.suites.base import Suite, Variant
 from assay.suites.labels import families
 from assay.suites.spec import Label
@@ -17,8 +16,8 @@ from assay.tasks import Task
 
 UNSEEN = ("corn", "mayo", "popcorn", "cherries", "macaroni_and_cheese", "white_bottle")
 """Categories that no built-in task has."""
-CONFUSING = (0.75, 0.3, 0.2)
-"""The colour of a double."""
+CONFUSING = Confound((0.75, 0.3, 0.2))
+"""A double in another colour."""
 
 TIMES = (0.8, 1.5)
 """The least and the greatest time limit, as factors of the demonstrator's time."""
@@ -45,7 +44,7 @@ def _variants(task: Task) -> Iterator[Variant]:
     second = (*first, Relocate(0.5))
     third = (*second, Swap())
     unseen = (*third, Distractors(2, UNSEEN))
-    confounding = (*third, Confound(CONFUSING))
+    confounding = (*third, CONFUSING)
     labels: dict[str, Label] = {f"label:{name}": value for name, value in families(task).items()}
     for level, name, perturbations in (
         (1, "level1", first),
@@ -54,8 +53,8 @@ def _variants(task: Task) -> Iterator[Variant]:
         (4, "level4/unseen", unseen),
         (4, "level4/confounding", confounding),
     ):
-        if perturbations is confounding and target(task) not in movable(task):
-            continue  # who would double a cabinet?
+        if perturbations is confounding and not CONFUSING.is_told(task):
+            continue  # who would double a cabinet, or know which bowl is meant?
         yield Variant(
             f"x/{name}", perturbations, {"axis": "world", "plausible": True, "level": level, **labels}
         )

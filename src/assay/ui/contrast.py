@@ -8,12 +8,13 @@ from pathlib import Path
 import polars as pl
 
 from assay.measures import compare
-from assay.measures.compare import Comparison
+from assay.measures.compare import COLUMNS, Comparison
 from assay.ui.episodes import PAGE
 from assay.ui.reading import Run, reading
 
 _DONE = """
-SELECT key, condition, outcome FROM specs JOIN episodes USING (id) LEFT JOIN stopped USING (condition)
+SELECT key, condition, task, seed, instruction, outcome, json_extract(labels, '$.plausible')
+FROM specs JOIN episodes USING (id) LEFT JOIN stopped USING (condition)
 WHERE last IS NULL OR key <= last ORDER BY specs.id
 """
 _DIFFERING = """
@@ -53,8 +54,9 @@ def contrast(first: Path, second: Path) -> Comparison:
     frames = {}
     for name, path in (("A", first), ("B", second)):
         with reading(path) as run:
-            schema = dict.fromkeys(("key", "condition", "outcome"), pl.String)
-            frames[name] = pl.DataFrame(run.rows(_DONE), schema=schema, orient="row")
+            schema = dict.fromkeys(COLUMNS, pl.String) | {"seed": pl.Int64, "plausible": pl.Int64}
+            table = pl.DataFrame(run.rows(_DONE), schema=schema, orient="row")
+            frames[name] = table.with_columns(pl.col("plausible").cast(pl.Boolean))
     return compare(frames)
 
 

@@ -32,11 +32,14 @@ class Kept(Generic[T]):
         self._make = make
         self._most = most
         self._kept: dict[tuple[Path, ...], _Kept[T]] = {}
-        self._lock = Lock()
+        self._locks: dict[tuple[Path, ...], Lock] = {}
+        self._guard = Lock()
 
     def __call__(self, *paths: Path) -> T:
         """What is to be known about these runs."""
-        with self._lock:  # one after the other: the second to ask finds it made
+        with self._guard:
+            lock = self._locks.setdefault(paths, Lock())
+        with lock:  # one after the other: the second to ask finds it made
             now = tuple(signature(path) for path in paths)
             kept = self._kept.get(paths)
             if kept is None or (kept.signature != now and time.monotonic() >= kept.until):
@@ -45,6 +48,6 @@ class Kept(Generic[T]):
                 ended = time.monotonic()
                 self._kept.pop(paths, None)
                 self._kept[paths] = kept = _Kept(now, value, ended + PATIENCE * (ended - begun))
-                while len(self._kept) > self._most:
-                    del self._kept[next(iter(self._kept))]
+                for oldest in list(self._kept)[: -self._most]:
+                    self._kept.pop(oldest, None)
             return kept.value

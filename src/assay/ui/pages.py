@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request, Response
@@ -59,7 +59,7 @@ def episode_list(
     name: str,
     condition: Text = "",
     task: Text = "",
-    outcome: Text = "",
+    outcome: Literal["", "success", "failure", "error", "waiting"] = "",
     object: Text = "",
     action: Text = "",
     label: Text = "",

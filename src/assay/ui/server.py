@@ -45,8 +45,20 @@ def run(app: FastAPI, port: int, ready: Callable[[str], None]) -> None:
             ws="none",
             timeout_graceful_shutdown=2,
         )
-        ready(f"http://{HOST}:{listener.getsockname()[1]}/")
-        uvicorn.Server(config).run(sockets=[listener])  # hands Ctrl-C on when it is done
+        address = f"http://{HOST}:{listener.getsockname()[1]}/"
+        _Server(config, lambda: ready(address)).run(sockets=[listener])  # hands Ctrl-C on when it is done
+
+
+class _Server(uvicorn.Server):
+    """Says when it is up: from then on it hears Ctrl-C itself."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()
 
 
 def _listening(port: int) -> socket.socket:

@@ -40,11 +40,12 @@ from assay.perturb.world import (
     unseen,
 )
 from assay.perturb.world.ground import Ground, moved
+from assay.perturb.world.position import SWEEP
 from assay.sim import CompiledScene, World, compile_scene, load_pack
 from assay.sim.compile import bounding_box
 from assay.sim.packs.base import AssetPack
 from assay.tasks import Arena, Task
-from assay.tasks.staging import Pattern, Surface
+from assay.tasks.staging import Colour, Pattern, Surface
 
 TASK = tasks.load("libero_goal/8")
 BOWL = "akita_black_bowl_1"
@@ -287,9 +288,49 @@ def test_distractors_are_added_and_the_others_stay():
 
 
 def test_a_confounder_is_of_the_same_kind():
-    task = changed(Confound((0.9, 0.2, 0.2)))
+    task = changed(Confound((0.9, 0.2, 0.2)), task=tasks.load("libero_10/3"))
     double = task.scene.objects[-1]
     assert double.category == "akita_black_bowl" and double.finish.colour == (0.9, 0.2, 0.2)
+
+
+@pytest.mark.parametrize(
+    ("task", "colour"),
+    [
+        ("libero_goal/8", (0.9, 0.2, 0.2)),  # "the bowl": the red one?
+        ("libero_10/3", (0.1, 0.1, 0.1)),  # "the black bowl", and both are
+        ("libero_10/3", None),
+        ("libero_object/8", (0.2, 0.4, 0.9)),  # orange juice is no colour
+    ],
+)
+def test_nothing_is_doubled_that_the_words_do_not_tell_from_its_double(task: str, colour: Colour | None):
+    confound = Confound(colour)
+    with pytest.raises(PerturbationError, match="does not tell"):
+        changed(confound, task=tasks.load(task))
+    assert not confound.is_told(tasks.load(task))
+
+
+def test_a_double_that_looks_the_same_stands_where_the_words_do_not_say():
+    task = tasks.load("libero_spatial/8")
+    for seed in range(3):
+        spots = Ground(changed(Confound(), task=task, seed=seed).scene).spots
+        double = next(spot for name, spot in spots.items() if "double" in name)
+        assert double.air(spots["plate_1"]) > spots[BOWL].air(spots["plate_1"]) + 0.07
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_six_distractors_find_room_where_the_first_drawn_do_not_fit(seed: int):
+    task = changed(Distractors(6), task=tasks.load("libero_goal/1"), seed=seed)
+    assert sum("distractor" in entity.name for entity in task.scene.objects) == 6
+
+
+def test_a_sweep_of_displacements_goes_one_way():
+    ways = []
+    for distance in SWEEP:
+        task = tasks.load("libero_object/5")
+        after = Ground(changed(Displace(distance), task=task).scene).spots["tomato_sauce_1"]
+        before = Ground(task.scene).spots["tomato_sauce_1"]
+        ways.append(np.arctan2(after.y - before.y, after.x - before.x))
+    np.testing.assert_allclose(ways, ways[0], atol=1e-9)
 
 
 def test_an_obstacle_stands_in_the_way():
@@ -309,6 +350,12 @@ def test_another_room_holds_the_same_things(arena: Arena):
     world = World(compiled(task))
     world.reset(world.sample(1))
     assert not world.satisfied(task.goal)
+
+
+def test_a_choice_may_be_given_by_its_name():
+    assert Room("kitchen") == Room(Arena.KITCHEN)  # type: ignore[arg-type]
+    assert changed(Room("kitchen")).scene.arena is Arena.KITCHEN  # type: ignore[arg-type]
+    assert Recolour(None, "checker").pattern is Pattern.CHECKER  # type: ignore[arg-type]
 
 
 def test_a_repainted_surface_leaves_the_physics_alone():
@@ -429,11 +476,12 @@ EXAMPLES: list[Perturbation] = [
 @pytest.mark.parametrize("value", EXAMPLES, ids=str)
 def test_each_survives_json_and_draws_the_same_again(value: Perturbation):
     assert from_json(to_json(value)) == value
+    task = tasks.load("libero_spatial/0") if isinstance(value, Confound) else TASK
     try:
-        first = changed(value)
+        first = changed(value, task=task)
     except PerturbationError:
         pytest.skip("not possible on this task")
-    assert changed(value) == first
+    assert changed(value, task=task) == first
 
 
 @pytest.mark.parametrize(
@@ -455,6 +503,9 @@ def test_each_survives_json_and_draws_the_same_again(value: Perturbation):
         (lambda: changed(Confound(), task=tasks.load("libero_goal/0")), "is a fixture"),
         (lambda: changed(Replace("plate"), task=tasks.load("libero_goal/0")), "does not work as"),
         (lambda: changed(Room(Arena.TABLE)), "in the table already"),
+        (lambda: Room("garage"), "arena is 'garage': valid: coffee_table, floor,"),  # type: ignore[arg-type]
+        (lambda: Replace(among="shapes"), "did you mean 'shape'?"),  # type: ignore[arg-type]
+        (lambda: Repaint(None), "surface is None"),  # type: ignore[arg-type]
         (lambda: changed(Displace(0.1, "bowl_9")), "there is no 'bowl_9'"),
         (lambda: changed(Resize(1.1, "flat_stove_1")), "is a fixture"),
         (lambda: changed(Obstacle(), task=tasks.load("libero_goal/0")), "this task carries nothing"),

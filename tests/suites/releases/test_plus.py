@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from assay import tasks
-from assay.errors import AssetError, PerturbationError
+from assay.errors import PerturbationError, SuiteError
 from assay.perturb import Perturbation, Say
 from assay.perturb.senses import Fog, GlassBlur, MotionBlur, ZoomBlur
 from assay.perturb.words.releases import ReleaseError
@@ -64,7 +64,8 @@ def test_every_name_of_the_sample_is_decoded(shared: Path):
         try:
             told.add(spec.realised().instruction.text)
         except PerturbationError as error:
-            assert "cannot be read: No such file" in str(error) or "no joint angles" in str(error)
+            reasons = ("cannot be read: No such file", "no joint angles", "no asset pack offers the light")
+            assert any(reason in str(error) for reason in reasons)
     assert told <= {task.instruction.text for task in tasks.resolve("all")}
 
 
@@ -115,14 +116,29 @@ def test_task_files_give_the_scene_and_never_the_words(
     task, usual = moved.realised(), tasks.load(moved.task)
     assert task.instruction == usual.instruction and task.goal == usual.goal and task.scene != usual.scene
     light = decoded("push_the_plate_to_the_front_of_the_stove_light_41", "Light Conditions")
-    assert light.realised().scene.style == "tabletop_light_sync_modified_538"
-    with pytest.raises(AssetError, match="tabletop_light_sync_modified_538"):
-        compile_scene(light.realised().scene, PrimitivesPack())
+    (change,) = light.perturbations
+    assert isinstance(change, Unavailable) and change.what == "tabletop_light_sync_modified_538"
+    with pytest.raises(PerturbationError, match="no asset pack offers the light or textures of its file"):
+        light.realised()
     words = decoded(f"put_the_bowl_on_top_of_the_cabinet_language_32{VIEW}", "Language Instructions")
     (said,) = words.perturbations
     assert isinstance(said, Say) and not re.search(r"language|view|_", said.text)
     gone = decoded("turn_on_the_stove_table_3", "Background Textures")
     assert isinstance(gone.perturbations[0], Unavailable)
+
+
+@pytest.mark.parametrize("content", ["{}", '{"libero_goal": []}'])
+def test_a_classification_without_names_is_refused(tmp_path: Path, content: str):
+    (tmp_path / "task_classification.json").write_text(content)
+    with pytest.raises(ReleaseError, match="holds no names"):
+        list(load_suite(f"libero-plus?folder={tmp_path}").plan(tasks.resolve("libero_goal/1"), (0,)))
+
+
+def test_only_built_in_tasks_are_changed(shared: Path):
+    suite = load_suite(f"libero-plus?folder={shared / 'libero_plus'}")
+    other = tasks.resolve(str(next((shared / "libero_x" / "bddl" / "LEVEL1").glob("*.bddl"))))
+    with pytest.raises(SuiteError, match=r"LEVEL1.*valid: built-in tasks"):
+        list(suite.plan(other, (0,)))
 
 
 @pytest.mark.parametrize("suffix", ["_view_1_2_3_initstate_0", "_fog_3", f"{VIEW}_noise_51", "_light_x"])

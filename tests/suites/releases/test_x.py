@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from assay import tasks
+from assay.errors import PerturbationError, SuiteError
 from assay.perturb import Say
 from assay.perturb.words.releases import ReleaseError
-from assay.suites import CONTROL, load_suite
+from assay.suites import CONTROL, EpisodeSpec, load_suite
 from assay.suites.releases.values import FromFile
+from assay.suites.releases.x import NO_CONTROL, NO_SCENE
 
 
 def test_the_sample_gives_every_file_and_rewording(shared: Path):
@@ -18,10 +20,10 @@ def test_the_sample_gives_every_file_and_rewording(shared: Path):
     chosen = tasks.resolve(suite.tasks)
     plan = list(suite.plan(chosen, (0,)))
     counts = Counter(spec.condition for spec in plan)
-    # Nothing of the sample's levels 2 to 4 goes with a task of its level 1: each is its own control.
-    assert len(chosen) == counts[CONTROL] == 32
+    assert len(chosen) == counts[CONTROL] == 8
     assert [counts[f"libero-x/level{level}"] for level in (2, 3, 4)] == [8, 8, 8]
-    assert {counts[name] for name in counts if "level5" in name} == {1}
+    assert {counts[name] for name in counts if "level5" in name} == {60}
+    assert len({spec.key for spec in plan}) == len(plan), "each is told apart"
     assert {spec.labels["form"] for spec in plan if spec.labels.get("level") == 5} == {
         "synonym",
         "concise",
@@ -29,9 +31,36 @@ def test_the_sample_gives_every_file_and_rewording(shared: Path):
         "passive",
         "verbose",
     }
-    told = {spec.realised().instruction.text for spec in plan if spec.condition == "libero-x/level4"}
-    assert "place the pink bowl on the plate" in told
-    assert all(spec.labels["label:subtasks"] in ("1", "2", "3+") for spec in plan if spec.labels)
+    files = [spec for spec in plan if spec.labels.get("level") in (2, 3, 4)]
+    assert all(spec.labels["label:subtasks"] in ("1", "2", "3+") for spec in files)
+
+
+def test_what_lacks_its_control_or_its_scene_cannot_begin_and_is_counted(shared: Path):
+    suite = load_suite(f"libero-x?folder={shared / 'libero_x'}")
+    plan = list(suite.plan(tasks.resolve(suite.tasks), (0,)))
+    reasons: Counter[str] = Counter()
+    for spec in plan:
+        if spec.condition == CONTROL:
+            assert "LEVEL1" in spec.task and spec.realised().goal.atoms
+            continue
+        with pytest.raises(PerturbationError) as refused:
+            spec.realised()
+        reasons[str(refused.value).removeprefix("release/unavailable: ")] += 1
+    # Nothing of the sample's levels 2 to 4 goes with a task of its level 1; one file of level 4 is reworded.
+    assert reasons == {NO_CONTROL: 24 + 5, NO_SCENE: 5 * 59}
+
+
+def test_a_task_that_the_release_does_not_have_is_refused(release: Path):
+    suite = load_suite(f"libero-x?folder={release}")
+    with pytest.raises(SuiteError, match=r"no task 'libero_goal/1'; valid: files below .*bddl/LEVEL1"):
+        list(suite.plan([tasks.load("libero_goal/1")], (0,)))
+
+
+def test_a_release_without_level_one_is_refused(release: Path):
+    for file in (release / "bddl" / "LEVEL1").iterdir():
+        file.unlink()
+    with pytest.raises(ReleaseError, match="level 1 is the control"):
+        load_suite(f"libero-x?folder={release}")
 
 
 @pytest.fixture
@@ -58,7 +87,9 @@ def release(shared: Path, tmp_path: Path) -> Path:
 def test_level_one_is_the_control_of_the_others(release: Path):
     suite = load_suite(f"libero-x?folder={release}")
     (task,) = tasks.resolve(suite.tasks)
-    plan = {spec.condition: spec for spec in suite.plan([task], (0,))}
+    plan: dict[str, EpisodeSpec] = {}
+    for spec in suite.plan([task], (0,)):
+        plan.setdefault(spec.condition, spec)  # rewordings of other tasks come after
     assert list(plan)[:4] == [CONTROL, "libero-x/level2", "libero-x/level3", "libero-x/level4"]
     assert all(spec.task == task.id for spec in plan.values())
     third = plan["libero-x/level3"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.console import errors, output, progress_bar
+from assay.cli.console import progress_bar, say
 
 if TYPE_CHECKING:
     from assay.eqa.asking.answers import Answer
@@ -134,4 +134,4 @@ def _cost(amount: float, price: Price) -> str:
 
 
 def _say(line: str, *, aside: bool = False) -> None:
-    (errors if aside else output).print(line, highlight=False, markup=False, soft_wrap=True)
+    say(line, aside=aside)

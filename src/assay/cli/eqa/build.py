@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.console import errors, output, progress_bar
+from assay.cli.console import progress_bar, say
 
 
 def build(
@@ -59,20 +59,18 @@ def build(
         for reason, count in tally.counts.most_common():
             places = tally.places.get(reason, [])
             shown = f" ({'; '.join(places[:2])}{'; ...' if count > 2 else ''})" if places else ""
-            errors.print(f"{name}: {count} x {reason}{shown}", highlight=False, markup=False, soft_wrap=True)
+            say(f"{name}: {count} x {reason}{shown}", aside=True)
     counts = "; ".join(
         f"{name}: {', '.join(f'{kind} {count}' for kind, count in each.items())}"
         for name, each in built.counts.items()
     )
-    output.print(
-        f"{out}: {built.questions} questions; {counts}", highlight=False, soft_wrap=True, markup=False
-    )
+    say(f"{out}: {built.questions} questions; {counts}")
     short = [
         f"{name}: {kind} {count} of {per_kind}"
         for name, each in built.short.items()
         for kind, count in each.items()
     ]
     for line in short:
-        errors.print(f"short: {line}", highlight=False, markup=False)
+        say(f"short: {line}", aside=True)
     if short:
         raise typer.Exit(1)

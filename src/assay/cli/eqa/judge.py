@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.console import errors, output, progress_bar
+from assay.cli.console import progress_bar, say
 
 
 def judge(
@@ -52,10 +52,8 @@ def judge(
     finally:
         cache.close()
     marked = len(wrong) - dropped.total()
-    output.print(
-        f"{kept.path}: {marked} of {len(wrong)} wrong answers marked", highlight=False, soft_wrap=True
-    )
+    say(f"{kept.path}: {marked} of {len(wrong)} wrong answers marked")
     for reason, count in dropped.most_common():
-        errors.print(f"{count} x not marked: {reason}", highlight=False, markup=False, soft_wrap=True)
+        say(f"{count} x not marked: {reason}", aside=True)
     if dropped:
         raise typer.Exit(1)

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from assay.cli.console import errors, output
+from assay.cli.console import output, say, table_of
 
 
 def leak(
@@ -44,7 +43,7 @@ def leak(
         ]
         typer.echo(json.dumps({"probes": rows, "baselines": share}, indent=2))
     else:
-        table = Table("kind", "probe", "questions", "right", f"chance ({LEVEL:.0%}, all together)", "")
+        table = table_of("kind", "probe", "questions", "right", f"chance ({LEVEL:.0%}, all together)", "")
         for each in probed:
             low, high = each.interval
             verdict = "[red]leaks[/]" if each.leaks else "[green]chance[/]"
@@ -60,5 +59,5 @@ def leak(
         output.print(", ".join(f"{name} {value:.1%}" for name, value in share.items()), highlight=False)
     leaking = [f"{each.kind} ({each.probe})" for each in probed if each.leaks]
     if leaking:
-        errors.print(f"the options tell the answer: {', '.join(leaking)}", highlight=False, soft_wrap=True)
+        say(f"the options tell the answer: {', '.join(leaking)}", aside=True)
         raise typer.Exit(1)

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
-from assay.cli.console import errors, output
+from assay.cli.console import errors, output, say, table_of
 from assay.cli.report import Target, write_json
 
 
@@ -42,9 +41,9 @@ def score(
         with errors.status("drawing"):
             page = Page(found, f"Action questions: {folder.name}").write(out)
         if target != "-":
-            output.print(f"written to {page}", highlight=False, soft_wrap=True)
+            say(f"written to {page}")
     if target != "-":
-        table = Table("model", "n", "right, %", "95 % interval", "high", "mid", "low", "SP", "AI")
+        table = table_of("model", "n", "right, %", "95 % interval", "high", "mid", "low", "SP", "AI")
         for name, model in found.models.items():
             means = model.standing.means
             parts = (percent(means[part].share if part in means else None) for part in PARTS)
@@ -53,12 +52,9 @@ def score(
             table.add_row(escape(name), f"{model.standing.questions:,}", overall, interval, *others)
         output.print(table)
         for each in found.agreement:
-            output.print(
+            say(
                 f"{', '.join(each.annotators)}: agree on {each.observed:.1%} of {each.items} questions, "
-                f"kappa {each.even_kappa:.3f} (chance 1/4)",
-                highlight=False,
-                markup=False,
-                soft_wrap=True,
+                f"kappa {each.even_kappa:.3f} (chance 1/4)"
             )
     for line in banners(found):
-        errors.print(line, highlight=False, markup=False, soft_wrap=True)
+        say(line, aside=True)

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.console import output
+from assay.cli.console import say
+from assay.cli.pictures import check_picture
 
 
 def sheet(
@@ -22,7 +23,6 @@ def sheet(
     from assay.eqa.question import load
     from assay.eqa.sheet import chosen, save_sheet
 
+    check_picture(out, "--out")
     picked = chosen(load(folder), options.kinds(kinds), count, seed)
-    output.print(
-        f"{save_sheet(out, folder, picked)}: {len(picked)} questions", highlight=False, soft_wrap=True
-    )
+    say(f"{save_sheet(out, folder, picked)}: {len(picked)} questions")

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.console import errors, output
+from assay.cli.console import say
 
 
 def agree(
@@ -33,7 +33,7 @@ def agree(
         once_each(tables)
         chosen = sample([row for table in tables for row in read(table)], share, seed)
         write_sheet(chosen, export)
-        errors.print(f"{len(chosen)} paraphrases in {export}", highlight=False, soft_wrap=True)
+        say(f"{len(chosen)} paraphrases in {export}", aside=True)
         return
     found = agreement(read_sheets(tables), strictness=strictness, confidence=confidence)
     if as_json:
@@ -45,11 +45,10 @@ def agree(
         f"strict    {found.strict:.1%} (at least {strictness:.0%} say yes)",
         f"AC1       {found.ac1:.3f} ({confidence:.0%} interval {found.low:.3f} to {found.high:.3f})",
     ):
-        output.print(line, highlight=False)
+        say(line)
     if found.thin:
-        errors.print(
+        say(
             f"{found.thin} of {found.items} paraphrases have fewer than three judgements: a majority of "
             "those is all of them, not most",
-            highlight=False,
-            soft_wrap=True,
+            aside=True,
         )

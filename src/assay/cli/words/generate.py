@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.console import errors, output
+from assay.cli.console import say
 from assay.errors import PerturbationError
 
 if TYPE_CHECKING:
@@ -40,14 +40,12 @@ def generate(
     made = grid(chosen, per_cell, seed, words=lexicon)
     for task, cell, count in shortfalls(made, chosen, per_cell):
         reason = f"has {count} of its {per_cell // len(chosen)}" if count else "is left out"
-        errors.print(
-            f"{task}: {reason} in cell {cell}; the others make up for it", highlight=False, soft_wrap=True
-        )
+        say(f"{task}: {reason} in cell {cell}; the others make up for it", aside=True)
     if out is not None:
         write(made, out)
-        errors.print(f"{len(made)} paraphrases in {out}", highlight=False, soft_wrap=True)
+        say(f"{len(made)} paraphrases in {out}", aside=True)
     if as_markdown:
-        output.print(markdown(made), highlight=False, markup=False, soft_wrap=True)
+        say(markdown(made))
 
 
 def tasks_named(selection: str) -> tuple[Task, ...]:

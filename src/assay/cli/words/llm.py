@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.console import errors, output, progress_bar
+from assay.cli.console import progress_bar, say
 from assay.cli.words.generate import tasks_named
 
 if TYPE_CHECKING:
@@ -90,4 +90,4 @@ def _show_bill(ledger: Ledger, price: Price) -> None:
 
 
 def _say(line: str, *, aside: bool = False) -> None:
-    (errors if aside else output).print(line, highlight=False, markup=False, soft_wrap=True)
+    say(line, aside=aside)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.console import errors, output, progress_bar
+from assay.cli.console import progress_bar, say
 
 
 def score(
@@ -34,13 +34,9 @@ def score(
                 frame, alpha=alpha, baselines=baselines, on_scored=lambda count: bar.advance(task, count)
             )
         scored.frame.write_csv(unfinished)
-    output.print(
-        f"{len(frame) - scored.refused} pairs scored with {scored.parser} and {MINILM}: {out}",
-        highlight=False,
-        soft_wrap=True,
-    )
+    say(f"{len(frame) - scored.refused} pairs scored with {scored.parser} and {MINILM}: {out}")
     for reason, count in scored.reasons.items():
-        errors.print(f"{count} x {reason}", highlight=False, markup=False, soft_wrap=True)
+        say(f"{count} x {reason}", aside=True)
     if scored.refused:
-        errors.print(f"{scored.refused} of {len(frame)} have no score", highlight=False)
+        say(f"{scored.refused} of {len(frame)} have no score", aside=True)
         raise typer.Exit(1)

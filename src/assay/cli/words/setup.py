@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.cli.console import output, progress_bar
+from assay.cli.console import progress_bar, say
 
 
 def setup() -> None:
@@ -19,9 +19,7 @@ def setup() -> None:
         from assay.perturb.words.distance import distance
 
         found = distance("turn on the stove", "turn on the range")
-    output.print(
+    say(
         f"distances work, with {found.parser} and {MINILM}: "
-        f"'turn on the range' is {found.pd:.2f} from 'turn on the stove'",
-        highlight=False,
-        soft_wrap=True,
+        f"'turn on the range' is {found.pd:.2f} from 'turn on the stove'"
     )

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.console import errors, output
+from assay.cli.console import say
 from assay.cli.words.generate import tasks_named
 from assay.errors import PerturbationError
 
@@ -35,10 +35,10 @@ def verify(
     faults = list(faults_of(rows, load=lambda id: own.get(id) or tasks.load(id), words=lexicon))
     for fault in faults:
         line = f"{table}:{fault.line}: {fault.rule}: {fault.reason}: {fault.text}"
-        output.print(line, highlight=False, markup=False, soft_wrap=True)
+        say(line)
     wrong = len({fault.line for fault in faults})
-    errors.print(f"{len(rows)} rows, {wrong} with faults", highlight=False)
+    say(f"{len(rows)} rows, {wrong} with faults", aside=True)
     for rule, count in Counter(fault.rule for fault in faults).most_common():
-        errors.print(f"{count} x {rule}", highlight=False)
+        say(f"{count} x {rule}", aside=True)
     if faults:
         raise typer.Exit(1)

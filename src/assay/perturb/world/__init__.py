@@ -5,6 +5,7 @@ layout          there are more of them            compose   two goals instead of
 room, cameras   surfaces, light, the robot's start, where cameras look from
 
 ground, kinds   what they go by: the plan of a workspace, and which categories are alike
+spoken          what the words say about where things stand, which must stay true
 """
 
 from assay.perturb.world.cameras import MoveCamera, Orbit

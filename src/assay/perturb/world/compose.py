@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from assay.perturb.words.rewordings.goals import Alternative, alternatives
 from assay.perturb.words.rewordings.other_task import OtherTask
+from assay.perturb.world.ground import owner
 from assay.tasks import Atom, Predicate, Scene, Task
 
 _OPPOSITES = (
@@ -44,20 +45,15 @@ def _collide(one: Atom, other: Atom, scene: Scene) -> bool:
     if placing and one.arguments[0] == other.arguments[0]:
         return True
     # Two things in one place, and what is carried while something stands on it, are left to those who know.
-    if placing and _owner(scene, one.arguments[1]) == _owner(scene, other.arguments[1]):
-        return one.arguments[1] == other.arguments[1] and _owner(scene, one.arguments[1]) not in _wide(scene)
+    if placing and owner(scene, one.arguments[1]) == owner(scene, other.arguments[1]):
+        return one.arguments[1] == other.arguments[1] and owner(scene, one.arguments[1]) not in _wide(scene)
     if placing and {one.arguments[0], other.arguments[0]} & {
-        _owner(scene, one.arguments[1]),
-        _owner(scene, other.arguments[1]),
+        owner(scene, one.arguments[1]),
+        owner(scene, other.arguments[1]),
     }:
         return True
     same = one.arguments == other.arguments
     return same and {one.predicate, other.predicate} in _OPPOSITES
-
-
-def _owner(scene: Scene, name: str) -> str:
-    region = scene.region(name)
-    return region.target if region is not None else name
 
 
 def _wide(scene: Scene) -> set[str]:

@@ -51,12 +51,19 @@ class Spot:
     def overlaps(self, other: Spot, gap: float = GAP) -> bool:
         """Whether two are nearer to each other than a gap; what is about as wide as long counts as round."""
         if self._round and other._round:
-            reach = max(self.half_x, self.half_y) + max(other.half_x, other.half_y)
-            return self.distance(other) < reach + gap
+            return self.air(other) < gap
         return (
             abs(self.x - other.x) < self.half_x + other.half_x + gap
             and abs(self.y - other.y) < self.half_y + other.half_y + gap
         )
+
+    def air(self, other: Spot) -> float:
+        """Between two, metres; below 0 where they overlap."""
+        dx = abs(self.x - other.x) - self.half_x - other.half_x
+        dy = abs(self.y - other.y) - self.half_y - other.half_y
+        if self._round and other._round:
+            return self.distance(other) - max(self.half_x, self.half_y) - max(other.half_x, other.half_y)
+        return float(np.hypot(dx, dy)) if min(dx, dy) > 0 else max(dx, dy)
 
     @property
     def _round(self) -> bool:
@@ -65,6 +72,10 @@ class Spot:
     def distance(self, other: Spot) -> float:
         """Between the middles."""
         return float(np.hypot(self.x - other.x, self.y - other.y))
+
+    def shifted(self, dx: float, dy: float) -> Spot:
+        """The same further on."""
+        return replace(self, x=self.x + dx, y=self.y + dy)
 
 
 class Ground:
@@ -82,7 +93,7 @@ class Ground:
             for entity in scene.entities
             if (region := standing_region(scene, entity.name)) is not None
         }
-        receiving = {_owner(scene, atom.arguments[-1]) for atom in goal.atoms if len(atom.arguments) > 1}
+        receiving = {owner(scene, atom.arguments[-1]) for atom in goal.atoms if len(atom.arguments) > 1}
         self.spots = {
             entity.name: self._spot(entity, region, receiving=entity.name in receiving)
             for entity, region in standing.items()
@@ -90,7 +101,7 @@ class Ground:
         """The entities that stand on the workspace itself, and the room they take there."""
         opened = (atom for atom in scene.initial if atom.predicate is Predicate.OPEN)
         used = (atom for atom in goal.atoms if atom.predicate in OPENED)
-        doors = {_owner(scene, atom.arguments[-1]) for atom in (*opened, *used)}
+        doors = {owner(scene, atom.arguments[-1]) for atom in (*opened, *used)}
         self.doorways = {
             entity.name: self._spot(entity, region, swept=True)
             for entity, region in standing.items()
@@ -267,7 +278,7 @@ def movable(task: Task) -> frozenset[str]:
     return frozenset(entity.name for entity in task.scene.objects)
 
 
-def _owner(scene: Scene, name: str) -> str:
+def owner(scene: Scene, name: str) -> str:
     """The entity that a region belongs to; anything else is its own."""
     region = scene.region(name)
     return region.target if region is not None else name

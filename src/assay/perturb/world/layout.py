@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import ClassVar
 
 import numpy as np
@@ -10,11 +11,17 @@ import numpy as np
 from assay.errors import PerturbationError
 from assay.perturb.base import perturbation
 from assay.perturb.fields import between, check, within
-from assay.perturb.world.ground import Ground, added, fresh_name, named_entity, target
+from assay.perturb.world.ground import Ground, added, carrier, fresh_name, named_entity, target
 from assay.perturb.world.kinds import SMALL, check_category
+from assay.perturb.world.spoken import COLOURS, Spoken, colours_said
 from assay.sim.footprints import footprint
 from assay.tasks import Entity, Task
 from assay.tasks.staging import Colour, Finish
+
+_PLACES = 20
+"""How many places are tried for a double that only its place tells from the original."""
+_OTHER_COLOUR = 0.35
+"""By how much red, green or blue must be off to make another colour."""
 
 
 @perturbation
@@ -40,20 +47,28 @@ class Distractors:
         scene = task.scene
         present = {entity.category for entity in scene.entities}
         pool = sorted(self.categories or set(SMALL) - present)
-        for number in range(self.count):
-            category = str(pool[int(rng.integers(len(pool)))])
-            entity = Entity(fresh_name(scene, f"distractor_{category}"), category)
-            spot = Ground(scene, task.goal).anywhere(rng, entity)
-            if spot is None:
-                raise PerturbationError(f"{self.kind}: no room for {category}, the number {number + 1}")
-            scene = added(scene, entity, spot)
+        for number in range(1, self.count + 1):
+            drawn = str(pool[int(rng.integers(len(pool)))])
+            smaller = sorted((each for each in pool if _area(each) < _area(drawn)), key=_area, reverse=True)
+            for snug, category in product((False, True), (drawn, *smaller)):
+                entity = Entity(fresh_name(scene, f"distractor_{category}"), category)
+                spot = Ground(scene, task.goal, snug=snug).anywhere(rng, entity)
+                if spot is not None:
+                    scene = added(scene, entity, spot)
+                    break
+            else:
+                which = f"number {number} of {self.count}"
+                raise PerturbationError(f"{self.kind}: no room for {drawn} or anything smaller, {which}")
         return replace(task, scene=scene)
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Confound:
-    """Another thing that looks like the one a task is about: of the same kind, perhaps in another colour."""
+    """Another thing that looks like the one a task is about: of the same kind, perhaps in another colour.
+
+    Only where the words tell the two apart: they name a colour that the double does not have, or a place.
+    """
 
     kind: ClassVar[str] = "world/confound"
     rebuilds: ClassVar[bool] = True
@@ -75,10 +90,34 @@ class Confound:
             )
         finish = original.finish if self.colour is None else Finish(self.colour)
         double = replace(original, name=fresh_name(task.scene, f"{original.name}_double"), finish=finish)
-        spot = Ground(task.scene, task.goal).anywhere(rng, double)
-        if spot is None:
-            raise PerturbationError(f"{self.kind}: no room for a second {original.category}")
-        return replace(task, scene=added(task.scene, double, spot))
+        ground, spoken = Ground(task.scene, task.goal), Spoken(task)
+        by_colour, thing = self._by_colour(task, original), carrier(task.scene, original.name)
+        if not by_colour and not spoken.about(thing):
+            raise PerturbationError(
+                f"{self.kind}: '{task.instruction.text}' does not tell {original.name} from its double"
+            )
+        for _ in range(_PLACES):
+            spot = ground.anywhere(rng, double)
+            if spot is None:
+                break
+            if by_colour or spoken.tell(thing, double.name, spot):
+                return replace(task, scene=added(task.scene, double, spot))
+        reason = f"{self.kind}: no room for a second {original.category}"
+        raise PerturbationError(reason if by_colour else reason + spoken.condition)
+
+    def is_told(self, task: Task) -> bool:
+        """Whether a task's words can tell what it is about from its double."""
+        original = named_entity(task.scene, self.thing or target(task))
+        if original in task.scene.fixtures:
+            return False
+        by_place = bool(Spoken(task).about(carrier(task.scene, original.name)))
+        return by_place or self._by_colour(task, original)
+
+    def _by_colour(self, task: Task, original: Entity) -> bool:
+        said = [COLOURS[name] for name in colours_said(task, original)]
+        if self.colour is None or not said:
+            return False
+        return min(float(np.abs(np.subtract(self.colour, each)).max()) for each in said) > _OTHER_COLOUR
 
 
 @perturbation
@@ -119,3 +158,8 @@ class Obstacle:
                     entity = Entity(fresh_name(task.scene, f"obstacle_{self.category}"), self.category)
                     return replace(task, scene=added(task.scene, entity, spot))
         raise PerturbationError(f"{self.kind}: no room between {name} and {owner}")
+
+
+def _area(category: str) -> float:
+    half_x, half_y = footprint(category).half
+    return half_x * half_y

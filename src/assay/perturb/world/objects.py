@@ -93,8 +93,14 @@ class Replace:
     """What the task is about first, if empty."""
 
     def __post_init__(self) -> None:
+        check(self)
         if self.category:
             check_category(self.category)
+
+    @property
+    def plausible(self) -> bool:
+        """if it is still what the words call it: drawn among the same sort, or a category that you name"""
+        return bool(self.category) or self.among is Among.SAME
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Changes the category of one entity; of several, the first in random order that fits."""

@@ -1,9 +1,11 @@
-"""Things stand elsewhere."""
+"""Things stand elsewhere: where they can, and where the words of the instruction still tell them apart."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import product
+from math import cos, sin
 from typing import ClassVar
 
 import numpy as np
@@ -21,6 +23,7 @@ from assay.perturb.world.ground import (
     standing_region,
     target,
 )
+from assay.perturb.world.spoken import Spoken
 from assay.sim.layout import layout_of
 from assay.tasks import Scene, Task
 
@@ -28,6 +31,12 @@ LARGEST = 0.6
 """Metres; a workspace is not larger."""
 EDGE = (0.45, 0.55)
 """How far from the workspace's middle a fixture may reach, away from the robot and sideways, metres."""
+SWEEP = tuple(round(0.05 * step, 2) for step in range(1, 9))
+"""Distances for which one direction is looked for, metres."""
+DIRECTIONS = 72
+"""How many directions are tried, evenly spread."""
+DRAWN = 12
+"""Among how many of them the best is looked for: among all, it would be about the same for every seed."""
 CLEAR = 0.18
 """How far from the robot's base a fixture must stay, metres; LIBERO's own nearest: 0.19."""
 
@@ -48,8 +57,9 @@ class Jitter:
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Moves things one after the other, each to a free place near its own."""
+        spoken = Spoken(task)
         for snug in (False, True):
-            scene = task.scene
+            scene, spots = task.scene, spoken.spots
             for entity in task.scene.objects:
                 if standing_region(scene, entity.name) is None:
                     continue
@@ -58,19 +68,26 @@ class Jitter:
                 for _ in range(TRIES):
                     angle, distance = rng.uniform(0, 2 * np.pi), self.radius * np.sqrt(rng.random())
                     dx, dy = float(distance * np.cos(angle)), float(distance * np.sin(angle))
-                    there = replace(here, x=here.x + dx, y=here.y + dy)
-                    if ground.free(there, without=(entity.name,)):
-                        scene = moved(scene, entity.name, dx, dy)
+                    after = {**spots, entity.name: spots[entity.name].shifted(dx, dy)}
+                    if ground.free(here.shifted(dx, dy), without=(entity.name,)) and spoken.hold(after):
+                        scene, spots = moved(scene, entity.name, dx, dy), after
                         break
             if scene is not task.scene:
                 return replace(task, scene=scene)
-        raise PerturbationError(f"{self.kind}: nothing can be moved by up to {self.radius:g} m")
+        raise PerturbationError(
+            f"{self.kind}: nothing can be moved by up to {self.radius:g} m{spoken.condition}"
+        )
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Displace:
-    """The thing a task is about stands exactly ``distance`` metres away, in a direction that is drawn."""
+    """The thing a task is about stands exactly ``distance`` metres away, in a direction that is drawn.
+
+    With one seed it is one direction for all distances, if one leads to a free place 0.05, 0.10, ... 0.40 m
+    away. Else it is, of twelve drawn, that which does so for most of these; for a distance for which it does
+    not, the direction nearest to it that does.
+    """
 
     kind: ClassVar[str] = "world/displace"
     rebuilds: ClassVar[bool] = True
@@ -89,14 +106,14 @@ class Displace:
         name = carrier(task.scene, name)
         if self.distance == 0:
             return task
-        angles = rng.uniform(0, 2 * np.pi, size=TRIES)
-        for ground in _grounds(task):
-            here = ground.spots[name]
-            for angle in angles:
-                dx, dy = float(self.distance * np.cos(angle)), float(self.distance * np.sin(angle))
-                if ground.free(replace(here, x=here.x + dx, y=here.y + dy), without=(name,)):
-                    return replace(task, scene=moved(task.scene, name, dx, dy))
-        raise PerturbationError(f"{self.kind}: no free place {self.distance:g} m from {name}")
+        angles = rng.uniform(0, 2 * np.pi) + 2 * np.pi * rng.permutation(DIRECTIONS) / DIRECTIONS
+        spoken, grounds = Spoken(task), _grounds(task)
+        for angle in _best_first(task, name, tuple(angles.tolist())):
+            dx, dy = self.distance * cos(angle), self.distance * sin(angle)
+            if _leads(grounds[1], spoken, name, dx, dy):
+                return replace(task, scene=moved(task.scene, name, dx, dy))
+        where = f"no free place {self.distance:g} m from {name}"
+        raise PerturbationError(f"{self.kind}: {where}{spoken.condition}")
 
 
 @perturbation
@@ -120,6 +137,8 @@ class Relocate:
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Moves things one after the other."""
         scene, spots = task.scene, Ground(task.scene, task.goal).spots
+        spoken = Spoken(task)
+        now = spoken.spots
         any_moved = False
         for entity in task.scene.objects:
             if entity.name not in spots:
@@ -130,13 +149,13 @@ class Relocate:
             ground = Ground(scene, task.goal)
             for _ in range(TRIES):
                 dx, dy = (float(each) for each in rng.uniform(-radius, radius, size=2))
-                there = replace(here, x=here.x + dx, y=here.y + dy)
-                if ground.free(there, without=(entity.name,)):
-                    scene = moved(scene, entity.name, dx, dy)
+                after = {**now, entity.name: now[entity.name].shifted(dx, dy)}
+                if ground.free(here.shifted(dx, dy), without=(entity.name,)) and spoken.hold(after):
+                    scene, now = moved(scene, entity.name, dx, dy), after
                     any_moved = True
                     break
         if not any_moved:
-            raise PerturbationError(f"{self.kind}: nothing on the workspace could be moved")
+            raise PerturbationError(f"{self.kind}: nothing on the workspace could be moved{spoken.condition}")
         return replace(task, scene=scene)
 
 
@@ -145,7 +164,7 @@ class Relocate:
 class Swap:
     """Two movable things exchange their places: if nobody is named, one of them is what the task is about.
 
-    Where that is a fixture, or fits nowhere else, they are two others.
+    Where that is a fixture, or fits nowhere else, they are two others; never two that look the same.
     """
 
     kind: ClassVar[str] = "world/swap"
@@ -160,22 +179,26 @@ class Swap:
         """Tries pairs in random order until both fit."""
         scene = task.scene
         one = carrier(scene, named_entity(scene, self.first or target(task)).name)
-        spots = Ground(scene).spots
+        spoken = Spoken(task)
+        spots, looks = spoken.spots, {each.name: (each.category, each.finish) for each in scene.entities}
         movable = [str(each) for each in rng.permutation([e.name for e in scene.objects if e.name in spots])]
         firsts = [one] if self.first else sorted(movable, key=lambda name: name != one)
         seconds = [named_entity(scene, self.second).name] if self.second else movable
-        pairs = [(a, b) for a in firsts for b in seconds if a != b and {a, b} <= spots.keys()]
+        pairs = [(a, b) for a in firsts for b in seconds if looks[a] != looks[b] and {a, b} <= spots.keys()]
         for ground, (a, b) in product(_grounds(task), pairs):
             here, there = ground.spots[a], ground.spots[b]
             fits = [
                 ground.free(replace(here, x=there.x, y=there.y), without=(a, b)),
                 ground.free(replace(there, x=here.x, y=here.y), without=(a, b)),
             ]
-            if all(fits):
-                dx, dy = there.x - here.x, there.y - here.y
+            dx, dy = there.x - here.x, there.y - here.y
+            after = {**spots, a: spots[a].shifted(dx, dy), b: spots[b].shifted(-dx, -dy)}
+            if all(fits) and spoken.hold(after):
                 return replace(task, scene=moved(moved(scene, a, dx, dy), b, -dx, -dy))
         who = f"{one} has nobody it" if self.first else "there are no two things that"
-        raise PerturbationError(f"{self.kind}: {who} could change places{' with' if self.first else ''}")
+        raise PerturbationError(
+            f"{self.kind}: {who} could change places{' with' if self.first else ''}{spoken.condition}"
+        )
 
 
 @perturbation
@@ -196,7 +219,7 @@ class MoveFixture:
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Tries fixtures in random order, and places, half the distance off at least."""
-        ground = Ground(task.scene)
+        ground, spoken = Ground(task.scene), Spoken(task)
         fixtures = [each.name for each in task.scene.fixtures if each.name in ground.spots]
         wanted = [named_entity(task.scene, self.fixture).name] if self.fixture else rng.permutation(fixtures)
         for name in (str(each) for each in wanted if each in ground.spots):
@@ -204,10 +227,13 @@ class MoveFixture:
             for _ in range(TRIES):
                 angle, distance = rng.uniform(0, 2 * np.pi), self.distance * rng.uniform(0.5, 1.0)
                 dx, dy = float(distance * np.cos(angle)), float(distance * np.sin(angle))
-                there = replace(here, x=here.x + dx, y=here.y + dy)
-                if _stands(task.scene, there) and not any(there.overlaps(other) for other in others):
+                there = here.shifted(dx, dy)
+                stands = _stands(task.scene, there) and not any(there.overlaps(other) for other in others)
+                if stands and spoken.hold({**spoken.spots, name: spoken.spots[name].shifted(dx, dy)}):
                     return replace(task, scene=moved(task.scene, name, dx, dy))
-        raise PerturbationError(f"{self.kind}: no fixture can be moved by {self.distance:g} m")
+        raise PerturbationError(
+            f"{self.kind}: no fixture can be moved by {self.distance:g} m{spoken.condition}"
+        )
 
 
 def _grounds(task: Task) -> tuple[Ground, Ground]:
@@ -222,3 +248,27 @@ def _stands(scene: Scene, spot: Spot) -> bool:
     gap = np.hypot(max(abs(spot.x - x) - spot.half_x, 0.0), max(abs(spot.y - y) - spot.half_y, 0.0))
     within = spot.x + spot.half_x <= EDGE[0] and abs(spot.y) + spot.half_y <= EDGE[1]
     return bool(within and gap >= CLEAR)
+
+
+@lru_cache(maxsize=64)
+def _best_first(task: Task, name: str, angles: tuple[float, ...]) -> tuple[float, ...]:
+    """A direction that allows all distances of the sweep, or the best of a few; then those nearest to it."""
+    spoken, (roomy, snug) = Spoken(task), _grounds(task)
+
+    def allowed(angle: float) -> tuple[int, int]:
+        steps = [(distance * cos(angle), distance * sin(angle)) for distance in SWEEP]
+        found = [step for step in steps if _leads(snug, spoken, name, *step)]
+        return len(found), sum(_leads(roomy, spoken, name, *step) for step in found)
+
+    counts = {angle: allowed(angle) for angle in angles}
+    whole = [angle for angle in angles if counts[angle][0] == len(SWEEP)]
+    best = max(whole or angles[:DRAWN], key=counts.__getitem__)
+    return tuple(sorted(angles, key=lambda angle: 1 - cos(angle - best)))
+
+
+def _leads(ground: Ground, spoken: Spoken, name: str, dx: float, dy: float) -> bool:
+    """Whether a thing finds a free place that far off, and the words still hold."""
+    there = ground.spots[name].shifted(dx, dy)
+    return ground.free(there, without=(name,)) and spoken.hold(
+        {**spoken.spots, name: spoken.spots[name].shifted(dx, dy)}
+    )

@@ -35,6 +35,9 @@ class Room:
 
     arena: Arena
 
+    def __post_init__(self) -> None:
+        check(self)
+
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Renames what belongs to the old workspace."""
         if task.scene.arena is self.arena:

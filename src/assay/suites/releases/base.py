@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
+from assay import tasks as catalogue
 from assay.errors import SuiteError
+from assay.perturb.words.releases import ReleaseError
 from assay.suites.base import Suite, Variant
 from assay.tasks import Task
 
@@ -22,15 +24,27 @@ def release(
     *,
     seeds: tuple[int, ...],
     tasks: str = "all",
+    own: str = "",
 ) -> Suite:
-    """A suite whose variants are read from a folder, once, when the first of them is asked for."""
+    """A suite whose variants are read from a folder, once, when the first of them is asked for.
+
+    ``own``: what its tasks are, in words, where they are not the built-in ones.
+    """
 
     @cache
     def once() -> Variants:
-        return read(named(name, folder))
+        place = named(name, folder)
+        found = read(place)
+        if not any(found.values()):
+            raise ReleaseError(f"{place}: the release of {name} in it holds no names")
+        return found
 
     def variants(task: Task) -> Iterable[Variant]:
-        return once().get(task.id, ())
+        found = once()
+        if task.id not in found and (own or catalogue.names_file(task.id)):
+            valid = own or "built-in tasks such as libero_goal/3"
+            raise SuiteError(f"{name} has no task '{task.id}'; valid: {valid}")
+        return found.get(task.id, ())
 
     return Suite(name, about, variants, tasks=tasks, seeds=seeds)
 

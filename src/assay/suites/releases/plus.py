@@ -123,9 +123,12 @@ class _Reader:
 
     def _scene(self, entry: Entry) -> Perturbation:
         try:
-            return FromFile(self._file(entry, entry.suffix).id)
+            task = self._file(entry, entry.suffix)
         except TaskError as error:
             return Unavailable(str(error))
+        if task.scene.style:
+            return Unavailable("no asset pack offers the light or textures of its file", task.scene.style)
+        return FromFile(task.id)
 
     def _words(self, entry: Entry) -> Perturbation:
         try:

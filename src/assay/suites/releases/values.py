@@ -100,6 +100,8 @@ class Unavailable:
     rebuilds: ClassVar[bool] = True
 
     reason: str
+    what: str = ""
+    """What cannot begin, such as a file; not said with the reason, so that reasons can be counted."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Raises PerturbationError with the reason."""

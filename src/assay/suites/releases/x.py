@@ -2,8 +2,8 @@
 
 The tasks are those of level 1, which are the control. The other levels' files are that task with the scene,
 the goal and the words of the file: what goes together is told by the numbers and names of the files, and
-where those differ, by scene and goal. A file that nothing on level 1 goes with is a task of its own, and its
-own control.
+where those differ, by scene and goal. A file that nothing on level 1 goes with has no control, and a
+rewording without its file no scene: neither can begin. They are counted with the first task.
 """
 
 from __future__ import annotations
@@ -16,18 +16,20 @@ from functools import cached_property
 from pathlib import Path
 
 from assay import tasks
-from assay.perturb import Say
+from assay.perturb import Perturbation, Say
 from assay.perturb.words.releases import ReleaseError, x
-from assay.perturb.words.releases.base import found
+from assay.perturb.words.releases.base import Wording, found
 from assay.suites.base import Suite, Variant
 from assay.suites.labels import families
 from assay.suites.releases.base import Variants, named, release
-from assay.suites.releases.values import FromFile
+from assay.suites.releases.values import FromFile, Unavailable
 from assay.suites.spec import Label
 from assay.tasks import Task
 
 FOLDERS = ("libero/libero_x", "libero_x", "")
 LEVELS = (1, 2, 3, 4)
+NO_CONTROL = "its file of level 1, the control, is not in the checkout"
+NO_SCENE = "its file of level 4 is not in the checkout"
 _NAME = re.compile(
     r"(?P<scene>\w+?_SCENE\d+)_(?:LEVEL\d__T(?P<task>\d+)_(?:_(?P<variant>A\d+)_)?)?(?P<words>.+)"
 )
@@ -72,49 +74,62 @@ def libero_x(folder: str = "") -> Suite:
         "LIBERO-X as released: level 1 is the control, levels 2 to 5 change it.",
         folder,
         _read,
-        tasks=_selection(folder) if folder else "all",
+        tasks=",".join(str(file.path) for file in _files(named("libero-x", folder))[1]) if folder else "all",
         seeds=tuple(range(10)),
+        own=f"files below {_place(Path(folder)) / 'LEVEL1'}" if folder else "",
     )
-
-
-def _selection(folder: str) -> str:
-    """The tasks: level 1, and what nothing there goes with."""
-    return ",".join(dict.fromkeys(str(base.path) for base, _ in _pairs(_files(named("libero-x", folder)))))
 
 
 def _read(folder: Path) -> Variants:
     rewordings = defaultdict(list)
     for each in x.read(folder):
         rewordings[each.task].append(each)
-    variants: dict[str, list[Variant]] = defaultdict(list)
-    for base, file in _pairs(_files(folder)):
+    files = _files(folder)
+    variants: dict[str, list[Variant]] = {file.task.id: [] for file in files[1]}
+    first, *_ = variants
+    for base, file in _pairs(files):
         if file.level == 1:
             continue
         task = file.task
-        scene = () if file is base else (FromFile(task.id),)
+        scene = Unavailable(NO_CONTROL, file.path.name) if base is None else FromFile(task.id)
+        here = variants[first if base is None else base.task.id]
         labels: dict[str, Label] = {"axis": "world", "plausible": True, "level": file.level}
         labels |= {f"label:{name}": value for name, value in families(task).items()}
-        condition = f"libero-x/level{file.level}"
-        variants[base.task.id].append(Variant(condition, (*scene, Say(task.instruction.text)), labels))
-        for wording in rewordings[file.wording] if file.level == 4 else ():
-            form = str(wording.labels["form"])
-            reworded: dict[str, Label] = labels | {"axis": "words+world", "level": 5, "form": form}
-            variants[base.task.id].append(
-                Variant(f"libero-x/level5/{form}", (*scene, Say(wording.text)), reworded)
-            )
+        here.append(Variant(f"libero-x/level{file.level}", (scene, Say(task.instruction.text)), labels))
+        for wording in rewordings.pop(file.wording, ()) if file.level == 4 else ():
+            here.append(_reworded(wording, scene, labels))
+    for wording in (each for rest in rewordings.values() for each in rest):
+        variants[first].append(_reworded(wording, Unavailable(NO_SCENE, wording.task), {"plausible": True}))
     return variants
 
 
+def _reworded(wording: Wording, scene: Perturbation, labels: dict[str, Label]) -> Variant:
+    form = str(wording.labels["form"])
+    reworded: dict[str, Label] = labels | {"axis": "words+world", "level": 5, "form": form}
+    return Variant(f"libero-x/level5/{form}", (scene, Say(wording.text)), reworded)
+
+
+def _place(folder: Path) -> Path:
+    """Where the levels' folders of task files are."""
+    return found(folder, "LIBERO-X", *(f"{each}/bddl/LEVEL1".lstrip("/") for each in FOLDERS)).parent
+
+
 def _files(folder: Path) -> dict[int, list[_File]]:
-    place = found(folder, "LIBERO-X", *(f"{each}/bddl/LEVEL1".lstrip("/") for each in FOLDERS)).parent
-    return {
+    """The task files of each level. Raises ReleaseError where there is none on level 1."""
+    place = _place(folder)
+    files = {
         level: [_File(path, level) for path in sorted((place / f"LEVEL{level}").glob("*.bddl"))]
         for level in LEVELS
     }
+    if not files[1]:
+        raise ReleaseError(f"{place / 'LEVEL1'}: no task file there: level 1 is the control of the others")
+    for file in (each for level in files.values() for each in level):
+        _ = file.name  # a file that is called otherwise is refused before anything is planned
+    return files
 
 
-def _pairs(files: dict[int, list[_File]]) -> Iterator[tuple[_File, _File]]:
-    """Every file and the one on level 1 that it goes with: itself, where there is none."""
+def _pairs(files: dict[int, list[_File]]) -> Iterator[tuple[_File | None, _File]]:
+    """Every file and the one on level 1 that it goes with, itself on level 1; None where there is none."""
     named = {file.said: file for file in files[1]}
     scenes = defaultdict(list)
     for file in files[1]:
@@ -125,7 +140,7 @@ def _pairs(files: dict[int, list[_File]]) -> Iterator[tuple[_File, _File]]:
             base = numbered.get(file.name["task"] or "") or named.get(file.said)
             if base is None:
                 same = (other for other in scenes[file.name["scene"]] if other.task.goal == file.task.goal)
-                base = next(same, file)
-            if file.name["task"] and not file.name["variant"] and base is not file:
+                base = next(same, None)
+            if file.name["task"] and not file.name["variant"] and base is not None:
                 numbered.setdefault(file.name["task"], base)
             yield base, file

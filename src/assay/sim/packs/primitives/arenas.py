@@ -39,7 +39,7 @@ def arena(arena: Arena, style: str) -> Element:
     if style:
         raise AssetError(
             f"the primitives offer the arena '{arena.value}' in one style only, not as '{style}'; "
-            "leave the style empty, or use the asset pack 'libero'"
+            "leave the style empty"
         )
     return _ROOMS[arena]()
 

@@ -1,0 +1,203 @@
+"""What is to be achieved on the table, and how far an episode has come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.tabletop.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, TableScene
+
+TURN_TOLERANCE = np.radians(15)
+KEEP_OFF = 0.011
+"""What a push that just passes a line leaves between them, metres."""
+Rectangle = tuple[float, float, float, float]
+"""x_min, y_min, x_max, y_max, metres."""
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """One item at one place."""
+
+    item: str
+    x: float
+    y: float
+    yaw: float = 0.0
+    """What the demonstrator turns it to, radians."""
+    within: float = 0.10
+    """Metres between the item's origin and the place."""
+    turned: bool = False
+    """Whether the yaw counts too."""
+
+    def met(self, pose: np.ndarray) -> bool:
+        """Whether an item at a pose (x, y, yaw) is where it should be."""
+        if np.hypot(pose[0] - self.x, pose[1] - self.y) > self.within:
+            return False
+        error = (pose[2] - self.yaw + np.pi) % (2 * np.pi) - np.pi
+        return not self.turned or bool(abs(error) < TURN_TOLERANCE)
+
+
+@dataclass(frozen=True, slots=True)
+class PutGoal:
+    """Stages one after the other; within a stage any order. What was achieved once stays achieved."""
+
+    stages: tuple[tuple[Put, ...], ...]
+    bystanders: tuple[str, ...] = ()
+    """Items that may not be at a place of the last stage, nor near an item that was put there."""
+    in_order: bool = False
+    """Whether doing something of a later stage too early is a mistake."""
+    blockers: int = 0
+    """How many bystanders lie where something is to be put, and have to go first."""
+
+    @property
+    def best(self) -> int:
+        """The fewest actions it takes."""
+        return self.blockers + sum(len(stage) for stage in self.stages)
+
+
+@dataclass(frozen=True, slots=True)
+class SweepGoal:
+    """So many of some blocks in a zone, without going over a line."""
+
+    targets: tuple[str, ...]
+    bystanders: tuple[str, ...]
+    fewest: int
+    most: int
+    zone: Rectangle
+    barrier: Rectangle
+    """Where no target may ever be."""
+    best: int
+    """The fewest actions it takes."""
+
+
+Goal = PutGoal | SweepGoal
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How an episode stands."""
+
+    success: bool
+    mistake: str = ""
+    """What went wrong, e.g. ``wrong_item``; empty if nothing did. Some mistakes can be undone."""
+
+
+class Progress:
+    """Judges an episode, action after action."""
+
+    def __init__(self, goal: Goal, scene: TableScene) -> None:
+        self.goal = goal
+        self._scene = scene
+        self._stage = 0
+        self._met: set[Put] = set()
+        self._broken = ""
+        self.verdict = Verdict(False)
+        self._was = {item.name: np.array([item.x, item.y, item.yaw]) for item in scene.items}
+
+    def pending(self) -> tuple[Put, ...]:
+        """What is to be done next, in any order."""
+        if not isinstance(self.goal, PutGoal) or self._stage == len(self.goal.stages):
+            return ()
+        return tuple(put for put in self.goal.stages[self._stage] if put not in self._met)
+
+    def update(self, trail: np.ndarray) -> Verdict:
+        """Take in where the items were during an action, (times, items, 3); the last entry is their rest."""
+        if isinstance(self.goal, PutGoal):
+            self.verdict = self._judge_put(self.goal, trail[-1])
+        else:
+            self.verdict = self._judge_sweep(self.goal, trail)
+        return self.verdict
+
+    def _judge_put(self, goal: PutGoal, poses: np.ndarray) -> Verdict:
+        pose = {item.name: poses[i] for i, item in enumerate(self._scene.items)}
+        pending = self.pending()
+        later = [put for stage in goal.stages[self._stage + 1 :] for put in stage]
+        early = goal.in_order and any(
+            put.met(pose[put.item]) and put.item not in _names(pending) for put in later
+        )
+        was, self._was = self._was, pose
+        # In order means done in order: what was there before its turn has to be done again.
+        met = {
+            put
+            for put in pending
+            if put.met(pose[put.item]) and not (goal.in_order and put.met(was[put.item]))
+        }
+        self._met |= met
+        while self._stage < len(goal.stages) and not self.pending():
+            self._stage += 1
+        if self._stage == len(goal.stages):
+            crowded = _crowded(goal, pose)
+            return Verdict(not crowded, "wrong_item" if crowded else "")
+        if early:
+            return Verdict(False, "wrong_order")
+        if any(not _on_table(pose[put.item]) for put in self.pending()):
+            return Verdict(False, "off_table")
+        return Verdict(False, "" if met else "no_progress")
+
+    def _judge_sweep(self, goal: SweepGoal, trail: np.ndarray) -> Verdict:
+        targets = [self._scene.index(name) for name in goal.targets]
+        for index in targets:
+            if any(_overlaps(corners, goal.barrier) for corners in self._corners(trail[:, index], index)):
+                self._broken = "constraint"
+        last = trail[-1]
+        inside = sum(self._inside(last, index, goal) for index in targets)
+        strays = [self._scene.index(name) for name in goal.bystanders]
+        intruder = any(_overlaps(self._corners(last[index], index), goal.zone) for index in strays)
+        mistake = self._broken or ("wrong_item" if intruder else "too_many" if inside > goal.most else "")
+        return Verdict(not mistake and inside >= goal.fewest, mistake)
+
+    def inside(self, poses: np.ndarray) -> list[str]:
+        """The targets of a sweep that lie wholly in its zone, at poses (items, 3)."""
+        if not isinstance(self.goal, SweepGoal):
+            return []
+        goal = self.goal
+        return [name for name in goal.targets if self._inside(poses, self._scene.index(name), goal)]
+
+    def _inside(self, poses: np.ndarray, index: int, goal: SweepGoal) -> bool:
+        x_min, y_min, x_max, y_max = goal.zone
+        x, y = np.moveaxis(self._corners(poses[index], index), -1, 0)
+        return bool(((x >= x_min) & (x <= x_max) & (y >= y_min) & (y <= y_max)).all())
+
+    def _corners(self, poses: np.ndarray, index: int) -> np.ndarray:
+        """The corners of an item's outline at poses (..., 3), and its middle: (..., n, 2)."""
+        own = np.vstack([*(piece.bottom for piece in self._scene.items[index].solid.pieces), (0.0, 0.0)])
+        c, s = np.cos(poses[..., 2, None]), np.sin(poses[..., 2, None])
+        x = poses[..., 0, None] + c * own[:, 0] - s * own[:, 1]
+        y = poses[..., 1, None] + s * own[:, 0] + c * own[:, 1]
+        return np.stack([x, y], axis=-1)
+
+
+def _names(puts: tuple[Put, ...]) -> set[str]:
+    return {put.item for put in puts}
+
+
+def _on_table(pose: np.ndarray) -> bool:
+    return bool(X_LOW <= pose[0] <= X_HIGH and Y_LOW <= pose[1] <= Y_HIGH)
+
+
+def _overlaps(points: np.ndarray, rectangle: Rectangle) -> bool:
+    x_min, y_min, x_max, y_max = rectangle
+    x, y = points[..., 0], points[..., 1]
+    return bool(((x > x_min) & (x < x_max) & (y > y_min) & (y < y_max)).any())
+
+
+def _crowded(goal: PutGoal, pose: dict[str, np.ndarray]) -> bool:
+    """Whether a bystander is where only the items of the goal should be."""
+    for put in goal.stages[-1]:
+        for name in goal.bystanders:
+            if np.hypot(*(pose[name][:2] - (put.x, put.y))) <= put.within:
+                return True
+            if np.hypot(*(pose[name][:2] - pose[put.item][:2])) <= put.within:
+                return True
+    return False
+
+
+def straight(start: np.ndarray, places: np.ndarray, barrier: Rectangle, half: float) -> np.ndarray:
+    """Which places (n, 2) a block of a half width reaches straight, off a barrier, (n,)."""
+    margin = half + KEEP_OFF
+    shares = np.linspace(0.05, 1, 24)
+    path = start + shares[:, None, None] * (places - start)  # (24, n, 2)
+    x, y = path[..., 0], path[..., 1]
+    over = (x > barrier[0] - margin) & (x < barrier[2] + margin)
+    over &= (y > barrier[1] - margin) & (y < barrier[3] + margin)
+    return np.asarray(~over.any(axis=0))

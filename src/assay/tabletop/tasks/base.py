@@ -1,0 +1,61 @@
+"""What a task on the table is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from assay.tabletop.draw import Draw
+from assay.tabletop.goals import Goal
+from assay.tabletop.pools import Difficulty, Level
+from assay.tabletop.prompt import Prompt
+from assay.tabletop.scene import TableScene
+
+MOST_ACTIONS = 10
+"""How many actions there are where mistakes are allowed; twice the fewest, where that is more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Everything that determines an episode's task."""
+
+    task: str
+    """``T1`` to ``T17``."""
+    seed: int
+    level: Level = Level.L1
+    difficulty: Difficulty = Difficulty.DEFAULT
+
+    @property
+    def id(self) -> str:
+        """A stable name: ``T1/L1/default/0``."""
+        return f"{self.task}/{self.level}/{self.difficulty}/{self.seed}"
+
+
+@dataclass(frozen=True, slots=True)
+class TableTask:
+    """A scene, a prompt and a goal."""
+
+    setting: Setting
+    scene: TableScene
+    prompt: Prompt
+    goal: Goal
+
+    @property
+    def best(self) -> int:
+        """The fewest actions it takes: all there are where mistakes are not allowed."""
+        return self.goal.best
+
+    @property
+    def most(self) -> int:
+        """The actions there are where mistakes are allowed."""
+        return max(MOST_ACTIONS, 2 * self.best)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One of the seventeen."""
+
+    id: str
+    name: str
+    make: Callable[[Draw], tuple[TableScene, Prompt, Goal]]
+    levels: tuple[Level, ...]

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import numpy as np
+
+from assay.tabletop import Item, Progress, PutGoal, SweepGoal, TableScene
+from assay.tabletop.goals import Put
+
+SCENE = TableScene((Item("a", "letter A", "red", 0.3, 0.0), Item("b", "ring", "blue", 0.5, 0.3)))
+
+
+def _at(*poses: tuple[float, float, float]) -> np.ndarray:
+    return np.array([poses])
+
+
+def test_stages_are_met_one_after_the_other_and_stay_met() -> None:
+    goal = PutGoal(((Put("a", 0.6, 0.0),), (Put("a", 0.3, 0.0),)), in_order=True)
+    progress = Progress(goal, SCENE)
+    assert not progress.update(_at((0.3, 0, 0), (0.5, 0.3, 0))).success
+    assert not progress.update(_at((0.62, 0, 0), (0.5, 0.3, 0))).success
+    assert progress.update(_at((0.31, 0, 0), (0.5, 0.3, 0))).success
+
+
+def test_what_was_done_too_early_has_to_be_done_again() -> None:
+    goal = PutGoal(((Put("a", 0.6, 0.0),), (Put("b", 0.6, 0.0),)), in_order=True)
+    progress = Progress(goal, SCENE)
+    progress.update(_at((0.3, 0, 0), (0.6, 0, 0)))
+    for _ in range(2):
+        assert not progress.update(_at((0.6, 0, 0), (0.6, 0, 0))).success
+    assert not progress.update(_at((0.6, 0, 0), (0.4, 0.3, 0))).success
+    assert progress.update(_at((0.6, 0, 0), (0.6, 0, 0))).success
+
+
+def test_a_yaw_counts_where_it_is_asked_for() -> None:
+    put = Put("a", 0.3, 0.0, np.pi, turned=True)
+    assert put.met(np.array([0.3, 0.0, -np.pi + 0.2]))
+    assert not put.met(np.array([0.3, 0.0, np.pi - 0.3]))
+
+
+def test_a_bystander_at_the_goal_is_a_mistake_that_can_be_undone() -> None:
+    progress = Progress(PutGoal(((Put("a", 0.6, 0.0),),), ("b",)), SCENE)
+    verdict = progress.update(_at((0.6, 0, 0), (0.65, 0, 0)))
+    assert (verdict.success, verdict.mistake) == (False, "wrong_item")
+    assert progress.update(_at((0.6, 0, 0), (0.4, 0.3, 0))).success
+
+
+def test_too_early_and_off_the_table_are_told() -> None:
+    goal = PutGoal(((Put("a", 0.6, 0.0),), (Put("b", 0.6, 0.0),)), in_order=True)
+    assert Progress(goal, SCENE).update(_at((0.3, 0, 0), (0.6, 0, 0))).mistake == "wrong_order"
+    assert Progress(goal, SCENE).update(_at((0.3, 0.9, 0), (0.5, 0.3, 0))).mistake == "off_table"
+
+
+BLOCKS = TableScene(tuple(Item(name, "small block", "red", 0.6, 0.1) for name in "pqr"))
+SWEEP = SweepGoal(("p", "q"), ("r",), 1, 1, (0.4, -0.1, 0.5, 0.1), (0.3, -0.2, 0.35, 0.2), 1)
+AWAY = (0.7, 0.3, 0.0)
+
+
+def test_a_block_counts_when_it_lies_wholly_in_the_zone() -> None:
+    assert Progress(SWEEP, BLOCKS).update(_at((0.45, 0, 0.3), AWAY, AWAY)).success
+    assert not Progress(SWEEP, BLOCKS).update(_at((0.49, 0, 0.0), AWAY, AWAY)).success
+
+
+def test_too_many_or_the_wrong_blocks_are_no_success() -> None:
+    assert Progress(SWEEP, BLOCKS).update(_at((0.42, 0, 0), (0.47, 0, 0), AWAY)).mistake == "too_many"
+    assert Progress(SWEEP, BLOCKS).update(_at((0.45, 0, 0), AWAY, (0.45, 0.05, 0))).mistake == "wrong_item"
+
+
+def test_going_over_the_line_on_the_way_cannot_be_undone() -> None:
+    progress = Progress(SWEEP, BLOCKS)
+    there = [(0.32, 0.0, 0.0), AWAY, AWAY]
+    back = [(0.45, 0.0, 0.0), AWAY, AWAY]
+    assert progress.update(np.array([there, back])).mistake == "constraint"
+    assert not progress.update(np.array([back])).success
