@@ -13,35 +13,34 @@ from rich.table import Column, Table
 
 from assay.cli.certifying import make_certificates
 from assay.cli.console import output, say, table_of
-from assay.cli.execution import executor, parse_seeds
+from assay.cli.execution import (
+    RayAddress,
+    Seeds,
+    Selection,
+    Silence,
+    States,
+    SuiteAddress,
+    Workers,
+    executor,
+    parse_seeds,
+)
 
 if TYPE_CHECKING:
     from assay.runs.certificates import Summary
 
 
 def certify(
-    suite: Annotated[str, typer.Argument(help="The suite: assay suites list.")],
-    selection: Annotated[
-        str | None,
-        typer.Option("--tasks", help="all, suites and ids with commas; the suite's own by default."),
-    ] = None,
-    seeds: Annotated[
-        str | None, typer.Option(help="How many (4 means 0 to 3), or which: 7,8,9 or 7-11.")
-    ] = None,
+    suite: SuiteAddress,
+    selection: Selection = None,
+    seeds: Seeds = None,
     assets: Annotated[str, typer.Option(help="Asset pack: primitives or libero.")] = "primitives",
-    states: Annotated[
-        Path | None, typer.Option(help="LIBERO's folder of stored initial states, instead of sampled ones.")
-    ] = None,
+    states: States = None,
     tries: Annotated[
         int, typer.Option(min=1, max=10, help="Solve each so often; after the first with the arm disturbed.")
     ] = 1,
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes; one for each core by default.")
-    ] = None,
-    ray: Annotated[str | None, typer.Option(help="Execute on Ray: local, or a cluster's address.")] = None,
-    timeout: Annotated[
-        float, typer.Option(min=1, help="Seconds after which a silent worker is ended.")
-    ] = 1800.0,
+    workers: Workers = None,
+    ray: RayAddress = None,
+    timeout: Silence = 1800.0,
     out: Annotated[
         str | None, typer.Option("--json", metavar="FILE", help="Write JSON to a file, or with - print it.")
     ] = None,

@@ -1,4 +1,4 @@
-"""What commands that execute episodes share: who executes them, which seeds, and Ctrl-C."""
+"""What commands that execute episodes share: their options, who executes, which seeds, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import os
 import re
 import signal
 from itertools import count, islice
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from assay.cli.console import errors
 from assay.errors import RunError
@@ -16,6 +19,18 @@ if TYPE_CHECKING:
     from assay.runs.stage import Orders
 
 MOST_SEEDS = 100_000
+
+SuiteAddress = Annotated[str, typer.Argument(help="The suite: assay suites list.")]
+Selection = Annotated[
+    str | None, typer.Option("--tasks", help="all, suites and ids with commas; the suite's own by default.")
+]
+Seeds = Annotated[str | None, typer.Option(help="How many (4 means 0 to 3), or which: 7,8,9 or 7-11.")]
+States = Annotated[
+    Path | None, typer.Option(help="LIBERO's folder of stored initial states, instead of sampled ones.")
+]
+Workers = Annotated[int | None, typer.Option(min=1, help="Processes; one for each core by default.")]
+RayAddress = Annotated[str | None, typer.Option(help="Execute on Ray: local, or a cluster's address.")]
+Silence = Annotated[float, typer.Option(min=1, help="Seconds after which a silent worker is ended.")]
 
 
 def executor(orders: Orders, ray: str | None, workers: int | None, timeout: float) -> Executor:

@@ -14,7 +14,18 @@ import typer
 
 from assay.cli.certifying import make_certificates, print_refused
 from assay.cli.console import errors, number_of, output, say
-from assay.cli.execution import Interrupts, executor, parse_seeds
+from assay.cli.execution import (
+    Interrupts,
+    RayAddress,
+    Seeds,
+    Selection,
+    Silence,
+    States,
+    SuiteAddress,
+    Workers,
+    executor,
+    parse_seeds,
+)
 from assay.errors import RunError
 
 UNCERTIFIED = "uncertified: nobody has shown that these can be solved; time limits are the field's"
@@ -28,23 +39,14 @@ class Filmed(StrEnum):
 
 
 def run(
-    suite: Annotated[str, typer.Argument(help="The suite: assay suites list.")],
+    suite: SuiteAddress,
     policy: Annotated[str, typer.Option(help="oracle, python:pkg.module:Class, openpi://host:port, ...")],
-    selection: Annotated[
-        str | None,
-        typer.Option("--tasks", help="all, suites and ids with commas; the suite's own by default."),
-    ] = None,
-    seeds: Annotated[
-        str | None, typer.Option(help="How many (4 means 0 to 3), or which: 7,8,9 or 7-11.")
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes; one for each core by default.")
-    ] = None,
+    selection: Selection = None,
+    seeds: Seeds = None,
+    workers: Workers = None,
     out: Annotated[Path | None, typer.Option(help="The run's file, NAME.assay.")] = None,
     assets: Annotated[str, typer.Option(help="Asset pack: primitives or libero.")] = "primitives",
-    states: Annotated[
-        Path | None, typer.Option(help="LIBERO's folder of stored initial states, instead of sampled ones.")
-    ] = None,
+    states: States = None,
     steps: Annotated[int | None, typer.Option(min=1, help="The most steps, for every task.")] = None,
     replan: Annotated[int | None, typer.Option(min=1, help="Actions executed of each chunk.")] = None,
     retries: Annotated[int, typer.Option(min=0, help="How often an episode that broke is tried again.")] = 1,
@@ -52,14 +54,12 @@ def run(
         str | None, typer.Option(help="Stop a condition at half-width=0.05, or when decided=0.8.")
     ] = None,
     video: Annotated[Filmed | None, typer.Option(help="Films of failures, or of all.")] = None,
-    ray: Annotated[str | None, typer.Option(help="Execute on Ray: local, or a cluster's address.")] = None,
+    ray: RayAddress = None,
     uncertified: Annotated[
         bool, typer.Option("--uncertified", help="Serve what nobody has shown to be solvable, too.")
     ] = False,
     retry_errors: Annotated[bool, typer.Option(help="Try episodes that ended in an error again.")] = False,
-    timeout: Annotated[
-        float, typer.Option(min=1, help="Seconds after which a silent worker is ended.")
-    ] = 1800.0,
+    timeout: Silence = 1800.0,
 ) -> None:
     """Run a suite with a policy. The same command again goes on where it was interrupted."""
     from assay import tasks

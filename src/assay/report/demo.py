@@ -12,13 +12,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from assay import tasks
 from assay.measures.diagnosis import Finding, diagnose
 from assay.measures.rates import Rate
 from assay.measures.result import Missing
 from assay.report.page import PAGE, build
+from assay.report.rendering import rendered
 from assay.report.run_report import RunReport
 from assay.report.summary import Diagnosis
 from assay.report.table import Column, Table
@@ -138,15 +137,8 @@ def run_demo(
         watch(done.value, planned)
     patients = [job.result() for job in jobs]
     page = folder / PAGE
-    environment = Environment(
-        loader=PackageLoader("assay.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    written = environment.get_template("demo.html.jinja").render(
-        patients=patients, table=_table(patients, parts), sheet=sheet and sheet.name
+    written = rendered(
+        "demo.html.jinja", patients=patients, table=_table(patients, parts), sheet=sheet and sheet.name
     )
     page.write_text(written, encoding="utf-8")
     return page, patients

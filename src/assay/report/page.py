@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from assay import __version__
 from assay.measures.diagnosis import diagnose
 from assay.measures.profile import Profile
 from assay.measures.result import Missing
 from assay.report.comparison import Group, comparison_tables
+from assay.report.rendering import rendered
 from assay.report.run_report import RunReport
 from assay.report.sections import Section, sections, together
 from assay.report.style import Drawing
@@ -92,15 +91,7 @@ class Report:
 
     def html(self) -> str:
         """The page."""
-        environment = Environment(
-            loader=PackageLoader("assay.report"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            finalize=_unbroken,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        return environment.get_template("page.html.jinja").render(report=self, version=__version__)
+        return rendered("page.html.jinja", finalize=_unbroken, report=self, version=__version__)
 
     def write(self, folder: Path) -> Path:
         """Write the page, figures (SVG) and tables (CSV, Markdown, LaTeX); those of several runs apart."""

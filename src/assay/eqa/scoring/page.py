@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from assay import __version__
 from assay.eqa.scoring import figures, tables
 from assay.eqa.scoring.score import Score
 from assay.eqa.scoring.sheet import HUMAN
 from assay.report.page import PAGE
+from assay.report.rendering import rendered
 from assay.report.sections import Section
 from assay.report.wording import between, listed, percent, plural, points
 
@@ -30,14 +29,8 @@ class Page:
 
     def html(self) -> str:
         """The page."""
-        environment = Environment(
-            loader=PackageLoader("assay.report"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        return environment.get_template("questions.html.jinja").render(
+        return rendered(
+            "questions.html.jinja",
             title=self.title,
             version=__version__,
             banners=list(banners(self.score)),

@@ -1,0 +1,21 @@
+"""Pages from the templates of this package: what a run holds is escaped, what is missing is an error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+
+def rendered(template: str, *, finalize: Callable[..., Any] | None = None, **values: object) -> str:
+    """The page that a template gives; ``finalize`` is applied to each value that is put in."""
+    environment = Environment(
+        loader=PackageLoader("assay.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=finalize,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(template).render(**values)
