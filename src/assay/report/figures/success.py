@@ -73,7 +73,8 @@ def drops_figure(
     caption = (
         f"{plural(pairs, 'pair')} of a perturbed episode and the control of the same task and seed. Lines: "
         "95 % Newcombe intervals over starts. p: exact, by flips over starts and "
-        f"permutation within them (McNemar's where each has one pair), Holm-adjusted within each family; filled marks: p < {SURE:g}.{grey}{left}"
+        "permutation within them (McNemar's where each has one pair), Holm-adjusted within each "
+        f"family; filled marks: p < {SURE:g}.{grey}{left}"
     )
     return draw(name, title, caption, (WIDTH, height(groups)), paint)
 
