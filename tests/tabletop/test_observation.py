@@ -49,6 +49,20 @@ def test_permuted_objects_are_the_same_objects(observation: TableObservation) ->
     assert (permuted.crops[0] == tokens.crops[1]).all()
 
 
+def test_an_observation_gives_its_objects_in_another_order_with_the_invisible_last(
+    observation: TableObservation,
+) -> None:
+    ordered = observation.ordered(np.array([2, 0, 1]))
+    assert ordered.objects("top").items.tolist() == [2, 1, 0]
+    assert ordered.objects("top").visible.tolist() == [True, True, False]
+    assert observation.order is None and observation.objects("top").items.tolist() == [1, 2, 0]
+
+
+def test_an_order_that_is_none_is_refused(observation: TableObservation) -> None:
+    with pytest.raises(RenderingError, match=r"\[0, 0, 1\] is no order of 3 objects"):
+        observation.ordered([0, 0, 1]).objects()
+
+
 def test_patches_cover_the_picture_row_by_row(observation: TableObservation) -> None:
     picture = observation.image("front")
     cut = patches(picture)

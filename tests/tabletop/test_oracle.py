@@ -12,6 +12,7 @@ from assay.tabletop import (
     Effect,
     Prompt,
     Setting,
+    SweepGoal,
     TableObservation,
     TableOracle,
     action,
@@ -46,6 +47,20 @@ def test_told_nothing_the_oracle_does_nothing() -> None:
     assert not played.success
     assert set(played.effects) == {Effect.NOTHING}
     assert len(played.actions) == 10
+
+
+def test_asked_for_nothing_that_can_be_done_the_oracle_does_nothing() -> None:
+    played = play(replace(make(Setting("T1", 0)), asked=None), TableOracle())
+    assert set(played.effects) == {Effect.NOTHING}
+
+
+def test_the_oracle_pursues_what_is_asked_and_success_is_what_counts() -> None:
+    task = make(Setting("T12", 0))
+    assert isinstance(task.goal, SweepGoal)
+    other = replace(task.goal, targets=task.goal.bystanders, bystanders=task.goal.targets)
+    played = play(replace(task, asked=other), TableOracle())
+    assert not played.success and played.moved in task.goal.bystanders
+    assert played.effects[-1] is Effect.NOTHING
 
 
 class _Fixed:

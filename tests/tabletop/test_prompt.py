@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assay.errors import TaskError
-from assay.tabletop import Item, Prompt
+from assay.tabletop import Item, Picture, Prompt, TableScene
 from assay.tabletop.prompt import portrait
 from assay.tasks import Instruction
 
@@ -32,3 +32,29 @@ def test_a_placeholder_without_an_object_is_refused() -> None:
 
 def test_a_prompt_that_says_nothing_has_no_segments() -> None:
     assert Prompt("").segments == ()
+
+
+def test_a_placeholder_with_an_empty_picture_is_refused() -> None:
+    with pytest.raises(
+        TaskError, match=r"placeholder '\{a\}' that stands for no object: its picture is empty"
+    ):
+        Prompt("Put it into {a}.", (("a", Picture("object", TableScene(()))),))
+
+
+@pytest.mark.parametrize("text", ["Put {a into it.", "Put a} into it.", "Put {a {a} into it."])
+def test_a_brace_without_its_partner_is_refused(text: str) -> None:
+    with pytest.raises(TaskError, match="a brace without its partner"):
+        replace(PROMPT, text=text)
+
+
+@pytest.mark.parametrize("name", ["", "a b", "A"])
+def test_a_placeholder_that_is_no_name_of_a_picture_is_refused(name: str) -> None:
+    with pytest.raises(TaskError, match=rf"placeholder '\{{{name}\}}' that stands for no object"):
+        replace(PROMPT, text=f"Put {{{name}}} into it.")
+
+
+def test_another_text_keeps_only_the_pictures_it_shows() -> None:
+    assert PROMPT.saying("Turn {a}.") == Prompt("Turn {a}.", PROMPT.pictures[:1])
+    assert PROMPT.placeholders == ("a", "b")
+    with pytest.raises(TaskError, match=r"placeholder '\{c\}'"):
+        PROMPT.saying("Turn {c}.")

@@ -161,10 +161,12 @@ def test_questions_are_answered_with_the_keyboard_alone(address: str, questions,
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
         page.goto(f"http://{address}/questions")
+        page.wait_for_selector("input[name=name]:focus")  # a page takes its focus after it has loaded
         page.keyboard.type("kim")
         page.keyboard.press("Enter")
         page.wait_for_url("**/by/kim/1")
         page.keyboard.press("n")
+        page.wait_for_selector("textarea:focus")
         page.keyboard.type("bad light")
         page.keyboard.press("Escape")
         page.keyboard.press("b")

@@ -24,6 +24,7 @@ from assay.cli.execution import (
     executor,
     parse_seeds,
 )
+from assay.errors import SuiteError
 
 if TYPE_CHECKING:
     from assay.runs.certificates import Summary
@@ -49,7 +50,6 @@ def certify(
 
     Certificates are kept in the user's cache (or in the folder that ASSAY_CACHE names), for all runs.
     """
-    from assay import tasks
     from assay.runs.certificates import Cache, cache_file, summarise
     from assay.runs.certificates.certify import DEMONSTRATOR
     from assay.runs.stage import Orders
@@ -58,7 +58,9 @@ def certify(
     from assay.suites import load_suite
 
     design = load_suite(suite)
-    chosen = tasks.resolve(design.tasks if selection is None else selection)
+    if design.on_table:
+        raise SuiteError(f"{suite} needs no certificates: every table can be solved (docs/tabletop.md)")
+    chosen = design.choose(selection)
     numbers = parse_seeds(seeds) if seeds is not None else design.seeds
     load_pack(assets)
     if states is not None:

@@ -8,7 +8,7 @@ from collections import Counter
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -28,6 +28,10 @@ from assay.cli.execution import (
 )
 from assay.errors import RunError
 
+if TYPE_CHECKING:
+    from assay.suites import Suite
+
+PRIMITIVES = "primitives"
 UNCERTIFIED = "uncertified: nobody has shown that these can be solved; time limits are the field's"
 
 
@@ -45,7 +49,7 @@ def run(
     seeds: Seeds = None,
     workers: Workers = None,
     out: Annotated[Path | None, typer.Option(help="The run's file, NAME.assay.")] = None,
-    assets: Annotated[str, typer.Option(help="Asset pack: primitives or libero.")] = "primitives",
+    assets: Annotated[str, typer.Option(help="Asset pack: primitives or libero.")] = PRIMITIVES,
     states: States = None,
     steps: Annotated[int | None, typer.Option(min=1, help="The most steps, for every task.")] = None,
     replan: Annotated[int | None, typer.Option(min=1, help="Actions executed of each chunk.")] = None,
@@ -62,9 +66,9 @@ def run(
     timeout: Silence = 1800.0,
 ) -> None:
     """Run a suite with a policy. The same command again goes on where it was interrupted."""
-    from assay import tasks
     from assay.cli.run_display import Display, condition_table, print_reasons
     from assay.policies.registry import check_address
+    from assay.policies.table import check_table_address
     from assay.runs.certificates import (
         Cache,
         Service,
@@ -85,18 +89,20 @@ def run(
     from assay.suites.spec import Initial
 
     design = load_suite(suite)
-    chosen = tasks.resolve(design.tasks if selection is None else selection)
+    chosen = design.choose(selection)
+    pack = _pack(design, assets, states, video)
     numbers = parse_seeds(seeds) if seeds is not None else design.seeds
     rule = parse_until(until) if until is not None else None
     if states is not None:
         os.environ[STATES_VARIABLE] = str(states.absolute())
-    server = check_address(policy)
+    server = check_table_address(policy) if design.on_table else check_address(policy)
     path = out or Path("runs") / f"{_plain(suite)}-{_plain(policy)}.assay"
     orders = Orders(
         policy,
         retries,
         None if video is None else path.with_suffix(".videos").absolute(),
         film_successes=video is Filmed.ALL,
+        on_table=design.on_table,
     )
     initial: Initial = "sampled" if states is None else "stored"
     settings: dict[str, object] = {"steps": steps, "replan": replan, "initial": initial}
@@ -104,11 +110,11 @@ def run(
     if served and design.limit and steps is not None:
         raise RunError(f"--steps and {suite}'s own time limit contradict each other: valid: one of them")
     if design.certified:
-        settings["certificates"] = engine_digest(assets) if served else None
-    plan = partial(design.plan, chosen, numbers, pack=assets, initial=initial, steps=steps, replan=replan)
+        settings["certificates"] = engine_digest(pack) if served else None
+    plan = partial(design.plan, chosen, numbers, pack=pack, initial=initial, steps=steps, replan=replan)
     next(plan())  # a suite that refuses should leave no file behind
     with Store.writing(path) as store:
-        describe(store, provenance(suite, policy, assets, policy_metadata=server, settings=settings))
+        describe(store, provenance(suite, policy, pack, policy_metadata=server, settings=settings))
         if served:
             with Cache(cache_file()) as cache:
                 demonstrators = partial(executor, Orders(DEMONSTRATOR), ray, workers, timeout)
@@ -147,6 +153,19 @@ def run(
     if counts["done"].sum() and not (counts["success"] + counts["failure"]).sum():
         say("nothing ran: every episode ended in an error", aside=True)
         raise typer.Exit(1)
+
+
+def _pack(design: Suite, assets: str, states: Path | None, video: Filmed | None) -> str:
+    """The asset pack. Raises RunError where something is asked for that a suite has not."""
+    if not design.on_table:
+        return assets
+    given = {"--assets": assets != PRIMITIVES, "--states": states is not None, "--video": video is not None}
+    for name, wanted in given.items():
+        if wanted:
+            raise RunError(f"{name} is for robots: {design.name} is played on a table, which has none")
+    from assay.suites.tabletop import PACK
+
+    return PACK
 
 
 def _plain(text: str) -> str:

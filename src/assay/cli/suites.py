@@ -18,6 +18,7 @@ from assay.cli.pictures import check_picture
 
 if TYPE_CHECKING:
     from assay.suites import EpisodeSpec, Suite
+    from assay.tabletop import TableEntry
     from assay.tasks import Task
 
 EXAMPLE = "libero_goal/1"
@@ -61,9 +62,11 @@ def show(
     from assay.suites import load_suite
 
     design = load_suite(suite)
-    chosen = tasks.resolve(design.tasks if selection is None else selection)
+    chosen = design.choose(selection)
     if sheet is not None:
         check_picture(sheet, "--sheet")
+        if design.on_table:
+            raise SuiteError(f"{suite} has no sheet of its own; valid: assay tabletop sheet --out FILE.png")
         if selection is not None and len(chosen) > MOST_ON_SHEET:
             raise SuiteError(f"a sheet of {len(chosen)} tasks is too large; valid: up to {MOST_ON_SHEET}")
     plan = list(design.plan(chosen, (seed,)))
@@ -84,7 +87,7 @@ def show(
             table.add_row(condition, str(count), "", f"({called} has no such condition)")
             continue
         try:
-            told = spec.realised().instruction.text
+            told = spec.told()
         except AssayError as error:
             told = f"refused: {error}"
         kinds = "\n".join(each.kind for each in spec.perturbations)
@@ -111,7 +114,7 @@ def perturbations(
     output.print(table)
 
 
-def _telling(chosen: Sequence[Task], plan: Sequence[EpisodeSpec]) -> Task:
+def _telling(chosen: Sequence[Task | TableEntry], plan: Sequence[EpisodeSpec]) -> Task | TableEntry:
     """The task with most conditions: of several, the usual example or else the first."""
     conditions: dict[str, set[str]] = {task.id: set() for task in chosen}
     for spec in plan:
@@ -119,14 +122,16 @@ def _telling(chosen: Sequence[Task], plan: Sequence[EpisodeSpec]) -> Task:
     return max(chosen, key=lambda task: (len(conditions[task.id]), task.id == EXAMPLE))
 
 
-def _draw(path: Path, design: Suite, chosen: Sequence[Task], seed: int, pack: str) -> None:
+def _draw(path: Path, design: Suite, chosen: Sequence[Task | TableEntry], seed: int, pack: str) -> None:
     from assay.report.suite_sheet import suite_sheet
+    from assay.tasks import Task
 
-    total = sum(len({spec.condition for spec in design.plan([task], (seed,))}) for task in chosen)
+    drawn = [task for task in chosen if isinstance(task, Task)]
+    total = sum(len({spec.condition for spec in design.plan([task], (seed,))}) for task in drawn)
     with progress_bar() as progress:
         bar = progress.add_task("drawing", total=total)
         shown = suite_sheet(
-            path, design, chosen, seed=seed, pack=pack, on_condition=lambda name: progress.advance(bar)
+            path, design, drawn, seed=seed, pack=pack, on_condition=lambda name: progress.advance(bar)
         )
     refused = [each for each in shown if not each.pictures]
     for each in refused:

@@ -7,25 +7,32 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from assay.errors import PerturbationError, did_you_mean
+from assay.perturb.table import TablePerturbation
 from assay.streams import stream
 from assay.tasks import Task
 
+if TYPE_CHECKING:
+    from assay.tabletop import TableTask
+
+AnyTask = TypeVar("AnyTask", Task, "TableTask")
+"""A task of LIBERO's kind, or one on the table."""
+
 
 class Perturbation(Protocol):
-    """A frozen dataclass that turns one task into another."""
+    """A frozen dataclass that turns one task into another, of the same world."""
 
     kind: ClassVar[str]
     """Its name in JSON, e.g. ``words/say``."""
     rebuilds: ClassVar[bool]
     """Whether the scene may change, so that the model must be compiled anew."""
 
-    def apply(self, task: Task, rng: np.random.Generator) -> Task:
+    def apply(self, task: Any, rng: np.random.Generator) -> Any:
         """The changed task. Raises PerturbationError where it cannot be done."""
         ...
 
@@ -73,14 +80,17 @@ def from_json(value: Mapping[str, Any]) -> Perturbation:
         raise PerturbationError(f"{kind}: {place}: {first['msg'].lower()}") from None
 
 
-def perturbed(task: Task, perturbations: Perturbation | Iterable[Perturbation], *, seed: int) -> Task:
+def perturbed(task: AnyTask, perturbations: Perturbation | Iterable[Perturbation], *, seed: int) -> AnyTask:
     """A task with perturbations, or one, applied one after the other, each with a stream of its own.
 
     The stream hangs on the kind and on how many of that kind came before, so that new words leave the draws
-    of the world as they were.
+    of the world as they were. Raises PerturbationError for one that cannot be done, or is of the other world.
     """
     before: Counter[str] = Counter()
     for each in perturbations if isinstance(perturbations, Iterable) else (perturbations,):
+        if isinstance(each, TablePerturbation) == isinstance(task, Task):
+            made_for = "on the table" if isinstance(task, Task) else "of LIBERO's kind"
+            raise PerturbationError(f"{each.kind} is for tasks {made_for}: {task.id} is none")
         task = each.apply(task, stream(seed, "perturbation", task.id, each.kind, before[each.kind]))
         before[each.kind] += 1
     return task

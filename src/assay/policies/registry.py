@@ -42,8 +42,20 @@ def load_policy(address: str) -> Policy:
     """A new policy. Raises PolicyError that says what would be valid."""
     if "://" in address:
         return load_remote(address)
+    policy: Policy = made_policy(address, BUILT_IN, "openpi://host:port, vla-eval://host:port")
+    return policy
+
+
+def made_policy(address: str, built_in: Mapping[str, Callable[..., Any]], servers: str = "") -> Any:
+    """A new policy of this process: one of the built-in ones, or ``python:pkg.module:Class``."""
     name, _, query = address.partition("?")
-    made = _from_python(name) if name.startswith(PYTHON) else _built_in(name)
+    if name.startswith(PYTHON):
+        made = _from_python(name)
+    elif name in built_in:
+        made = built_in[name]
+    else:
+        others = ", ".join(each for each in ("python:pkg.module:Class", servers) if each)
+        raise PolicyError(f"there is no policy '{name}': {did_you_mean(name, built_in)} (or {others})")
     policy = _configured(made, query, address)
     missing = [method for method in ("reset", "act") if not callable(getattr(policy, method, None))]
     if missing:
@@ -67,15 +79,6 @@ def check_address(address: str) -> dict[str, str]:
     return said
 
 
-def _built_in(name: str) -> Callable[[], Any]:
-    if name not in BUILT_IN:
-        raise PolicyError(
-            f"there is no policy '{name}': {did_you_mean(name, BUILT_IN)} "
-            "(or python:pkg.module:Class, openpi://host:port, vla-eval://host:port)"
-        )
-    return BUILT_IN[name]
-
-
 def _from_python(address: str) -> Callable[[], Any]:
     module, _, name = address.removeprefix(PYTHON).partition(":")
     if not module or not name:
@@ -95,10 +98,10 @@ def _from_python(address: str) -> Callable[[], Any]:
     return made  # type: ignore[no-any-return]
 
 
-def _configured(made: Callable[..., Any], query: str, address: str) -> Policy:
+def _configured(made: Callable[..., Any], query: str, address: str) -> Any:
     """Make a policy, with the fields that a query sets."""
     try:
-        return configured(made, query, address, PolicyError)  # type: ignore[no-any-return]
+        return configured(made, query, address, PolicyError)
     except PolicyError as error:
         text = str(error)
         raise PolicyError(text if text.startswith("'") else f"'{address}': {text}") from None

@@ -81,11 +81,11 @@ def rollout(
     observation = sensed(world.reset(state))
     try:
         if isinstance(policy, Privileged):
-            _guarded(policy, world.steps, policy.attach, world, task)
-        _guarded(policy, world.steps, policy.reset, task.instruction, spec)
+            guarded(policy, world.steps, policy.attach, world, task)
+        guarded(policy, world.steps, policy.reset, task.instruction, spec)
         most = spec.horizon + int(getattr(policy, "waiting", 0))  # the field does not count waiting steps
         while world.steps < most:
-            chunk = _actions(policy, world.steps, _guarded(policy, world.steps, policy.act, observation))
+            chunk = _actions(policy, world.steps, guarded(policy, world.steps, policy.act, observation))
             decisions += 1
             for action in chunk[: spec.replan or len(chunk)][: most - world.steps]:
                 now = world.step(senses.act(action, world.steps))
@@ -100,8 +100,8 @@ def rollout(
     return replace(ended(Outcome.FAILURE), note=str(getattr(policy, "note", "")))
 
 
-def _guarded(policy: Policy, step: int, call: Callable[..., T], *arguments: object) -> T:
-    """Whatever a policy raises becomes one typed error with its name and the step."""
+def guarded(policy: object, step: int, call: Callable[..., T], *arguments: object) -> T:
+    """Call a policy; whatever it raises becomes one typed error with its name and the step."""
     try:
         return call(*arguments)
     except (Exception, SystemExit) as error:

@@ -17,11 +17,12 @@ class Path:
     """Where the hand went and what it was told, float32."""
 
     hand: np.ndarray
-    """Position of the grip site, metres, from before the first step on: (steps + 1, 3)."""
+    """Position of the grip site, metres, from before the first step on: (steps + 1, 3). On the table: where
+    each action let go."""
     gripper: np.ndarray
     """Distance between the fingers, metres, likewise: (steps + 1,)."""
     actions: np.ndarray
-    """(steps, 7)"""
+    """(steps, 7); on the table (steps, 12)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,7 +31,7 @@ class Episode:
 
     outcome: Outcome
     steps: int
-    """Control steps done."""
+    """Control steps done; on the table, actions."""
     path: Path
     instruction: str = ""
     """What the policy was told."""

@@ -12,6 +12,7 @@ from assay import __version__
 from assay.errors import RunError
 from assay.runs.store import Store
 from assay.sim import load_pack, mujoco_version
+from assay.suites.tabletop import PACK
 
 DECIDING = ("suite", "policy", "policy_metadata", "pack", "pack_digest", "mujoco", "settings")
 """What must be the same for a run to be resumed."""
@@ -34,7 +35,7 @@ def provenance(
         "policy_metadata": policy_metadata or {},
         "settings": settings or {},
         "pack": pack,
-        "pack_digest": load_pack(pack).digest(),
+        "pack_digest": "" if pack == PACK else load_pack(pack).digest(),
         "assay": __version__,
         "mujoco": mujoco_version(),
         "numpy": version("numpy"),

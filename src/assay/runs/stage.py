@@ -7,13 +7,17 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
+from typing import Protocol
 
 from assay.errors import AssayError
+from assay.policies.base import Policy
 from assay.policies.control import initial_state
 from assay.policies.registry import load_policy
 from assay.policies.rollout import Outcome, Rollout, rollout
+from assay.policies.table import load_table_policy
 from assay.runs.episode import Episode, Path, nothing_happened
 from assay.runs.film import Film
+from assay.runs.table import TableTroupe
 from assay.runs.trace import Trace
 from assay.sim import Observation, World, compile_scene, load_pack
 from assay.suites.spec import EpisodeSpec
@@ -35,6 +39,20 @@ class Orders:
     """The folder for videos; None for no videos."""
     film_successes: bool = False
     """Whether successes are filmed too."""
+    on_table: bool = False
+    """Whether the episodes are those of `assay.tabletop`, which has policies of its own."""
+
+
+class Troupe(Protocol):
+    """A policy and the worlds it acts in."""
+
+    def attempt(self, spec: EpisodeSpec, alive: Callable[[], None]) -> Episode:
+        """Perform one episode. Raises what breaks outside the policy."""
+        ...
+
+    def close(self) -> None:
+        """Give back what the worlds hold."""
+        ...
 
 
 class Stage:
@@ -42,8 +60,14 @@ class Stage:
 
     def __init__(self, orders: Orders) -> None:
         self._orders = orders
-        self._policy = load_policy(orders.policy)
-        self._worlds: OrderedDict[tuple[Scene, str], World] = OrderedDict()
+        self._policy: object
+        self._troupe: Troupe
+        if orders.on_table:
+            self._policy = policy = load_table_policy(orders.policy)
+            self._troupe = TableTroupe(policy)
+        else:
+            self._policy = actor = load_policy(orders.policy)
+            self._troupe = RobotTroupe(actor, orders)
 
     def perform(self, spec: EpisodeSpec, alive: Callable[[], None] = lambda: None) -> Episode:
         """Perform one episode; what breaks is told in it, not raised. ``alive`` is called at every step."""
@@ -55,34 +79,50 @@ class Stage:
 
     def close(self) -> None:
         """Give back what the worlds and the policy hold."""
-        for world in self._worlds.values():
-            world.close()
-        self._worlds.clear()
+        self._troupe.close()
         close = getattr(self._policy, "close", None)
         if callable(close):
             close()
 
     def _attempt(self, spec: EpisodeSpec, alive: Callable[[], None]) -> Episode:
         try:
-            task = spec.realised()
-            world = self._world(task, spec.pack)
-            state = initial_state(world, spec)
-            world.reset(state)
-            drawn = world.renderer.count
-            trace = Trace(world, task.goal)
-            film = Film(task, spec)
-
-            def watch(observation: Observation) -> None:
-                alive()
-                trace(observation)
-                if self._orders.videos is not None:
-                    film(observation)
-
-            done = rollout(world, task, self._policy, state, spec, watch=watch)
-            drawn = world.renderer.count - drawn
+            return self._troupe.attempt(spec, alive)
         except Exception as error:  # the scene or the simulator; whatever the policy does is in the rollout
             reason = str(error) if isinstance(error, AssayError) else f"{type(error).__name__}: {error}"
             return Episode(Outcome.ERROR, 0, nothing_happened(), error=" ".join(reason.split())[:300])
+
+
+class RobotTroupe:
+    """A policy that moves the arm, and the latest worlds."""
+
+    def __init__(self, policy: Policy, orders: Orders) -> None:
+        self._policy, self._orders = policy, orders
+        self._worlds: OrderedDict[tuple[Scene, str], World] = OrderedDict()
+
+    def close(self) -> None:
+        """Give back what the worlds hold."""
+        for world in self._worlds.values():
+            world.close()
+        self._worlds.clear()
+
+    def attempt(self, spec: EpisodeSpec, alive: Callable[[], None]) -> Episode:
+        """Perform one episode. Raises what breaks outside the policy."""
+        task = spec.realised()
+        world = self._world(task, spec.pack)
+        state = initial_state(world, spec)
+        world.reset(state)
+        drawn = world.renderer.count
+        trace = Trace(world, task.goal)
+        film = Film(task, spec)
+
+        def watch(observation: Observation) -> None:
+            alive()
+            trace(observation)
+            if self._orders.videos is not None:
+                film(observation)
+
+        done = rollout(world, task, self._policy, state, spec, watch=watch)
+        drawn = world.renderer.count - drawn
         unfilmed = self._developed(film, done)
         return Episode(
             outcome=done.outcome,

@@ -377,11 +377,13 @@ class Store:
             ids = [number for (number,) in self._db.execute("SELECT id FROM trajectories ORDER BY id")]
         for number in ids:  # one query each: an open one would keep a writer from closing
             row = self._db.execute(
-                "SELECT hand, gripper, actions FROM trajectories WHERE id = ?", (number,)
+                "SELECT steps, hand, gripper, actions FROM trajectories WHERE id = ?", (number,)
             ).fetchone()
             if row is not None:
-                hand, gripper, actions = row
-                yield number, Path(_unpacked(hand, 3), _unpacked(gripper, 1).ravel(), _unpacked(actions, 7))
+                steps, *blobs = row
+                hand, gripper, actions = (_unpacked(blob) for blob in blobs)
+                width = len(actions) // steps if len(actions) else 7
+                yield number, Path(hand.reshape(-1, 3), gripper, actions.reshape(-1, width))
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -433,6 +435,6 @@ def _packed(values: np.ndarray) -> bytes:
     return zlib.compress(raw.view(np.uint8).reshape(-1, 4).T.tobytes(), 6)
 
 
-def _unpacked(blob: bytes, width: int) -> np.ndarray:
+def _unpacked(blob: bytes) -> np.ndarray:
     shuffled = np.frombuffer(zlib.decompress(blob), np.uint8).reshape(4, -1)
-    return np.ascontiguousarray(shuffled.T).view("<f4").reshape(-1, width)
+    return np.ascontiguousarray(shuffled.T).view("<f4").ravel()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from assay.perturb import Perturbation
 from assay.suites.spec import CONTROL, EpisodeSpec, Initial, Label
-from assay.tasks import Task
+from assay.tabletop import TableEntry
+from assay.tasks import Task, resolve
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class Suite:
 
     name: str
     about: str
-    variants: Callable[[Task], Iterable[Variant]]
+    variants: Callable[[Any], Iterable[Variant]]
     """The ways in which a task is changed, besides the control."""
     tasks: str = "all"
     """The tasks it is meant for: a selection as on the command line."""
@@ -38,9 +40,18 @@ class Suite:
     """The time limit as a multiple of the demonstrator's time, which its certificate knows; 0 for no limit,
     with the demonstrator's time as a label all the same; None for what the field gives the task."""
 
+    @property
+    def on_table(self) -> bool:
+        """Whether its tasks are those of `assay.tabletop`."""
+        return False
+
+    def choose(self, selection: str | None = None) -> tuple[Task, ...] | tuple[TableEntry, ...]:
+        """The tasks that a selection names; the suite's own by default. Raises TaskError."""
+        return resolve(self.tasks if selection is None else selection)
+
     def plan(
         self,
-        chosen: Iterable[Task],
+        chosen: Iterable[Task | TableEntry],
         seeds: Sequence[int],
         *,
         pack: str = "primitives",

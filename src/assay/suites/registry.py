@@ -15,6 +15,7 @@ from assay.suites.para import para
 from assay.suites.plus import plus
 from assay.suites.pro import pro
 from assay.suites.releases import libero_plus, libero_pro, libero_x
+from assay.suites.tabletop import prompts, tabletop
 from assay.suites.x import x
 
 
@@ -35,6 +36,8 @@ SUITES: Mapping[str, Callable[..., Suite]] = MappingProxyType(
         "libero-plus": libero_plus,
         "plus": plus,
         "factors": factors,
+        "tabletop": tabletop,
+        "prompts": prompts,
     }
 )
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from assay import tasks
 from assay.errors import SpecError
 from assay.perturb import Perturbation, from_json, perturbed, to_json
+from assay.tabletop import TableTask, make, on_table, table_entry
 from assay.tasks import Task
 
 Initial = Literal["sampled", "stored"]
@@ -72,9 +73,22 @@ class EpisodeSpec:
         """The same task and seed with nothing changed."""
         return replace(self, condition=CONTROL, perturbations=(), labels={})
 
+    @property
+    def on_table(self) -> bool:
+        """Whether it is played on the table of `assay.tabletop`."""
+        return on_table(self.task)
+
     def realised(self) -> Task:
         """The task as it is given to the policy."""
         return perturbed(tasks.load(self.task), self.perturbations, seed=self.seed)
+
+    def realised_table(self) -> TableTask:
+        """The tabletop task as it is given to the policy."""
+        return perturbed(make(table_entry(self.task).setting(self.seed)), self.perturbations, seed=self.seed)
+
+    def told(self) -> str:
+        """What the policy is told, in words."""
+        return self.realised_table().prompt.words if self.on_table else self.realised().instruction.text
 
     def to_json(self) -> str:
         """Canonical JSON: equal specs give equal texts. Labels are left out."""

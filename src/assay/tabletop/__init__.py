@@ -4,13 +4,14 @@ task = make(Setting("T1", seed=0))
 played = play(task, TableOracle())
 """
 
-from assay.tabletop.episode import Played, TablePolicy, TablePrivileged, play
+from assay.tabletop.episode import Occasion, Played, TablePolicy, TablePrivileged, play
 from assay.tabletop.goals import Progress, PutGoal, SweepGoal, Verdict
 from assay.tabletop.observation import ObjectTokens, TableObservation, object_tokens, patches, shown
 from assay.tabletop.oracle import TableOracle
 from assay.tabletop.pools import Difficulty, Level
 from assay.tabletop.prompt import Picture, Prompt
 from assay.tabletop.scene import Item, TableScene, Tool
+from assay.tabletop.selection import TableEntry, on_table, resolve_tables, table_entry
 from assay.tabletop.tasks import KINDS, Kind, Setting, TableTask, make, settings
 from assay.tabletop.world import ACTION_SIZE, Effect, Report, TableWorld, action
 
@@ -23,6 +24,7 @@ __all__ = [
     "Kind",
     "Level",
     "ObjectTokens",
+    "Occasion",
     "Picture",
     "Played",
     "Progress",
@@ -31,6 +33,7 @@ __all__ = [
     "Report",
     "Setting",
     "SweepGoal",
+    "TableEntry",
     "TableObservation",
     "TableOracle",
     "TablePolicy",
@@ -43,8 +46,11 @@ __all__ = [
     "action",
     "make",
     "object_tokens",
+    "on_table",
     "patches",
     "play",
+    "resolve_tables",
     "settings",
     "shown",
+    "table_entry",
 ]

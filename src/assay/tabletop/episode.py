@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -11,15 +12,29 @@ from assay.errors import ActionError
 from assay.tabletop.goals import Progress
 from assay.tabletop.observation import TableObservation
 from assay.tabletop.prompt import Prompt
-from assay.tabletop.tasks.base import Setting, TableTask
+from assay.tabletop.tasks.base import TableTask
 from assay.tabletop.world import ACTION_SIZE, Effect, TableWorld
+
+
+class Occasion(Protocol):
+    """What a policy is told of the episode besides its prompt: a `Setting`, or the spec of a run."""
+
+    @property
+    def task(self) -> str:
+        """The task's name."""
+        ...
+
+    @property
+    def seed(self) -> int:
+        """What drew the scene."""
+        ...
 
 
 class TablePolicy(Protocol):
     """Acts on the table."""
 
-    def reset(self, prompt: Prompt, setting: Setting) -> None:
-        """Begin an episode."""
+    def reset(self, prompt: Prompt, spec: Any) -> None:
+        """Begin an episode; ``spec`` is an `Occasion`."""
         ...
 
     def act(self, observation: TableObservation) -> np.ndarray:
@@ -44,10 +59,16 @@ class Played:
     actions: np.ndarray
     """All that were carried out, (n, 12)."""
     effects: tuple[Effect, ...]
+    held: tuple[str, ...]
+    """What each action carried, by name; empty texts for nothing."""
     mistakes: tuple[str, ...]
     """What was wrong after each action; empty texts where nothing was."""
     best: int
     """The fewest actions the task takes."""
+    decisions: int
+    """How often the policy was asked."""
+    moved: str = ""
+    """The item that was the first to move by more than 2 cm, by name."""
 
     @property
     def flawless(self) -> bool:
@@ -55,33 +76,66 @@ class Played:
         return self.success and len(self.actions) <= self.best
 
 
+Watch = Callable[[TableObservation], TableObservation]
+MOVED = 0.02
+"""How far a thing must go to have moved, metres."""
+
+
 def play(
-    task: TableTask, policy: TablePolicy, *, mistakes: bool = True, world: TableWorld | None = None
+    task: TableTask,
+    policy: TablePolicy,
+    *,
+    mistakes: bool = True,
+    most: int | None = None,
+    world: TableWorld | None = None,
+    spec: Occasion | None = None,
+    sense: Watch = lambda observation: observation,
 ) -> Played:
-    """Play one episode; without ``mistakes`` a policy has the fewest actions that the task takes."""
+    """Play one episode; without ``mistakes`` a policy has the fewest actions that the task takes.
+
+    ``most`` sets the number of actions instead; ``sense`` gives what the policy sees of an observation.
+    """
     world = world or TableWorld(task.scene)
     world.reset()
+    start = world.poses()[:, :2]
     progress = Progress(task.goal, task.scene)
     if isinstance(policy, TablePrivileged):
         policy.attach(world, task, progress)
-    policy.reset(task.prompt, task.setting)
-    most = task.most if mistakes else task.best
+    policy.reset(task.prompt, spec or task.setting)
+    allowed = most or (task.most if mistakes else task.best)
     done: list[np.ndarray] = []
     effects: list[Effect] = []
+    held: list[str] = []
     said: list[str] = []
-    while len(done) < most and not progress.verdict.success:
-        for each in _chunk(policy.act(world.observe())):
+    decisions, moved = 0, ""
+    while len(done) < allowed and not progress.verdict.success:
+        decisions += 1
+        for each in checked_chunk(policy.act(sense(world.observe()))):
             report = world.step(each)
             done.append(each)
             effects.append(report.effect)
+            held.append(task.scene.items[report.held].name if report.held >= 0 else "")
             said.append(progress.update(report.trail).mistake)
-            if progress.verdict.success or len(done) == most:
+            if not moved:
+                gone = np.linalg.norm(world.poses()[:, :2] - start, axis=1)
+                moved = task.scene.items[int(gone.argmax())].name if gone.max() > MOVED else ""
+            if progress.verdict.success or len(done) == allowed:
                 break
     actions = np.array(done).reshape(-1, ACTION_SIZE)
-    return Played(progress.verdict.success, actions, tuple(effects), tuple(said), task.best)
+    return Played(
+        success=progress.verdict.success,
+        actions=actions,
+        effects=tuple(effects),
+        held=tuple(held),
+        mistakes=tuple(said),
+        best=task.best,
+        decisions=decisions,
+        moved=moved,
+    )
 
 
-def _chunk(given: np.ndarray) -> np.ndarray:
+def checked_chunk(given: object) -> np.ndarray:
+    """What a policy returned as (k, 12) numbers. Raises ActionError where it is not."""
     try:
         actions = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):

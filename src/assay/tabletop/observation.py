@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from PIL import Image
@@ -22,7 +23,7 @@ _FEWEST_PIXELS = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ObjectTokens:
-    """Objects as one view shows them, in the order of the scene; what is not visible comes last, masked."""
+    """Objects as one view shows them, in a stated order; what is not visible comes last, masked."""
 
     crops: np.ndarray
     """uint8, (objects, CROP, CROP, 3): the box around each object, padded to a square with black."""
@@ -38,12 +39,20 @@ class ObjectTokens:
         return ObjectTokens(self.crops[order], self.boxes[order], self.visible[order], self.items[order])
 
 
-def object_tokens(picture: np.ndarray, labels: np.ndarray, count: int) -> ObjectTokens:
-    """Cut ``count`` objects out of a picture (h, w, 3) by its labels (h, w), 1 to ``count``."""
+def object_tokens(
+    picture: np.ndarray, labels: np.ndarray, count: int, order: Sequence[int] | np.ndarray | None = None
+) -> ObjectTokens:
+    """Cut ``count`` objects out of a picture (h, w, 3) by its labels (h, w), 1 to ``count``.
+
+    They come in the ``order`` given, a permutation of 0 to ``count`` - 1; else in that of their labels.
+    """
+    order = range(count) if order is None else [int(index) for index in order]
+    if sorted(order) != list(range(count)):
+        raise RenderingError(f"{list(order)} is no order of {count} objects; valid: a permutation of them")
     crops = np.zeros((count, CROP, CROP, 3), dtype=np.uint8)
     boxes = np.zeros((count, 4), dtype=np.float32)
     seen: list[int] = []
-    for index in range(count):
+    for index in order:
         rows, columns = np.nonzero(labels == index + 1)
         if len(rows) < _FEWEST_PIXELS:
             continue
@@ -57,7 +66,7 @@ def object_tokens(picture: np.ndarray, labels: np.ndarray, count: int) -> Object
         middle = ((left + right) / 2 / WIDTH, (top + bottom) / 2 / HEIGHT)
         boxes[len(seen)] = (*middle, height / HEIGHT, width / WIDTH)
         seen.append(index)
-    unseen = [index for index in range(count) if index not in seen]
+    unseen = [index for index in order if index not in seen]
     visible = np.arange(count) < len(seen)
     return ObjectTokens(crops, boxes, visible, np.array([*seen, *unseen], dtype=int))
 
@@ -87,6 +96,8 @@ class TableObservation:
     """What the pictures depend on."""
     _studio: Studio = field(repr=False)
     _drawn: dict[str, Views] = field(default_factory=dict, repr=False)
+    order: tuple[int, ...] | None = None
+    """The order in which objects come, as numbers of the scene's items; the scene's own if None."""
 
     @property
     def tool(self) -> Tool:
@@ -102,8 +113,12 @@ class TableObservation:
         return self._view(camera)[1].copy()
 
     def objects(self, camera: str = "top") -> ObjectTokens:
-        """One crop and box for each object, in the order of the scene."""
-        return object_tokens(*self._view(camera), len(self.scene.items))
+        """One crop and box for each object, in the observation's order."""
+        return object_tokens(*self._view(camera), len(self.scene.items), self.order)
+
+    def ordered(self, order: Sequence[int] | np.ndarray) -> TableObservation:
+        """The same moment with its objects in another order."""
+        return replace(self, order=tuple(int(index) for index in order))
 
     def patches(self, camera: str = "top") -> np.ndarray:
         """The picture cut up: uint8, (8, PATCH, PATCH, 3)."""

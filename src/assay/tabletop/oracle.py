@@ -1,16 +1,17 @@
-"""The demonstrator: sees where everything is and knows the goal."""
+"""The demonstrator: sees where everything is and knows what is asked."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from assay.streams import stream
+from assay.tabletop.episode import Occasion
 from assay.tabletop.goals import Progress, Put, PutGoal
 from assay.tabletop.observation import TableObservation
 from assay.tabletop.prompt import Prompt
 from assay.tabletop.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW
 from assay.tabletop.sweeper import Sweeper
-from assay.tabletop.tasks.base import Setting, TableTask
+from assay.tabletop.tasks.base import TableTask
 from assay.tabletop.world import TableWorld, action
 
 _INSET = 0.006
@@ -19,30 +20,36 @@ _GRIPS = 60
 
 
 class TableOracle:
-    """Does any of the tasks. Told nothing, it does nothing."""
+    """Does what the prompt of any of the tasks asks for. Told nothing, it does nothing."""
 
     def attach(self, world: TableWorld, task: TableTask, progress: Progress) -> None:
         """Take what policies may not see."""
-        self._world, self._task, self._progress = world, task, progress
+        self._world, self._task = world, task
+        # What is asked may be another thing than what counts: then it keeps its own account of it.
+        self._own = None if task.asked in (None, task.goal) else Progress(task.asked, task.scene)
+        self._progress = self._own or progress
 
-    def reset(self, prompt: Prompt, setting: Setting) -> None:
+    def reset(self, prompt: Prompt, spec: Occasion) -> None:
         """Begin an episode."""
         self._told = bool(prompt.segments)
-        self._rng = stream("tabletop", setting.id, "oracle")
+        self._rng = stream("tabletop", self._task.setting.id, "oracle")
 
     def act(self, observation: TableObservation) -> np.ndarray:
         """One action, (1, 12)."""
-        if not self._told:
+        goal = self._task.asked
+        if not self._told or goal is None:
             return idle()[None]
-        if not isinstance(self._task.goal, PutGoal):
+        if self._own is not None and self._own.update(self._world.poses()[None]).success:
+            return idle()[None]
+        if not isinstance(goal, PutGoal):
             poses = self._world.poses()
-            sweeper = Sweeper(self._task.goal, self._task.scene, poses, self._rng)
+            sweeper = Sweeper(goal, self._task.scene, poses, self._rng)
             return sweeper.next(self._progress.inside(poses))[None]
         pending = self._progress.pending()
         if not pending:
-            return self._away(self._intruder(self._task.goal.stages[-1]))[None]
-        blocker = self._intruder(pending[:1])
-        chosen = self._away(blocker) if blocker >= 0 else self._carried(pending[0])
+            return self._away(goal, self._intruder(goal, goal.stages[-1]))[None]
+        blocker = self._intruder(goal, pending[:1])
+        chosen = self._away(goal, blocker) if blocker >= 0 else self._carried(pending[0])
         return chosen[None]
 
     def _carried(self, put: Put) -> np.ndarray:
@@ -75,10 +82,9 @@ class TableOracle:
                 break
         return spot
 
-    def _intruder(self, puts: tuple[Put, ...]) -> int:
+    def _intruder(self, goal: PutGoal, puts: tuple[Put, ...]) -> int:
         """A bystander that lies where something is to be put; -1 if there is none."""
-        goal, scene, poses = self._task.goal, self._task.scene, self._world.poses()
-        assert isinstance(goal, PutGoal)
+        scene, poses = self._task.scene, self._world.poses()
         for name in goal.bystanders:
             index = scene.index(name)
             if scene.items[index].fixed:
@@ -87,12 +93,10 @@ class TableOracle:
                 return index
         return -1
 
-    def _away(self, item: int) -> np.ndarray:
+    def _away(self, goal: PutGoal, item: int) -> np.ndarray:
         """Carry a bystander to the freest place on the table."""
         if item < 0:
             return idle()
-        goal = self._task.goal
-        assert isinstance(goal, PutGoal)
         places = [(put.x, put.y) for stage in goal.stages for put in stage]
         others = np.array([*np.delete(self._world.poses(), item, axis=0)[:, :2], *places])
         margin = self._task.scene.items[item].radius

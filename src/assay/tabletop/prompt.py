@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from assay.errors import TaskError, did_you_mean
 from assay.tabletop.scene import Item, TableScene
 from assay.tasks import Instruction
 
-_PLACEHOLDER = re.compile(r"\{(\w*)\}")
+PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+"""What stands for a picture in a text."""
 _SHOWN_LARGER = {"small block": 3.0}
 """Things too small to be recognised in a picture of their own."""
 
@@ -50,7 +51,7 @@ def view(*items: Item) -> Picture:
 class Prompt(Instruction):
     """What the policy is told: a text with placeholders such as ``{base_obj}``, and what they stand for.
 
-    Whoever changes the wording replaces ``text`` and keeps the placeholders.
+    Whoever changes the wording keeps the placeholders; see `saying`.
     """
 
     pictures: tuple[tuple[str, Picture], ...] = ()
@@ -60,21 +61,34 @@ class Prompt(Instruction):
         self.check()
 
     def check(self) -> None:
-        """Raise TaskError if a placeholder stands for nothing."""
-        names = [name for name, _ in self.pictures]
-        for used in _PLACEHOLDER.findall(self.text):
-            if used not in names:
-                raise TaskError(
-                    f"the prompt '{self.text}' has a placeholder '{{{used}}}' that stands for no object: "
-                    f"{did_you_mean(used, names)}"
-                )
+        """Raise TaskError if a placeholder stands for nothing, or is none."""
+        pictures = dict(self.pictures)
+        for used in self.placeholders:
+            wrong = f"the prompt '{self.text}' has a placeholder '{{{used}}}' that stands for no object"
+            if used not in pictures:
+                raise TaskError(f"{wrong}: {did_you_mean(used, pictures)}")
+            if not pictures[used].scene.items:
+                raise TaskError(f"{wrong}: its picture is empty; valid: a picture of one thing or more")
+        if set("{}") & set(PLACEHOLDER.sub("", self.text)):
+            raise TaskError(f"the prompt '{self.text}' has a brace without its partner; valid: {{name}}")
+
+    @property
+    def placeholders(self) -> tuple[str, ...]:
+        """The names in braces, in the order they are read."""
+        return tuple(PLACEHOLDER.findall(self.text))
+
+    def saying(self, text: str) -> Prompt:
+        """Another text, with the pictures it shows and no others. Raises TaskError if it shows new ones."""
+        used = PLACEHOLDER.findall(text)
+        worded = replace(self, text=text)
+        return replace(worded, pictures=tuple(each for each in self.pictures if each[0] in used))
 
     @property
     def segments(self) -> tuple[str | Picture, ...]:
         """Words and pictures in the order they are read."""
         pictures = dict(self.pictures)
         segments: list[str | Picture] = []
-        for index, part in enumerate(_PLACEHOLDER.split(self.text)):
+        for index, part in enumerate(PLACEHOLDER.split(self.text)):
             if index % 2:
                 segments.append(pictures[part])
             elif part.strip():
@@ -85,4 +99,4 @@ class Prompt(Instruction):
     def words(self) -> str:
         """The whole prompt in words, pictures described in brackets."""
         pictures = dict(self.pictures)
-        return _PLACEHOLDER.sub(lambda match: f"[{pictures[match[1]].words}]", self.text)
+        return PLACEHOLDER.sub(lambda match: f"[{pictures[match[1]].words}]", self.text)

@@ -12,8 +12,8 @@ import numpy as np
 
 from assay.errors import RenderingError
 from assay.sim import gl
-from assay.tabletop.build import FLAT_GROUP, HIDDEN_GROUP, SOLID_GROUP, TABLE_GROUP, VIEWS, Built, build
-from assay.tabletop.scene import TableScene
+from assay.tabletop.build import EXTENT, FLAT_GROUP, HIDDEN_GROUP, SOLID_GROUP, TABLE_GROUP, VIEWS, Built, build
+from assay.tabletop.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, TableScene
 
 HEIGHT, WIDTH = 128, 256
 """The size of a picture, pixels."""
@@ -95,6 +95,13 @@ class Studio:
             self._ready[id(built)] = (built, context, scene, mujoco.MjData(built.model))
         self._ready.move_to_end(id(built))
         return self._ready[id(built)][1:]
+
+
+def table_point(across: float, down: float) -> tuple[float, float]:
+    """Where on the table, metres, a point of the top view lies, given as shares of its width and height."""
+    middle_x, middle_y = (X_LOW + X_HIGH) / 2, (Y_LOW + Y_HIGH) / 2
+    width = EXTENT["top"] * WIDTH / HEIGHT
+    return middle_x + (down - 0.5) * EXTENT["top"], middle_y + (across - 0.5) * width
 
 
 def _labels(built: Built, scene: mujoco.MjvScene, picture: np.ndarray) -> np.ndarray:

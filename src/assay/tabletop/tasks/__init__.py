@@ -62,7 +62,7 @@ def make(setting: Setting) -> TableTask:
             scene, prompt, goal = kind.make(Draw(rng, setting.level, setting.difficulty))
         except PlacementError:
             continue
-        return TableTask(setting, scene, prompt, goal)
+        return TableTask(setting, scene, prompt, goal, asked=goal)
     raise PlacementError(f"{setting.id}: in {_DRAWS} draws there was no room on the table for everything")
 
 

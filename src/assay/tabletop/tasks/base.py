@@ -39,6 +39,14 @@ class TableTask:
     scene: TableScene
     prompt: Prompt
     goal: Goal
+    """What counts."""
+    asked: Goal | None
+    """What the prompt asks for: the goal, another one, or None where nothing can be done by it."""
+
+    @property
+    def id(self) -> str:
+        """The stable name of its kind and level: ``tabletop/T1/L1``."""
+        return f"tabletop/{self.setting.task}/{self.setting.level}"
 
     @property
     def best(self) -> int:

@@ -1,0 +1,94 @@
+"""Reads what a task says, and writes it down in other words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+import numpy as np
+
+from assay.errors import PerturbationError
+from assay.perturb.prompts.wordings import ORIGINALS, TEMPLATES, WORDS
+from assay.tabletop import TableTask
+
+Said = Mapping[str, tuple[str, ...]]
+"""What can stand in each place that a template leaves open."""
+_OPEN = re.compile(r"<(\w+)>")
+_BEGINNING = re.compile(r"(?:^|(?<=\. ))[a-z]")
+
+
+def read(task: TableTask) -> Said:
+    """What a task says in the places that templates leave open, as an angle or a texture.
+
+    Raises PerturbationError for a prompt in other words than the task's own.
+    """
+    for original in ORIGINALS[task.setting.task]:
+        found = _pattern(original).fullmatch(task.prompt.text)
+        if found is not None:
+            return {name: (value,) for name, value in found.groupdict().items()}
+    raise PerturbationError(f"{task.id}: the prompt was changed before: '{task.prompt.text:.60}'")
+
+
+def original(kind: str, **said: str) -> str:
+    """What a kind of task says by itself, with the open places filled."""
+    return next(_filled(ORIGINALS[kind][0], {name: (value,) for name, value in said.items()}))
+
+
+def wordings(task: TableTask) -> Iterator[str]:
+    """Every wording of a task but its own. Raises PerturbationError for a prompt in other words than that."""
+    said = {**WORDS, **read(task)}
+    for template in TEMPLATES[task.setting.task]:
+        for text in _filled(template, said):
+            if text != task.prompt.text:
+                yield text
+
+
+def worded(task: TableTask, rng: np.random.Generator) -> str:
+    """One of the wordings: a template, then a word of each class. Raises PerturbationError as above."""
+    said = {**WORDS, **read(task)}
+    templates = TEMPLATES[task.setting.task]
+    while True:
+        text = templates[int(rng.integers(len(templates)))]
+        while (place := _OPEN.search(text)) is not None:
+            options = said[place[1]]
+            text = text.replace(place[0], options[int(rng.integers(len(options)))])
+        if (text := capitalised(text)) != task.prompt.text:
+            return text
+
+
+@cache
+def vocabulary() -> tuple[str, ...]:
+    """The words that prompts are made of, sorted; without textures, shapes, numbers and invented words."""
+    texts = [text for group in (ORIGINALS, TEMPLATES, WORDS) for texts in group.values() for text in texts]
+    bare = re.sub(r"<\w+>|\{\w+\}", " ", " ".join(texts))
+    return tuple(sorted({word.lower() for word in re.findall(r"[A-Za-z]{2,}", bare)}))
+
+
+def _filled(text: str, said: Said) -> Iterator[str]:
+    """A template with every choice of words."""
+    place = _OPEN.search(text)
+    if place is None:
+        yield capitalised(text)
+        return
+    for option in said[place[1]]:
+        yield from _filled(text.replace(place[0], option), said)
+
+
+def capitalised(text: str) -> str:
+    """A text whose sentences begin with capitals."""
+    return _BEGINNING.sub(lambda letter: letter[0].upper(), text)
+
+
+@cache
+def _pattern(template: str) -> re.Pattern[str]:
+    """What finds the words in a template's open places."""
+    known: set[str] = set()
+    parts: list[str] = []
+    for index, part in enumerate(_OPEN.split(template)):
+        if index % 2 == 0:
+            parts.append(re.escape(part))
+        else:
+            parts.append(f"(?P={part})" if part in known else f"(?P<{part}>.+?)")
+            known.add(part)
+    return re.compile("".join(parts))

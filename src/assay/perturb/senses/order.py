@@ -1,0 +1,35 @@
+"""The order in which a policy gets to see the objects on the table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from assay.perturb.base import perturbation
+from assay.perturb.senses.base import Chance
+from assay.perturb.table import Key, TableFilter, TableSense
+from assay.tabletop.observation import TableObservation
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class PermutedObjects(TableSense):
+    """On the table: objects come in another order at every observation, the same in both views.
+
+    Pictures, patches and the prompt stay as they are.
+    """
+
+    kind: ClassVar[str] = "senses/permuted_objects"
+
+    def begin(self, key: Key) -> TableFilter:
+        """The filter of an episode."""
+        return _Permuting(key)
+
+
+class _Permuting(TableFilter):
+    def __init__(self, key: Key) -> None:
+        self._key = key
+
+    def observe(self, observation: TableObservation) -> TableObservation:
+        drawn = Chance(self._key, observation.step).now().permutation(len(observation.scene.items))
+        return observation.ordered(drawn)
