@@ -12,7 +12,16 @@ import numpy as np
 
 from assay.errors import RenderingError
 from assay.sim import gl
-from assay.tabletop.build import EXTENT, FLAT_GROUP, HIDDEN_GROUP, SOLID_GROUP, TABLE_GROUP, VIEWS, Built, build
+from assay.tabletop.build import (
+    EXTENT,
+    FLAT_GROUP,
+    HIDDEN_GROUP,
+    SOLID_GROUP,
+    TABLE_GROUP,
+    VIEWS,
+    Built,
+    build,
+)
 from assay.tabletop.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, TableScene
 
 HEIGHT, WIDTH = 128, 256

@@ -17,7 +17,7 @@ _FRAMES = "{frame_0} {frame_1} {frame_2}"
 ORIGINALS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "T1": ("Put {dragged_obj} into {base_obj}.",),
-        "T2": ("Put the <look> object in {scene} into the <base_look> object.",),
+        "T2": ("From {scene}, take the <look> object and put it into the <base_look> one.",),
         "T3": ("Turn {dragged_obj} clockwise by <angle> degrees.",),
         "T4": ("Rearrange the objects to look like {scene}.",),
         "T5": ("Rearrange the objects to look like {scene}, then put them back where they were.",),
@@ -30,15 +30,15 @@ ORIGINALS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             f"{first} {second} {_COMPARED} Put the <wanted> <piece> into the <base>."
             for first, second in ((_PIECE, _BASE), (_BASE, _PIECE))
         ),
-        "T9": (f"To twist is to turn by a fixed angle: {_EXAMPLES}. Now twist all <look> objects.",),
+        "T9": (f"To twist is to turn by a fixed angle: {_EXAMPLES}. Give every <look> object such a twist.",),
         "T10": (f"Move {{dragged_obj}} as it moves here: {_FRAMES}.",),
-        "T11": (f"Stack the objects in this order: {_FRAMES}.",),
-        "T12": ("Sweep <count> {swept_obj} into {bounds} without exceeding {constraint}.",),
-        "T13": ("Sweep <count> {swept_obj} into {bounds} without touching {constraint}.",),
+        "T11": (f"Stack things up, one move after the other, as here: {_FRAMES}.",),
+        "T12": ("Sweep <count> {swept_obj} into {bounds}, and stop before {constraint}.",),
+        "T13": ("Sweep <count> {swept_obj} into {bounds}, never touching {constraint}.",),
         "T14": ("Put everything that has the same texture as {base_obj} into it.",),
         "T15": ("Put everything that has the same profile as {base_obj} into it.",),
         "T16": (
-            "First put {dragged_obj} into {base_obj}, then put what was <way> of it before "
+            "Put {dragged_obj} into {base_obj} first, and after it the piece that stood <way> of it "
             "into the same {base_obj}.",
         ),
         "T17": (

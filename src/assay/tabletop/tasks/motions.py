@@ -40,7 +40,8 @@ def t9(draw: Draw) -> Made:
             (f"after_{number}", view(shown.at(x, y, shown.yaw - turn))),
         ]
         sentences.append(f"from {{before_{number}}} to {{after_{number}}}")
-    text = f"To twist is to turn by a fixed angle: {', '.join(sentences)}. Now twist all {look} objects."
+    examples = ", ".join(sentences)
+    text = f"To twist is to turn by a fixed angle: {examples}. Give every {look} object such a twist."
     puts = tuple(Put(each.name, each.x, each.y, each.yaw - turn, 0.05, turned=True) for each in targets)
     return TableScene(tuple(draw.items)), Prompt(text, tuple(pictures)), PutGoal((puts,), names(others))
 
@@ -98,7 +99,8 @@ def t11(draw: Draw) -> Made:
         stages.append((Put(piles[target][-1].name, *slots[target]),))
         frames.append(_piled(piles, slots))
     prompt = Prompt(
-        "Stack the objects in this order: {frame_0} {frame_1} {frame_2}.", tuple(_numbered(frames))
+        "Stack things up, one move after the other, as here: {frame_0} {frame_1} {frame_2}.",
+        tuple(_numbered(frames)),
     )
     return TableScene(tuple(draw.items)), prompt, PutGoal(tuple(stages), names(others), in_order=True)
 

@@ -62,7 +62,7 @@ def t2(draw: Draw) -> Made:
     frame.place(piece.name, piece.shape, piece.texture)
     frame.others(3 if draw.distracting else 1, draw.pools.pieces,
                  [look for look in looks if look != piece.texture])  # fmt: skip
-    text = f"Put the {piece.texture} object in {{scene}} into the {base.texture} object."
+    text = f"From {{scene}}, take the {piece.texture} object and put it into the {base.texture} one."
     prompt = Prompt(text, (("scene", view(*frame.items)),))
     return TableScene(tuple(draw.items)), prompt, PutGoal(((into(piece, base),),), names(others))
 

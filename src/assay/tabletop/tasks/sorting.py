@@ -86,7 +86,7 @@ def t16(draw: Draw) -> Made:
     piece = next(item for item in draw.items if item.name == "dragged_obj")
     others = [item for item in draw.items if item.name.startswith("distractor")]
     text = (
-        f"First put {{dragged_obj}} into {{base_obj}}, then put what was {way} of it before "
+        f"Put {{dragged_obj}} into {{base_obj}} first, and after it the piece that stood {way} of it "
         "into the same {base_obj}."
     )
     stages = tuple((Put(name, base.x, base.y, base.yaw),) for name in ("dragged_obj", "neighbour_obj"))
