@@ -31,7 +31,7 @@ def test_an_article_stands_where_one_is_missing():
     first, base = task.scene.item("dragged_obj").words, task.scene.item("base_obj").words
     text = perturbed(task, TextReferents(), seed=0).prompt.text
     assert text.startswith(f"Put the {first} into the {base} first, and after it the piece ")
-    assert text.endswith(f" of it before into the same {base}.")
+    assert text.endswith(f" of it into the same {base}.")
 
 
 @pytest.mark.parametrize(
