@@ -19,3 +19,13 @@ def test_a_difficulty_that_does_not_exist_is_refused(assay: Callable[..., Said],
     said = assay("tabletop", "sheet", "--out", tmp_path / "sheet.png", "--difficulty", "hard")
     assert said.status == 2
     assert "there is no difficulty 'hard'" in said.err
+
+
+def test_a_suite_shows_what_becomes_of_a_prompt(
+    assay: Callable[..., Said], drawing: str, tmp_path: Path
+) -> None:
+    options = ("--tasks", "tabletop/T1/L1", "--sheet", tmp_path / "prompts.png")
+    said = assay("suites", "show", "prompts", *options)
+    assert said.status == 0 and "10 conditions drawn" in said.out, said.err
+    with Image.open(tmp_path / "prompts.png") as sheet:
+        assert sheet.height > 10 * 200

@@ -65,8 +65,6 @@ def show(
     chosen = design.choose(selection)
     if sheet is not None:
         check_picture(sheet, "--sheet")
-        if design.on_table:
-            raise SuiteError(f"{suite} has no sheet of its own; valid: assay tabletop sheet --out FILE.png")
         if selection is not None and len(chosen) > MOST_ON_SHEET:
             raise SuiteError(f"a sheet of {len(chosen)} tasks is too large; valid: up to {MOST_ON_SHEET}")
     plan = list(design.plan(chosen, (seed,)))
@@ -94,7 +92,11 @@ def show(
         table.add_row(condition, str(count), kinds, escape(told))
     output.print(table)
     if sheet is not None:
-        _draw(sheet, design, (example,) if selection is None else chosen, seed, pack)
+        shown = (example,) if selection is None else chosen
+        if design.on_table:
+            _draw_tables(sheet, plan, {entry.id for entry in shown})
+        else:
+            _draw(sheet, design, shown, seed, pack)
 
 
 @app.command()
@@ -137,6 +139,16 @@ def _draw(path: Path, design: Suite, chosen: Sequence[Task | TableEntry], seed: 
     for each in refused:
         say(f"{each.spec.task} {each.spec.condition}: {each.told}", aside=True)
     say(f"{len(shown) - len(refused)} of {len(shown)} conditions drawn in {path}")
+
+
+def _draw_tables(path: Path, plan: Sequence[EpisodeSpec], shown: set[str]) -> None:
+    from assay.tabletop.sheet import save_table_sheet
+
+    specs = [spec for spec in plan if spec.task in shown]
+    with progress_bar() as progress:
+        rows = progress.track(specs, description="drawing")
+        save_table_sheet(path, ((f"{spec.task}  {spec.condition}", spec.realised_table()) for spec in rows))
+    say(f"{len(specs)} conditions drawn in {path}")
 
 
 def _plain(value: object) -> str:

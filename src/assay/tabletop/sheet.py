@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,8 @@ from assay.tabletop.oracle import TableOracle
 from assay.tabletop.pools import Difficulty
 from assay.tabletop.prompt import Picture, Prompt
 from assay.tabletop.studio import HEIGHT, WIDTH
-from assay.tabletop.tasks import KINDS, Setting, make
-from assay.tabletop.world import TableWorld
+from assay.tabletop.tasks import KINDS, Setting, TableTask, make
+from assay.tabletop.world import Effect, TableWorld
 
 _PAPER, _INK, _GOOD, _BAD = (250, 250, 248), (25, 25, 30), (30, 120, 50), (190, 40, 40)
 _MARGIN, _LINE, _GAP = 14, 22, 6
@@ -23,9 +24,16 @@ _PROMPT = 900
 """Pixels that a prompt may be wide."""
 
 
-def save_table_sheet(path: Path, *, seed: int = 0, difficulty: Difficulty = Difficulty.DEFAULT) -> Path:
-    """Write the sheet as a PNG: a row for each task, at the first level it has."""
-    rows = [_row(Setting(kind.id, seed, kind.levels[0], difficulty), kind.name) for kind in KINDS.values()]
+def every_kind(seed: int, difficulty: Difficulty) -> Iterator[tuple[str, TableTask]]:
+    """A title and a task of each kind, at the first level it has."""
+    for kind in KINDS.values():
+        setting = Setting(kind.id, seed, kind.levels[0], difficulty)
+        yield f"{setting.id}  {kind.name}", make(setting)
+
+
+def save_table_sheet(path: Path, titled: Iterable[tuple[str, TableTask]]) -> Path:
+    """Write the sheet as a PNG: a row for each task, below its title."""
+    rows = [_row(title, task) for title, task in titled]
     width = max(row.width for row in rows)
     sheet = Image.new("RGB", (width, sum(row.height for row in rows)), _PAPER)
     top = 0
@@ -37,18 +45,19 @@ def save_table_sheet(path: Path, *, seed: int = 0, difficulty: Difficulty = Diff
     return path
 
 
-def _row(setting: Setting, name: str) -> Image.Image:
-    task = make(setting)
+def _row(title: str, task: TableTask) -> Image.Image:
     world = TableWorld(task.scene)
     start = _both(world.observe())
     played = play(task, TableOracle(), world=world)
     end = _both(world.observe())
-    prompt = _prompt(task.prompt)
+    prompt = prompt_picture(task.prompt)
     height = max(prompt.height, start.shape[0]) + 2 * _LINE + _MARGIN
     row = Image.new("RGB", (_PROMPT + 2 * WIDTH + 4 * _MARGIN, height), _PAPER)
     pen = ImageDraw.Draw(row)
-    pen.text((_MARGIN, 4), f"{setting.id}  {name}", _INK, ImageFont.load_default(16))
+    pen.text((_MARGIN, 4), title, _INK, ImageFont.load_default(16))
     said = f"{'solved' if played.success else 'NOT solved'} in {len(played.actions)}, fewest {task.best}"
+    if set(played.effects) == {Effect.NOTHING}:
+        said = "nothing was done"
     left = _PROMPT + 2 * _MARGIN
     pen.text((left, 4), "start: front, top", _INK, ImageFont.load_default(13))
     pen.text((left + WIDTH + _MARGIN, 4), said, _GOOD if played.success else _BAD, ImageFont.load_default(13))
@@ -62,8 +71,8 @@ def _both(observation: TableObservation) -> np.ndarray:
     return np.vstack([observation.image(camera) for camera in VIEWS])
 
 
-def _prompt(prompt: Prompt) -> Image.Image:
-    """Words and pictures in the order they are read, in as many lines as it takes."""
+def prompt_picture(prompt: Prompt, most: int = _PROMPT) -> Image.Image:
+    """Words and pictures in the order they are read, in as many lines as it takes, ``most`` pixels wide."""
     font = ImageFont.load_default(15)
     parts: list[str | Image.Image] = []
     for segment in prompt.segments:
@@ -72,13 +81,13 @@ def _prompt(prompt: Prompt) -> Image.Image:
     x = 0
     for part in parts:
         width = int(font.getlength(part)) if isinstance(part, str) else part.width
-        if x + width > _PROMPT and lines[-1]:
+        if x + width > most and lines[-1]:
             lines.append([])
             x = 0
         lines[-1].append((x, part))
         x += width + _GAP
     heights = [max([_LINE, *(p.height + _GAP for _, p in line if not isinstance(p, str))]) for line in lines]
-    block = Image.new("RGB", (_PROMPT, sum(heights)), _PAPER)
+    block = Image.new("RGB", (most, sum(heights)), _PAPER)
     pen = ImageDraw.Draw(block)
     y = 0
     for line, height in zip(lines, heights, strict=True):

@@ -11,11 +11,11 @@ from assay.policies.table.calibration import FirstObject, OrderFollower, PromptB
 from assay.tabletop import TableOracle, TablePolicy
 
 
-def _learned(checkpoint: str) -> TablePolicy:
-    """A network that `assay tabletop train` made; ``checkpoint``: its file."""
+def _learned(checkpoint: str = "", retry: bool = True) -> TablePolicy:
+    """A network of `assay tabletop train`; ``retry``: whether it tries otherwise what changed nothing."""
     from assay.policies.learned import LearnedPolicy
 
-    policy: TablePolicy = LearnedPolicy(checkpoint)
+    policy: TablePolicy = LearnedPolicy(checkpoint, retry)
     return policy
 
 

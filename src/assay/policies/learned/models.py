@@ -1,0 +1,42 @@
+"""The four models by name, and what has to be there to use them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from assay.errors import PolicyError, did_you_mean
+from assay.policies.learned.tokens import Form
+
+NEEDS = "learned policies need torch: pip install 'assay[learn]'"
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """How a network takes in its prompt, and what its tokens are."""
+
+    cross: bool
+    """Whether the table attends to the prompt; else both are one sequence."""
+    form: Form
+
+    @property
+    def name(self) -> str:
+        """``cross-objects``."""
+        return f"{'cross' if self.cross else 'concat'}-{self.form}"
+
+
+MODELS = {model.name: model for model in (Model(cross, form) for cross in (True, False) for form in Form)}
+"""By their names."""
+
+
+def model(name: str) -> Model:
+    """The model of that name. Raises PolicyError that says what is valid."""
+    if name not in MODELS:
+        raise PolicyError(f"there is no model '{name}': {did_you_mean(name, MODELS)}")
+    return MODELS[name]
+
+
+def require_torch() -> None:
+    """Raise PolicyError that says what to install, if torch is not there."""
+    if find_spec("torch") is None:
+        raise PolicyError(NEEDS)
