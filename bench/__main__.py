@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import (
+    certificates,
     engine,
     eqa,
     eqa_scoring,
@@ -32,6 +33,7 @@ SECTIONS = {
     "report": report.measure,
     "senses": senses.measure,
     "suites": suites.measure,
+    "certificates": certificates.measure,
     "eqa": eqa.measure,
     "scoring": eqa_scoring.measure,
     "tabletop": tabletop.measure,

@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -69,7 +70,7 @@ def _building(folder: Path) -> Figure:
 
 
 class _Filmed:
-    name, rules, threads = "bench", NEAR, THREADS
+    name, rules, threads, total = "bench", NEAR, THREADS, FILMED
 
     def episodes(self, tally: Tally) -> Iterator[Episode]:
         for number in range(FILMED):
@@ -82,7 +83,7 @@ class _Filmed:
             small = Episode(episode.id, episode.instruction, episode.states, (_Noise(),), scene=episode.scene)
             result, _ = prepare(small, NEAR, View.parse("exo"))
             assert result is not None
-            yield Prepared(episode, result.frames, result.whole, result.pairs, result.actions)
+            yield replace(result, episode=episode)
 
 
 class _Drawn:
@@ -128,7 +129,8 @@ def _picture(state: np.ndarray) -> np.ndarray:
     picture = _TABLE.copy()
     x, y = int((0.3 - state[1]) / 0.6 * 200), int((0.6 - state[0]) / 0.4 * 200)
     picture[y : y + 48, x : x + 48] = (220, 40, int(200 * state[6]))
-    picture[:8, : int(state[2] / 0.4 * 250) + 1] = 250
+    for row, length in enumerate((state[2] / 0.4, *((state[3:6] + 60.0) / 120.0))):
+        picture[8 * row : 8 * row + 8, : int(length * 250) + 1] = 250
     return picture
 
 

@@ -19,7 +19,7 @@ from assay.tasks import Instruction, Task
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """Writes what it drew into the instruction."""
+    """Names what it drew as what is of interest."""
 
     kind: ClassVar[str] = "test/shift"
     rebuilds: ClassVar[bool] = True
@@ -28,7 +28,7 @@ class Shift:
     places: tuple[float, ...] = ()
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        return replace(task, instruction=Instruction(f"{self.metres * rng.random():.9f}"))
+        return replace(task, of_interest=(*task.of_interest, f"{self.metres * rng.random():.9f}"))
 
 
 numbers = st.floats(-2, 2) | st.integers(-2, 2) | st.booleans()
@@ -47,9 +47,11 @@ def test_numbers_that_are_equal_are_written_alike(metres: float, places: list[fl
 def test_new_words_leave_the_draws_of_the_world_as_they_were():
     task = tasks.load("libero_goal/0")
     alone = perturbed(task, (Shift(1.0),), seed=3)
-    assert perturbed(task, (Say("hello"), Shift(1.0)), seed=3).instruction == alone.instruction
-    assert perturbed(task, (Shift(1.0), Shift(1.0)), seed=3).instruction != alone.instruction
-    assert perturbed(task, (Shift(1.0),), seed=4).instruction != alone.instruction
+    reworded = perturbed(task, (Say("hello"), Shift(1.0)), seed=3)
+    assert reworded == replace(alone, instruction=Instruction("hello"))
+    twice = perturbed(task, (Shift(1.0), Shift(1.0)), seed=3).of_interest
+    assert twice[:-1] == alone.of_interest and twice[-1] != alone.of_interest[-1]
+    assert perturbed(task, (Shift(1.0),), seed=4) != alone
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,17 @@ from assay.errors import PerturbationError
 from assay.perturb import Mask, Perturbation
 from assay.perturb.base import kinds
 from assay.perturb.fields import AXES, catalogue, markdown
-from assay.perturb.senses import BlankPictures, Fog
-from assay.perturb.world import Jitter, MoveCamera, Recolour
+from assay.perturb.senses import BlankPictures, Brightness, Contrast, Fog
+from assay.perturb.world import (
+    Distractors,
+    Jitter,
+    MoveCamera,
+    Orbit,
+    Recolour,
+    Relight,
+    Resize,
+    StartPose,
+)
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "perturbations.md"
 
@@ -25,12 +34,36 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "perturbations.md"
         (lambda: Recolour((0.1, 0.2, 1.2)), "colour is (0.1, 0.2, 1.2); valid: 0 to 1"),
         (lambda: MoveCamera(turn=(0.0, 0.0, 2.0)), "valid: -0.6 to 0.6"),
         (lambda: Jitter(None), "radius is None"),  # type: ignore[arg-type]
+        (lambda: Jitter((0.03,)), "radius is (0.03,); valid: 0 to 0.2"),  # type: ignore[arg-type]
+        (lambda: Distractors(True), "count is True; valid: whole numbers 1 to 8"),
+        (lambda: Recolour(()), "colour is (); valid: 0 to 1, 3 of them"),  # type: ignore[arg-type]
+        (lambda: Recolour((0.1, 0.2)), "valid: 0 to 1, 3 of them"),  # type: ignore[arg-type]
+        (lambda: Recolour(0.5), "valid: 0 to 1, 3 of them"),  # type: ignore[arg-type]
+        (lambda: Relight(colour=(0.5, 0.5)), "valid: 0 to 2, 3 of them"),  # type: ignore[arg-type]
     ],
 )
 def test_a_number_out_of_range_is_refused_in_one_line(make: Callable[[], Perturbation], words: str):
     with pytest.raises(PerturbationError) as caught:
         make()
     assert words in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        Relight,
+        StartPose,
+        MoveCamera,
+        Orbit,
+        lambda: Resize(1.0),
+        lambda: Jitter(0.0),
+        lambda: Brightness(1.0),
+        lambda: Contrast(1.0),
+    ],
+)
+def test_what_would_change_nothing_is_refused_in_one_line(make: Callable[[], Perturbation]):
+    with pytest.raises(PerturbationError, match=r"^[\w/]+: nothing is changed; valid: another [\w ]+$"):
+        make()
 
 
 def test_none_is_valid_where_it_is_the_default():

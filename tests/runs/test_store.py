@@ -37,6 +37,23 @@ def test_a_plan_is_kept_whole_and_once(path: Path):
         assert store.conditions() == [("control", 6), ("para", 6)]
 
 
+def test_what_a_damaged_file_holds_is_left_out_and_counted(path: Path, episode):
+    with Store.writing(path) as store:
+        store.plan(PLAN)
+        for number in (1, 2, 3, 4, 5):
+            store.append(number, episode())
+    with sqlite3.connect(path) as file:
+        file.execute("UPDATE episodes SET outcome = 'banana' WHERE id = 1")
+        file.execute("UPDATE specs SET labels = '[1]' WHERE id = 2")
+        file.execute("UPDATE specs SET labels = 'x' WHERE id = 3")
+        file.execute("UPDATE trajectories SET actions = x'0102' WHERE id = 4")
+    with Store.reading(path) as store:
+        assert store.frame()["id"].to_list() == [4, 5]
+        assert store.unsound() == {"labels that are no JSON object": 2, "the outcome 'banana'": 1}
+        assert not store.unread
+        assert [number for number, _ in store.paths()] == [1, 2, 3, 5] and store.unread == {4}
+
+
 def test_an_episode_comes_back_as_it_was(path: Path, episode):
     given = episode(
         truth={"TurnOn flat_stove_1": ((1, 3),)}, touched="plate_1", moved=None, decisions=2, seconds=1.5

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from assay import tasks
@@ -36,11 +37,56 @@ def test_every_task_is_one_the_oracle_does(made: Made, tmp_path: Path):
         assert (done.outcome, done.steps) == (Outcome.SUCCESS, steps)
 
 
+def test_a_scene_has_several_tasks_each_of_which_is_done_from_several_states():
+    order = Order(seed=2, tasks=4, tries=2)
+    made = make(order, 0)
+    assert len({task.instruction.text for task in made.tasks}) == len({task.goal for task in made.tasks}) == 4
+    assert len({task.scene for task in made.tasks}) == 1
+    world = World(compile_scene(made.tasks[0].scene, load_pack("primitives")))
+    steps = []
+    for seed in range(order.tries):
+        state = world.sample(seed)
+        done = rollout(world, made.tasks[1], Oracle(), state, EpisodeSpec(made.tasks[1].id, seed))
+        assert done.outcome is Outcome.SUCCESS
+        steps.append(done.steps)
+    world.close()
+    assert made.steps[1] == max(steps)
+
+
 def test_what_cannot_be_done_is_refused_and_counted(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("assay.suites.spec.DEFAULT_HORIZON", 5)
     monkeypatch.setattr(generate, "DRAWS", 2)
-    with pytest.raises(Exception, match="scene 0: none of 2 drawn had 4 tasks that can be done"):
-        make(ORDER, 0)
+    made = make(ORDER, 0)
+    assert not made.tasks and sum(times for why, times in made.refused.items() if "scene:" in why) == 2
+
+
+def test_a_number_that_gives_no_scene_is_counted_and_the_others_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, assay: Callable[..., Any], no_assets: Path
+):
+    monkeypatch.setattr(generate, "DRAWS", 1)
+    out = tmp_path / "scenes"
+    command = ("scenes", "generate", "--out", out, "--seed", "2", "--tasks", "1", "--tries", "1")
+    said = assay(*command, "--count", "3", "--workers", "1")
+    assert said.status == 0 and "scenes 1, tasks 1" in said.out
+    assert "none of 1 drawn was worth keeping: scene_000, scene_001" in said.out
+    index = json.loads((out / "index.json").read_text())
+    assert list(index["scenes"]) == ["scene_002"] and list(index["failed"]) == ["scene_000", "scene_001"]
+    assert index["failed"]["scene_001"] == {"refused": {"scene: no room for plate": 1}}
+    assert "scene: no room for plate" in said.out and len(tasks.resolve(str(out))) == 1
+    before = (out / "index.json").stat().st_mtime_ns
+    assert assay(*command, "--count", "3", "--workers", "1").out == said.out
+    assert (out / "index.json").stat().st_mtime_ns == before, "and what failed is not tried again"
+
+
+def test_demonstrations_are_collected_in_a_new_scene(
+    made: Made, tmp_path: Path, assay: Callable[..., Any], no_assets: Path, drawing: str
+):
+    folder, out = tmp_path / "scene_000", tmp_path / "demos"
+    saved = tasks.save(made.tasks[0], folder / "0.json")
+    said = assay("collect", "--tasks", folder, "--episodes", "1", "--size", "32", "--out", out)
+    assert said.status == 0 and "episodes 1, frames" in said.out
+    rows = pl.read_parquet(out / "meta/episodes/*/*.parquet")
+    assert rows["length"].item() > 10 and saved.instruction.text in str(rows["tasks"].item().to_list())
 
 
 def test_a_folder_is_extended_and_not_done_again(tmp_path: Path, made: Made):

@@ -67,6 +67,9 @@ def test_dimensions_and_difficulties_can_be_chosen():
         ("plus?dimensions=lite", "did you mean 'light'?"),
         ("plus?difficulties=6", "there is no difficulty 6; valid: 1 to 5"),
         ("plus?difficulties=many", "got 'many'"),
+        ("plus?difficulties=", "valid difficulties: 1 to 5"),
+        ("plus?dimensions=camera,camera", "once each"),
+        ("plus?difficulties=2,2", "once each"),
     ],
 )
 def test_what_is_no_dimension_or_difficulty_is_refused(address: str, words: str):

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Column, Table
 
-from assay.cli.certifying import make_certificates
-from assay.cli.console import output, say, table_of
+from assay.cli.certifying import make_certificates, print_reasons
+from assay.cli.console import number_of, output, say, table_of
 from assay.cli.execution import (
     RayAddress,
     Seeds,
@@ -24,7 +24,7 @@ from assay.cli.execution import (
     executor,
     parse_seeds,
 )
-from assay.errors import SuiteError
+from assay.errors import RunError, SuiteError
 
 if TYPE_CHECKING:
     from assay.runs.certificates import Summary
@@ -63,6 +63,8 @@ def certify(
     chosen = design.choose(selection)
     numbers = parse_seeds(seeds) if seeds is not None else design.seeds
     load_pack(assets)
+    if out not in (None, "-"):
+        _check_writable(Path(out))
     if states is not None:
         os.environ[STATES_VARIABLE] = str(states.absolute())
     plan = partial(
@@ -80,9 +82,21 @@ def certify(
         Path(out).write_text(text + "\n")
     output.print(_table(found, disturbed=tries > 1))
     *_, whole = found
-    for reason, count in whole.refused.most_common(20):
-        say(f"{count} x {reason}")
+    if whole.nothing:
+        say(f"in {number_of(whole.nothing, 'scene')} more there is nothing to solve, on purpose: they stand")
+    print_reasons(dict(whole.refused.most_common()), most=20)
     say(f"{made} certificates made, the others were there: {cache_file()}")
+
+
+def _check_writable(file: Path) -> None:
+    """Raise RunError now if a file cannot be written later; leaves it as it is."""
+    try:
+        is_new = not file.exists()
+        file.open("a").close()
+        if is_new:
+            file.unlink()
+    except OSError as error:
+        raise RunError(f"--json {file}: cannot be written: {error.strerror}") from None
 
 
 def _table(found: list[Summary], *, disturbed: bool) -> Table:
@@ -91,8 +105,8 @@ def _table(found: list[Summary], *, disturbed: bool) -> Table:
     for each in found:
         if each is found[-1]:
             table.add_section()
-        rate = f"{100 * each.certified / each.scenes:.1f} %" if each.scenes else "-"
+        rate = f"{100 * each.certified / each.to_solve:.1f} %" if each.to_solve else "-"
         median = "-" if each.median is None else f"{each.median:.0f}"
-        row = [each.condition, f"{each.certified}/{each.scenes}", rate, median]
+        row = [each.condition, f"{each.certified}/{each.to_solve}", rate, median]
         table.add_row(*row, *([f"{each.solved_again}/{each.disturbed}"] if disturbed else []))
     return table

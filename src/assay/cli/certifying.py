@@ -50,7 +50,12 @@ def print_refused(reasons: Mapping[str, int], *, most: int = 10) -> None:
     if not reasons:
         return
     say(f"{number_of(sum(reasons.values()), 'episode')} refused, without a certificate:")
+    print_reasons(reasons, most=most)
+
+
+def print_reasons(reasons: Mapping[str, int], *, most: int) -> None:
+    """Reasons and how often each was given, in their order; how many others there are."""
     for reason, count in list(reasons.items())[:most]:
         say(f"{count} x {reason}")
     if len(reasons) > most:
-        say(f"... and {len(reasons) - most} other reasons")
+        say(f"... and {number_of(len(reasons) - most, 'other reason')}")

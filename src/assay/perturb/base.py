@@ -30,7 +30,10 @@ class Perturbation(Protocol):
     kind: ClassVar[str]
     """Its name in JSON, e.g. ``words/say``."""
     rebuilds: ClassVar[bool]
-    """Whether the scene may change, so that the model must be compiled anew."""
+    """Whether the scene may change, so that the model must be compiled anew.
+
+    Where only looks do, a class says ``looks_only``; one that changes the goal and not the scene, ``asks``.
+    """
 
     def apply(self, task: Any, rng: np.random.Generator) -> Any:
         """The changed task. Raises PerturbationError where it cannot be done."""
@@ -80,14 +83,21 @@ def from_json(value: Mapping[str, Any]) -> Perturbation:
         raise PerturbationError(f"{kind}: {place}: {first['msg'].lower()}") from None
 
 
+def decides(value: Perturbation) -> bool:
+    """Whether what is to be done, or how it can be done, may hang on it: not on words, looks and senses."""
+    return getattr(value, "asks", False) or (value.rebuilds and not getattr(value, "looks_only", False))
+
+
 def perturbed(task: AnyTask, perturbations: Perturbation | Iterable[Perturbation], *, seed: int) -> AnyTask:
     """A task with perturbations, or one, applied one after the other, each with a stream of its own.
 
-    The stream hangs on the kind and on how many of that kind came before, so that new words leave the draws
-    of the world as they were. Raises PerturbationError for one that cannot be done, or is of the other world.
+    First come those that decide, in their order, then the others in theirs; and the stream hangs on the kind
+    and on how many of that kind came before: so new words and looks leave the world as it is drawn without
+    them. Raises PerturbationError for one that cannot be done, or is of the other world.
     """
     before: Counter[str] = Counter()
-    for each in perturbations if isinstance(perturbations, Iterable) else (perturbations,):
+    several = tuple(perturbations) if isinstance(perturbations, Iterable) else (perturbations,)
+    for each in sorted(several, key=lambda each: not decides(each)):
         if isinstance(each, TablePerturbation) == isinstance(task, Task):
             made_for = "on the table" if isinstance(task, Task) else "of LIBERO's kind"
             raise PerturbationError(f"{each.kind} is for tasks {made_for}: {task.id} is none")

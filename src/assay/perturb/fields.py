@@ -9,7 +9,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from enum import Enum
 from functools import cache
 from numbers import Integral, Real
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from assay.errors import PerturbationError, did_you_mean
 from assay.perturb.base import Perturbation, kinds
@@ -32,7 +32,7 @@ def check(value: Any) -> None:
 
     Fields for numbers are those made by `within` or with `between`, fields for choices those with an Enum.
     """
-    choices = _choices(value.__class__)
+    choices, lengths = _choices(value.__class__), _lengths(value.__class__)
     for each in fields(value):
         found = getattr(value, each.name)
         if each.name in choices and not (found is None and each.default is None):
@@ -40,10 +40,25 @@ def check(value: Any) -> None:
         if "valid" not in each.metadata or (found is None and each.default is None):
             continue
         low, high = each.metadata["valid"]
-        kind = Integral if isinstance(low, int) else Real
-        numbers = found if isinstance(found, tuple) else (found,)
-        if not all(isinstance(number, kind) and low <= number <= high for number in numbers):
-            raise PerturbationError(f"{value.kind}: {each.name} is {found!r:.60}; valid: {_range(each)}")
+        length = lengths.get(each.name)
+        numbers = found if length and isinstance(found, tuple) else (found,)
+        if len(numbers) != (length or 1) or not all(_is_number(one, low, high) for one in numbers):
+            valid = _range(each) + (f", {length} of them" if length else "")
+            raise PerturbationError(f"{value.kind}: {each.name} is {found!r:.60}; valid: {valid}")
+
+
+def check_change(value: Any, **neutral: object) -> None:
+    """Raise PerturbationError if each field named here holds what changes nothing."""
+    if all(getattr(value, name) == nothing for name, nothing in neutral.items()):
+        names = " or ".join(neutral)
+        raise PerturbationError(f"{value.kind}: nothing is changed; valid: another {names}")
+
+
+def _is_number(value: object, low: float, high: float) -> bool:
+    """Whether a value is a number of a range, whole if its lower end is."""
+    if isinstance(value, bool) or not isinstance(value, Integral if isinstance(low, int) else Real):
+        return False
+    return low <= float(value) <= high
 
 
 def _chosen(kind: str, name: str, found: Any, choices: type[Enum]) -> Enum:
@@ -64,6 +79,17 @@ def _choices(made: type) -> dict[str, type[Enum]]:
         for name, hint in get_type_hints(made).items()
         for kind in (hint, *get_args(hint))
         if inspect.isclass(kind) and issubclass(kind, Enum)
+    }
+
+
+@cache
+def _lengths(made: type) -> dict[str, int]:
+    """The fields of a class that hold a tuple of so many values."""
+    return {
+        name: len(get_args(kind))
+        for name, hint in get_type_hints(made).items()
+        for kind in (hint, *get_args(hint))
+        if get_origin(kind) is tuple and ... not in get_args(kind)
     }
 
 

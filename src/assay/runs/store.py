@@ -76,11 +76,16 @@ CREATE TABLE stopped (condition TEXT PRIMARY KEY, last TEXT NOT NULL, rule TEXT 
 COMMIT;
 """
 
-_FRAME = """
+_UNSOUND = f"""
+CASE WHEN outcome NOT IN ({", ".join(f"'{each}'" for each in Outcome)}) THEN 'the outcome ' || quote(outcome)
+     WHEN NOT json_valid(labels) OR json_type(labels) <> 'object' THEN 'labels that are no JSON object' END
+"""
+"""Why an episode of a damaged file cannot count; null if it can."""
+_FRAME = f"""
 SELECT specs.id, key, suite, condition, task, seed, labels, instruction, outcome, steps, seconds, decisions,
        pictures, attempts, touched, moved, truth, error
 FROM specs JOIN episodes USING (id) LEFT JOIN stopped USING (condition)
-WHERE last IS NULL OR key <= last ORDER BY specs.id
+WHERE (last IS NULL OR key <= last) AND {_UNSOUND} IS NULL ORDER BY specs.id
 """
 _COLUMNS = {
     "id": pl.Int64,
@@ -124,6 +129,8 @@ class Store:
         self.path = path
         self._db = connection
         self._lock = lock
+        self.unread: set[int] = set()
+        """Episodes whose paths were asked for and could not be read."""
 
     @classmethod
     def writing(cls, path: FilePath) -> Store:
@@ -156,6 +163,13 @@ class Store:
                 raise
             raise RunError(f"{path}: not a run, or damaged: {error}") from None
         return cls(path, connection, lock)
+
+    @classmethod
+    def scratch(cls) -> Store:
+        """A run that nobody keeps: SQLite's own temporary file, gone with the process however that ends."""
+        connection = sqlite3.connect("", isolation_level=None)
+        connection.executescript(_SCHEMA)
+        return cls(FilePath(f"scratch{SUFFIX}"), connection)
 
     @classmethod
     def reading(cls, path: FilePath) -> Store:
@@ -317,6 +331,15 @@ class Store:
         frame = pl.DataFrame(rows, schema=_COLUMNS, orient="row")
         return _with_labels(frame)
 
+    def unsound(self) -> dict[str, int]:
+        """What is wrong with episodes that are left out of the frame: reason -> how many."""
+        return dict(
+            self._db.execute(
+                f"SELECT {_UNSOUND} AS why, count(*) FROM specs JOIN episodes USING (id) "
+                "WHERE why IS NOT NULL GROUP BY why ORDER BY why"
+            )
+        )
+
     def counts(self) -> pl.DataFrame:
         """Per condition: planned, done, success, failure, error."""
         rows = self._db.execute(
@@ -372,18 +395,20 @@ class Store:
             self._db.execute("DETACH other")
 
     def paths(self, ids: Iterable[int] | None = None) -> Iterator[tuple[int, Path]]:
-        """The trajectories of recorded episodes, by id."""
+        """The trajectories of recorded episodes, by id; those that cannot be are added to ``unread``."""
         if ids is None:
             ids = [number for (number,) in self._db.execute("SELECT id FROM trajectories ORDER BY id")]
         for number in ids:  # one query each: an open one would keep a writer from closing
             row = self._db.execute(
-                "SELECT steps, hand, gripper, actions FROM trajectories WHERE id = ?", (number,)
+                "SELECT hand, gripper, actions FROM trajectories WHERE id = ?", (number,)
             ).fetchone()
             if row is not None:
-                steps, *blobs = row
-                hand, gripper, actions = (_unpacked(blob) for blob in blobs)
-                width = len(actions) // steps if len(actions) else 7
-                yield number, Path(hand.reshape(-1, 3), gripper, actions.reshape(-1, width))
+                try:
+                    path = _path(*row)
+                except (zlib.error, ValueError, TypeError, ZeroDivisionError):
+                    self.unread.add(number)
+                else:
+                    yield number, path
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -427,6 +452,12 @@ def _with_labels(frame: pl.DataFrame) -> pl.DataFrame:
         infer_schema_length=None,
     )
     return frame.join(table, on="labels", how="left", maintain_order="left").drop("labels")
+
+
+def _path(*blobs: bytes) -> Path:
+    hand, gripper, actions = (_unpacked(blob) for blob in blobs)
+    width = len(actions) // (len(gripper) - 1) if len(actions) else 7
+    return Path(hand.reshape(-1, 3), gripper, actions.reshape(-1, width))
 
 
 def _packed(values: np.ndarray) -> bytes:

@@ -1,6 +1,7 @@
 """A folder of new scenes: a folder of task files for each, and an index.
 
-    index.json                  what was asked for, every scene and task, and what was refused and why
+    index.json                  what was asked for, every scene and task, what was refused and why, and
+                                which numbers gave no scene
     scene_007/0_put_the_....json
 
 The index is written whenever a scene is done: the same order again goes on where it was interrupted.
@@ -38,15 +39,19 @@ def write(
 ) -> dict[str, Any]:
     """Bring a folder to ``count`` scenes; returns the index. ``on_scene`` is told of each that is there.
 
+    A number whose draws are all refused is counted as failed, and not tried again; the others go on.
     Raises TaskError where the folder holds something else, or scenes of another order.
     """
     index = _opened(out, order)
-    scenes: dict[str, Any] = index["scenes"]
-    missing = [number for number in range(count) if _name(number) not in scenes]
+    scenes, failed = index["scenes"], index["failed"]
+    missing = [number for number in range(count) if _name(number) not in {**scenes, **failed}]
     for number in range(count - len(missing)):
         on_scene(number)
     for made in make_all(order, missing, workers) if missing else ():
-        scenes[_name(made.number)] = _saved(out / _name(made.number), made)
+        if made.tasks:
+            scenes[_name(made.number)] = _saved(out / _name(made.number), made)
+        else:
+            failed[_name(made.number)] = {"refused": dict(sorted(made.refused.items()))}
         index["scenes"] = scenes = dict(sorted(scenes.items()))
         _replace(out / INDEX, json.dumps(index, indent=1, ensure_ascii=False) + "\n")
         on_scene(made.number)
@@ -56,14 +61,14 @@ def write(
 def refusals(index: dict[str, Any]) -> Counter[str]:
     """Why scenes and tasks were not kept, over a whole index."""
     total: Counter[str] = Counter()
-    for scene in index["scenes"].values():
+    for scene in (*index["scenes"].values(), *index["failed"].values()):
         total.update(scene["refused"])
     return total
 
 
 def _opened(out: Path, order: Order) -> dict[str, Any]:
     file = out / INDEX
-    wanted = {"format": FORMAT, "order": asdict(order), "scenes": {}}
+    wanted: dict[str, Any] = {"format": FORMAT, "order": asdict(order), "scenes": {}, "failed": {}}
     if out.exists() and not out.is_dir():
         raise TaskError(f"{out} is a file; valid: a folder, a new one or one to extend")
     if not file.exists():
@@ -78,7 +83,7 @@ def _opened(out: Path, order: Order) -> dict[str, Any]:
         raise TaskError(f"{file}: is not an index of scenes") from None
     if there != (wanted["format"], wanted["order"]):
         raise TaskError(f"{out} holds scenes of another order, {there[1]}; name another folder")
-    return dict(index)
+    return {**wanted, **index}
 
 
 def _saved(folder: Path, made: Made) -> dict[str, Any]:

@@ -46,6 +46,7 @@ class Made:
 
     number: int
     tasks: tuple[Task, ...]
+    """None where none of the scenes that were drawn was worth keeping."""
     steps: tuple[int, ...]
     """Control steps that the oracle took for each, at most."""
     refused: Counter[str]
@@ -55,7 +56,7 @@ class Made:
 def make(order: Order, number: int) -> Made:
     """The scene of a number: hangs on the order's seed and the number, and on nothing else.
 
-    Raises PlacementError if none is found after a bounded search.
+    It has no tasks if none is found after a bounded search.
     """
     pack = load_pack(order.pack)
     refused: Counter[str] = Counter()
@@ -73,7 +74,7 @@ def make(order: Order, number: int) -> Made:
         if len(kept) >= min(FEWEST, order.tasks):
             return Made(number, tuple(task for task, _ in kept), tuple(steps for _, steps in kept), refused)
         refused["scene: too few tasks"] += 1
-    raise PlacementError(f"scene {number}: none of {DRAWS} drawn had {FEWEST} tasks that can be done")
+    return Made(number, (), (), refused)
 
 
 def make_all(order: Order, numbers: Sequence[int], workers: int) -> Iterator[Made]:

@@ -88,7 +88,12 @@ _SENSES: dict[str, Perturbation] = {
     name.replace(" ", "_").lower(): sense
     for name, sense in {**pictures_at(MIDDLING), **others_at(MIDDLING)}.items()
 }
-_SINGLE = {**_WORDS, **_WORLD, **_SENSES}
+_AXES: dict[str, Perturbation] = {
+    "words": words.Synonyms(),
+    "world": Relocate(0.5),
+    "senses": pictures_at(MIDDLING)["Gaussian noise"],
+}
+_SINGLE = {**_AXES, **_WORDS, **_WORLD, **_SENSES}
 
 
 def _always(change: Perturbation) -> Callable[[Task], tuple[Perturbation, ...]]:
@@ -96,16 +101,12 @@ def _always(change: Perturbation) -> Callable[[Task], tuple[Perturbation, ...]]:
 
 
 CHANGES: Mapping[str, Callable[[Task], tuple[Perturbation, ...]]] = MappingProxyType(
-    {
-        "words": _always(words.Synonyms()),
-        "world": _always(Relocate(0.5)),
-        "senses": _always(pictures_at(MIDDLING)["Gaussian noise"]),
-        "room": lambda task: (Room(ROOMS[task.scene.arena]),),
-    }
-    | {name: _always(change) for name, change in _SINGLE.items()}
+    {name: _always(change) for name, change in _SINGLE.items()}
+    | {"room": lambda task: (Room(ROOMS[task.scene.arena]),)}
 )
 """What a task is changed by, by name: an axis stands for one typical change of it."""
 
+_IN_WORDS = frozenset({"words", *_WORDS})
 _ROOMS = frozenset({"room", "environment"})
 _POSITIONS = frozenset({"world", "position", "jitter", "displace", "relocate", "swap", "move_fixture"})
 _ABOUT_THE_THING = frozenset(
@@ -125,8 +126,6 @@ _ABOUT_THE_THING = frozenset(
 _EXCLUSIVE = (
     (frozenset({"replace", "unseen", "shape"}), "the later takes the place of the earlier"),
     (frozenset({"recolour", "pattern"}), "the later covers the earlier"),
-    (frozenset({"camera", "orbit"}), "the later moves the same camera"),
-    (frozenset({"robot", "base"}), "the later sets the same start"),
     (frozenset({"displace", "swap", "relocate", "world"}), "each decides where the same thing stands"),
     (frozenset({"darker", "lighter"}), "they undo each other"),
     (frozenset({"flatter", "harsher"}), "they undo each other"),
@@ -137,23 +136,26 @@ def ordered(names: Iterable[str]) -> list[str]:
     """Changes in the order in which they are made.
 
     The room first, on which it hangs what is within reach and where a camera is led to; then positions, which
-    are drawn with an eye on sizes and should be the same whatever else is changed.
+    are drawn with an eye on sizes and should be the same whatever else is changed. Words come last: colours
+    are chosen with an eye on the task's own.
     """
-    return sorted(names, key=lambda name: (name not in _ROOMS, name not in _POSITIONS))
+    return sorted(names, key=lambda name: (name not in _ROOMS, name not in _POSITIONS, name in _IN_WORDS))
 
 
 def contradiction(one: str, other: str) -> str:
     """Why two changes make no sense together; empty if they do."""
     pair = {one, other}
+    if one in _SINGLE and _SINGLE[one] == _SINGLE.get(other):
+        return "they are the same"
     for names, reason in _EXCLUSIVE:
         if pair <= names:
             return reason
     for name, rest in ((one, other), (other, one)):
-        if name == "mask" and (rest in _WORDS or rest == "words"):
+        if name == "mask" and rest in _IN_WORDS:
             return "no words are left to be reworded"
         if name == "remove" and rest in _ABOUT_THE_THING:
             return "the thing it changes is gone"
         hidden = isinstance(_SINGLE.get(name), (BlankPictures, DroppedCamera))
-        if hidden and (rest == "senses" or isinstance(_SINGLE.get(rest), PictureSense)):
+        if hidden and isinstance(_SINGLE.get(rest), PictureSense):
             return "no picture is left to be changed"
     return ""

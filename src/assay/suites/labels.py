@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from assay.perturb import Perturbation
+from assay.perturb.senses.pictures import PictureSense
 from assay.perturb.world import spoken
+from assay.perturb.world.ground import owner
+from assay.sim.categories import OPENING
+from assay.sim.render import CAMERAS
 from assay.suites.spec import Label
 from assay.tasks import Predicate, Scene, Task
 from assay.tasks.names import words
@@ -24,7 +28,9 @@ def nature(perturbations: tuple[Perturbation, ...]) -> dict[str, Label]:
     """What is changed, and whether a policy that understands can still do the task: axis, plausible."""
     axes = sorted({each.kind.split("/")[0] for each in perturbations}, key=AXES.index)
     plausible = all(getattr(each, "plausible", True) for each in perturbations)
-    return {"axis": "+".join(axes), "plausible": plausible}
+    hidden = [each for each in perturbations if isinstance(each, PictureSense) and each.hides]
+    blind = all(any(each.concerns(camera) for each in hidden) for camera in CAMERAS)
+    return {"axis": "+".join(axes), "plausible": plausible and not blind}
 
 
 def families(task: Task) -> dict[str, str]:
@@ -85,7 +91,8 @@ def _needs_opening(task: Task) -> bool:
     )
 
 
-def _is_closed(scene: Scene, region: str) -> bool:
-    drawer = region.removesuffix("_region").rsplit("_", 1)[-1] in ("top", "middle", "bottom")
+def _is_closed(scene: Scene, place: str) -> bool:
+    """Whether a place is inside of what opens and closes, and is not open at the start."""
+    inside = {entity.name for entity in scene.entities if entity.category in OPENING}
     open_now = {atom.arguments[0] for atom in scene.initial if atom.predicate is Predicate.OPEN}
-    return drawer and "cabinet" in region and region not in open_now
+    return owner(scene, place) in inside and not {place, owner(scene, place)} & open_now

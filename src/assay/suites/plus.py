@@ -31,6 +31,8 @@ def plus(dimensions: tuple[str, ...] = (), difficulties: tuple[int, ...] = DIFFI
     for level in difficulties:
         if level not in DIFFICULTIES:
             raise SuiteError(f"plus: there is no difficulty {level}; valid: 1 to 5")
+    if not difficulties or any(len(set(each)) < len(each) for each in (dimensions, difficulties)):
+        raise SuiteError("plus: dimensions and difficulties are named once each; valid difficulties: 1 to 5")
     return Suite(
         name="plus",
         about="Layout, camera, robot, language, light, background, noise, from 1 to 5 (after LIBERO-plus).",

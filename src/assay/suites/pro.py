@@ -59,14 +59,17 @@ def _variants(task: Task, experiments: bool) -> Iterator[Variant]:
 
 def _changes(task: Task) -> dict[str, tuple[Perturbation, ...]]:
     """What may be combined. What a task is about has another look, and if it can be moved, another size."""
-    is_movable = task.goal.atoms[0].arguments[0] in movable(task)
     looks = Recolour(pattern=Pattern.CHECKER)
-    return {
-        "object": (looks, Resize(LARGER)) if is_movable else (looks,),
+    changes: dict[str, tuple[Perturbation, ...]] = {
+        "object": (
+            *((looks,) if looks.is_true(task) else ()),
+            *((Resize(LARGER),) if target(task) in movable(task) else ()),
+        ),
         "position": (Relocate(1.0),),
         "semantic": (Semantic(),),
         "environment": (Room(ROOMS[task.scene.arena]),),
     }
+    return {name: each for name, each in changes.items() if each}
 
 
 def _other_task(task: Task) -> tuple[Rewording, ...]:
@@ -83,8 +86,10 @@ def _experiments(task: Task) -> Iterator[Variant]:
         yield Variant(f"pro/displace={distance:g}", (Displace(distance),), labels)
     for rung in LADDER:
         yield Variant(f"pro/words={rung.name}", (rung.perturbation,), {"axis": "words", **rung.labels})
-    if task.goal.atoms[0].arguments[0] in movable(task):
+    if target(task) in movable(task):
         for step, (name, change) in enumerate(DISSIMILARITY, start=1):
+            if isinstance(change, Recolour) and not change.is_true(task):
+                continue  # a purple bowl is not "the black bowl"
             labels = {**nature((change,)), "dissimilarity": step}
             yield Variant(f"pro/object={name}", (change,), labels)
     found = compositions(task)

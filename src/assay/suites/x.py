@@ -8,14 +8,12 @@ from typing import Literal
 from assay.errors import SuiteError
 from assay.perturb import Perturbation
 from assay.perturb.words.rewordings import LEVEL5
-from assay.perturb.world import Confound, Distractors, Jitter, Relocate, Swap
+from assay.perturb.world import Confound, Distractors, Jitter, Relocate, Swap, unseen
 from assay.suites.base import Suite, Variant
 from assay.suites.labels import families
 from assay.suites.spec import Label
 from assay.tasks import Task
 
-UNSEEN = ("corn", "mayo", "popcorn", "cherries", "macaroni_and_cheese", "white_bottle")
-"""Categories that no built-in task has."""
 CONFUSING = Confound((0.75, 0.3, 0.2))
 """A double in another colour."""
 
@@ -25,9 +23,8 @@ TIMES = (0.8, 1.5)
 
 def x(time: float | Literal["unlimited"] = 1.1) -> Suite:
     """Levels 1 to 5, cumulative; ``time``: the limit as a factor of the demonstrator's time."""
-    limit = 0.0 if time == "unlimited" else float(time)
     low, high = TIMES
-    if limit and not low <= limit <= high:
+    if time != "unlimited" and not low <= time <= high:
         raise SuiteError(f"x: time={time}; valid: {low:g} to {high:g}, or unlimited")
     return Suite(
         name="x",
@@ -35,7 +32,7 @@ def x(time: float | Literal["unlimited"] = 1.1) -> Suite:
         variants=_variants,
         seeds=tuple(range(10)),
         certified=True,
-        limit=limit,
+        limit=0.0 if time == "unlimited" else time,
     )
 
 
@@ -43,14 +40,14 @@ def _variants(task: Task) -> Iterator[Variant]:
     first: tuple[Perturbation, ...] = (Jitter(0.03),)
     second = (*first, Relocate(0.5))
     third = (*second, Swap())
-    unseen = (*third, Distractors(2, UNSEEN))
+    new = (*third, Distractors(2, unseen()))
     confounding = (*third, CONFUSING)
     labels: dict[str, Label] = {f"label:{name}": value for name, value in families(task).items()}
     for level, name, perturbations in (
         (1, "level1", first),
         (2, "level2", second),
         (3, "level3", third),
-        (4, "level4/unseen", unseen),
+        (4, "level4/unseen", new),
         (4, "level4/confounding", confounding),
     ):
         if perturbations is confounding and not CONFUSING.is_told(task):
@@ -61,6 +58,6 @@ def _variants(task: Task) -> Iterator[Variant]:
     for each in LEVEL5:
         yield Variant(
             f"x/level5/{each.name}",
-            (*unseen, each.perturbation),
+            (*new, each.perturbation),
             {"axis": "words+world", "plausible": True, "level": 5, "form": each.name, **labels},
         )

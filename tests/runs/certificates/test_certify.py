@@ -38,7 +38,7 @@ def test_certificates_are_made_once_and_decide_what_is_served(cache: Cache, here
     assert [spec.condition for spec in service.serve(PLAN)] == ["control", "said", "moved", "gone"]
     assert [each.condition for each in service.refused] == ["larger"]
     *_, whole = summarise(PLAN, cache)
-    assert (whole.scenes, whole.certified, sum(whole.refused.values())) == (4, 3, 1)
+    assert (whole.scenes, whole.certified, whole.nothing, sum(whole.refused.values())) == (4, 2, 1, 1)
     assert whole.steps == [control.steps, moved.steps]
 
 

@@ -3,8 +3,10 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
+
 import assay
-from assay.runs.certificates.engine import engine_digest, sources_digest
+from assay.runs.certificates.engine import SOURCES, engine_digest, sources_digest
 
 
 def test_another_demonstrator_or_scene_has_another_digest_and_another_report_has_not(tmp_path: Path):
@@ -18,6 +20,25 @@ def test_another_demonstrator_or_scene_has_another_digest_and_another_report_has
     with (copy / "policies" / "oracle" / "skills.py").open("a") as file:
         file.write("# changed\n")
     assert sources_digest(copy) != sources_digest(package)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "perturb/fields.py",
+        "perturb/words/rewordings/other_task.py",
+        "perturb/senses/base.py",
+        "perturb/senses/episode.py",
+        "suites/spec.py",
+        "suites/releases/values.py",
+        "suites/releases/senses.py",
+        "runs/certificates/claim.py",
+        "runs/certificates/verdict.py",
+        "runs/trace.py",
+    ],
+)
+def test_whatever_decides_about_a_claim_is_in_the_digest(source: str):
+    assert source in SOURCES and (Path(assay.__file__).parent / source).is_file()
 
 
 def test_the_digest_is_the_same_each_time():

@@ -63,7 +63,10 @@ def test_the_official_logs_become_a_run(shared: Path, tmp_path: Path):
     assert set(rows["task"]) == {f"libero_goal/{number}" for number in (0, 1, 3, 5, 8)}
     assert rows["condition"].n_unique() == 43 and rows["pd"].null_count() == 0
     with Store.reading(tmp_path / "run.assay") as store:
-        assert store.meta["policy"] == "Xiaomi-Robotics-0"
+        meta = store.meta
+        assert meta["policy"] == "Xiaomi-Robotics-0" and meta["expected"] == done.expected == 4092
+        assert meta["settings"] == {"seeds": "7", "max_steps": "300", "replan_steps": "10"}
+        assert meta["started"] == "2026-03-04T13:22:36"
         (spec,) = store.specs([1])
     assert spec.realised().instruction.text == "gently open the middle drawer of the cabinet"
     assert (spec.horizon, spec.replan) == (300, 10)
@@ -94,6 +97,7 @@ def test_missing_pairs_are_counted_both_ways(logs):
     logs({}, {}, eval_id=3, rows=(ROW, spare))  # the metadata does not know this task
     done = import_libero_para(folder, metadata, out)
     assert (done.episodes, done.unscored, done.unknown, done.unrun) == (3, 2, 2, 1)
+    assert done.expected == 5
     assert frame(out)["s_k"].null_count() == 2
 
 
@@ -132,6 +136,7 @@ def test_a_log_that_makes_no_sense_is_refused_with_its_place(logs, change: dict,
     [
         ([*ROW[:7], "x", "1.0"], "metadata.csv:2: structural_similarity"),
         ([*ROW[:7], "nan", "1.0"], "metadata.csv:2: structural_similarity"),
+        ([*ROW[:8], "1.7"], "metadata.csv:2: keyword_similarity: Input should be less than or equal to 1"),
         (["act", "lexical", "shouting", *ROW[3:]], "metadata.csv:2: LIBERO-Para has no type"),
         ([*ROW[:6], "make tea", *ROW[7:]], "'make tea' is no instruction of libero_goal"),
         (ROW[:5], "metadata.csv:2: new_instruction"),

@@ -33,6 +33,16 @@ class Patch(PictureSense):
     y: float | None = within(0.0, 1.0, default=None)
     """Where it is between the top (0) and the bottom (1); drawn for each camera if None."""
 
+    @property
+    def hides(self) -> bool:
+        """Whether next to nothing is left."""
+        return self.size**2 > 0.9
+
+    @property
+    def plausible(self) -> bool:
+        """unless it covers every camera"""
+        return not (self.hides and self.everywhere)
+
     def begin(self, key: Key) -> Filter:
         """The filter of an episode."""
         return _PatchFilter(self, key)
@@ -43,9 +53,14 @@ class _Insensitive(PictureSense):
     """A camera whose pictures have nothing to do with what happens after the start."""
 
     @property
+    def hides(self) -> bool:
+        """Always."""
+        return True
+
+    @property
     def plausible(self) -> bool:
         """unless on every camera"""
-        return bool(self.cameras)
+        return not self.everywhere
 
     @abstractmethod
     def shown(self, kind: Kind, first: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ from assay.perturb.fields import within
 from assay.perturb.senses.base import Chance, Filter, Key, Sense
 from assay.sim import Observation
 from assay.sim.observation import Kind
+from assay.sim.render import CAMERAS as VIEWS
 
 CAMERAS = (
     "agentview",
@@ -44,6 +45,16 @@ class PictureSense(Sense):
                 raise PerturbationError(
                     f"{self.kind}: there is no camera {camera!r:.60}: {did_you_mean(str(camera), CAMERAS)}"
                 )
+
+    @property
+    def hides(self) -> bool:
+        """Whether nothing of what happens can be made out on its cameras."""
+        return False
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether it is on every camera that policies see through."""
+        return all(map(self.concerns, VIEWS))
 
     def concerns(self, camera: str) -> bool:
         """Whether it is on a camera."""

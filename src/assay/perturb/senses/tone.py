@@ -9,9 +9,12 @@ import numpy as np
 from PIL import Image
 
 from assay.perturb.base import perturbation
-from assay.perturb.fields import within
+from assay.perturb.fields import check_change, within
 from assay.perturb.senses.base import Chance
 from assay.perturb.senses.pictures import Optical, Severe, as_picture
+
+FAINTEST = 0.02
+"""The factor on brightness or contrast below which nothing can be made out: five of 256 tones are left."""
 
 
 @perturbation
@@ -67,6 +70,20 @@ class Brightness(Optical):
     factor: float = within(0.0, 4.0)
     """What every colour is multiplied by: 0 leaves black, 1 the picture as it is."""
 
+    def __post_init__(self) -> None:
+        Optical.__post_init__(self)
+        check_change(self, factor=1.0)
+
+    @property
+    def hides(self) -> bool:
+        """Whether it is as good as black."""
+        return self.factor < FAINTEST
+
+    @property
+    def plausible(self) -> bool:
+        """unless every camera is black"""
+        return not (self.hides and self.everywhere)
+
     def changed(self, picture: np.ndarray, chance: Chance) -> np.ndarray:
         """The picture with other tones."""
         return _toned(picture, _TONES * self.factor)
@@ -81,6 +98,20 @@ class Contrast(Optical):
 
     factor: float = within(0.0, 4.0)
     """What the distance of every colour from the picture's mean is multiplied by: 0 leaves plain grey."""
+
+    def __post_init__(self) -> None:
+        Optical.__post_init__(self)
+        check_change(self, factor=1.0)
+
+    @property
+    def hides(self) -> bool:
+        """Whether it is as good as plain."""
+        return self.factor < FAINTEST
+
+    @property
+    def plausible(self) -> bool:
+        """unless every camera is plain grey"""
+        return not (self.hides and self.everywhere)
 
     def changed(self, picture: np.ndarray, chance: Chance) -> np.ndarray:
         """The picture with other tones."""

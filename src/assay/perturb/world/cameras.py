@@ -10,13 +10,14 @@ from scipy.spatial.transform import Rotation
 
 from assay.errors import PerturbationError, did_you_mean
 from assay.perturb.base import perturbation
-from assay.perturb.fields import between, check, within
+from assay.perturb.fields import between, check, check_change, within
 from assay.perturb.world.room import staged
 from assay.sim.layout import layout_of
 from assay.sim.render import CAMERAS
 from assay.tasks import Task
 from assay.tasks.staging import CameraChange, Vector3
 
+_CAMERA = "agentview"
 LARGEST_TURN = 0.6
 """Radians."""
 
@@ -30,7 +31,7 @@ class MoveCamera:
     rebuilds: ClassVar[bool] = True
     looks_only: ClassVar[bool] = True
 
-    camera: str = "agentview"
+    camera: str = _CAMERA
     """The scene's, or ``robot0_eye_in_hand``."""
     shift: Vector3 = field(default=(0.0, 0.0, 0.0), metadata=between(-1.0, 1.0))
     """Metres."""
@@ -42,11 +43,15 @@ class MoveCamera:
     def __post_init__(self) -> None:
         check(self)
         check_camera(self.kind, self.camera)
+        check_change(self, shift=(0.0, 0.0, 0.0), turn=(0.0, 0.0, 0.0), zoom=1.0)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Changes the staging."""
-        change = CameraChange(self.camera, self.shift, self.turn, self.zoom)
-        return staged(task, cameras=_with(task, change))
+        """Changes the staging, on top of what is changed there."""
+        before = _change_of(task, self.camera)
+        zoom = before.zoom * self.zoom
+        MoveCamera(self.camera, self.shift, self.turn, zoom)  # both together may be too much
+        turn = Rotation.from_euler("XYZ", before.turn) * Rotation.from_euler("XYZ", self.turn)
+        return _staged(task, self.camera, np.add(before.shift, self.shift), turn, zoom)
 
 
 @perturbation
@@ -67,12 +72,18 @@ class Orbit:
 
     def __post_init__(self) -> None:
         check(self)
+        check_change(self, azimuth=0.0, elevation=0.0, distance=1.0)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Changes the staging. Raises PerturbationError where it would look from below or over the top."""
-        layout = layout_of(task.scene)
-        pose = layout.cameras["agentview"]
-        usual, place = Rotation.from_quat(pose.quaternion, scalar_first=True), np.array(pose.position)
+        """Changes the staging, on top of what is changed there.
+
+        Raises PerturbationError where it would look from below or over the top.
+        """
+        layout, before = layout_of(task.scene), _change_of(task, _CAMERA)
+        pose = layout.cameras[_CAMERA]
+        turned = Rotation.from_euler("XYZ", before.turn)
+        usual = Rotation.from_quat(pose.quaternion, scalar_first=True) * turned
+        place = np.add(pose.position, before.shift)
         ahead = usual.apply([0.0, 0.0, -1.0])
         reach = (layout.offset[2] - place[2]) / ahead[2]
         off = -reach * ahead
@@ -86,10 +97,8 @@ class Orbit:
         led = Rotation.from_rotvec([0.0, 0.0, self.azimuth]) * Rotation.from_rotvec(
             -self.elevation * usual.apply([1.0, 0.0, 0.0])
         )
-        shift = self.distance * led.apply(off) - off
-        turn = (usual.inv() * led * usual).as_euler("XYZ")
-        change = CameraChange("agentview", tuple(map(float, shift)), tuple(map(float, turn)))  # type: ignore[arg-type]
-        return staged(task, cameras=_with(task, change))
+        shift = before.shift + self.distance * led.apply(off) - off
+        return _staged(task, _CAMERA, shift, turned * (usual.inv() * led * usual), before.zoom)
 
 
 def check_camera(kind: str, camera: str) -> None:
@@ -98,5 +107,14 @@ def check_camera(kind: str, camera: str) -> None:
         raise PerturbationError(f"{kind}: there is no camera '{camera}': {did_you_mean(camera, CAMERAS)}")
 
 
-def _with(task: Task, change: CameraChange) -> tuple[CameraChange, ...]:
-    return (*(each for each in task.scene.staging.cameras if each.name != change.name), change)
+def _change_of(task: Task, camera: str) -> CameraChange:
+    """How a camera is changed so far."""
+    return next((each for each in task.scene.staging.cameras if each.name == camera), CameraChange(camera))
+
+
+def _staged(task: Task, camera: str, shift: np.ndarray, turn: Rotation, zoom: float) -> Task:
+    """A task with a camera changed so, in place of what was changed there."""
+    (x, y, z), (up, aside, roll) = shift.tolist(), turn.as_euler("XYZ").tolist()
+    change = CameraChange(camera, (x, y, z), (up, aside, roll), zoom)
+    others = (each for each in task.scene.staging.cameras if each.name != camera)
+    return staged(task, cameras=(*others, change))

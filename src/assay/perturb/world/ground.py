@@ -109,10 +109,21 @@ class Ground:
         }
         """Fixtures that are open or will be opened, and the room they take with doors and drawers open."""
 
-    def free(self, spot: Spot, *, without: Collection[str] = (), gap: float = GAP) -> bool:
-        """Whether a place is within reach, and nobody but ``without`` is there or opens into it."""
-        return self.reachable(spot) and not any(
-            spot.overlaps(other, air)
+    def free(
+        self, spot: Spot, *, without: Collection[str] = (), gap: float = GAP, after: Spot | None = None
+    ) -> bool:
+        """Whether a place is within reach, and nobody but ``without`` is there or opens into it.
+
+        ``after``: where somebody comes from who may stay as close to others as there, but come no closer.
+        """
+        return self.reachable(spot) and self.clear(spot, without=without, gap=gap, after=after)
+
+    def clear(
+        self, spot: Spot, *, without: Collection[str] = (), gap: float = GAP, after: Spot | None = None
+    ) -> bool:
+        """Likewise, be it within reach or not."""
+        return not any(
+            spot.overlaps(other, air) and (after is None or spot.air(other) < after.air(other))
             for others, air in ((self.spots, gap), (self.doorways, 0.0))
             for name, other in others.items()
             if name not in without

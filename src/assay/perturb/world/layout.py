@@ -11,23 +11,23 @@ import numpy as np
 from assay.errors import PerturbationError
 from assay.perturb.base import perturbation
 from assay.perturb.fields import between, check, within
-from assay.perturb.world.ground import Ground, added, carrier, fresh_name, named_entity, target
-from assay.perturb.world.kinds import SMALL, check_category
-from assay.perturb.world.spoken import COLOURS, Spoken, colours_said
+from assay.perturb.world.ground import Ground, added, carrier, fresh_name, named_entity, owner, target
+from assay.perturb.world.kinds import SMALL, check_category, sort_of
+from assay.perturb.world.spoken import Spoken, colours_said, true_to
 from assay.sim.footprints import footprint
+from assay.sim.packs.primitives import fixtures
 from assay.tasks import Entity, Task
+from assay.tasks.names import mentions, names_of
 from assay.tasks.staging import Colour, Finish
 
 _PLACES = 20
 """How many places are tried for a double that only its place tells from the original."""
-_OTHER_COLOUR = 0.35
-"""By how much red, green or blue must be off to make another colour."""
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Distractors:
-    """More things on the workspace that the task is not about."""
+    """More things on the workspace, of sorts that neither the task is about nor its words name."""
 
     kind: ClassVar[str] = "world/distractors"
     rebuilds: ClassVar[bool] = True
@@ -41,12 +41,25 @@ class Distractors:
         check(self)
         for category in self.categories:
             check_category(category)
+            if category in fixtures.BUILDERS:
+                raise PerturbationError(f"{self.kind}: {category} is a fixture; valid: movable things")
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Adds them one after the other, each to a free place."""
         scene = task.scene
         present = {entity.category for entity in scene.entities}
-        pool = sorted(self.categories or set(SMALL) - present)
+        about = {owner(scene, name) for atom in task.goal.atoms for name in atom.arguments}
+        taken = {sort_of(entity.category) for entity in scene.entities if entity.name in about}
+        pool = sorted(
+            each
+            for each in self.categories or set(SMALL) - present
+            if sort_of(each) not in taken
+            and not any(mentions(task.instruction.text, name) for name in names_of(each))
+        )
+        if not pool:
+            raise PerturbationError(
+                f"{self.kind}: '{task.instruction.text}' is about all that could be added"
+            )
         for number in range(1, self.count + 1):
             drawn = str(pool[int(rng.integers(len(pool)))])
             smaller = sorted((each for each in pool if _area(each) < _area(drawn)), key=_area, reverse=True)
@@ -114,10 +127,7 @@ class Confound:
         return by_place or self._by_colour(task, original)
 
     def _by_colour(self, task: Task, original: Entity) -> bool:
-        said = [COLOURS[name] for name in colours_said(task, original)]
-        if self.colour is None or not said:
-            return False
-        return min(float(np.abs(np.subtract(self.colour, each)).max()) for each in said) > _OTHER_COLOUR
+        return self.colour is not None and not true_to(colours_said(task, original), self.colour)
 
 
 @perturbation

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -9,9 +10,10 @@ import numpy as np
 
 from assay.errors import PerturbationError
 from assay.perturb.base import perturbation
-from assay.perturb.fields import between, check, within
+from assay.perturb.fields import between, check, check_change, within
 from assay.perturb.world.ground import named_entity, target
 from assay.perturb.world.kinds import Among, candidates, check_category, places_of, works_alike
+from assay.perturb.world.spoken import COLOURS, colours_said, true_to
 from assay.tasks import Entity, Scene, Task
 from assay.tasks.staging import Colour, Finish, Pattern
 
@@ -24,12 +26,18 @@ HUES = (
     (0.95, 0.5, 0.1),
 )
 """What a colour is drawn from: red, blue, green, yellow, purple, orange."""
+BLACKISH = (0.25, 0.25, 0.25)
+"""What a pattern on something black is drawn in: on black itself there would be none to be seen."""
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Recolour:
-    """A thing has another colour, or a pattern."""
+    """A thing has another colour, or a pattern.
+
+    If the words name its colour, as in "the black bowl", it keeps that: a pattern is drawn in it, and nothing
+    else can be done.
+    """
 
     kind: ClassVar[str] = "world/recolour"
     rebuilds: ClassVar[bool] = True
@@ -47,8 +55,27 @@ class Recolour:
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Changes the finish of one entity."""
         entity = named_entity(task.scene, self.thing or target(task))
-        colour = self.colour or HUES[int(rng.integers(len(HUES)))]
+        colour = self._colour(colours_said(task, entity)) or HUES[int(rng.integers(len(HUES)))]
         return _with(task, replace(entity, finish=Finish(colour, self.pattern)))
+
+    def is_true(self, task: Task) -> bool:
+        """Whether a task's words stay true."""
+        try:
+            self._colour(colours_said(task, named_entity(task.scene, self.thing or target(task))))
+        except PerturbationError:
+            return False
+        return True
+
+    def _colour(self, said: Collection[str]) -> Colour | None:
+        """The colour that is wanted; None for any. Raises PerturbationError if the words name another."""
+        if not said:
+            return self.colour
+        name, *more = sorted(said)
+        if self.colour is None and self.pattern is not None and not more:
+            return BLACKISH if name == "black" else COLOURS[name]
+        if self.colour is None or more or not true_to(said, self.colour):
+            raise PerturbationError(f"{self.kind}: the words call it {' and '.join(sorted(said))}")
+        return self.colour
 
 
 @perturbation
@@ -66,15 +93,17 @@ class Resize:
 
     def __post_init__(self) -> None:
         check(self)
+        check_change(self, factor=1.0)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Changes the size of one movable entity."""
+        """Changes the size of one movable entity, on top of what is changed there."""
         entity = named_entity(task.scene, self.thing or target(task))
         if entity in task.scene.fixtures:
             raise PerturbationError(
                 f"{self.kind}: {entity.name} is a fixture; only movable things change size"
             )
-        return _with(task, replace(entity, size=entity.size * self.factor))
+        both = Resize(entity.size * self.factor, self.thing)
+        return _with(task, replace(entity, size=both.factor))
 
 
 @perturbation
@@ -108,10 +137,15 @@ class Replace:
         if self.category:
             return self._replaced(task, entity, self.category)
         reason = f"{self.kind}: nothing among '{self.among}' may take the place of {entity.name}"
-        here = {
-            each.category for each in task.scene.entities
-        }  # two of a sort would leave the words ambiguous
-        possible = [each for each in candidates(entity.category, self.among) if each not in here]
+        here = {each.category for each in task.scene.entities}  # two alike would leave the words ambiguous
+        said = colours_said(task, entity) if self.among is Among.SAME else ()
+        if said:
+            reason += f" and is {' and '.join(sorted(said))}, as the words have it"
+        possible = [
+            each
+            for each in candidates(entity.category, self.among)
+            if each not in here and (not said or COLOURS.keys() & each.split("_") == said)
+        ]
         for category in map(str, rng.permutation(possible)):
             try:
                 return self._replaced(task, entity, category)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
-from math import cos, sin
+from math import cos, hypot, sin
 from typing import ClassVar
 
 import numpy as np
 
 from assay.errors import PerturbationError
 from assay.perturb.base import perturbation
-from assay.perturb.fields import check, within
+from assay.perturb.fields import check, check_change, within
 from assay.perturb.world.ground import (
     TRIES,
     Ground,
@@ -20,12 +21,11 @@ from assay.perturb.world.ground import (
     carrier,
     moved,
     named_entity,
-    standing_region,
     target,
 )
 from assay.perturb.world.spoken import Spoken
 from assay.sim.layout import layout_of
-from assay.tasks import Scene, Task
+from assay.tasks import Entity, Scene, Task
 
 LARGEST = 0.6
 """Metres; a workspace is not larger."""
@@ -37,6 +37,8 @@ DIRECTIONS = 72
 """How many directions are tried, evenly spread."""
 DRAWN = 12
 """Among how many of them the best is looked for: among all, it would be about the same for every seed."""
+LEAST = 0.03
+"""How far what a task is about is moved, metres; or a quarter of how far it may be, if that is less."""
 CLEAR = 0.18
 """How far from the robot's base a fixture must stay, metres; LIBERO's own nearest: 0.19."""
 
@@ -44,7 +46,11 @@ CLEAR = 0.18
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Jitter:
-    """Every thing on the workspace that has room stands up to ``radius`` metres from where it stood."""
+    """Every thing on the workspace that has room stands up to ``radius`` metres from where it stood.
+
+    What the task is about moves by a quarter of that at least, up to 3 cm: with a fixture, if it is one or
+    stands on or in one.
+    """
 
     kind: ClassVar[str] = "world/jitter"
     rebuilds: ClassVar[bool] = True
@@ -54,29 +60,16 @@ class Jitter:
 
     def __post_init__(self) -> None:
         check(self)
+        check_change(self, radius=0.0)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Moves things one after the other, each to a free place near its own."""
-        spoken = Spoken(task)
-        for snug in (False, True):
-            scene, spots = task.scene, spoken.spots
-            for entity in task.scene.objects:
-                if standing_region(scene, entity.name) is None:
-                    continue
-                ground = Ground(scene, task.goal, snug=snug)
-                here = ground.spots[entity.name]
-                for _ in range(TRIES):
-                    angle, distance = rng.uniform(0, 2 * np.pi), self.radius * np.sqrt(rng.random())
-                    dx, dy = float(distance * np.cos(angle)), float(distance * np.sin(angle))
-                    after = {**spots, entity.name: spots[entity.name].shifted(dx, dy)}
-                    if ground.free(here.shifted(dx, dy), without=(entity.name,)) and spoken.hold(after):
-                        scene, spots = moved(scene, entity.name, dx, dy), after
-                        break
-            if scene is not task.scene:
-                return replace(task, scene=scene)
-        raise PerturbationError(
-            f"{self.kind}: nothing can be moved by up to {self.radius:g} m{spoken.condition}"
-        )
+
+        def drawn(name: str) -> tuple[float, float]:
+            angle, distance = rng.uniform(0, 2 * np.pi), self.radius * np.sqrt(rng.random())
+            return float(distance * np.cos(angle)), float(distance * np.sin(angle))
+
+        return _scattered(self.kind, task, drawn, lambda name: self.radius)
 
 
 @perturbation
@@ -122,7 +115,8 @@ class Relocate:
     """Every thing on the workspace stands further off than its neighbours allow a jitter to bring it.
 
     The radius of a thing's move is ``share`` of the distance to its nearest neighbour, as LIBERO-X's second
-    level has it (half of it).
+    level has it (half of it). What the task is about moves by a quarter of its radius at least, up to 3 cm:
+    with a fixture, if it is one or stands on or in one.
     """
 
     kind: ClassVar[str] = "world/relocate"
@@ -136,27 +130,17 @@ class Relocate:
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Moves things one after the other."""
-        scene, spots = task.scene, Ground(task.scene, task.goal).spots
-        spoken = Spoken(task)
-        now = spoken.spots
-        any_moved = False
-        for entity in task.scene.objects:
-            if entity.name not in spots:
-                continue
-            here = spots[entity.name]
-            gaps = [here.distance(other) for name, other in spots.items() if name != entity.name]
-            radius = self.share * min(gaps, default=0.3)
-            ground = Ground(scene, task.goal)
-            for _ in range(TRIES):
-                dx, dy = (float(each) for each in rng.uniform(-radius, radius, size=2))
-                after = {**now, entity.name: now[entity.name].shifted(dx, dy)}
-                if ground.free(here.shifted(dx, dy), without=(entity.name,)) and spoken.hold(after):
-                    scene, now = moved(scene, entity.name, dx, dy), after
-                    any_moved = True
-                    break
-        if not any_moved:
-            raise PerturbationError(f"{self.kind}: nothing on the workspace could be moved{spoken.condition}")
-        return replace(task, scene=scene)
+        spots = Ground(task.scene, task.goal).spots
+
+        def radius(name: str) -> float:
+            gaps = (spots[name].distance(other) for each, other in spots.items() if each != name)
+            return self.share * min(gaps, default=0.3)
+
+        def drawn(name: str) -> tuple[float, float]:
+            dx, dy = rng.uniform(-radius(name), radius(name), size=2).tolist()
+            return dx, dy
+
+        return _scattered(self.kind, task, drawn, radius)
 
 
 @perturbation
@@ -234,6 +218,54 @@ class MoveFixture:
         raise PerturbationError(
             f"{self.kind}: no fixture can be moved by {self.distance:g} m{spoken.condition}"
         )
+
+
+def _scattered(
+    kind: str, task: Task, drawn: Callable[[str], tuple[float, float]], radius: Callable[[str], float]
+) -> Task:
+    """A task whose things stand elsewhere, each as far off as is ``drawn`` for it, if there is room.
+
+    What the task is about must move. So it is tried again with things closer to each other, and then also
+    where they are too close already, if they do not come closer.
+    """
+    about, spoken = carrier(task.scene, target(task)), Spoken(task)
+    least = min(LEAST, radius(about) / 4)
+    fixtures = [each for each in task.scene.fixtures if each.name == about]
+    for snug, lenient in ((False, False), (True, False), (True, True)):
+        scene, spots, moves = task.scene, spoken.spots, False
+        for entity in (*fixtures, *task.scene.objects):
+            if entity.name not in spots:
+                continue
+            ground = Ground(scene, task.goal, snug=snug)
+            for _ in range(5 * TRIES if entity.name == about else TRIES):
+                dx, dy = drawn(entity.name)
+                after = {**spots, entity.name: spots[entity.name].shifted(dx, dy)}
+                far = entity.name != about or hypot(dx, dy) >= least
+                if far and _fits(ground, entity, dx, dy, lenient=lenient) and spoken.hold(after):
+                    scene, spots = moved(scene, entity.name, dx, dy), after
+                    moves = moves or entity.name == about
+                    break
+        if moves:
+            return replace(task, scene=scene)
+    raise PerturbationError(f"{kind}: {about} cannot be moved by {100 * least:.1f} cm{spoken.condition}")
+
+
+def _fits(ground: Ground, entity: Entity, dx: float, dy: float, *, lenient: bool) -> bool:
+    """Whether there is room for an entity that far off, for a fixture also with its doors open."""
+    name, scene = entity.name, ground.scene
+    here = ground.spots[name]
+    there = here.shifted(dx, dy)
+    if entity not in scene.fixtures:
+        return ground.free(there, without=(name,), after=here if lenient else None)
+    places = [here, *([ground.doorways[name]] if name in ground.doorways else [])]
+    return (
+        _stands(scene, there)
+        and ground.reachable(there)
+        and all(
+            ground.clear(each.shifted(dx, dy), without=(name,), after=each if lenient else None)
+            for each in places
+        )
+    )
 
 
 def _grounds(task: Task) -> tuple[Ground, Ground]:

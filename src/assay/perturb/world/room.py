@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.errors import PerturbationError
 from assay.perturb.base import perturbation
-from assay.perturb.fields import between, check, within
+from assay.perturb.fields import between, check, check_change, within
 from assay.perturb.world.objects import HUES
 from assay.tasks import Arena, Atom, Region, Scene, Task
 from assay.tasks.staging import (
@@ -112,11 +112,22 @@ class Relight:
 
     def __post_init__(self) -> None:
         check(self)
+        check_change(self, intensity=1.0, colour=(1.0, 1.0, 1.0), tilt=(0.0, 0.0), shadows=None)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Changes the staging."""
-        lighting = Lighting(self.intensity, self.colour, self.tilt, self.shadows)
-        return staged(task, lighting=lighting)
+        """Changes the staging, on top of what is changed there."""
+        usual = task.scene.staging.lighting
+        both = Relight(
+            usual.intensity * self.intensity,
+            (
+                usual.colour[0] * self.colour[0],
+                usual.colour[1] * self.colour[1],
+                usual.colour[2] * self.colour[2],
+            ),
+            (usual.tilt[0] + self.tilt[0], usual.tilt[1] + self.tilt[1]),
+            usual.shadows if self.shadows is None else self.shadows,
+        )
+        return staged(task, lighting=Lighting(both.intensity, both.colour, both.tilt, both.shadows))
 
 
 @perturbation
@@ -134,12 +145,16 @@ class StartPose:
 
     def __post_init__(self) -> None:
         check(self)
+        check_change(self, joints=0.0, base=(0.0, 0.0))
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Changes the staging."""
+        """Changes the staging, on top of what is changed there."""
+        usual = task.scene.staging.robot
         angles = rng.uniform(-self.joints, self.joints, size=7) if self.joints else np.zeros(7)
-        a, b, c, d, e, f, g = map(float, angles)
-        return staged(task, robot=RobotStart((a, b, c, d, e, f, g), self.base))
+        a, b, c, d, e, f, g = map(float, usual.joints + angles)
+        base = (usual.base[0] + self.base[0], usual.base[1] + self.base[1])
+        StartPose(max(map(abs, (a, b, c, d, e, f, g))), base)  # both together may be too much
+        return staged(task, robot=RobotStart((a, b, c, d, e, f, g), base))
 
 
 def staged(task: Task, **changes: object) -> Task:

@@ -8,20 +8,26 @@ camera, as LIBERO says them: left is towards -y, the front towards +x.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from math import hypot, inf
 
+import numpy as np
+
 from assay.errors import PerturbationError
 from assay.perturb.world.ground import Ground, Spot, carrier, owner
+from assay.perturb.world.kinds import sort_of
 from assay.sim.layout import layout_of
 from assay.tasks import Entity, Scene, Task
 from assay.tasks.names import names_of, words
+from assay.tasks.staging import Colour
 
 CLEAR = 0.08
 """By how much all others must be further off, metres; LIBERO's own do so by 0.12 at least."""
+OTHER_COLOUR = 0.35
+"""By how much red, green or blue must be off to make another colour."""
 
 Off = Callable[[Spot, Sequence[Spot]], float]
 """How far off a spot is, given those of the landmarks, metres."""
@@ -86,12 +92,21 @@ class Spoken:
 def colours_said(task: Task, entity: Entity) -> set[str]:
     """The colours by which an instruction calls an entity: ``black`` in "the black bowl"."""
     text = " ".join(words(task.instruction.text)).replace(*_NO_COLOUR)
-    forms = "|".join(map(re.escape, sorted(names_of(entity.category), key=len, reverse=True)))
-    called = re.findall(rf"(?:\b\w+ )?\b(?:{forms})\b", text)
-    return {word for each in called for word in each.split() if word in COLOURS}
+    for names in (names_of(entity.category), (sort_of(entity.category),)):
+        forms = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+        called = re.findall(rf"(?:\b\w+ )?\b(?:{forms})\b", text)
+        if called:
+            return {word for each in called for word in each.split() if word in COLOURS}
+    return set()
 
 
-COLOURS: Mapping[str, tuple[float, float, float]] = {
+def true_to(said: Collection[str], colour: Colour) -> bool:
+    """Whether a colour is about one of those that are said, or none is."""
+    off = (float(np.abs(np.subtract(colour, COLOURS[name])).max()) for name in said)
+    return min(off, default=0.0) <= OTHER_COLOUR
+
+
+COLOURS: Mapping[str, Colour] = {
     "black": (0.0, 0.0, 0.0), "white": (1.0, 1.0, 1.0), "grey": (0.5, 0.5, 0.5), "red": (0.85, 0.15, 0.15),
     "blue": (0.15, 0.45, 0.85), "green": (0.2, 0.65, 0.25), "yellow": (0.95, 0.8, 0.2),
     "purple": (0.6, 0.3, 0.7), "orange": (0.95, 0.5, 0.1), "pink": (0.95, 0.6, 0.7),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 
 from assay.runs.certificates.cache import Cache
 from assay.runs.certificates.claim import claim
@@ -12,7 +10,7 @@ from assay.runs.certificates.verdict import judge
 from assay.runs.driver import Ending, Watch, drive
 from assay.runs.episode import Episode
 from assay.runs.executor import Executor
-from assay.runs.store import SUFFIX, Store
+from assay.runs.store import Store
 from assay.suites.spec import EpisodeSpec
 
 DEMONSTRATOR = "oracle"
@@ -55,9 +53,6 @@ def certify(
             cache.put(spec, judge(spec, episode))
         watch(spec, episode)
 
-    with (
-        tempfile.TemporaryDirectory(prefix="assay-") as folder,
-        Store.writing(Path(folder) / f"claims{SUFFIX}") as store,
-    ):
+    with Store.scratch() as store:
         store.plan(wanted)
         return drive(store, executor, stopping=stopping, watch=keep)

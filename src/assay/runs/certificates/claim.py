@@ -5,15 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-from assay.perturb import Perturbation
+from assay import tasks
+from assay.errors import PerturbationError
+from assay.perturb import Perturbation, perturbed
+from assay.perturb.base import decides
 from assay.perturb.senses.actuators import ActionNoise
 from assay.perturb.words.rewordings import Counterfactual, OtherTask
+from assay.perturb.world import Remove, Replace, Room
 from assay.suites.spec import EpisodeSpec, horizon
 
 CLAIM = "certificate"
 """Suite and condition of all claims."""
 DISTURBANCE = ActionNoise(translation=0.02, rotation=0.02)
 """Of further tries: errors of 1 mm and 10 mrad a step."""
+
+_HUNG_ON = (OtherTask, Room, Remove, Replace)
 
 PATIENCE = 2
 """How much more time than the field gives the task; whether that is too much is seen when it is served."""
@@ -48,13 +54,20 @@ def solvable(perturbations: tuple[Perturbation, ...]) -> bool:
 @lru_cache(maxsize=4096)
 def decisive(perturbations: tuple[Perturbation, ...]) -> tuple[Perturbation, ...]:
     """The perturbations on which it hangs whether an episode can be solved."""
-    kept: list[Perturbation] = []
-    asked: list[Perturbation] = []
-    for each in perturbations:
-        if isinstance(each, Counterfactual):
-            asked = [OtherTask("", each.goal)]  # last: the scene is changed with the task's own goal in mind
-        elif isinstance(each, OtherTask):
-            kept.append(OtherTask("", each.goal))
-        elif each.rebuilds and not getattr(each, "looks_only", False):
-            kept.append(each)
-    return (*kept, *asked)
+    asked = [OtherTask(each.text, each.goal) for each in perturbations if isinstance(each, Counterfactual)]
+    # Last: the scene is changed with the task's own goal in mind.
+    return (*(each for each in perturbations if decides(each)), *asked[-1:])
+
+
+@lru_cache(maxsize=4096)
+def unsaid(task: str, perturbations: tuple[Perturbation, ...]) -> str:
+    """Why words or looks, which no claim holds, cannot be had in a task; empty if they can.
+
+    They hang neither on the seed nor on where things stand, but on the goal, the room and what there is.
+    """
+    kept = (each for each in perturbations if isinstance(each, _HUNG_ON) or not decides(each))
+    try:
+        perturbed(tasks.load(task), kept, seed=0)
+    except PerturbationError as error:
+        return str(error)
+    return ""

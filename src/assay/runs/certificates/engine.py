@@ -14,11 +14,21 @@ SOURCES = (
     "tasks",
     "sim",
     "perturb/base.py",
+    "perturb/fields.py",
     "perturb/world",
+    "perturb/words/rewordings/other_task.py",
+    "perturb/senses/base.py",
+    "perturb/senses/episode.py",
     "perturb/senses/actuators.py",
+    "suites/spec.py",
+    "suites/releases/values.py",
+    "suites/releases/senses.py",
     "policies/oracle",
     "policies/control.py",
     "policies/rollout.py",
+    "runs/certificates/claim.py",
+    "runs/certificates/verdict.py",
+    "runs/trace.py",
 )
 """What of Assay decides: files and folders of the package."""
 

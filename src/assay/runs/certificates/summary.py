@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from assay.runs.certificates.cache import Cache
 from assay.runs.certificates.claim import claim
-from assay.runs.certificates.verdict import refusal
+from assay.runs.certificates.verdict import Verdict, refusal
 from assay.suites.spec import EpisodeSpec
 
 
@@ -21,6 +21,9 @@ class Summary:
     scenes: int = 0
     """Distinct claims: a scene, a goal and an initial state."""
     certified: int = 0
+    """Solved by the demonstrator, in time."""
+    nothing: int = 0
+    """Scenes that stand, and in which there is nothing to solve, on purpose."""
     steps: list[int] = field(default_factory=list)
     """The demonstrator's time in each that it solved, control steps."""
     refused: Counter[str] = field(default_factory=Counter)
@@ -35,12 +38,18 @@ class Summary:
         """Of the demonstrator's times."""
         return statistics.median(self.steps) if self.steps else None
 
+    @property
+    def to_solve(self) -> int:
+        """In how many scenes there is something to solve."""
+        return self.scenes - self.nothing
+
     def as_json(self) -> dict[str, object]:
         """A JSON object."""
         return {
             "condition": self.condition,
             "scenes": self.scenes,
             "certified": self.certified,
+            "nothing_to_solve": self.nothing,
             "refused": dict(self.refused.most_common()),
             "median_steps": self.median,
             "disturbed": self.disturbed,
@@ -71,9 +80,10 @@ def _count(summary: Summary, spec: EpisodeSpec, cache: Cache, tries: int) -> Non
     if certificate is None or reason:
         summary.refused[reason] += 1
         return
-    summary.certified += 1
-    if not certificate.steps:
+    if certificate.verdict is Verdict.NOTHING:
+        summary.nothing += 1
         return
+    summary.certified += 1
     summary.steps.append(certificate.steps)
     for disturbed in range(1, tries):
         again = cache.get(claim(spec, disturbed))

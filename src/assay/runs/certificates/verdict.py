@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from assay.policies.rollout import Outcome
-from assay.runs.certificates.claim import solvable
+from assay.runs.certificates.claim import solvable, unsaid
 from assay.runs.episode import Episode
 from assay.suites.spec import EpisodeSpec
 
@@ -21,7 +21,7 @@ class Verdict(StrEnum):
     NOTHING = "nothing to solve"
     """The scene stands, and its task cannot be done, on purpose."""
     UNPLACED = "cannot be placed"
-    """The perturbation was refused, or things found no room or did not come to rest."""
+    """A perturbation was refused, or things found no room or did not come to rest."""
     FAILED = "demonstrator failed"
     TRIVIAL = "true at the start"
     """The goal holds before anybody acts."""
@@ -68,6 +68,8 @@ def refusal(spec: EpisodeSpec, certificate: Certificate | None) -> str:
         return UNKNOWN
     if not certificate.good:
         return certificate.reason
+    if why := unsaid(spec.task, spec.perturbations):
+        return f"{Verdict.UNPLACED}: {why}"
     if certificate.steps > spec.horizon:
         return f"too slow: the demonstrator needs more than {spec.horizon} steps"
     return ""

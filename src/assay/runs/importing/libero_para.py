@@ -32,6 +32,8 @@ SUITE = "para"
 TASKS = "libero_goal"
 ALPHA = 0.5
 """The weight of keywords in the published distance."""
+ONE = 1 + 1e-6
+"""The largest similarity: published ones are off by rounding."""
 
 T = TypeVar("T")
 Key = tuple[Cell, int, int]
@@ -48,8 +50,8 @@ class Wording(BaseModel):
     batch_idx: int
     new_instruction: str
     original_instruction: str
-    structural_similarity: float = Field(allow_inf_nan=False)
-    keyword_similarity: float = Field(allow_inf_nan=False)
+    structural_similarity: float = Field(ge=0, le=ONE, allow_inf_nan=False)
+    keyword_similarity: float = Field(ge=0, le=ONE, allow_inf_nan=False)
 
 
 class Logged(BaseModel):
@@ -73,6 +75,10 @@ class _Settings(BaseModel):
     model_name: str = "unknown"
     max_steps: int | None = None
     replan_steps: int | None = None
+    total_tasks: int = 0
+    """Episodes of the whole evaluation."""
+    timestamp: str = ""
+    """When it began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,8 @@ class Imported:
     """Episodes left out, because the metadata does not say what their task is."""
     unrun: int
     """Wordings of the metadata that no log has."""
+    expected: int
+    """Episodes that the logs are of, by their own account."""
 
 
 def import_libero_para(folder: Path, metadata: Path, out: Path) -> Imported:
@@ -107,12 +115,12 @@ def import_libero_para(folder: Path, metadata: Path, out: Path) -> Imported:
 
     found: list[tuple[EpisodeSpec, Logged, int | None]] = []
     unscored = unknown = 0
-    models: set[str] = set()
+    evaluations: dict[int, _Settings] = {}
     met: set[Key] = set()
     said: Counter[tuple[str, int, Cell, str]] = Counter()
     for file in files:
         log, settings, seed = _read(file, _Log), _settings(file.parent), _seed(file.parent)
-        models.add(settings.model_name)
+        evaluations[seed] = settings
         if log.eval_id not in homes:
             unknown += len(log.episodes)
             continue
@@ -145,9 +153,10 @@ def import_libero_para(folder: Path, metadata: Path, out: Path) -> Imported:
         raise RunError(
             f"{folder}: the metadata does not say what the task of any of its {unknown} episodes is"
         )
-    _write(out, found, ", ".join(sorted(models)), folder)
+    expected = max(sum(each.total_tasks for each in evaluations.values()), len(found) + unknown)
+    _write(out, found, _about(evaluations, folder, expected))
     seeds = tuple(sorted({spec.seed for spec, _, _ in found}))
-    return Imported(len(found), seeds, unscored, unknown, len(wordings.keys() - met))
+    return Imported(len(found), seeds, unscored, unknown, len(wordings.keys() - met), expected)
 
 
 def read_metadata(path: Path) -> dict[Key, Wording]:
@@ -218,15 +227,32 @@ def _labels(cell: Cell, wording: Wording | None) -> dict[str, Label]:
     return labels
 
 
-def _write(out: Path, found: list[tuple[EpisodeSpec, Logged, int | None]], model: str, folder: Path) -> None:
+def _about(evaluations: dict[int, _Settings], folder: Path, expected: int) -> dict[str, object]:
+    """What is known about the evaluations, one for each seed."""
+
+    def all_of(name: str) -> str:
+        values = (getattr(each, name) for _, each in sorted(evaluations.items()))
+        return ", ".join(dict.fromkeys(str(value) for value in values if value))
+
+    return {
+        "suite": SUITE,
+        "policy": all_of("model_name"),
+        "pack": "libero",
+        "assay": __version__,
+        "imported": f"LIBERO-Para's logs, {folder.name}",
+        "started": all_of("timestamp"),
+        "expected": expected,
+        "settings": {
+            "seeds": ", ".join(map(str, sorted(evaluations))),
+            "max_steps": all_of("max_steps"),
+            "replan_steps": all_of("replan_steps"),
+        },
+    }
+
+
+def _write(out: Path, found: list[tuple[EpisodeSpec, Logged, int | None]], about: dict[str, object]) -> None:
     with Store.writing(out) as store:
-        store.describe(
-            suite=SUITE,
-            policy=model,
-            pack="libero",
-            assay=__version__,
-            imported=f"LIBERO-Para's logs, {folder.name}",
-        )
+        store.describe(**about)
         store.plan(spec for spec, _, _ in found)
         numbers = {waiting.key: waiting.number for waiting in store.todo()}
         for spec, episode, replan in found:

@@ -31,6 +31,7 @@ class OtherTask:
 
     kind: ClassVar[str] = "words/other_task"
     rebuilds: ClassVar[bool] = False
+    asks: ClassVar[bool] = True
     plausible: ClassVar[bool] = True
 
     text: str

@@ -1,0 +1,55 @@
+"""Certificates: how many changed scenes the demonstrator solves, and how many of those drawn anew."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from assay import tasks
+from assay.runs.certificates import Cache, Certificate, Verdict, certify, claim, missing
+from assay.runs.certificates.certify import DEMONSTRATOR
+from assay.runs.certificates.claim import solvable
+from assay.runs.local import LocalProcesses
+from assay.runs.stage import Orders
+from assay.suites import EpisodeSpec, load_suite
+from bench.figure import Figure
+
+TASKS = {"pro": ("libero_object/2",), "x": ("libero_spatial/3", "libero_goal/1", "libero_10/6")}
+"""A handful: two minutes. The figures of docs/certificates.md are those of ten tasks."""
+SEED = 100
+
+
+def measure() -> list[Figure]:
+    with tempfile.TemporaryDirectory() as folder, Cache(Path(folder) / "certificates.sqlite") as cache:
+        return [figure for suite in TASKS for figure in _figures(suite, cache)]
+
+
+def _figures(suite: str, cache: Cache) -> Iterable[Figure]:
+    plan = load_suite(suite).plan([tasks.load(each) for each in TASKS[suite]], (SEED,))
+    changed = [spec for spec in plan if solvable(claim(spec).perturbations)]
+    tried = _tried(changed, cache)
+    solved = [spec for spec in changed if tried[claim(spec).key].verdict is Verdict.SOLVED]
+    about = f"{suite} on {', '.join(TASKS[suite])}"
+    yield _share(f"scenes certified ({about})", tried.values(), 90.0)
+    again = _tried([replace(spec, seed=SEED + 1) for spec in solved], cache)
+    stand = [each for each in again.values() if each.verdict is not Verdict.UNPLACED]
+    yield _share(f"certified scenes solved when drawn with another seed ({about})", stand, 95.0)
+
+
+def _tried(specs: list[EpisodeSpec], cache: Cache) -> dict[str, Certificate]:
+    """The certificates of all distinct claims of some episodes, by key."""
+    executor = LocalProcesses(Orders(DEMONSTRATOR), os.cpu_count() or 1)
+    certify(missing(specs, cache), cache, executor)
+    claims = {each.key: each for each in map(claim, specs)}
+    found = {key: cache.get(each) for key, each in claims.items()}
+    return {key: each for key, each in found.items() if each is not None}
+
+
+def _share(what: str, found: Iterable[Certificate], bound: float) -> Figure:
+    verdicts = [each.verdict for each in found]
+    solved = verdicts.count(Verdict.SOLVED)
+    value = 100 * solved / len(verdicts) if verdicts else None
+    return Figure(what, value, "%", bound, at_most=False, note=f"{solved} of {len(verdicts)}")

@@ -1,0 +1,265 @@
+"""What each perturbation of the catalogue changes, in the task and its compiled model; all else stays."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from assay import tasks
+from assay.perturb import PermutedObjects, Perturbation, Say, perturbed, prompts, rewordings
+from assay.perturb.base import kinds
+from assay.perturb.fields import catalogue
+from assay.perturb.senses.base import Sense
+from assay.perturb.senses.catalogue import others_at, pictures_at
+from assay.perturb.table import TablePerturbation
+from assay.perturb.words.mask import Mask
+from assay.perturb.world import (
+    Confound,
+    Displace,
+    Distractors,
+    Harder,
+    Jitter,
+    MoveCamera,
+    MoveFixture,
+    Obstacle,
+    Orbit,
+    Recolour,
+    Relight,
+    Relocate,
+    Remove,
+    Repaint,
+    Replace,
+    Resize,
+    Room,
+    StartPose,
+    Swap,
+)
+from assay.tabletop import make
+from assay.tabletop.tasks.base import Setting
+from assay.tasks import Arena
+from assay.tasks.staging import Pattern, Surface
+
+BOWL, CHEESE, BOTTLE, PLATE = "akita_black_bowl_1", "cream_cheese_1", "wine_bottle_1", "plate_1"
+THINGS = "|".join((BOWL, CHEESE, BOTTLE, PLATE))
+FIXTURES = "wooden_cabinet_1|flat_stove_1|wine_rack_1"
+ROBOT = "robot0|gripper0|mount0"
+RED, BLUE = (0.9, 0.1, 0.1), (0.2, 0.4, 0.9)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A perturbation, and which facts it changes, as regular expressions."""
+
+    made: Perturbation
+    must: tuple[str, ...]
+    """Each is true of a fact that changes."""
+    may: tuple[str, ...] = ()
+    """What may change besides: what follows from it."""
+    task: str = "libero_goal/8"
+
+
+def elsewhere(name: str) -> tuple[str, ...]:
+    """A thing gets a place of its own, and stands there."""
+    return (
+        rf"scene initial On {name} workspace_\w+ gone",
+        rf"scene initial On {name} workspace_{name}_moved_region new",
+        rf"(scene regions|site) workspace_{name}_moved_region new",
+        rf"settled {name} place",
+    )
+
+
+def comes(name: str, change: str = "new") -> tuple[str, ...]:
+    """A thing is there that was not, or the other way round."""
+    return (
+        rf"scene objects {name}( finish)? {change}",
+        rf"scene initial On {name} workspace_\w+ {change}",
+        rf"(body|geom|jnt|dof|site|mesh) {name}_\S+ {change}",
+        rf"settled {name} {change}",
+    )
+
+
+def room_for(name: str) -> tuple[str, ...]:
+    """The place of a thing that comes, its look, and the means of a model with it."""
+    return (rf"(scene regions|site) workspace_{name}_init_region new", rf"mat {name}_finish new", MEANS)
+
+
+MEANS = r"stat mean\w+"
+LARGER = (
+    rf"geom {BOWL}_\w+ size",
+    rf"geom {BOWL}_\w+ pos",
+    rf"mesh {BOWL}_\w+ vert",
+    rf"body {BOWL}_main mass",
+    rf"body {BOWL}_main inertia",
+)
+OTHER_FORM = (
+    rf"settled {BOWL} (place|height)",  # drawn from its region, but as a whole within it
+    rf"geom {BOWL}_\w+ (aabb|rbound)",
+    rf"body {BOWL}_main (invweight0|ipos)",
+    rf"dof {BOWL}_joint0\.\d (M0|invweight0)",
+    rf"mesh {BOWL}_\w+ \w+",
+    rf"site {BOWL}_\w+ (pos|size)",
+    MEANS,
+)
+ARM = (
+    rf"(body|dof|actuator) ({ROBOT})_\S+ (invweight0|M0|acc0)",
+    r"body robot0_base ipos",
+    r"cam robot0_eye_in_hand pos0",
+)
+SAID = ("instruction text",)
+
+WORLD: list[Case] = [
+    Case(Displace(0.2), elsewhere(BOWL)),
+    Case(Jitter(0.05), elsewhere(BOWL), elsewhere(f"({THINGS})")),
+    Case(Relocate(0.5), elsewhere(BOWL), elsewhere(f"({THINGS})")),
+    Case(Swap(BOWL, CHEESE), elsewhere(BOWL) + elsewhere(CHEESE)),
+    Case(MoveFixture(0.1, "wooden_cabinet_1"), elsewhere("wooden_cabinet_1")),
+    Case(
+        Recolour(RED),
+        (rf"scene objects {BOWL} finish colour", rf"geom {BOWL}_g\d+ matid", rf"mat {BOWL}_finish new"),
+        (rf"geom {BOWL}_g\d+ rgba",),
+    ),
+    Case(
+        Recolour(RED, Pattern.CHECKER),
+        (
+            rf"scene objects {BOWL} finish colour",
+            rf"scene objects {BOWL} finish pattern",
+            rf"geom {BOWL}_g\d+ matid",
+            rf"mat {BOWL}_finish new",
+            rf"tex {BOWL}_finish new",
+        ),
+        (rf"geom {BOWL}_g\d+ rgba",),
+    ),
+    Case(
+        Resize(1.2),
+        (rf"scene objects {BOWL} size", *LARGER),
+        OTHER_FORM,
+    ),
+    Case(
+        Replace("ketchup"),
+        (rf"scene objects {BOWL} category", *LARGER[:1], *LARGER[3:]),
+        (rf"(geom|body|mesh) {BOWL}_\w+ \w+", rf"settled {BOWL} axes", *OTHER_FORM),
+    ),
+    Case(Remove(), ("scene absent", *comes(BOWL, "gone")), (MEANS,)),
+    Case(Distractors(2), comes(r"distractor_\w+_1"), room_for(r"distractor_\w+_1")),
+    Case(Confound(RED), comes(f"{BOWL}_double_1"), room_for(f"{BOWL}_double_1"), task="libero_10/3"),
+    Case(Obstacle(), comes("obstacle_milk_1"), room_for("obstacle_milk_1"), task="libero_goal/1"),
+    Case(
+        Room(Arena.KITCHEN),
+        ("scene arena", r"geom kitchen_visual\w* new", "tex tex-workspace_top data"),
+        (
+            rf"(body|geom|site|cam|light|mat|tex|mesh) (?!{ROBOT}|{THINGS}|{FIXTURES})\S+ \w+",
+            rf"settled ({THINGS}) place",  # drawn from the same regions, but as a whole within them
+        ),
+    ),
+    *(
+        Case(
+            Repaint(surface, BLUE, Pattern.STRIPES),
+            (
+                rf"scene staging surfaces {surface} new",
+                rf"geom {geoms} matid",
+                rf"mat staging_{surface} new",
+                rf"tex staging_{surface} new",
+            ),
+            (rf"geom {geoms} rgba",),
+        )
+        for surface, geoms in (
+            (Surface.WALLS, r"wall_\w+"),
+            (Surface.FLOOR, "floor"),
+            (Surface.TABLE, r"table_\w+"),
+        )
+    ),
+    Case(
+        Relight(intensity=0.5),
+        ("scene staging lighting intensity", r"light \w+ diffuse"),
+        (r"light \w+ (ambient|specular)",),
+    ),
+    Case(
+        Relight(colour=(1.0, 0.5, 0.5)),
+        ("scene staging lighting colour", r"light \w+ diffuse"),
+        (r"light \w+ (ambient|specular)",),
+    ),
+    Case(
+        Relight(tilt=(0.4, 0.0)),
+        ("scene staging lighting tilt", r"light \w+ dir"),
+        (r"light \w+ (pos|pos0|dir0)",),
+    ),
+    Case(Relight(shadows=True), ("scene staging lighting shadows", r"light \w+ castshadow")),
+    *(
+        Case(made, (f"scene staging cameras {camera} new", f"cam {camera} {fact}"), (f"cam {camera} {more}",))
+        for made, camera, fact, more in (
+            (MoveCamera(shift=(0.1, 0.0, 0.0)), "agentview", "pos", "pos0"),
+            (MoveCamera(turn=(0.1, 0.0, 0.0)), "agentview", "quat", "mat0"),
+            (MoveCamera(zoom=1.3), "agentview", "fovy", ""),
+            (MoveCamera("robot0_eye_in_hand", zoom=1.3), "robot0_eye_in_hand", "fovy", ""),
+            (Orbit(0.5, 0.2, 1.5), "agentview", "(pos|quat)", "(pos0|mat0)"),
+        )
+    ),
+    Case(StartPose(joints=0.2), ("scene staging robot joints", "settled arm joints")),
+    Case(
+        StartPose(base=(0.05, 0.1)),
+        ("scene staging robot base", "settled arm base", "body robot0_base pos"),
+        ARM,
+    ),
+]
+OTHER = ("put the wine bottle on top of the cabinet", ("On wine_bottle_1 wooden_cabinet_1_top_side",))
+WORDS: list[Case] = [
+    *(
+        Case(made(), SAID)
+        for name, made in vars(rewordings).items()
+        if isinstance(made, type)
+        and getattr(made, "kind", "").startswith("words/")
+        and name not in ("OtherTask", "Counterfactual")
+    ),
+    Case(Mask(), SAID),
+    Case(Say("switch on the range"), SAID),
+    Case(rewordings.Counterfactual(*OTHER), SAID),
+    Case(rewordings.OtherTask(*OTHER), (*SAID, "goal atoms .* gone", "goal atoms .* new"), ("of_interest",)),
+]
+SENSES = [Case(made, ()) for made in (pictures_at(5) | others_at(5)).values()]
+"""The task stays as it is; what becomes of pictures and actions is in the tests of senses."""
+TABLE: list[Case] = [
+    Case(PermutedObjects(), ()),
+    Case(prompts.Gobbledygook("words"), ("prompt text", "asked.*")),
+    Case(prompts.PromptMask("language"), ("prompt text", "asked.*")),
+    Case(prompts.OtherInstruction(), ("prompt text", "asked.*"), ("prompt .*",)),
+    Case(prompts.Paraphrase(), ("prompt text",)),
+    Case(prompts.TextReferents(), ("prompt text",), ("prompt .*",)),
+    Case(Harder("extreme"), ("setting difficulty", "scene .*"), ("(prompt|goal|asked).*",)),
+]
+CASES: dict[str, list[Case]] = {}
+for _each in (*WORLD, *WORDS, *SENSES, *TABLE):
+    CASES.setdefault(_each.made.kind, []).append(_each)
+
+
+@pytest.mark.parametrize(
+    ("kind", "case"),
+    [(about.kind, case) for about in catalogue() for case in CASES.get(about.kind, [None])],
+    ids=lambda value: str(value.made) if isinstance(value, Case) else None,
+)
+def test_a_perturbation_changes_what_it_says_and_nothing_else(
+    kind: str,
+    case: Case | None,
+    facts: Callable[[Any], dict[str, Any]],
+    differences: Callable[[Any, Any], set[str]],
+):
+    assert case is not None, f"{kind} has no case here: say what it changes"
+    on_table = isinstance(case.made, TablePerturbation)
+    control = make(Setting("T1", 0)) if on_table else tasks.load(case.task)
+    after = perturbed(control, (case.made,), seed=1)
+    if not case.made.rebuilds:
+        assert after.scene == control.scene, "and so it need not be compiled anew"
+    found = differences(facts(control), facts(after))
+    unsaid = {fact for fact in found if not any(re.fullmatch(say, fact) for say in case.must + case.may)}
+    assert not unsaid, f"{case.made} changes what it does not say: {sorted(unsaid)[:10]}"
+    for say in case.must:
+        assert any(re.fullmatch(say, fact) for fact in found), f"{case.made} leaves '{say}' as it was"
+
+
+def test_the_senses_have_no_part_in_the_task():
+    for kind, made in kinds().items():
+        if kind.startswith("senses/") and not issubclass(made, TablePerturbation):
+            assert issubclass(made, Sense) and made.apply is Sense.apply

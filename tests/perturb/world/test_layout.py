@@ -1,0 +1,96 @@
+"""There are more things: irrelevant ones, doubles, something in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from assay import tasks
+from assay.errors import PerturbationError
+from assay.perturb import Perturbation, perturbed
+from assay.perturb.world import (
+    Confound,
+    Displace,
+    Distractors,
+    Obstacle,
+)
+from assay.perturb.world.ground import Ground
+from assay.sim import CompiledScene, World
+from assay.tasks import Task
+from assay.tasks.staging import Colour
+
+Built = Callable[[Task], CompiledScene]
+Places = Callable[[Task], dict[str, np.ndarray]]
+TASK = tasks.load("libero_goal/8")
+BOWL = "akita_black_bowl_1"
+
+
+def changed(*perturbations: Perturbation, task: Task = TASK, seed: int = 1) -> Task:
+    return perturbed(task, perturbations, seed=seed)
+
+
+def test_distractors_are_added_and_the_others_stay(places: Places):
+    task = changed(Distractors(3))
+    assert len(task.scene.objects) == len(TASK.scene.objects) + 3
+    before, after = places(TASK), places(task)
+    assert all(np.linalg.norm((after[name] - place)[:2]) < 0.003 for name, place in before.items())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_six_distractors_find_room_where_the_first_drawn_do_not_fit(seed: int):
+    task = changed(Distractors(6), task=tasks.load("libero_goal/1"), seed=seed)
+    assert sum("distractor" in entity.name for entity in task.scene.objects) == 6
+
+
+def test_a_confounder_is_of_the_same_kind():
+    task = changed(Confound((0.9, 0.2, 0.2)), task=tasks.load("libero_10/3"))
+    double = task.scene.objects[-1]
+    assert double.category == "akita_black_bowl" and double.finish.colour == (0.9, 0.2, 0.2)
+
+
+@pytest.mark.parametrize(
+    ("task", "colour"),
+    [
+        ("libero_goal/8", (0.9, 0.2, 0.2)),  # "the bowl": the red one?
+        ("libero_10/3", (0.1, 0.1, 0.1)),  # "the black bowl", and both are
+        ("libero_10/3", None),
+        ("libero_object/8", (0.2, 0.4, 0.9)),  # orange juice is no colour
+    ],
+)
+def test_nothing_is_doubled_that_the_words_do_not_tell_from_its_double(task: str, colour: Colour | None):
+    confound = Confound(colour)
+    with pytest.raises(PerturbationError, match="does not tell"):
+        changed(confound, task=tasks.load(task))
+    assert not confound.is_told(tasks.load(task))
+
+
+def test_a_double_that_looks_the_same_stands_where_the_words_do_not_say():
+    task = tasks.load("libero_spatial/8")
+    for seed in range(3):
+        spots = Ground(changed(Confound(), task=task, seed=seed).scene).spots
+        double = next(spot for name, spot in spots.items() if "double" in name)
+        assert double.air(spots["plate_1"]) > spots[BOWL].air(spots["plate_1"]) + 0.07
+
+
+def test_an_obstacle_stands_in_the_way():
+    task = changed(Obstacle(), task=tasks.load("libero_goal/1"))
+    spots = Ground(task.scene).spots
+    start, end, between = spots[BOWL], spots["flat_stove_1"], spots["obstacle_milk_1"]
+    assert start.distance(between) + between.distance(end) < start.distance(end) + 0.12
+
+
+@pytest.mark.parametrize("task", ["libero_goal/1", "libero_object/3", "libero_10/5"])
+def test_what_is_moved_or_added_stays_in_the_picture(drawing: str, task: str, built: Built):
+    for seed in range(2):
+        try:
+            made = changed(Displace(0.3), Distractors(2), task=tasks.load(task), seed=seed)
+        except PerturbationError:
+            continue
+        world = World(built(made))
+        seen = set(np.unique(world.reset(world.sample(seed)).segmentation("agentview", 128)))
+        labels = {name: number for number, name in enumerate(world.compiled.labels)}
+        world.close()
+        wanted = [made.goal.atoms[0].arguments[0], *(each.name for each in made.scene.objects[-2:])]
+        assert {labels[name] for name in wanted} <= seen

@@ -1,0 +1,118 @@
+"""Things stand elsewhere: where there is room, and as far off as it says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from assay import tasks
+from assay.errors import PerturbationError
+from assay.perturb import Perturbation, perturbed
+from assay.perturb.world import (
+    Displace,
+    Jitter,
+    MoveFixture,
+    Relocate,
+    Swap,
+)
+from assay.perturb.world.ground import Ground, moved
+from assay.perturb.world.position import SWEEP
+from assay.tasks import Task
+
+Places = Callable[[Task], dict[str, np.ndarray]]
+TASK = tasks.load("libero_goal/8")
+BOWL = "akita_black_bowl_1"
+
+
+def changed(*perturbations: Perturbation, task: Task = TASK, seed: int = 1) -> Task:
+    return perturbed(task, perturbations, seed=seed)
+
+
+def test_a_displacement_is_exactly_as_long_as_it_says_and_moves_nothing_else(places: Places):
+    before, after = places(TASK), places(changed(Displace(0.2)))
+    gone = {name: float(np.linalg.norm((after[name] - before[name])[:2])) for name in before}
+    assert gone.pop(BOWL) == pytest.approx(0.2, abs=0.003)
+    assert max(gone.values()) < 0.003
+
+
+@pytest.mark.parametrize("distance", np.round(np.arange(0, 0.41, 0.05), 2).tolist())
+def test_the_displacement_sweep_of_libero_pro(distance: float):
+    possible = 0
+    for task in tasks.suite("libero_object"):
+        (atom,) = task.goal.atoms
+        try:
+            after = Ground(changed(Displace(distance), task=task).scene).spots[atom.arguments[0]]
+        except PerturbationError:
+            continue
+        before = Ground(task.scene).spots[atom.arguments[0]]
+        assert before.distance(after) == pytest.approx(distance, abs=1e-9)
+        possible += 1
+    assert possible >= 8
+
+
+def test_a_sweep_of_displacements_goes_one_way():
+    ways = []
+    for distance in SWEEP:
+        task = tasks.load("libero_object/5")
+        after = Ground(changed(Displace(distance), task=task).scene).spots["tomato_sauce_1"]
+        before = Ground(task.scene).spots["tomato_sauce_1"]
+        ways.append(np.arctan2(after.y - before.y, after.x - before.x))
+    np.testing.assert_allclose(ways, ways[0], atol=1e-9)
+
+
+def test_a_jitter_moves_things_a_little_and_fixtures_not_at_all(places: Places):
+    before, after = places(TASK), places(changed(Jitter(0.05)))
+    for entity in TASK.scene.objects:
+        assert np.linalg.norm((after[entity.name] - before[entity.name])[:2]) < 0.055
+    for entity in TASK.scene.fixtures:
+        assert np.array_equal(after[entity.name], before[entity.name])
+    assert np.linalg.norm((after[BOWL] - before[BOWL])[:2]) > 0.001
+
+
+def test_a_swap_exchanges_two_places(places: Places):
+    task = changed(Swap(BOWL, "cream_cheese_1"))
+    before, after = Ground(TASK.scene).spots, Ground(task.scene).spots
+    assert after[BOWL].distance(before["cream_cheese_1"]) == pytest.approx(0, abs=1e-9)
+    assert after["cream_cheese_1"].distance(before[BOWL]) == pytest.approx(0, abs=1e-9)
+
+
+def test_a_relocation_goes_as_far_as_neighbours_allow():
+    before, after = Ground(TASK.scene).spots, Ground(changed(Relocate(0.5)).scene).spots
+    assert sum(before[name].distance(after[name]) for name in before) > 0.02
+
+
+def test_a_moved_fixture_takes_along_what_stands_in_it(places: Places):
+    task = tasks.load("libero_spatial/4")
+    made = changed(MoveFixture(0.1, "wooden_cabinet_1"), task=task, seed=3)
+    before, after = places(task), places(made)
+    shift = after["wooden_cabinet_1"] - before["wooden_cabinet_1"]
+    assert 0.04 < np.linalg.norm(shift) < 0.11
+    np.testing.assert_allclose((after[BOWL] - before[BOWL])[:2], shift[:2], atol=0.01)
+
+
+def test_a_moved_fixture_is_clear_of_the_robot():
+    task = tasks.load("libero_spatial/0")
+    for seed in range(4):  # with the first of them, the stove once ended in the robot's base
+        stove = Ground(changed(MoveFixture(0.1), task=task, seed=seed).scene).spots["flat_stove_1"]
+        x, y = abs(stove.x + 0.66) - stove.half_x, abs(stove.y) - stove.half_y
+        assert np.hypot(max(x, 0.0), max(y, 0.0)) > 0.17
+
+
+@pytest.mark.parametrize(
+    ("task", "landmark", "place"),
+    [
+        ("libero_10/6", "plate_1", "living_room_table_plate_right_region"),
+        ("libero_goal/5", "flat_stove_1", "main_table_stove_front_region"),
+    ],
+)
+def test_a_place_named_after_a_thing_comes_along_with_it(task: str, landmark: str, place: str):
+    usual = tasks.load(task).scene
+    scene = moved(usual, landmark, 0.03, -0.05)
+    before, after = usual.region(place), scene.region(place)
+    assert before is not None and after is not None
+    shift = np.subtract(after.rectangles[0], before.rectangles[0])
+    np.testing.assert_allclose(shift, (0.03, -0.05, 0.03, -0.05), atol=1e-9)
+    other = next(name for name in Ground(usual).spots if name != landmark)
+    assert moved(usual, other, 0.03, 0.0).region(place) == before

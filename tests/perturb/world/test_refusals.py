@@ -1,0 +1,103 @@
+"""What every perturbation of the world has in common: JSON, draws, refusals in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from assay import tasks
+from assay.errors import PerturbationError
+from assay.perturb import Perturbation, from_json, perturbed, to_json
+from assay.perturb.world import (
+    Among,
+    Confound,
+    Displace,
+    Distractors,
+    Jitter,
+    MoveCamera,
+    MoveFixture,
+    Obstacle,
+    Orbit,
+    Recolour,
+    Relight,
+    Relocate,
+    Remove,
+    Repaint,
+    Replace,
+    Resize,
+    Room,
+    StartPose,
+    Swap,
+)
+from assay.tasks import Arena, Task
+from assay.tasks.staging import Pattern, Surface
+
+TASK = tasks.load("libero_goal/8")
+EXAMPLES: list[Perturbation] = [
+    Jitter(0.04),
+    Displace(0.15),
+    Relocate(),
+    Swap(),
+    MoveFixture(0.1),
+    Recolour(),
+    Recolour(None, Pattern.CHECKER),
+    Resize(0.9),
+    Replace("ketchup"),
+    *(Replace(among=among) for among in Among),
+    Remove(),
+    Distractors(2),
+    Confound(),
+    Obstacle(),
+    Room(Arena.KITCHEN),
+    Repaint(Surface.TABLE),
+    Relight(0.6),
+    MoveCamera(shift=(0.05, 0.05, 0.0)),
+    Orbit(0.3, 0.1, 1.2),
+    StartPose(0.15),
+    StartPose(base=(0.05, 0.05)),
+]
+
+
+def changed(*perturbations: Perturbation, task: Task = TASK, seed: int = 1) -> Task:
+    return perturbed(task, perturbations, seed=seed)
+
+
+@pytest.mark.parametrize("value", EXAMPLES, ids=str)
+def test_each_survives_json_and_draws_the_same_again(value: Perturbation):
+    assert from_json(to_json(value)) == value
+    task = tasks.load("libero_spatial/0") if isinstance(value, Confound) else TASK
+    assert changed(value, task=task) == changed(value, task=task) != task
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Jitter(0.5), "radius is 0.5; valid: 0 to 0.2"),
+        (lambda: Displace(-0.1), "valid: 0 to 0.6"),
+        (lambda: Resize(3), "valid: 0.5 to 1.5"),
+        (lambda: Replace("ketchap"), "did you mean 'ketchup'?"),
+        (lambda: Distractors(99), "valid: whole numbers 1 to 8"),
+        (lambda: Recolour((2.0, 0.0, 0.0)), "valid: 0 to 1"),
+        (lambda: Relight(9.0), "valid: 0 to 3"),
+        (lambda: MoveCamera("agentveiw"), "did you mean 'agentview'?"),
+        (lambda: MoveCamera(zoom=9.0), "valid: 0.5 to 1.8"),
+        (lambda: StartPose(2.0), "valid: 0 to 0.5"),
+        (lambda: Orbit(azimuth=3.0), "valid: -1.6 to 1.6"),
+        (lambda: changed(Room(Arena.FLOOR), Orbit(elevation=-0.6)), "valid: 6 to 80"),
+        (lambda: changed(Remove(), task=tasks.load("libero_goal/0")), "is a fixture"),
+        (lambda: changed(Confound(), task=tasks.load("libero_goal/0")), "is a fixture"),
+        (lambda: changed(Replace("plate"), task=tasks.load("libero_goal/0")), "does not work as"),
+        (lambda: changed(Room(Arena.TABLE)), "in the table already"),
+        (lambda: Room("garage"), "arena is 'garage': valid: coffee_table, floor,"),  # type: ignore[arg-type]
+        (lambda: Replace(among="shapes"), "did you mean 'shape'?"),  # type: ignore[arg-type]
+        (lambda: Repaint(None), "surface is None"),  # type: ignore[arg-type]
+        (lambda: changed(Displace(0.1, "bowl_9")), "there is no 'bowl_9'"),
+        (lambda: changed(Resize(1.1, "flat_stove_1")), "is a fixture"),
+        (lambda: changed(Obstacle(), task=tasks.load("libero_goal/0")), "this task carries nothing"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_one_line(make: Callable[[], object], words: str):
+    with pytest.raises(PerturbationError) as caught:
+        make()
+    assert words in str(caught.value) and "\n" not in str(caught.value)

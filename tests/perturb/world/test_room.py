@@ -1,0 +1,66 @@
+"""Other rooms and surfaces, another start of the robot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from assay import tasks
+from assay.perturb import Perturbation, perturbed
+from assay.perturb.world import (
+    Recolour,
+    Repaint,
+    Room,
+    StartPose,
+)
+from assay.sim import CompiledScene, World
+from assay.tasks import Arena, Task
+from assay.tasks.staging import Pattern, Surface
+
+Built = Callable[[Task], CompiledScene]
+TASK = tasks.load("libero_goal/8")
+
+
+def changed(*perturbations: Perturbation, task: Task = TASK, seed: int = 1) -> Task:
+    return perturbed(task, perturbations, seed=seed)
+
+
+@pytest.mark.parametrize("arena", [arena for arena in Arena if arena is not Arena.TABLE])
+def test_another_room_holds_the_same_things(arena: Arena, built: Built):
+    task = changed(Room(arena))
+    assert task.scene.arena is arena and task.scene.objects == TASK.scene.objects
+    world = World(built(task))
+    world.reset(world.sample(1))
+    assert not world.satisfied(task.goal)
+
+
+def test_a_choice_may_be_given_by_its_name():
+    assert Room("kitchen") == Room(Arena.KITCHEN)  # type: ignore[arg-type]
+    assert changed(Room("kitchen")).scene.arena is Arena.KITCHEN  # type: ignore[arg-type]
+    assert Recolour(None, "checker").pattern is Pattern.CHECKER  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("arena", "surface", "furniture"),
+    [(Arena.LIVING_ROOM, Surface.FLOOR, "floor_lamp"), (Arena.COFFEE_TABLE, Surface.WALLS, "wall_unit")],
+)
+def test_furniture_is_no_wall_and_no_floor(arena: Arena, surface: Surface, furniture: str, built: Built):
+    model = built(changed(Room(arena), Repaint(surface, (0.2, 0.4, 0.9)))).model
+    names = {model.geom(geom).name: model.geom_matid[geom] for geom in range(model.ngeom)}
+    painted = model.material(f"staging_{surface}").id
+    assert [name for name, material in names.items() if material == painted]
+    assert all(material != painted for name, material in names.items() if name.startswith(furniture))
+
+
+def test_the_robot_starts_elsewhere(built: Built):
+    bent, shifted = changed(StartPose(joints=0.2)), changed(StartPose(base=(0.0, 0.1)))
+    usual = built(TASK)
+    off = np.array(built(bent).home) - usual.home
+    assert 0.01 < np.abs(off).max() <= 0.2
+    hands = []
+    for task in (TASK, shifted):
+        world = World(built(task))
+        hands.append(world.reset(world.sample(1)).eef_position)
+    np.testing.assert_allclose(hands[1] - hands[0], (0.0, 0.1, 0.0), atol=1e-6)

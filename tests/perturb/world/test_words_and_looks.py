@@ -1,0 +1,213 @@
+"""Changes of looks and places stay true to the words, and what is put on top of another adds to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from assay import tasks
+from assay.errors import PerturbationError
+from assay.perturb import Perturbation, Say, perturbed
+from assay.perturb.world import (
+    Among,
+    Distractors,
+    Jitter,
+    MoveCamera,
+    MoveFixture,
+    Orbit,
+    Recolour,
+    Relight,
+    Relocate,
+    Replace,
+    Resize,
+    Room,
+    StartPose,
+    unseen,
+)
+from assay.perturb.world.ground import Ground, carrier, named_entity, target
+from assay.perturb.world.kinds import sort_of
+from assay.perturb.world.position import LEAST
+from assay.perturb.world.spoken import colours_said, true_to
+from assay.suites import load_suite
+from assay.tasks import Arena, Entity, Task
+from assay.tasks.staging import Pattern
+
+RED = (0.9, 0.1, 0.1)
+BLACK_BOWL = tasks.load("libero_spatial/0")
+WHITE_MUG = tasks.load("libero_10/6")
+TWO_COLOURS = tasks.load("libero_10/9")
+BOWL = tasks.load("libero_goal/1")
+
+
+def changed(task: Task, *perturbations: Perturbation, seed: int = 0) -> Task:
+    return perturbed(task, perturbations, seed=seed)
+
+
+def about(task: Task) -> Entity:
+    return named_entity(task.scene, target(task))
+
+
+# -- colours that the words name
+
+
+@pytest.mark.parametrize("change", [Recolour(), Recolour(RED), Recolour(RED, Pattern.CHECKER)])
+def test_what_the_words_call_black_is_not_painted_red(change: Recolour):
+    assert not change.is_true(BLACK_BOWL) and change.is_true(BOWL)
+    with pytest.raises(PerturbationError, match="world/recolour: the words call it black"):
+        changed(BLACK_BOWL, change)
+
+
+@pytest.mark.parametrize("task", [BLACK_BOWL, WHITE_MUG])
+def test_a_pattern_is_drawn_in_the_colour_that_the_words_name(task: Task):
+    for seed in range(3):
+        finish = about(changed(task, Recolour(pattern=Pattern.STRIPES), seed=seed)).finish
+        assert finish.colour is not None and true_to(colours_said(task, about(task)), finish.colour)
+        assert max(finish.colour) > 0.2, "stripes of black on black are none"
+
+
+def test_what_has_two_colours_is_left_as_it_is():
+    with pytest.raises(PerturbationError, match="the words call it white and yellow"):
+        changed(TWO_COLOURS, Recolour(pattern=Pattern.CHECKER))
+
+
+def test_who_says_the_new_colour_may_have_it():
+    made = changed(BLACK_BOWL, Say("pick up the red bowl and place it on the plate"), Recolour(RED))
+    assert about(made).finish.colour == RED
+
+
+@pytest.mark.parametrize(("task", "colour"), [(BLACK_BOWL, "black"), (WHITE_MUG, "white")])
+def test_another_of_the_same_sort_has_the_colour_that_the_words_name(task: Task, colour: str):
+    drawn = {about(changed(task, Replace(among=Among.SAME), seed=seed)).category for seed in range(8)}
+    assert drawn and all(colour in each and "red" not in each and "yellow" not in each for each in drawn)
+
+
+def test_where_no_other_has_the_colours_nothing_takes_its_place():
+    with pytest.raises(PerturbationError, match="and is white and yellow, as the words have it"):
+        changed(TWO_COLOURS, Replace(among=Among.SAME))
+
+
+def test_pro_paints_nothing_in_a_colour_that_makes_the_words_false():
+    painted = 0
+    for task in tasks.resolve("all"):
+        said = colours_said(task, about(task))
+        for spec in load_suite("pro").plan([task], (0,)):
+            if not said or not spec.condition.startswith("pro/object") or not spec.labels["plausible"]:
+                continue
+            changes = [each for each in spec.perturbations if isinstance(each, (Recolour, Replace))]
+            try:
+                made = about(changed(task, *changes))
+            except PerturbationError as error:
+                assert task.id == TWO_COLOURS.id and "as the words have it" in str(error)
+                continue
+            assert made.finish.colour is None or true_to(said, made.finish.colour), spec.condition
+            painted += not made.finish.usual
+    assert painted >= 13, "in their own colour, with a pattern"
+
+
+# -- what the task is about moves
+
+
+@pytest.mark.parametrize("change", [Relocate(1.0), Jitter(0.03)], ids=str)
+def test_what_a_task_is_about_is_moved_whatever_it_stands_on(change: Perturbation):
+    least = LEAST if isinstance(change, Relocate) else 0.03 / 4
+    refused = []
+    for task in tasks.resolve("all"):
+        thing = carrier(task.scene, target(task))
+        try:
+            after = Ground(changed(task, change).scene).spots[thing]
+        except PerturbationError as error:
+            refused.append(str(error))
+            continue
+        assert Ground(task.scene).spots[thing].distance(after) >= least - 1e-9, task.id
+    assert len(refused) <= 2, refused
+
+
+def test_a_fixture_that_is_moved_stays_within_reach_and_takes_along_what_it_holds():
+    task = tasks.load("libero_spatial/4")  # the bowl in the drawer
+    for seed in range(3):
+        made = changed(task, Relocate(1.0), seed=seed)
+        ground = Ground(made.scene, made.goal)
+        assert ground.reachable(ground.spots["wooden_cabinet_1"])
+        assert carrier(made.scene, target(made)) == "wooden_cabinet_1"
+
+
+def test_where_it_cannot_be_moved_that_is_said():
+    """A cabinet that was moved out of reach before."""
+    away = MoveFixture(0.4, "wooden_cabinet_1")
+    with pytest.raises(PerturbationError, match="world/jitter: wooden_cabinet_1 cannot be moved by 0"):
+        changed(tasks.load("libero_spatial/4"), away, Jitter(0.03))
+
+
+# -- one on top of the other
+
+
+def test_two_starts_of_the_robot_add_up():
+    once, twice = (changed(BOWL, *[StartPose(joints=0.1, base=(0.02, 0.0))] * n) for n in (1, 2))
+    assert twice.scene.staging.robot.base == (0.04, 0.0)
+    assert twice.scene.staging.robot.joints != once.scene.staging.robot.joints
+    both = changed(BOWL, StartPose(joints=0.1), StartPose(base=(0.0, 0.1))).scene.staging.robot
+    assert both.base == (0.0, 0.1) and any(both.joints)
+
+
+def test_two_changes_of_the_light_add_up():
+    light = changed(BOWL, Relight(0.5, tilt=(0.1, 0.2)), Relight(0.5, tilt=(0.1, 0.0))).scene.staging.lighting
+    assert light.intensity == 0.25 and light.tilt == pytest.approx((0.2, 0.2))
+    assert changed(BOWL, Relight(shadows=True), Relight(0.5)).scene.staging.lighting.shadows is True
+
+
+def test_a_camera_is_moved_from_where_it_is():
+    (half,), (whole,) = (
+        changed(BOWL, *each).scene.staging.cameras for each in ([Orbit(0.2)] * 2, [Orbit(0.4)])
+    )
+    np.testing.assert_allclose(half.shift, whole.shift, atol=1e-9)
+    np.testing.assert_allclose(half.turn, whole.turn, atol=1e-9)
+    for order in ((Orbit(0.4), MoveCamera(zoom=1.2)), (MoveCamera(zoom=1.2), Orbit(0.4))):
+        (both,) = changed(BOWL, *order).scene.staging.cameras
+        np.testing.assert_allclose((*both.shift, *both.turn), (*whole.shift, *whole.turn), atol=1e-9)
+        assert both.zoom == 1.2
+
+
+def test_a_camera_is_led_around_in_the_room_that_it_ends_in():
+    first = changed(BOWL, Orbit(0.4), Room(Arena.LIVING_ROOM))
+    assert first == changed(BOWL, Room(Arena.LIVING_ROOM), Orbit(0.4))
+    assert first.scene.staging.cameras != changed(BOWL, Orbit(0.4)).scene.staging.cameras
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: changed(BOWL, Resize(1.5), Resize(1.5)), "world/resize: factor is 2.25; valid: 0.5 to 1.5"),
+        (lambda: changed(BOWL, Resize(1.25), Resize(0.8)), "nothing is changed"),
+        (lambda: changed(BOWL, Relight(3.0), Relight(2.0)), "intensity is 6.0; valid: 0 to 3"),
+        (lambda: changed(BOWL, *[StartPose(base=(0.1, 0.0))] * 2), "base is (0.2, 0.0)"),
+        (lambda: changed(BOWL, *[MoveCamera(zoom=1.5)] * 2), "zoom is 2.25"),
+        (lambda: Distractors(1, ("flat_stove",)), "flat_stove is a fixture; valid: movable things"),
+        (lambda: changed(BOWL, Distractors(1, ("white_bowl", "plate"))), None),
+        (lambda: changed(BOWL, Distractors(1, ("white_bowl",))), "is about all that could be added"),
+    ],
+)
+def test_what_is_too_much_together_or_means_what_the_words_mean_is_refused(
+    make: Callable[[], Task], words: str | None
+):
+    if words is None:
+        assert make().scene.objects[-1].category == "plate"
+        return
+    with pytest.raises(PerturbationError) as caught:
+        make()
+    assert words in str(caught.value) and "\n" not in str(caught.value)
+
+
+# -- more things
+
+
+@pytest.mark.parametrize("task", [WHITE_MUG, tasks.load("libero_goal/2"), tasks.load("libero_object/3")])
+def test_what_is_added_is_not_of_a_sort_that_the_task_is_about(task: Task):
+    for change in (Distractors(4), Distractors(2, unseen())):
+        added = changed(task, change).scene.objects[len(task.scene.objects) :]
+        goal = {entity.name for entity in task.scene.entities} & {
+            n for a in task.goal.atoms for n in a.arguments
+        }
+        sorts = {sort_of(named_entity(task.scene, name).category) for name in goal}
+        assert len(added) == change.count and not sorts & {sort_of(each.category) for each in added}

@@ -1,0 +1,114 @@
+"""What is certified is what is served: the scene is the same, and what no claim holds is checked besides."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from assay import tasks
+from assay.errors import PerturbationError
+from assay.perturb import Perturbation, Say
+from assay.perturb.base import decides
+from assay.perturb.senses import Sense
+from assay.perturb.words.rewordings import OtherTask, Synonyms
+from assay.perturb.world import Confound, Displace, MoveCamera, Orbit, Recolour, Relight, Relocate, Room
+from assay.runs.certificates import Cache, Certificate, Service, Verdict, claim, counted, summarise
+from assay.suites import EpisodeSpec
+from assay.suites.changes import CHANGES, contradiction
+from assay.tasks import Arena, Scene
+from assay.tasks.staging import USUAL_FINISH, Lighting
+
+SPEC = EpisodeSpec("libero_spatial/0", 0)
+TASK = tasks.load(SPEC.task)
+RED = (0.9, 0.1, 0.1)
+
+
+def changed(*perturbations: Perturbation, task: str = SPEC.task, seed: int = 0) -> EpisodeSpec:
+    return replace(SPEC, task=task, seed=seed, condition="changed", perturbations=perturbations)
+
+
+def physical(scene: Scene) -> Scene:
+    """A scene as physics sees it."""
+    return replace(
+        scene,
+        objects=tuple(replace(each, finish=USUAL_FINISH) for each in scene.objects),
+        fixtures=tuple(replace(each, finish=USUAL_FINISH) for each in scene.fixtures),
+        staging=replace(scene.staging, surfaces=(), lighting=Lighting(), cameras=()),
+    )
+
+
+def realised(spec: EpisodeSpec) -> Scene | str:
+    try:
+        return physical(spec.realised().scene)
+    except PerturbationError as error:
+        return str(error)
+
+
+AXES = ("words", "world", "senses")  # each is one of the others
+SINGLE = {name: change for name in CHANGES.keys() - AXES for change in CHANGES[name](TASK)}
+FIRST = {name: change for name, change in SINGLE.items() if not decides(change)}
+THEN = {name: change for name, change in SINGLE.items() if decides(change)}
+
+
+@pytest.mark.parametrize("world", sorted(THEN))
+def test_no_words_looks_or_senses_change_the_scene_that_is_certified(world: str):
+    certified = realised(claim(changed(THEN[world])))
+    compared = 0
+    for name, first in FIRST.items():
+        spec = changed(first, THEN[world])
+        if (
+            isinstance(first, Sense)
+            or contradiction(name, world)
+            or isinstance(realised(changed(first)), str)
+        ):
+            continue
+        assert claim(spec) == claim(changed(THEN[world]))
+        assert realised(spec) == certified, f"{name}, then {world}"
+        compared += 1
+    assert compared >= 15
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_a_new_look_leaves_places_as_they_are_drawn_without_it(seed: int):
+    spec = changed(Recolour(None, "stripes"), Relocate(1.0), seed=seed)  # type: ignore[arg-type]
+    assert realised(spec) == realised(claim(spec)) == realised(changed(Relocate(1.0), seed=seed))
+
+
+def test_synonyms_leave_a_double_that_the_tasks_own_words_tell_from_the_original():
+    """The words once were changed first, and the double was refused, though it was certified."""
+    spec = changed(Synonyms(), Confound((0.75, 0.3, 0.2)))
+    assert any("double" in entity.name for entity in spec.realised().scene.objects)
+    assert spec.realised().instruction != TASK.instruction
+
+
+def test_a_claim_about_another_goal_has_the_places_that_its_words_allow():
+    asked = OtherTask(
+        "put the bowl next to the plate on the stove", ("On akita_black_bowl_2 flat_stove_1_cook_region",)
+    )
+    spec = changed(asked, Displace(0.1))
+    assert realised(spec) == realised(claim(spec))
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        (changed(Recolour(RED)), "the words call it black"),
+        (changed(Synonyms(), Say("be quick"), Synonyms()), "words/synonyms"),
+        (changed(Room(Arena.FLOOR), Orbit(elevation=-0.6)), "valid: 6 to 80"),
+        (changed(Relight(0.5), Relight(2.0)), "nothing is changed"),
+        (changed(MoveCamera(zoom=1.5), MoveCamera(zoom=1.5)), "zoom is 2.25"),
+    ],
+)
+def test_words_and_looks_that_cannot_be_had_are_refused_though_no_claim_holds_them(
+    cache: Cache, spec: EpisodeSpec, words: str
+):
+    solved = Certificate(Verdict.SOLVED, 100)
+    cache.put(claim(spec), solved)
+    cache.put(claim(spec.control()), solved)
+    service = Service(cache)
+    assert not list(service.serve([spec])) and words in str(realised(spec))
+    (reason,) = counted(service.refused)
+    assert reason.startswith("cannot be placed: ") and words in reason
+    *_, whole = summarise([spec], cache)
+    assert (whole.certified, whole.scenes) == (0, 1)
