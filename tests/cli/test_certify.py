@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -43,6 +46,43 @@ def test_the_demonstrator_certifies_a_suite_and_what_it_did_is_kept(assay: Run, 
     assert rows["all"]["certified"] + sum(rows["all"]["refused"].values()) == 5
     said = assay("certify", "x", *TASK, "--json", "-")
     assert json.loads(said.out) == written, "the second time nothing is to be done"
+
+
+def test_what_nobody_has_to_solve_is_apart_and_no_reason_is_lost(assay: Run):
+    plan = list(load_suite("factors?over=remove,jitter").plan([tasks.load("libero_goal/1")], range(23)))
+    with Cache(cache_file()) as cache:
+        for spec in plan:
+            gone = any(each.kind == "world/remove" for each in spec.perturbations)
+            moved = Certificate(Verdict.UNPLACED, why=f"no room {spec.seed}")
+            solved = Certificate(Verdict.SOLVED, 9) if not spec.perturbations else moved
+            cache.put(claim(spec), Certificate(Verdict.NOTHING) if gone else solved)
+    said = assay("certify", "factors?over=remove,jitter", "--tasks", "libero_goal/1", "--seeds", "23")
+    assert said.status == 0 and "in 46 scenes more there is nothing to solve" in said.out
+    assert _row(said.out, "factors/remove")[1:] == ["0/0", "-", "-"]
+    assert _row(said.out, "all")[1:] == ["23/46", "50.0 %", "9"]
+    assert said.out.count("1 x cannot be placed: no room") == 20 and "... and 3 other reasons" in said.out
+
+
+def test_a_certify_that_is_killed_leaves_nothing_behind(tmp_path: Path):
+    held = subprocess.Popen(
+        [sys.executable, "-c", HOLD],
+        env={**os.environ, "TMPDIR": str(tmp_path), "SQLITE_TMPDIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+    )
+    assert held.stdout is not None and held.stdout.readline() == b"2000\n"
+    held.kill()
+    held.wait()
+    assert list(tmp_path.iterdir()) == []
+
+
+HOLD = """
+import time
+from assay.runs.store import Store
+from assay.suites import EpisodeSpec
+store = Store.scratch()
+print(store.plan(EpisodeSpec("libero_goal/1", seed) for seed in range(2000)), flush=True)
+time.sleep(60)
+"""
 
 
 @pytest.mark.usefixtures("certified")
@@ -107,6 +147,9 @@ def test_a_suite_that_changes_no_world_needs_no_certificate(assay: Run, tmp_path
         (("certify", "x", "--tasks", "libero_gaol"), "libero_goal"),
         (("certify", "x", "--assets", "primitive"), "did you mean 'primitives'?"),
         (("certify", "x?time=2"), "valid: 0.8 to 1.5, or unlimited"),
+        (("certify", "x?time=0"), "valid: 0.8 to 1.5, or unlimited"),
+        (("certify", "x", *TASK, "--json", "no/such/folder/a.json"), "No such file or directory"),
+        (("certify", "x", *TASK, "--json", "/"), "Is a directory"),
         (("run", "x", "--policy", "idle", "--steps", "9"), "contradict each other"),
     ],
 )

@@ -17,3 +17,4 @@ def test_import_says_what_it_read_and_what_does_not_match(shared: Path, tmp_path
     assert ended.exit_code == 0 and out.exists()
     assert "2021 episodes (seeds 7) written to" in ended.stdout
     assert "10 episodes have wordings that the metadata lacks" in ended.stderr
+    assert "2071 of the 4092 episodes of the evaluation are not there" in ended.stderr

@@ -38,6 +38,8 @@ class Made:
     decisions: int = 10
     change: Perturbation | None = None
     """What is changed; the words, if there is none."""
+    changes: tuple[Perturbation, ...] = ()
+    """The same, if it is several things."""
 
     @property
     def said(self) -> str:
@@ -45,7 +47,7 @@ class Made:
 
     @property
     def spec(self) -> EpisodeSpec:
-        changes = () if self.condition == CONTROL else (self.change or Say(self.said),)
+        changes = () if self.condition == CONTROL else self.changes or (self.change or Say(self.said),)
         return EpisodeSpec(
             self.task,
             self.seed,
@@ -57,17 +59,18 @@ class Made:
 
     @property
     def episode(self) -> Episode:
-        path = nothing_happened()
+        path, steps = nothing_happened(), self.steps
         if self.hand is not None:
             hand = np.asarray(self.hand, np.float32)
             path = HandPath(hand, hand[:, 0].copy(), np.zeros((len(hand) - 1, 7), np.float32))
+            steps = len(hand) - 1
         outcome = (
             Outcome.ERROR if self.success is None else Outcome.SUCCESS if self.success else Outcome.FAILURE
         )
         truth = {GOAL: ((99, 100),) if self.success else ()} if self.truth is None else self.truth
         return Episode(
             outcome,
-            self.steps,
+            steps,
             path,
             self.said,
             decisions=self.decisions,

@@ -8,7 +8,8 @@ import pytest
 from scipy.special import expit
 
 from assay.measures import compare, overestimation, pride, sweep
-from assay.measures.likeness import mean, medians, shares
+from assay.measures.intervals import wilson_interval
+from assay.measures.likeness import UNVARIED, mean, medians, shares
 
 TASKS, SEEDS, WORDINGS = 5, 6, 12
 SIZE = (TASKS, SEEDS, WORDINGS)
@@ -59,9 +60,30 @@ def test_a_share_of_anything_covers():
     assert np.mean([count for count, _ in found.values()]) < 0.4 * len(plain)
 
 
-def test_all_alike_is_worth_as_much_as_its_starts():
+def test_all_alike_is_worth_less_than_as_many_strangers():
     (count, interval) = shares(grid().with_columns(_hit_it=True), "_hit_it")[()]
-    assert count == TASKS * SEEDS and interval.low < 0.9
+    assert TASKS * SEEDS < count < 0.6 * TASKS * SEEDS * WORDINGS and interval.low < 0.98
+
+
+@pytest.mark.parametrize("tasks", [1, TASKS])
+def test_nobody_is_less_sure_because_more_succeed(tasks: int):
+    """Failures that are spread evenly, from none to half of them."""
+    frame = grid().head(tasks * SEEDS * WORDINGS)
+    task, seed, word = (index.ravel() for index in np.indices((tasks, SEEDS, WORDINGS)))
+    order = (((word + 2 * seed) % WORDINGS) * SEEDS + seed) * tasks + task
+    ends = [
+        shares(frame.with_columns(_hit_it=pl.Series(order >= lost)), "_hit_it")[()][1].low
+        for lost in range(0, len(frame) // 2, 4)
+    ]
+    assert ends == sorted(ends, reverse=True)
+
+
+def test_with_one_start_for_each_task_the_interval_says_what_it_does_not_know():
+    one = grid().filter(pl.col("seed") == 0)
+    count, interval = shares(one.with_columns(_hit_it=True), "_hit_it")[()]
+    assert count == len(one) and interval.low == pytest.approx(wilson_interval(1.0, count).low)
+    assert interval.method.endswith(UNVARIED)
+    assert shares(grid().with_columns(_hit_it=True), "_hit_it")[()][1].method == "wilson"
 
 
 def test_means_and_medians_cover():

@@ -25,7 +25,7 @@ def test_of_a_task_that_nobody_knows_no_name_is_said_to_be_changed():
 
 def rows(made, bowl: bool, stove: bool):
     """Seeds as strata: success hangs on which name is changed."""
-    for seed in range(5):
+    for seed in range(6):
         for place, (text, success) in enumerate(
             (
                 ("the bowl goes on the stove", True),
@@ -41,12 +41,42 @@ def test_each_noun_is_judged_by_the_wordings_that_rename_it_alone(run, made):
     store = run(rows(made, bowl=True, stove=False))
     found = name_gaps(changed(store, store.frame()))
     overall = found.overall
-    assert (overall.kept, overall.kept_count, overall.changed, overall.changed_count) == (5, 5, 5, 15)
-    assert overall.strata == 5 and overall.p == pytest.approx(2 / 2**5)
+    assert (overall.kept, overall.kept_count, overall.changed, overall.changed_count) == (6, 6, 6, 18)
+    assert overall.strata == 6 and overall.p == pytest.approx(2 / 2**6)
     stove, bowl = found.nouns
-    assert (stove.noun, stove.change, stove.changed_count) == ("stove", -1.0, 5)
+    assert (stove.noun, stove.change, stove.changed_count) == ("stove", -1.0, 6)
     assert (bowl.noun, bowl.change, bowl.p) == ("bowl", 0.0, 1.0)
     assert stove.interval.high < 0 < bowl.interval.high
+    assert found.one is not None and (found.one.changed, found.one.changed_count) == (6, 12)
+    assert found.several is not None and (found.several.changed, found.several.changed_count) == (0, 6)
+
+
+def test_what_a_name_costs_is_compared_within_tasks(run, made):
+    """An easy task whose names are mostly kept, a hard one whose are mostly changed: names do nothing."""
+
+    def words(easy: bool, variant: int):
+        text = "the bowl goes on the stove" if (variant > 0) == easy else "the basin goes on the stove"
+        task = "libero_goal/1" if easy else "libero_goal/8"
+        text = text if easy else text.replace("stove", "plate")
+        labels = {"action": "hint", "variant": variant}
+        return made(easy, task=task, seed=variant, condition="c", labels=labels, words=text)
+
+    store = run(words(easy, variant) for easy in (True, False) for variant in range(8))
+    overall = name_gaps(changed(store, store.frame())).overall
+    assert (overall.kept, overall.kept_count, overall.changed, overall.changed_count) == (7, 8, 1, 8)
+    assert overall.change == pytest.approx(0.0) and overall.strata == 2
+
+
+def test_an_interval_reaches_to_0_where_the_test_cannot_exclude_it(run, made):
+    """Three starts that all fall: no test of three can be sure."""
+    texts = {"kept": "the bowl goes on the stove", "changed": "the basin goes on the stove"}
+    store = run(
+        made(name == "kept", seed=seed, condition=name, words=text)
+        for seed in range(3)
+        for name, text in texts.items()
+    )
+    overall = name_gaps(changed(store, store.frame())).overall
+    assert overall.change == -1.0 and overall.p > 0.05 and overall.interval.high == 0.0
 
 
 def test_without_wordings_that_keep_the_names_nothing_can_be_said(run, made):

@@ -136,6 +136,15 @@ def test_pride_weighs_by_distance_and_counts_what_is_not_scored(run, made):
     assert (found.episodes, found.wordings, found.unscored) == (2, 2, 1)
 
 
+def test_where_all_succeed_nothing_is_certain_about_what_the_rate_overstates(run, made):
+    frame = run(
+        paraphrase(made, True, number, s_k=1 - 0.05 * number, s_t=0.9) for number in range(1, 9)
+    ).frame()
+    assert overestimation(frame).overestimation == 0.0 and overestimation(frame).interval is None
+    assert sweep(frame).slope == pytest.approx(0.0) and sweep(frame).interval is None
+    assert pride(frame).interval.low < 90
+
+
 def test_seeds_of_one_wording_are_one_witness(run, made):
     once = [paraphrase(made, number % 2 == 0, number) for number in range(20)]
     often = [

@@ -33,7 +33,7 @@ def variants(made, task: str, seed: int):
     for number, thing in enumerate(("none", "addition", "contextual", "habitual")):
         scores = {"s_k": 1 - 0.1 * number, "s_t": 0.7, "pd": 0.15 + 0.05 * number, "wording": number}
         words = f"the {'bowl' if number < 2 else 'vessel'} is not on the stove or the cabinet"
-        labels = {"axis": "words", "plausible": True, "object": thing, "action": "hint"}
+        labels = {"axis": "words", "plausible": True, "object": thing, "action": ("hint", "need")[seed % 2]}
         yield episode(f"para/{thing}", words, **labels, **scores)
     yield episode("nonsense", axis="words", plausible=False)
     for level in (1, 2):
@@ -48,7 +48,7 @@ def test_a_run_that_has_everything_gives_every_measure(run, made):
     missing = {
         name: each for name, each in found.as_json().items() if isinstance(each, dict) and "missing" in each
     }
-    assert missing == {}
+    assert set(missing) == {"tabletop"}, "tables are another world"
     text = json.dumps(found.as_json(), allow_nan=False)
     told = json.loads(text)
     assert told["success_rate"]["count"] == 2 * 8 * 10 and told["control"]["count"] == 16

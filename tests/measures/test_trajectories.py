@@ -177,3 +177,16 @@ def test_failures_within_a_centimetre_are_near_however_alike_the_successes_are(r
     lost = run([*episodes, *(made(False, seed=20 + far, hand=path_to((0.0, -0.3, 0.2))) for far in range(3))])
     found = failures(lost.frame(), Paths.read(lost))
     assert (found.near["max"], found.close, found.failures) == (5, 5, 8) and found.close_p > 0.3
+
+
+def test_who_touches_and_moves_nothing_is_counted_among_the_far_failures_apart(run, made):
+    won = [made(True, seed=seed, hand=path_to((0.3, 0.1, 0.2), seed=seed)) for seed in range(6)]
+    far = {"hand": path_to((0.0, -0.3, 0.2))}
+    lost = [
+        made(False, seed=20, touched=None, moved=None, **far),
+        made(False, seed=21, touched="plate_1", moved=None, **far),
+        made(False, seed=22, touched=None, moved=None, hand=path_to((0.3, 0.1, 0.2))),
+    ]
+    store = run([*won, *lost])
+    found = failures(store.frame(), Paths.read(store))
+    assert (found.far["max"], found.near["max"], found.idle) == (2, 1, 1)

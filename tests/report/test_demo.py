@@ -26,6 +26,7 @@ def test_a_small_demo_reports_on_each_policy_and_compares_them(tmp_path: Path):
     assert "2 of 2 (34 to 100)" in text and "0 of 2 (0 to 66)" in text
     assert "At least in part fails with nothing changed: 2 of 2 fail." in text
     assert 'src="contact_sheet.png"' in text
+    assert ">100<" in (tmp_path / "success.svg").read_text().replace("\n", ""), "the oracle's success"
     for policy in ("oracle", "idle"):
         assert f'href="{policy}/index.html"' in text and (tmp_path / policy / "index.html").is_file()
         with Store.reading(tmp_path / "runs" / f"{policy}-libero.assay") as run:
@@ -35,6 +36,16 @@ def test_a_small_demo_reports_on_each_policy_and_compares_them(tmp_path: Path):
 def test_the_demo_has_every_suite_that_it_should_and_policies_that_exist():
     assert [part.name for part in PARTS] == ["libero", "para", "pro", "x"]
     assert set(PLANTED) <= set(BUILT_IN)
+
+
+def test_what_the_oracle_cannot_solve_in_time_is_left_out_and_told(tmp_path: Path):
+    part = Part("pro", "libero_goal/7", (0,), conditions=("control", "pro/words=xxx"), steps=20)
+    page, _ = run_demo(tmp_path, policies=("idle",), parts=(part,), workers=1)
+    said = "too slow: the demonstrator needs more than 20 steps"
+    assert said in page.read_text()
+    with Store.reading(tmp_path / "runs" / "idle-pro.assay") as run:
+        reasons = {each[-1].removeprefix("its control: ") for each in run.meta["refused"]}
+        assert run.planned == 0 and reasons == {said}
 
 
 def test_of_a_part_only_the_conditions_that_are_named_are_kept():

@@ -7,6 +7,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+import warnings
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from assay.measures import MeasureError
 from assay.report.comparison import as_json, compare_runs, compare_suites
 from assay.report.page import Report, build
 from assay.report.run_report import RunReport, named
+from assay.report.wording import methods
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -85,7 +87,7 @@ def test_captions_say_how_many_and_how_intervals_were_made(report: Report):
     for section in report.parts[0].sections:
         for drawing in section.drawings:
             if drawing.name not in ("paths-3d", "paths-top"):
-                assert re.search(r"Wilson|Newcombe|Wald|order statistics", drawing.caption), drawing.name
+                assert re.search(r"Wilson|Newcombe|Student|order statistics", drawing.caption), drawing.name
             assert re.search(r"\d", drawing.caption), drawing.name
 
 
@@ -168,16 +170,82 @@ def test_errors_refusals_and_missing_certificates_are_told(tmp_path: Path, write
     assert told["refused"] == {"cannot be placed": 2} and "refused" not in told["meta"]
 
 
-def test_a_run_with_damaged_paths_is_reported_without_them(tmp_path: Path, everything: Path):
+def test_what_is_damaged_is_left_out_and_counted(tmp_path: Path, everything: Path):
     run = tmp_path / "run.assay"
     run.write_bytes(everything.read_bytes())
     with sqlite3.connect(run) as file:
         file.execute("UPDATE trajectories SET hand = x'00ff00ff' WHERE id = 5")
+        file.execute("UPDATE episodes SET outcome = 'banana' WHERE id IN (2, 3)")
+        file.execute("UPDATE specs SET labels = '{' WHERE id = 4")
     found = RunReport.read(run)
+    assert found.damage == (
+        "1 episode left out: labels that are no JSON object; 2 episodes left out: the outcome 'banana'; "
+        "paths of 1 episode cannot be read"
+    )
     whole = RunReport.read(everything)
-    assert "paths cannot be read" in found.damage and not whole.damage
-    assert found.profile.success_rate == whole.profile.success_rate
-    assert found.as_json()["memorisation"] == {"missing": "memorisation: paths were not read"}
+    assert not whole.damage
+    counted = [sum(each.count for each in report.profile.conditions) for report in (found, whole)]
+    assert counted[0] == counted[1] - 3
+    assert found.profile.memorisation.overall.count > 0, "the other paths are measured"
+    assert "The file is damaged: 1 episode left out" in build([found]).html()
+
+
+def test_an_earlier_report_leaves_nothing_behind_and_other_files_stay(tmp_path: Path, write, made):
+    run = write(tmp_path / "run.assay", [made(True), made(False, "c"), made(True, seed=1)])
+    out = tmp_path / "out"
+    (out / "figures").mkdir(parents=True)
+    (out / "figures" / "mine.svg").write_text("mine")
+    report = build([RunReport.read(run)])
+    report.write(out)
+    assert (out / "figures" / "mine.svg").exists(), "no report was there, so these are somebody's"
+    (out / "notes.txt").write_text("mine")
+    old = {out / "figures" / "old.svg", out / "tables" / "old.csv"}
+    for file in old:
+        file.write_text("old")
+    report.write(out)
+    assert not any(file.exists() for file in old) and (out / "notes.txt").exists()
+    assert (out / "figures" / "drops.svg").exists() and (out / "tables" / "drops.csv").exists()
+
+
+def test_captions_name_the_method_of_the_numbers(report: Report):
+    profile = report.parts[0].report.profile
+    captions = {each.name: each.caption for part in report.parts[0].sections for each in part.drawings}
+    tables = {each.name: each.note for part in report.parts[0].sections for each in part.tables}
+    slope, (effect, *_), (share, *_) = profile.sweep, profile.attribution.effects, profile.attribution.shares
+    assert methods([slope.interval]) in captions["alpha-sweep"]
+    for found in (effect, share):
+        assert methods([found.interval]) in captions["attribution"]
+    assert methods([share.interval]) in tables["shares"] and methods([effect.interval]) in tables["effects"]
+
+
+def test_a_run_in_which_everything_broke_is_reported_without_a_warning(tmp_path: Path, write, made):
+    labels = {"axis": "words", "object": "none", "action": "hint", "s_k": 0.5, "s_t": 0.5, "pd": 0.5}
+    run = write(
+        tmp_path / "run.assay", [made(None, "c", labels, seed=seed, error="away") for seed in range(3)]
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "3 episodes of 3 ended in an error" in page_of(run)
+
+
+def test_it_says_when_the_demonstrator_itself_fails(tmp_path: Path, write, made):
+    episodes = [made(True), made(False, "c"), made(True, "c", seed=1), made(False, "c", {"plausible": False})]
+    said = "The demonstrator itself fails in 1 of 2 episodes in which a good policy should succeed"
+    assert said in page_of(write(tmp_path / "a.assay", episodes, policy="oracle"))
+    assert said not in page_of(write(tmp_path / "b.assay", episodes, policy="somebody"))
+
+
+def test_it_says_what_an_import_lacks(tmp_path: Path, write, made):
+    scores = {"s_k": 0.5, "s_t": 0.7, "pd": 0.4}
+    cell = {"axis": "words", "object": "none", "action": "hint"}
+    episodes = [made(seed > 1, "c", cell | (scores if seed < 4 else {}), seed=seed) for seed in range(6)]
+    page = page_of(write(tmp_path / "run.assay", episodes, expected=4092, settings={"seeds": [7, 8]}))
+    assert "Part of an evaluation: 6 of its 4,092 episodes are here" in page
+    assert (
+        "2 of 6 paraphrased episodes have no distance" in page
+        and "of which 50.0\N{NO-BREAK SPACE}% succeed" in page
+    )
+    assert "<td>7, 8</td>" in page
 
 
 def test_a_truncated_file_is_refused_in_one_line(tmp_path: Path, everything: Path):

@@ -87,5 +87,6 @@ def test_flattery_is_told_only_if_it_is_sure(everything: Path):
 
 
 def test_an_unperturbed_run_is_not_called_perturbed(tmp_path: Path, write, made):
-    (sentence, *_) = sentences(measured(write(tmp_path / "run.assay", [made(True), made(False, seed=1)])))
-    assert sentence.startswith("It succeeds in 1 of 2 episodes, none of them perturbed")
+    found = measured(write(tmp_path / "run.assay", [made(True), made(False, seed=1)]))
+    assert sentences(found)[0].startswith("It succeeds in 1 of 2 episodes, none of them perturbed")
+    assert [each.name for each in key_numbers(found)] == ["success, control"]

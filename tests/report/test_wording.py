@@ -3,7 +3,21 @@ from __future__ import annotations
 import pytest
 
 from assay.measures.intervals import Interval
-from assay.report.wording import between, listed, number, p_phrase, percent, plural, points, signed, thing
+from assay.report.wording import (
+    between,
+    listed,
+    methods,
+    natural,
+    number,
+    p_phrase,
+    percent,
+    plural,
+    points,
+    signed,
+    thing,
+    told,
+    turned,
+)
 
 
 @pytest.mark.parametrize(
@@ -11,6 +25,8 @@ from assay.report.wording import between, listed, number, p_phrase, percent, plu
     [
         (number(-0.04), "0.0"),
         (number(-1234.56), "\N{MINUS SIGN}1,234.6"),
+        (number(124.5, 0), "125"),
+        (number(-121.5, 0), "\N{MINUS SIGN}122"),
         (signed(2.0), "+2.0"),
         (signed(-0.001), "0.0"),
         (percent(0.5), "50.0 %"),
@@ -29,3 +45,15 @@ from assay.report.wording import between, listed, number, p_phrase, percent, plu
 )
 def test_numbers_are_written_as_people_read_them(said: str, meant: str):
     assert said == meant
+
+
+def test_it_says_how_intervals_were_made():
+    made = [Interval(0, 1, "student, over starts"), None, Interval(0, 1, "wilson"), Interval(0, 1, "wilson")]
+    assert methods(made) == "Student, over starts; Wilson"
+    assert turned(Interval(-0.5, 0.25, "wilson")) == Interval(-0.25, 0.5, "wilson")
+
+
+def test_tasks_stand_in_the_order_of_their_numbers_with_their_words():
+    names = ["libero_goal/10", "libero_goal/2", "libero_10/3"]
+    assert sorted(names, key=natural) == ["libero_10/3", "libero_goal/2", "libero_goal/10"]
+    assert told("libero_goal/7") == "turn on the stove" and told("somebody's/1") is None

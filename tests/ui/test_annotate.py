@@ -113,6 +113,9 @@ def test_who_has_answered_all_is_led_to_the_list(ask: Ask, questions):
 
 
 def test_mistakes_of_models_are_marked_by_hand(ask: Ask, questions, kept: Annotations):
+    status, headers, _ = ask("/questions/by/ann/mistakes/1")
+    assert (status, headers["location"]) == (303, "/questions/by/ann/1"), "who owes an answer is not told it"
+    ask("/questions/by/ann/1", {"letter": "A", "comment": ""})
     text = ask("/questions/by/ann/mistakes/1")[2]
     assert "m (steps)" in text and f"right is {questions[0].answer}" in text and HOSTILE not in text
     ask("/questions/by/ann/mistakes/1", {"category": "temporal", "note": "before is after"})
@@ -130,6 +133,7 @@ def test_mistakes_of_models_are_marked_by_hand(ask: Ask, questions, kept: Annota
         ("/questions/by/ann/999", {"letter": "A"}, {}, 404),
         ("/questions/by/ann/1", {"letter": "E"}, {}, 400),
         ("/questions/by/ann/1", {"letter": "A"}, {"Sec_Fetch_Site": "cross-site"}, 403),
+        ("/questions/by/ann/1", {"letter": "A"}, {"Origin": "http://evil.example"}, 403),
         ("/questions/by/ann/1", {"letter": "A"}, {"Host": "evil.example"}, 400),
         ("/questions/by/ann/1", {"letter": "A", "comment": "x" * 50_000}, {}, 413),
         (f"/questions/by/{'a' * 200}/1", None, {}, 422),

@@ -16,6 +16,10 @@ from markupsafe import escape
 from assay.policies import Outcome
 from assay.runs.episode import Episode, nothing_happened
 from assay.runs.store import Store
+from assay.runs.table import TableTroupe
+from assay.suites import EpisodeSpec
+from assay.suites.tabletop import PACK
+from assay.tabletop import TableOracle
 
 from .conftest import HOSTILE
 
@@ -174,6 +178,39 @@ def test_a_run_that_holds_nonsense_gives_one_line(get, library: Path):
             answer = get(f"/runs/nonsense.assay{page}")
             assert answer.status in (200, 422, 500) and "Traceback" not in answer.text, page
         assert "This cannot be shown: ValueError" in get(f"/runs/nonsense.assay/episodes/{key}").text
+    finally:
+        path.unlink()
+
+
+def test_damaged_labels_and_outcomes_are_told_and_the_rest_is_shown(get, library: Path):
+    path = library / "labels.assay"
+    path.write_bytes((library / "blind.assay").read_bytes())
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE specs SET labels = '{' WHERE id = 2")
+        db.execute("UPDATE episodes SET outcome = 'banana' WHERE id = 3")
+    db.close()
+    try:
+        told = get("/runs/labels.assay").text
+        assert "1 of its episodes left out: labels that are no JSON object" in told
+        assert "1 of its episodes left out: the outcome &#39;banana&#39;" in told
+        assert get("/runs/labels.assay/episodes").status == 200
+        assert get("/compare?a=labels&b=blind").status == 200
+    finally:
+        path.unlink()
+
+
+def test_an_episode_on_the_table_has_a_page_of_its_own_kind(get, library: Path):
+    path = library / "table.assay"
+    spec = EpisodeSpec("tabletop/T1/L1", 0, pack=PACK, labels={"kind": "T1", "level": "L1", "best": 1})
+    with Store.writing(path) as store:
+        store.plan([spec])
+        store.append(1, TableTroupe(TableOracle()).attempt(spec, lambda: None))
+    try:
+        page = get(f"/runs/table.assay/episodes/{spec.key}").text
+        assert "The task&#39;s own words." in page or "The task's own words." in page
+        assert "held first" in page and "20 Hz" not in page and "hand's path" not in page
+        for other in ("", "/episodes", "/report.html"):
+            assert get(f"/runs/table.assay{other}").status == 200
     finally:
         path.unlink()
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.policies import Outcome
+from assay.report.run_report import RunReport
 from assay.runs.episode import Episode, nothing_happened
 from assay.runs.store import Store
 from assay.suites import EpisodeSpec
@@ -31,7 +32,8 @@ def test_success_is_that_of_changes_a_good_policy_should_bear(tmp_path: Path):
             store.append(number, Episode(outcome, 1, nothing_happened()))
     (line,) = Library(tmp_path).listed()
     assert (line.done, line.planned, line.errors) == (11, 12, 2)
-    assert (line.successes, line.count) == (2, 3) and line.interval is not None and not line.running
+    assert (line.rate.successes, line.rate.count) == (2, 3) and not line.running
+    assert line.rate == RunReport.read(tmp_path / "a.assay").profile.success_rate, "as the report has it"
 
 
 def test_a_run_runs_while_a_driver_holds_it_and_not_when_it_was_killed(tmp_path: Path):

@@ -12,6 +12,8 @@ import pytest
 from assay.runs.film import HOLD, film_name
 from assay.runs.store import Store
 from assay.suites import EpisodeSpec
+from assay.suites.tabletop import PACK
+from assay.tabletop import TableOracle, play
 from assay.ui import replays as films
 from assay.ui.painter import STRIDE
 from assay.ui.replays import Replay, Replays, own_film
@@ -51,6 +53,16 @@ def test_an_episode_is_filmed_from_its_spec_and_actions(recorded, drawing, monke
         assert last.state == "ready" and last.path is not None and last.path.exists()
         assert not film.path.exists()
     assert not last.path.exists()
+
+
+def test_an_episode_on_the_table_is_filmed_action_by_action(drawing):
+    spec = EpisodeSpec("tabletop/T1/L1", 0, pack=PACK)
+    played = play(spec.realised_table(), TableOracle())
+    with Replays() as replays:
+        film = made(replays, spec, played.actions.astype(np.float32), "success", "")
+        assert (film.state, film.said) == ("ready", "") and film.path is not None
+        with av.open(str(film.path)) as video:
+            assert video.streams.video[0].frames * film.stride == len(played.actions) + 1
 
 
 def test_where_nothing_can_be_drawn_it_says_so(recorded, monkeypatch: pytest.MonkeyPatch):

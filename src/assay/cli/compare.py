@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import rich.table
+import rich.box
 import typer
+from rich.markup import escape
+from rich.table import Column
 
-from assay.cli.console import output, say
+from assay.cli.console import number_of, output, say, table_of
 from assay.cli.report import Target, write_json
 from assay.errors import RunError
+
+if TYPE_CHECKING:
+    from assay.measures.compare import Contrast
 
 
 def compare(
@@ -18,7 +25,7 @@ def compare(
     target: Target = None,
 ) -> None:
     """Compare runs on the specs that all of them did: differences with intervals, exact tests, Holm."""
-    from assay.report.comparison import compare_runs, comparison_tables
+    from assay.report.comparison import compare_runs
     from assay.report.run_report import named
 
     if len(paths) < 2:
@@ -26,16 +33,40 @@ def compare(
     runs = named(paths)
     if len(runs) < len(paths):
         raise RunError("compare: the same run twice")
-    found = compare_runs(runs)
+    compared = compare_runs(runs)
     if target is not None:
-        write_json(found.as_json(), target)
+        write_json(compared.as_json(), target)
     if target == "-":
         return
-    for table in comparison_tables(found):
-        shown = rich.table.Table(title=table.title, title_justify="left")
-        for column in table.columns:
-            shown.add_column(column.heading, justify="right" if column.right else "left", overflow="fold")
-        for row in table.shown:
-            shown.add_row(*map(rich.markup.escape, row))
-        output.print(shown)
-        say(table.note)
+    found = compared.comparison
+    for pair in combinations(runs, 2):
+        say(f"A: {pair[0]}\nB: {pair[1]}\nB - A in percentage points")
+        _show(pair, (*found.overall, *found.conditions))
+        if found.implausible:
+            say("Where success is no merit, and enters nothing above:")
+            _show(pair, found.implausible)
+    say(compared.note)
+    for name in runs:
+        unmatched, errors = compared.unmatched[name], compared.errors[name]
+        say(f"{name}: {found.shared} shared, {unmatched} not matched, {number_of(errors, 'error')}")
+
+
+def _show(pair: tuple[str, str], contrasts: Sequence[Contrast]) -> None:
+    """A row for each condition, narrow enough for a terminal, or a pipe."""
+    from assay.report.wording import between, number, p_value, points
+
+    heads = ("n", "A %", "B %", "B - A", "95 % interval", "Holm p")
+    numbers = [Column(head, justify="right", no_wrap=True) for head in heads]
+    table = table_of(Column("condition"), *numbers, box=rich.box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for each in contrasts:
+        if (each.first, each.second) == pair:
+            table.add_row(
+                escape(each.condition or "all, controls too"),
+                f"{each.count:,}",
+                number(100 * each.first_rate),
+                number(100 * each.second_rate),
+                points(each.change),
+                between(each.interval, 100),
+                p_value(each.p_holm),
+            )
+    output.print(table)

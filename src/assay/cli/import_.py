@@ -33,6 +33,7 @@ def libero_para(
         (done.unscored, "episodes have wordings that the metadata lacks: they count, but not for PRIDE"),
         (done.unknown, "episodes left out: the metadata does not say what their task is"),
         (done.unrun, "wordings of the metadata are in no log"),
+        (done.expected - done.episodes, f"of the {done.expected} episodes of the evaluation are not there"),
     ):
         if count:
             say(f"{count} {what}", aside=True)

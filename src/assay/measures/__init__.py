@@ -9,6 +9,7 @@
 A measure is a frozen dataclass with ``as_json()``. Counts are always there; errors are counted apart.
 """
 
+from assay.measures.actions import action_gaps
 from assay.measures.attribution import attribution
 from assay.measures.changes import Change, change_drops, changed
 from assay.measures.compare import compare
@@ -39,6 +40,7 @@ __all__ = [
     "Profile",
     "Result",
     "Verdict",
+    "action_gaps",
     "attempt",
     "attribution",
     "change_drops",

@@ -9,7 +9,7 @@ from itertools import combinations
 import polars as pl
 from scipy import stats
 
-from assay.measures.intervals import Interval
+from assay.measures.intervals import Interval, tested
 from assay.measures.likeness import difference
 from assay.measures.result import MeasureError, Result
 from assay.measures.significance import holm, sign_flip
@@ -38,7 +38,7 @@ class Contrast(Result):
     change: float
     """second - first"""
     interval: Interval
-    """Newcombe's, over starts and wordings."""
+    """Newcombe's, over starts and wordings; reaches to 0 where the test cannot exclude that."""
     p: float
     """The larger of an exact test over starts, McNemar's where each has one spec, and Student's over both."""
     p_holm: float
@@ -104,6 +104,7 @@ def _contrast(
     )
     exact = sign_flip(sums(rows, START, apart=pl.col(other) - pl.col(one))[:, 0])
     approximate = float(2 * stats.norm.sf(abs(found.difference) / error)) if error > 0 else 0.0
+    p = max(exact, approximate)
     return Contrast(
         first=first[1],
         second=second[1],
@@ -116,8 +117,8 @@ def _contrast(
         first_rate=found.first,
         second_rate=found.second,
         change=found.difference,
-        interval=found.interval,
-        p=max(exact, approximate),
+        interval=tested(found.interval, p),
+        p=p,
         p_holm=1.0,
     )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from assay.measures.intervals import Interval, paired_difference
+from assay.measures.intervals import Interval, stratified, tested
 from assay.measures.rates import Rate, rates
 from assay.measures.result import MeasureError, Result
 from assay.measures.significance import paired
@@ -24,6 +24,7 @@ class Step(Result):
     change: float | None
     """Against the point before, over the starts that both have; None where there is none."""
     interval: Interval | None
+    """Newcombe's, over starts; reaches to 0 where the test cannot exclude that."""
     starts: int
     """Starts that both have."""
     p: float | None
@@ -71,6 +72,5 @@ def _step(at: float, rate: Rate, before: pl.DataFrame, now: pl.DataFrame) -> Ste
     if not len(shared):
         return Step(at, rate, None, None, 0, None)
     hits, counts, hits_now, counts_now = shared.to_numpy().astype(float).T
-    found = paired_difference((hits, hits_now), (counts, counts_now), (counts.sum(), counts_now.sum()))
-    p = paired(hits, counts, hits_now, counts_now)
-    return Step(at, rate, found.difference, found.interval, len(shared), p)
+    found, p = stratified(hits, counts, hits_now, counts_now), paired(hits, counts, hits_now, counts_now)
+    return Step(at, rate, found.difference, tested(found.interval, p), len(shared), p)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from assay.measures.bootstrap import bootstrap
-from assay.measures.intervals import Interval, kish, paired_difference
-from assay.measures.result import MeasureError, Result
-from assay.measures.significance import holm, paired
-from assay.measures.table import START, judged, pairs, perturbed, plausible, sums
+from assay.measures.intervals import Interval, kish, paired_difference, tested
+from assay.measures.result import FOR_DRAWING, MeasureError, Result
+from assay.measures.significance import SURE, holm, least, paired
+from assay.measures.table import START, judged, pairs, perturbed, plausible
 from assay.suites.spec import Label
 
 AXES = "axes"
 """The family of the axes themselves."""
+_OUTCOMES = {"both": (1, 1), "only_control": (1, 0), "only_perturbed": (0, 1), "neither": (0, 0)}
+"""Name -> success of the control, and of the perturbed episode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +46,31 @@ class Drop(Result):
     change: float
     """perturbed - control"""
     interval: Interval
-    """Newcombe's, over starts."""
+    """Newcombe's, over starts; for this drop by itself. Reaches to 0 where the test cannot exclude that."""
     bootstrap: Interval | None
-    """The same from resampled starts; too narrow where fewer than about ten controls fail or pairs differ."""
+    """The same from resampled starts, if asked for; too narrow where fewer than about ten pairs differ."""
     p: float
     """Exact, over starts and within them (``significance.paired``); McNemar's, where each has one pair."""
     p_holm: float
     """Adjusted for the family."""
+    least_p: float
+    """The least p that so many starts can come to: above 5 % they are too few to tell anything."""
+    table: pl.DataFrame = field(repr=False, compare=False, metadata=FOR_DRAWING)
+    """Start by start: task, seed, control, perturbed (successes of either), count."""
+
+    @property
+    def certain(self) -> bool:
+        """Whether the test and the interval agree that there is a difference."""
+        return self.p_holm < SURE and not self.interval.low <= 0 <= self.interval.high
 
 
-def drops(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[Drop, ...]:
+def drops(
+    frame: pl.DataFrame, by: Sequence[str] = ("condition",), *, resampling: bool = True
+) -> tuple[Drop, ...]:
     """The drop of every group of perturbed episodes that share the columns ``by``, in the order they are met.
 
     A family is an axis (words, world, senses), or the suite for what has none; the axes themselves are one.
-    Implausible changes are apart.
+    Implausible changes are apart. Without ``resampling`` there is no bootstrap, which takes most of the time.
     Groups none of whose episodes has a control are left out; raises MeasureError where that leaves nothing.
     """
     rows = judged(frame, "drops")
@@ -71,7 +85,7 @@ def drops(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[Drop
         raise MeasureError(f"drops: none of the {len(changed)} perturbed episodes has a control")
     alone = {key: len(group) for key, group in changed.group_by(by)}
     found = [
-        _drop(dict(zip(by, key, strict=True)), group, alone[key] - len(group))
+        _drop(dict(zip(by, key, strict=True)), group, alone[key] - len(group), resampling)
         for key, group in matched.group_by(by, maintain_order=True)
     ]
     adjusted: dict[str, list[float]] = {}
@@ -80,21 +94,24 @@ def drops(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[Drop
     return tuple(replace(each, p_holm=adjusted[each.family].pop()) for each in found)
 
 
-def _drop(group: dict[str, Label], rows: pl.DataFrame, unpaired: int) -> Drop:
-    table = sums(
-        rows,
-        START,
-        control=pl.col("control_success"),
-        perturbed=pl.col("success"),
-        count=pl.col("success").is_not_null(),
+def pooled(found: Sequence[Drop]) -> Drop:
+    """The same change in several runs of a policy as one drop, not adjusted; what shares a start stays so."""
+    first, *rest = found
+    if not rest:
+        return first
+    table = pl.concat([each.table for each in found]).group_by(START, maintain_order=True).sum()
+    counts = {name: sum(getattr(each, name) for each in found) for name in (*_OUTCOMES, "pairs", "unpaired")}
+    return replace(first, **counts, **_measured(table, resampling=False), p_holm=1.0)
+
+
+def _drop(group: dict[str, Label], rows: pl.DataFrame, unpaired: int, resampling: bool) -> Drop:
+    table = rows.group_by(START, maintain_order=True).agg(
+        control=pl.col("control_success").sum(), perturbed=pl.col("success").sum(), count=pl.len()
     )
-    control, changed, count = table.T
-    found = paired_difference((control, changed), (count, count), (kish(count), len(rows)))
-    resampled = bootstrap(table, lambda totals: (totals[:, 1] - totals[:, 0]) / totals[:, 2])
-    both, only_control, only_perturbed, neither = (
-        rows.select(((pl.col("control_success") == before) & (pl.col("success") == after)).sum()).item()
-        for before, after in ((1, 1), (1, 0), (0, 1), (0, 0))
-    )
+    outcomes = {
+        name: rows.select(((pl.col("control_success") == before) & (pl.col("success") == after)).sum()).item()
+        for name, (before, after) in _OUTCOMES.items()
+    }
     family = (rows["axis"][0] if "axis" in rows.columns else None) or rows["suite"][0]
     if "axis" in group:
         family = AXES
@@ -104,17 +121,33 @@ def _drop(group: dict[str, Label], rows: pl.DataFrame, unpaired: int) -> Drop:
         family=family if sensible else f"{family}, implausible",
         plausible=sensible,
         pairs=len(rows),
-        starts=len(table),
         unpaired=unpaired,
-        both=both,
-        only_control=only_control,
-        only_perturbed=only_perturbed,
-        neither=neither,
-        control=found.first,
-        perturbed=found.second,
-        change=found.difference,
-        interval=found.interval,
-        bootstrap=resampled,
-        p=paired(control / count, np.ones(len(count)), changed, count),
+        **outcomes,
+        **_measured(table, resampling=resampling),
         p_holm=1.0,
     )
+
+
+def _measured(table: pl.DataFrame, *, resampling: bool) -> dict[str, Any]:
+    """What the outcomes of the starts come to."""
+    outcomes = table.select("control", "perturbed", "count").to_numpy().astype(float)
+    control, changed, count = outcomes.T
+    found = paired_difference((control, changed), (count, count), (kish(count), count.sum()))
+    usual = np.rint(control / count)  # of a start in several runs what is usual
+    p = paired(usual, np.ones(len(count)), changed, count)
+    resampled = (
+        bootstrap(outcomes, lambda totals: (totals[:, 1] - totals[:, 0]) / totals[:, 2])
+        if resampling
+        else None
+    )
+    return {
+        "starts": len(table),
+        "control": found.first,
+        "perturbed": found.second,
+        "change": found.difference,
+        "interval": tested(found.interval, p),
+        "bootstrap": resampled,
+        "p": p,
+        "least_p": least(len(table)),
+        "table": table,
+    }

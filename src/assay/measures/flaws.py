@@ -26,6 +26,16 @@ class Flaw(StrEnum):
     ROBOT = "robot"
     SENSES = "senses"
     KIND = "kind of task"
+    UNTOLD = "untold"
+    WORDLESS = "wordless"
+    PICTURELESS = "pictureless"
+    DESCRIBED = "described things"
+    ORDER = "order of objects"
+    RETRIES = "tries again"
+    DIFFICULTY = "difficulty"
+    NOVELTY = "novelty"
+    LOSS = "loss"
+    """None of the others, but a loss all the same."""
     NOTHING = "nothing"
 
     @property
@@ -67,6 +77,15 @@ _CLAIMS = {
     Flaw.ROBOT: "depends on where the robot stands",
     Flaw.SENSES: "is put off by disturbed senses",
     Flaw.KIND: "is worse at one kind of task",
+    Flaw.UNTOLD: "does the tasks without being told what to do",
+    Flaw.WORDLESS: "does the tasks without the words of the prompt",
+    Flaw.PICTURELESS: "does the tasks without the pictures of the prompt",
+    Flaw.DESCRIBED: "does not find what is described instead of shown",
+    Flaw.ORDER: "depends on the order in which things are listed",
+    Flaw.RETRIES: "succeeds only by trying again",
+    Flaw.DIFFICULTY: "fails where tasks are made harder",
+    Flaw.NOVELTY: "fails where something is new",
+    Flaw.LOSS: "loses success where something is changed that should not matter",
     Flaw.NOTHING: "does everything right",
 }
 CONSEQUENCES = {
@@ -76,5 +95,6 @@ CONSEQUENCES = {
     ),
     Flaw.IGNORES_WORDS: (Flaw.OTHER_TASKS,),
     Flaw.MISSES: (Flaw.UNABLE,),
+    Flaw.UNTOLD: (Flaw.WORDLESS, Flaw.PICTURELESS),
 }
 """Flaw -> what it brings about, as far as it goes."""

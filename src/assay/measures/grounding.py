@@ -1,4 +1,8 @@
-"""Grounding: what was touched and moved first, against what the goal is about."""
+"""Grounding: what was moved and touched first, against what the goal is about.
+
+What is moved first tells what was meant. A first touch may be a brush in passing: read it beside that of a
+policy that errs never.
+"""
 
 from __future__ import annotations
 

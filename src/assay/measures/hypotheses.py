@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from math import comb
+from typing import TypeVar
 
-import numpy as np
-from scipy import stats
+import polars as pl
 
+from assay.measures import actions, drops, names
+from assay.measures.actions import ActionGaps
 from assay.measures.changes import Change
 from assay.measures.curves import Curve
 from assay.measures.drops import Drop
+from assay.measures.evidence import HARMLESS, Evidence, Test, fallen, loss, often, taken
 from assay.measures.flaws import Degree, Flaw
-from assay.measures.intervals import LEVEL, Interval, wilson_interval
-from assay.measures.memorisation import Index, Memorisation
-from assay.measures.names import NameGap
+from assay.measures.intervals import wilson_interval
+from assay.measures.kinds import kinds
+from assay.measures.memorisation import Index, Memorisation, along
+from assay.measures.names import NameGap, NameGaps
 from assay.measures.nearness import Failures
 from assay.measures.profile import Profile
-from assay.measures.rates import Rate
-from assay.measures.result import Missing, Result
-from assay.measures.significance import holm
-
-SURE = 0.05
-"""The p below which something is more than chance."""
-MANY = 10
-"""Tasks without which a kind of task cannot be told from a task."""
-TOLERATED = 0.05
-"""The share of unchanged episodes lost, or of nonsense obeyed, that is nobody's fault."""
-HARMLESS = 0.05
-"""A loss that does no harm, if it is less than this beyond doubt."""
+from assay.measures.result import Missing
+from assay.measures.significance import SURE, holm, least
+from assay.measures.table import START
 
 _DROPS = {
     Change.WORDING: (Flaw.WORDING, "when the words are others"),
+    Change.NAMES: (Flaw.UNKNOWN_NAMES, "when things are called by other names"),
     Change.TASK: (Flaw.OTHER_TASKS, "when another task is asked for"),
     Change.POSITION: (Flaw.POSITION, "when things stand elsewhere"),
     Change.APPEARANCE: (Flaw.APPEARANCE, "when the thing looks different"),
@@ -46,7 +40,6 @@ _DROPS = {
 _LACKING = {
     Flaw.MEMORISES: "no run moves what the task is about by 10 cm or more",
     Flaw.IGNORES_WORDS: "no run has words that mean nothing or something else",
-    Flaw.UNKNOWN_NAMES: "no run has wordings that keep the names and others that change them",
     Flaw.MISSES: "no run has controls whose failures can be compared with paths of success",
     Flaw.UNABLE: "no run has a control",
 } | {
@@ -55,53 +48,25 @@ _LACKING = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence(Result):
-    """A number that a finding rests on."""
-
-    run: int
-    """Which of the profiles, from 0."""
-    measure: str
-    """Where it is in the profile: ``changes.position``, ``memorisation.world``, ..."""
-    says: str
-    """In words, with counts."""
-    value: float
-    interval: Interval | None
-    p: float | None
-    """Before it was adjusted; None for what was not tested."""
-
-
-@dataclass(frozen=True, slots=True)
-class Test:
-    """A flaw as a hypothesis about one run."""
-
-    flaw: Flaw
-    evidence: tuple[Evidence, ...]
-    """What was tested first."""
-    p: float
-    size: Interval
-    """The share of episodes that the flaw spoils."""
-    more: str = ""
-    """What else the run tells, if the flaw is found: a clause."""
-
-    @property
-    def claim(self) -> str:
-        """What such a policy does, and how much of it."""
-        return self.flaw.claim if self.flaw is Flaw.KIND else f"{Degree.of(self.size)} {self.flaw.claim}"
-
-    def covers(self, other: Test) -> bool:
-        """Whether all that is certain of another flaw is certain of this one: it may then be the cause."""
-        return self.size.low >= other.size.low - 1e-9
+Among = Sequence[tuple[int, Profile]]
+"""Runs and which they are, from 0."""
+T = TypeVar("T")
 
 
 def tests(profiles: Sequence[Profile]) -> list[Test]:
-    """Everything that the runs can test."""
-    found = [test for run, each in enumerate(profiles) for test in _of_run(run, each)]
-    return found + list(_unchanged(profiles))
+    """Everything that the runs can test; what several runs have is taken together."""
+    among = [(run, each) for run, each in enumerate(profiles) if isinstance(each.tabletop, Missing)]
+    parts = (_memory, _nonsense, _names, _changes, _actions, _unchanged)
+    return [test for part in parts for test in part(among)] + [
+        test for run, profile in among for test in kinds(run, profile)
+    ]
 
 
 def lacking(flaw: Flaw, profiles: Sequence[Profile]) -> str:
     """Why the runs cannot tell whether there is a flaw; empty if nobody asked."""
+    profiles = [each for each in profiles if isinstance(each.tabletop, Missing)]
+    if not profiles:
+        return ""
     reason = _LACKING.get(flaw, "")
     if flaw in (Flaw.MEMORISES, Flaw.IGNORES_WORDS):
         reasons = [each.memorisation.missing for each in profiles if isinstance(each.memorisation, Missing)]
@@ -110,32 +75,21 @@ def lacking(flaw: Flaw, profiles: Sequence[Profile]) -> str:
     return reason
 
 
-def _of_run(run: int, profile: Profile) -> Iterator[Test]:
-    if isinstance(profile.memorisation, Memorisation):
-        yield from _memory(run, profile.memorisation)
-    elif heard := _obeyed_nonsense(run, profile):
-        yield heard
-    if not isinstance(profile.names, Missing):
-        yield _names(run, profile.names.overall, profile.names.nouns)
-    if not isinstance(profile.changes, Missing):
-        for drop in profile.changes:
-            change = Change(str(drop.group["change"]))
-            if change in _DROPS and drop.control > 0:
-                flaw, where = _DROPS[change]
-                more = _distance(profile.displacement) if change is Change.POSITION else ""
-                evidence = _fall(run, drop, where)
-                yield Test(flaw, (evidence,), _fallen(drop.change, drop.p), _loss(drop.interval), more)
-    yield from _kinds(run, profile)
+def _given(among: Among, name: str, kind: type[T]) -> tuple[tuple[int, ...], list[T]]:
+    """A measure of the runs that have it, and which they are."""
+    found = [(run, value) for run, each in among if isinstance(value := getattr(each, name), kind)]
+    return tuple(run for run, _ in found), [value for _, value in found]
 
 
-def _memory(run: int, found: Memorisation) -> Iterator[Test]:
-    axes = {each.group: each for each in found.axes}
+def _memory(among: Among) -> Iterator[Test]:
+    runs, found = _given(among, "memorisation", Memorisation)
+    axes = {each.group: each for each in along(pl.concat(each.episodes for each in found))} if found else {}
     words, world = axes.get("words"), axes.get("world")
     said = "the words ask for nothing or for something else"
     if world is not None:
-        evidence = [_alike(run, world, "the thing was moved")]
+        evidence = [_alike(runs, world, "the thing was moved")]
         if words is not None:
-            evidence.append(_alike(run, words, said))
+            evidence.append(_alike(runs, words, said))
         also = f", and {words.alike} of {words.count} although {said}" if words is not None else ""
         yield Test(Flaw.MEMORISES, tuple(evidence), world.p, world.interval, also)
     if words is not None:
@@ -143,36 +97,46 @@ def _memory(run: int, found: Memorisation) -> Iterator[Test]:
         if world is not None:
             other = f"{world.count - world.alike} of {world.count} paths are others when a thing was moved"
             sees = f"; it does look: {other}" if Degree.of(world.interval) is Degree.RARELY else ""
-        yield Test(Flaw.IGNORES_WORDS, (_alike(run, words, said),), words.p, words.interval, sees)
+        yield Test(Flaw.IGNORES_WORDS, (_alike(runs, words, said),), words.p, words.interval, sees)
 
 
-def _alike(run: int, index: Index, although: str) -> Evidence:
+def _alike(runs: tuple[int, ...], index: Index, although: str) -> Evidence:
     says = f"{index.alike} of {index.count} paths are the control's although {although}"
-    return Evidence(run, f"memorisation.{index.group}", says, index.index, index.interval, index.p)
+    return taken(runs, f"memorisation.{index.group}", says, index.index, index.interval, index.p)
 
 
-def _obeyed_nonsense(run: int, profile: Profile) -> Test | None:
+def _nonsense(among: Among) -> Iterator[Test]:
     """Where there are no paths: success although words do not ask for it, in the condition with least."""
-    if isinstance(profile.drops, Missing):
-        return None
-    mute = [each for each in profile.drops if not each.plausible and each.family.startswith("words")]
-    if not mute or all(each.control == 0 for each in mute):
-        return None
-    drop = min(mute, key=lambda each: each.perturbed)
-    hits = drop.both + drop.only_perturbed
-    independent = int(drop.perturbed * drop.starts + 1e-9)  # what shares a start may be all alike
-    p = _often(independent, drop.starts)
-    says = f"{hits} of {drop.pairs} reach the task's goal although the words do not ask for it"
-    interval = wilson_interval(drop.perturbed, drop.starts)
-    evidence = Evidence(run, "drops", says, drop.perturbed, interval, p)
-    return Test(Flaw.IGNORES_WORDS, (evidence,), p, interval)
+    for run, profile in among:
+        if isinstance(profile.memorisation, Memorisation) or isinstance(profile.drops, Missing):
+            continue
+        mute = [each for each in profile.drops if not each.plausible and each.family.startswith("words")]
+        if all(each.control == 0 for each in mute):
+            continue
+        drop = min(mute, key=lambda each: each.perturbed)
+        hits = drop.both + drop.only_perturbed
+        independent = int(drop.perturbed * drop.starts + 1e-9)  # what shares a start may be all alike
+        p = often(independent, drop.starts)
+        says = f"{hits} of {drop.pairs} reach the task's goal although the words do not ask for it"
+        interval = wilson_interval(drop.perturbed, drop.starts)
+        yield Test(
+            Flaw.IGNORES_WORDS, (Evidence(run, "drops", says, drop.perturbed, interval, p),), p, interval
+        )
 
 
-def _names(run: int, overall: NameGap, nouns: Sequence[NameGap]) -> Test:
-    evidence = [_gap(run, overall), *(_gap(run, each) for each in nouns)]
-    adjusted = holm([_fallen(each.change, each.p) for each in nouns])
+def _names(among: Among) -> Iterator[Test]:
+    runs, found = _given(among, "names", NameGaps)
+    if not found:
+        return
+    overall = names.pooled([each.overall for each in found])
+    by_noun: dict[str, list[NameGap]] = {}
+    for gap in (gap for each in found for gap in each.nouns):
+        by_noun.setdefault(gap.noun, []).append(gap)
+    nouns = sorted((names.pooled(each) for each in by_noun.values()), key=lambda each: each.change)
+    evidence = [_gap(runs, overall), *(_gap(runs, each) for each in nouns)]
+    adjusted = holm([fallen(each.change, each.p) for each in nouns])
     unknown = [
-        f"{Degree.of(_loss(each.interval))} not the {each.noun} ({each.changed} of {each.changed_count}, "
+        f"{Degree.of(loss(each.interval))} not the {each.noun} ({each.changed} of {each.changed_count}, "
         f"{each.kept} of {each.kept_count} with its name kept)"
         for each, p in zip(nouns, adjusted, strict=True)
         if p < SURE and each.interval.high < 0
@@ -180,38 +144,113 @@ def _names(run: int, overall: NameGap, nouns: Sequence[NameGap]) -> Test:
     known = [
         f"the {each.noun}" for each in nouns if each.interval.high >= 0 and each.interval.low > -HARMLESS
     ]
-    more = f"; {_listed(unknown)}" if unknown else ""
+    one, several = (
+        names.pooled(gaps) if (gaps := [gap for each in found if (gap := getattr(each, name))]) else None
+        for name in ("one", "several")
+    )
+    more = ""
+    if one and several:
+        more = f" ({one.changed} of {one.changed_count} with one, {several.changed} of "
+        more += f"{several.changed_count} with several)"
+    more += f"; {_listed(unknown)}" if unknown else ""
     more += f"; other names for {_listed(known)} do no harm" if known else ""
-    p = _fallen(overall.change, overall.p)
-    return Test(Flaw.UNKNOWN_NAMES, tuple(evidence), p, _loss(overall.interval), more)
+    p, few = fallen(overall.change, overall.p), least(overall.strata)
+    yield Test(Flaw.UNKNOWN_NAMES, tuple(evidence), p, loss(overall.interval), more, least_p=few)
 
 
-def _gap(run: int, gap: NameGap) -> Evidence:
+def _gap(runs: tuple[int, ...], gap: NameGap) -> Evidence:
     what = f"name of the {gap.noun}" if gap.noun else "names"
     says = (
         f"{gap.kept} of {gap.kept_count} with the {what} kept word for word, "
         f"{gap.changed} of {gap.changed_count} with {'it' if gap.noun else 'them'} changed"
     )
-    measure = f"names.{gap.noun or 'overall'}"
-    return Evidence(run, measure, says, gap.change, gap.interval, _fallen(gap.change, gap.p))
+    p = fallen(gap.change, gap.p)
+    return taken(runs, f"names.{gap.noun or 'overall'}", says, gap.change, gap.interval, p)
 
 
-def _fall(run: int, drop: Drop, where: str) -> Evidence:
+def _actions(among: Among) -> Iterator[Test]:
+    """The way to say what to do that costs most, against all others; names are kept."""
+    runs, found = _given(among, "actions", ActionGaps)
+    if not found:
+        return
+    gaps = actions.pooled([each.rows for each in found]).actions
+    adjusted = holm([fallen(each.change, each.p) for each in gaps])
+    order = sorted(range(len(gaps)), key=lambda place: (adjusted[place], gaps[place].change))
+    worst, *rest = (gaps[place] for place in order)
+    evidence = [
+        taken(
+            runs,
+            f"actions.{each.action}",
+            f"{each.successes} of {each.count} with the action said as {each.action}, {each.others} of "
+            f"{each.others_count} said otherwise",
+            each.change,
+            each.interval,
+            fallen(each.change, each.p),
+        )
+        for each in (worst, *rest)
+    ]
+    also = [
+        f"{each.successes} of {each.count} as {each.action}"
+        for each, place in zip(rest, order[1:], strict=True)
+        if adjusted[place] < SURE and each.interval.high < 0
+    ]
+    more = f"; {_listed(also)}" if also else ""
+    yield Test(Flaw.WORDING, tuple(evidence), adjusted[order[0]], loss(worst.interval), more)
+
+
+def _changes(among: Among) -> Iterator[Test]:
+    """What each change costs against the controls, in all runs that have it."""
+    found: dict[Change, list[tuple[int, Drop]]] = {}
+    for run, profile in among:
+        for drop in () if isinstance(profile.changes, Missing) else profile.changes:
+            found.setdefault(Change(str(drop.group["change"])), []).append((run, drop))
+    if _given(among, "names", NameGaps)[0]:
+        found.pop(Change.NAMES, None)  # wordings that keep them tell names and sentences apart
+    for change, each in found.items():
+        drop = drops.pooled([drop for _, drop in each])
+        if change not in _DROPS or not drop.control:
+            continue
+        flaw, where = _DROPS[change]
+        more = "; the names or the sentence, which cannot be told apart" if change is Change.NAMES else ""
+        if change is Change.POSITION:
+            more = next((told for _, one in among if (told := _distance(one.displacement))), "")
+        evidence = _fall(tuple(run for run, _ in each), drop, where)
+        p = fallen(drop.change, drop.p)
+        yield Test(flaw, (evidence,), p, loss(drop.interval), more, least_p=drop.least_p)
+
+
+def _fall(runs: tuple[int, ...], drop: Drop, where: str) -> Evidence:
     now, before = drop.both + drop.only_perturbed, drop.both + drop.only_control
     usual = f"{before} of {drop.pairs}" if drop.pairs == drop.starts else f"{100 * drop.control:.0f} %"
     says = f"{now} of {drop.pairs} {where}, {usual} when nothing is changed"
-    p = _fallen(drop.change, drop.p)
-    return Evidence(run, f"changes.{drop.group['change']}", says, drop.change, drop.interval, p)
+    p = fallen(drop.change, drop.p)
+    return taken(runs, f"changes.{drop.group['change']}", says, drop.change, drop.interval, p)
 
 
-def _fallen(change: float, p: float) -> float:
-    """The p of a fall alone, from that of a change either way (twice a tail): a rise is no flaw."""
-    return p / 2 if change < 0 else 1.0
+def _unchanged(among: Among) -> Iterator[Test]:
+    """Failures with nothing changed, of all runs; a start that several of them have counts once."""
+    runs, found = _given(among, "starts", pl.DataFrame)
+    rows = pl.concat(found).sort(pl.col("near").is_null(), maintain_order=True) if found else pl.DataFrame()
+    if not len(rows):
+        return
+    lost = rows.unique(START, keep="first", maintain_order=True).select(~pl.col("success"), "near")
+    count, failed, near = len(lost), int(lost["success"].sum()), int(lost["near"].fill_null(False).sum())
+    fails = _share(runs, "control", f"{failed} of {count} fail", failed, count)
+    yield _often(Flaw.UNABLE, fails)
+    if _given(among, "failures", Failures)[0]:
+        few = "at least " if lost.filter("success")["near"].null_count() else ""
+        says = f"{few}{near} of {count} fail near the path of success with nothing changed"
+        yield _often(Flaw.MISSES, _share(runs, "failures.near", says, near, count), fails)
 
 
-def _loss(change: Interval) -> Interval:
-    """What is lost, from what is changed."""
-    return Interval(-change.high, -change.low, change.method)
+def _share(runs: tuple[int, ...], measure: str, says: str, hits: int, count: int) -> Evidence:
+    return taken(runs, measure, says, hits / count, wilson_interval(hits / count, count), often(hits, count))
+
+
+def _often(flaw: Flaw, *evidence: Evidence) -> Test:
+    first = evidence[0]
+    assert first.p is not None and first.interval is not None
+    return Test(flaw, evidence, first.p, first.interval)
 
 
 def _distance(curve: Curve | Missing) -> str:
@@ -228,91 +267,6 @@ def _distance(curve: Curve | Missing) -> str:
     before = kept and kept[-1].rate
     still = f", still {before.successes} of {before.count} at {100 * kept[-1].at:.0f} cm" if before else ""
     return f"; from {100 * lost[0].at:.0f} cm on ({told}{still})"
-
-
-def _kinds(run: int, profile: Profile) -> Iterator[Test]:
-    """The label whose tasks fall behind the others of its family most clearly; if there are many tasks."""
-    shares = np.array([each.rate for each in profile.tasks if each.group["perturbed"] and each.count])
-    if len(shares) < MANY:
-        return
-    found: list[Evidence] = []
-    for family, values in profile.labels.items():
-        for one in values:
-            others = [each for each in values if each is not one and each.count]
-            if one.count and others:
-                found.append(_behind(run, family, one, others, shares))
-    if found:
-        best = min(found, key=lambda each: each.p or 0.0)
-        assert best.interval is not None and best.p is not None
-        yield Test(Flaw.KIND, (best,), min(1.0, best.p * len(found)), _loss(best.interval))
-
-
-def _behind(run: int, family: str, one: Rate, others: Sequence[Rate], shares: np.ndarray) -> Evidence:
-    """Whether a label goes with failure more than if labels had been dealt to the tasks by chance.
-
-    Labels belong to tasks, and tasks differ: tasks are what is compared, not episodes. Student's test, which
-    comes close to dealing anew; ``shares`` (tasks,) are the success rates of all of them.
-    """
-    hits, count = sum(each.successes for each in others), sum(each.count for each in others)
-    behind = one.successes / one.count - hits / count
-    tasks, free = len(shares), len(shares) - 2
-    mine = min(max(round(tasks * one.count / (one.count + count)), 1), tasks - 1)
-    sizes = 1 / mine + 1 / (tasks - mine)
-    within = max(float(np.square(shares - shares.mean()).sum()) - behind**2 / sizes, 0.0)
-    spread = (within / free * sizes) ** 0.5
-    p = float(stats.t.cdf(behind / spread, free)) if spread > 0 else float(behind >= 0)
-    p = max(p, 1 / comb(tasks, mine))
-    half = float(stats.t.ppf((1 + LEVEL) / 2, free)) * spread
-    interval = Interval(max(behind - half, -1.0), min(behind + half, 1.0), "student, over tasks")
-    (name,) = one.group.values()
-    says = f"{one.successes} of {one.count} where {family} is {name}, {hits} of {count} elsewhere"
-    return Evidence(run, f"labels.{family}", says, behind, interval, p)
-
-
-def _unchanged(profiles: Sequence[Profile]) -> Iterator[Test]:
-    """Failures with nothing changed, of the run with most controls: they are the same in all runs."""
-    usual = [(run, each.control) for run, each in enumerate(profiles) if isinstance(each.control, Rate)]
-    if not usual:
-        return
-    run, rate = max(usual, key=lambda each: each[1].count)
-    lost = _lost(run, rate)
-    assert lost.p is not None and lost.interval is not None
-    yield Test(Flaw.UNABLE, (lost,), lost.p, lost.interval)
-    judged = [
-        (run, rate, each) for run, rate in usual if isinstance(each := profiles[run].failures, Failures)
-    ]
-    if judged:
-        run, rate, failures = max(judged, key=lambda each: each[1].count)
-        near = _missed(run, rate, failures)
-        assert near.p is not None and near.interval is not None
-        yield Test(Flaw.MISSES, (near, _lost(run, rate)), near.p, near.interval)
-
-
-def _lost(run: int, rate: Rate) -> Evidence:
-    """How often nothing is changed and it fails all the same."""
-    assert rate.interval is not None
-    lost, share = rate.count - rate.successes, 1 - rate.successes / rate.count
-    interval = Interval(1 - rate.interval.high, 1 - rate.interval.low, rate.interval.method)
-    return Evidence(run, "control", f"{lost} of {rate.count} fail", share, interval, _often(lost, rate.count))
-
-
-def _missed(run: int, rate: Rate, found: Failures) -> Evidence:
-    """How many controls at least fail near the path of success.
-
-    Failures are judged in all episodes of an unchanged world, whatever the words: those that are far, or
-    were not judged, may all be controls.
-    """
-    lost = rate.count - rate.successes
-    near = max(lost - found.far["max"] - found.unjudged, 0)
-    least = "" if near == lost else "at least "
-    says = f"{least}{near} of {rate.count} fail near the path of success with nothing changed"
-    interval = wilson_interval(near / rate.count, rate.count)
-    return Evidence(run, "failures.near", says, near / rate.count, interval, _often(near, rate.count))
-
-
-def _often(hits: int, count: int) -> float:
-    """One-sided exact p of a share that is tolerated."""
-    return float(stats.binomtest(hits, count, TOLERATED, alternative="greater").pvalue)
 
 
 def _listed(parts: Sequence[str]) -> str:

@@ -6,8 +6,10 @@ is within 0.6 points of 95 % from five episodes on, and its swings are the narro
 never falls below 95 % but averages 98 % at ten episodes, Jeffreys' dips to 87 %. The proof is in
 ``tests/measures/test_coverage.py``.
 
-Episodes that share something (a start, a wording) are not independent: their number is replaced by the number
-of independent episodes that would know as much, p (1 - p) / V with V the variance between what they share.
+Episodes that share something (a start, a wording) are not independent: their number n is replaced by the
+number of independent episodes that would know as much, n / (1 + r (m - 1)), with m episodes to share and the
+likeness r of two of them, as far as it shows (``likeness``). That is one rule for all rates, so that nobody
+is less sure because more succeed.
 """
 
 from __future__ import annotations
@@ -23,6 +25,11 @@ from assay.measures.result import Result
 
 LEVEL = 0.95
 Z = float(stats.norm.ppf((1 + LEVEL) / 2))
+_ALIKE, _SEEN = 0.2, 5.0
+"""The likeness that is assumed where nothing shows, and the pairs (of variance 1) that it is worth.
+
+From simulation: with 0.1 five clusters are too sure (93 %), with 0.4 500 of 500 would be less sure than 499.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +75,23 @@ def few(clusters: float) -> float:
     return float((Z / stats.t.ppf((1 + LEVEL) / 2, max(clusters - 1, 1))) ** 2)
 
 
+def likeness(cross: float, room: float, free: float) -> float:
+    """How alike episodes are that share something, 0 to 1: their share of the variance of one.
+
+    ``cross`` is the sum of the products of what they are off, over all pairs that share something; ``room``
+    what it would be, were they all the same; ``free`` clusters can tell. As if some pairs of usual likeness
+    had been seen before, for where few fail, and nothing shows. Widened where few clusters tell.
+    """
+    seen = max(cross, 0.0) / few(max(free, 2.0) + 1)
+    return min((seen + _SEEN * _ALIKE) / (room + _SEEN), 1.0)
+
+
+def spread_of(share: float, count: float) -> float:
+    """The variance of one episode, with a success and a failure added to so many."""
+    near = (share * count + 1) / (count + 2)
+    return near * (1 - near)
+
+
 def effective_count(hits: np.ndarray, weights: np.ndarray, most: float) -> float:
     """How many independent episodes know as much as these clusters; at most ``most``.
 
@@ -76,14 +100,13 @@ def effective_count(hits: np.ndarray, weights: np.ndarray, most: float) -> float
     clusters = kish(weights)
     if clusters < 2 or clusters >= most:
         return most  # nothing can be seen of what one cluster has in common; nothing is shared
-    total = weights.sum()
-    share = hits.sum() / total
-    spread = np.square(hits - share * weights).sum() / total**2 * clusters / (clusters - 1)
-    if share * (1 - share) < 1e-12:  # all succeed or none: clusters may be all there is to know
-        return clusters
-    if spread < 1e-12:
-        return most
-    return min(float(share * (1 - share) / spread) * few(clusters), most)
+    unit = weights.sum() / most
+    hits, weights = hits / unit, weights / unit
+    share = hits.sum() / most
+    pairs = float(np.square(weights).sum()) - most
+    cross = np.square(hits - share * weights).sum() * clusters / (clusters - 1) - share * (1 - share) * most
+    alike = likeness(float(cross), spread_of(share, most) * pairs, clusters - 1)
+    return float(most**2 / (most + alike * pairs))
 
 
 def share_interval(hits: np.ndarray, weights: np.ndarray, most: float) -> Interval:
@@ -113,6 +136,19 @@ def paired_difference(
     return newcombe((shares[0], shares[1]), (counts[0], counts[1]), together)
 
 
+def stratified(hits: np.ndarray, counts: np.ndarray, now: np.ndarray, counts_now: np.ndarray) -> Difference:
+    """Two shares compared within strata (strata,), each of which has both sides.
+
+    A stratum weighs as much as it knows about the difference (Mantel and Haenszel), so that a side with more
+    episodes of an easy task gains nothing from it.
+    """
+    weights = counts * counts_now / (counts + counts_now)
+    most = [weights.sum() ** 2 / (weights**2 / each).sum() for each in (counts, counts_now)]
+    return paired_difference(
+        (weights * hits / counts, weights * now / counts_now), (weights, weights), (most[0], most[1])
+    )
+
+
 def newcombe(shares: tuple[float, float], effective: tuple[float, float], together: float) -> Difference:
     """Newcombe's interval from two shares, what each is worth in independent episodes, their correlation."""
     (low, high), (low_now, high_now) = (
@@ -123,6 +159,13 @@ def newcombe(shares: tuple[float, float], effective: tuple[float, float], togeth
     up = _joined(high_now - shares[1], shares[0] - low, together)
     interval = Interval(max(-1.0, difference - down), min(1.0, difference + up), "newcombe")
     return Difference(shares[0], shares[1], difference, interval)
+
+
+def tested(interval: Interval, p: float) -> Interval:
+    """The interval of a difference, and 0 with it, where an exact test (p) cannot exclude that."""
+    if p < 1 - LEVEL:
+        return interval
+    return Interval(min(interval.low, 0.0), max(interval.high, 0.0), interval.method)
 
 
 def median_interval(values: np.ndarray, effective: float | None = None) -> Interval | None:

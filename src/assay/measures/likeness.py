@@ -9,16 +9,28 @@ count.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
-from assay.measures.intervals import Difference, Interval, few, median_interval, newcombe, wilson_interval
+from assay.measures.intervals import (
+    Difference,
+    Interval,
+    few,
+    likeness,
+    median_interval,
+    newcombe,
+    spread_of,
+    wilson_interval,
+)
 from assay.measures.intervals import Z as _Z
 from assay.measures.table import START, labels
 
 OFF = "_off"
 """The column of what each episode adds to a sum; columns that begin with _ are no labels."""
+UNVARIED = "one start for each task: how much starts matter is unknown"
+"""How the method of an interval ends that is about the very starts that were seen."""
 
 
 def spreads(rows: pl.DataFrame, by: Sequence[str] = (), given: Sequence[str] = ("task",)) -> pl.DataFrame:
@@ -55,12 +67,16 @@ def spreads(rows: pl.DataFrame, by: Sequence[str] = (), given: Sequence[str] = (
 
 
 def shares(
-    rows: pl.DataFrame, hit: str, by: Sequence[str] = (), weight: str | None = None
+    rows: pl.DataFrame,
+    hit: str,
+    by: Sequence[str] = (),
+    weight: str | None = None,
+    given: Sequence[str] = ("task",),
 ) -> dict[tuple[Any, ...], tuple[float, Interval]]:
     """As many independent episodes as know as much, and Wilson's interval, for the share of ``hit`` (0 or 1).
 
-    Of every group that shares the columns ``by``. Where all are hits, or none, they know as much as their
-    starts.
+    Of every group that shares the columns ``by``. Where no task has a second start nothing shows of what
+    starts vary: the interval is about these starts, and its method says so.
     """
     each, heavy = pl.col(hit).cast(pl.Float64), pl.col(weight) if weight else pl.lit(1.0)
     weighed = rows.with_columns(_hit=each, _weight=heavy)
@@ -74,24 +90,30 @@ def shares(
     usual = totals["_share"][0] if not by else pl.col("_share")
     weighed = weighed.join(totals, on=list(by), maintain_order="left") if by else weighed
     weighed = weighed.with_columns((pl.col("_weight") * (pl.col("_hit") - usual)).alias(OFF))
-    table = _beside(totals, spreads(weighed, by), by)
+    table = totals
+    for kind, within, clusters in (("start", ("task",), START), ("variant", given, _variant(rows))):
+        shared, alone = (_between(weighed, by, within, each) for each in (clusters, None))
+        pairs = shared.select(
+            *by,
+            "_free",
+            _cross=pl.when(pl.col("_free") > 0).then(pl.col("_squares") - alone["_squares"]),
+            _pairs=pl.when(pl.col("_free") > 0).then(pl.col("_weights") - alone["_weights"]),
+        )
+        sums = [pl.col(name).sum().alias(f"_{kind}{name}") for name in ("_cross", "_pairs", "_free")]
+        table = _beside(table, _grouped(pairs, by, *sums), by)
     found = {}
     for row in table.iter_rows(named=True):
-        count = effective(
-            row["_share"],
-            row["_variance"] / row["_sum"] ** 2,
-            row["_starts"],
-            row["_sum"] ** 2 / row["_squared"],
-        )
-        found[tuple(row[name] for name in by)] = count, wilson_interval(row["_share"], count)
+        share, most, unit = row["_share"], row["_sum"] ** 2 / row["_squared"], row["_squared"] / row["_sum"]
+        spread, excess = spread_of(share, most), 0.0
+        for kind in ("start", "variant"):
+            cross, pairs = row[f"_{kind}_cross"] / unit**2, row[f"_{kind}_pairs"] / unit**2
+            excess += likeness(cross, spread * pairs, row[f"_{kind}_free"]) * pairs
+        count = most**2 / (most + excess)
+        interval = wilson_interval(share, count)
+        if not row["_start_free"]:
+            interval = replace(interval, method=f"{interval.method}, {UNVARIED}")
+        found[tuple(row[name] for name in by)] = count, interval
     return found
-
-
-def effective(share: float, variance: float, starts: float, most: float) -> float:
-    """How many independent episodes know a share with this variance; at most ``most``."""
-    if variance <= 1e-15:
-        return min(starts, most)
-    return min(share * (1 - share) / variance, most)
 
 
 def difference(rows: pl.DataFrame, first: str, second: str) -> tuple[Difference, float]:
@@ -107,11 +129,8 @@ def difference(rows: pl.DataFrame, first: str, second: str) -> tuple[Difference,
         for each in (*off, off[1] - off[0])
     ]
     one, other, apart = (table["_variance"] / count**2 for table in tables)
-    starts = tables[0]["_starts"]
     together = (one + other - apart) / (2 * (one * other) ** 0.5) if one * other > 0 else 0.0
-    counts = tuple(
-        effective(share, variance, starts, count) for share, variance in zip(usual, (one, other), strict=True)
-    )
+    counts = [shares(rows, name, given=("task", "condition"))[()][0] for name in (first, second)]
     return newcombe((usual[0], usual[1]), (counts[0], counts[1]), min(max(together, -1.0), 1.0)), apart**0.5
 
 
@@ -152,18 +171,20 @@ def _variant(rows: pl.DataFrame) -> list[str]:
 def _between(
     rows: pl.DataFrame, by: Sequence[str], given: Sequence[str], clusters: Sequence[str] | None
 ) -> pl.DataFrame:
-    """Of each group and each of what is ``given``, in a stable order: ``_squares`` and ``_free``.
+    """Of each group and each of what is ``given``, in a stable order: ``_squares``, ``_weights``, ``_free``.
 
-    The squared sums of its clusters, or of its rows, about their mean, corrected for having few of them; and
-    how many of them are free.
+    The squared sums of its clusters, or of its rows, about their mean, corrected for having few of them; the
+    squared sums of their weights, where there are any; and how many of them are free.
     """
     strata = list(dict.fromkeys([*by, *given]))
-    rows = rows.with_columns(pl.col(OFF) - pl.col(OFF).mean().over(strata))
+    weight = pl.col("_weight") if "_weight" in rows.columns else pl.lit(1.0)
+    rows = rows.with_columns(pl.col(OFF) - pl.col(OFF).mean().over(strata), _weight=weight)
     if clusters is not None:
-        rows = _grouped(rows, list(dict.fromkeys([*strata, *clusters])), pl.col(OFF).sum())
+        rows = _grouped(rows, list(dict.fromkeys([*strata, *clusters])), pl.col(OFF, "_weight").sum())
     few_here = pl.when(pl.len() > 1).then(pl.len() / (pl.len() - 1)).otherwise(0.0)
     squares = (pl.col(OFF).pow(2).sum() * few_here).alias("_squares")
-    return _grouped(rows, strata, squares, (pl.len() - 1).alias("_free"))
+    weights = pl.col("_weight").pow(2).sum().alias("_weights")
+    return _grouped(rows, strata, squares, weights, (pl.len() - 1).cast(pl.Int64).alias("_free"))
 
 
 def _grouped(rows: pl.DataFrame, by: Sequence[str], *values: pl.Expr) -> pl.DataFrame:

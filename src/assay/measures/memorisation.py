@@ -121,12 +121,17 @@ def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
     ).with_columns(alike=pl.col("distance") <= pl.col("spread"))
     return Memorisation(
         overall=_index("", changed),
-        axes=_by("axis", changed),
+        axes=along(changed),
         conditions=_by("condition", changed),
         unjudged={why: count for why, count in unjudged.items() if count},
         spread={task: value for task, value in spread.items() if task},
         episodes=changed.select("id", "task", "seed", "condition", "axis", "distance", "spread", "alike"),
     )
+
+
+def along(episodes: pl.DataFrame) -> tuple[Index, ...]:
+    """The index of each axis, from judged episodes of one run or of several."""
+    return _by("axis", episodes)
 
 
 def _prepared(rows: pl.DataFrame) -> pl.DataFrame:

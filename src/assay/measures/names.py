@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import polars as pl
 
 from assay import tasks
 from assay.errors import AssayError
-from assay.measures.intervals import Interval, paired_difference
-from assay.measures.result import MeasureError, Result
+from assay.measures.intervals import Interval, stratified, tested
+from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.significance import paired
-from assay.measures.table import judged, sums
+from assay.measures.table import judged
 from assay.perturb.words.grid.lexicon import lexicon
 from assay.perturb.words.grid.meaning import meaning
 from assay.tasks.names import mentions
@@ -37,13 +37,15 @@ class NameGap(Result):
     """Successes with the name changed."""
     changed_count: int
     change: float
-    """Success with the name changed less success with it kept."""
+    """Success with the name changed less success with it kept: within strata, weighted by what both know."""
     interval: Interval
-    """Newcombe's, over strata."""
+    """Newcombe's, over strata; reaches to 0 where the test cannot exclude that."""
     strata: int
     """Tasks x ways to say what to do (or seeds, where that has no label) that have both."""
     p: float
     """Exact, over strata and within them."""
+    table: pl.DataFrame = field(repr=False, compare=False, metadata=FOR_DRAWING)
+    """Stratum by stratum: task, manner; successes and episodes of either side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,10 @@ class NameGaps(Result):
     """What new names cost."""
 
     overall: NameGap
+    one: NameGap | None
+    """Wordings that change one name alone."""
+    several: NameGap | None
+    """Wordings that change more than one."""
     nouns: tuple[NameGap, ...]
     """Each noun that was renamed alone somewhere, the costliest first."""
 
@@ -70,20 +76,38 @@ def name_gaps(frame: pl.DataFrame) -> NameGaps:
     overall = _gap("", rows)
     if overall is None:
         raise MeasureError("names: no task has wordings that keep the names and others that change them")
-    return NameGaps(overall, tuple(sorted(nouns, key=lambda each: each.change)))
+    several = pl.col("renamed").str.contains(JOINED, literal=True)
+    parts = (rows.filter(each | (pl.col("change") == KEPT)) for each in (~several, several))
+    one, more = (_gap("", part) for part in parts)
+    return NameGaps(overall, one, more, tuple(sorted(nouns, key=lambda each: each.change)))
+
+
+def pooled(found: Sequence[NameGap]) -> NameGap:
+    """The same gap in several runs of a policy as one."""
+    first, *rest = found
+    if not rest:
+        return first
+    table = pl.concat([each.table for each in found])
+    return _measured(first.noun, table.group_by("task", "manner", maintain_order=True).sum())
 
 
 def _gap(noun: str, rows: pl.DataFrame) -> NameGap | None:
     """Kept against changed, within the strata that have both."""
-    new = pl.col("change") == CHANGED
-    rows = rows.filter((new.any() & ~new.all()).over("task", "manner"))
-    if not len(rows):
-        return None
-    old, new, success = (~new).cast(pl.Int64), new.cast(pl.Int64), pl.col("success")
-    hits, count, new_hits, new_count = sums(
-        rows, ("task", "manner"), a=old * success, b=old, c=new * success, d=new
-    ).T
-    found = paired_difference((hits, new_hits), (count, new_count), (count.sum(), new_count.sum()))
+    new, success = pl.col("change") == CHANGED, pl.col("success")
+    table = rows.group_by("task", "manner", maintain_order=True).agg(
+        hits=success.filter(~new).sum(),
+        count=(~new).sum(),
+        new_hits=success.filter(new).sum(),
+        new_count=new.sum(),
+    )
+    table = table.filter((pl.col("count") > 0) & (pl.col("new_count") > 0))
+    return _measured(noun, table) if len(table) else None
+
+
+def _measured(noun: str, table: pl.DataFrame) -> NameGap:
+    columns = ("hits", "count", "new_hits", "new_count")
+    hits, count, new_hits, new_count = table.select(columns).to_numpy().astype(float).T
+    found, p = stratified(hits, count, new_hits, new_count), paired(hits, count, new_hits, new_count)
     return NameGap(
         noun=noun,
         kept=int(hits.sum()),
@@ -91,9 +115,10 @@ def _gap(noun: str, rows: pl.DataFrame) -> NameGap | None:
         changed=int(new_hits.sum()),
         changed_count=int(new_count.sum()),
         change=found.difference,
-        interval=found.interval,
-        strata=len(hits),
-        p=paired(hits, count, new_hits, new_count),
+        interval=tested(found.interval, p),
+        strata=len(table),
+        p=p,
+        table=table,
     )
 
 

@@ -4,7 +4,8 @@ For each task and goal the successful paths, as 50 points, are averaged to a ref
 the length of the longest success, and is near where its distance from the reference (dynamic time warping) is
 at most that of the farthest success, or a centimetre; 99, 95 and 90 % of the successes give stricter
 thresholds. Only episodes whose world is unchanged can be compared with each other, so those that perturb the
-world are left out; so are those in which a good policy should not succeed.
+world are left out; so are those in which a good policy should not succeed. Who touched and moved nothing did
+not follow another plan, and is counted among the far ones apart.
 """
 
 from __future__ import annotations
@@ -58,6 +59,8 @@ class Failures(Result):
     """Episodes left out because their world is another one."""
     near: dict[str, int]
     far: dict[str, int]
+    idle: int
+    """Of the far ones, with the widest threshold: those that touched nothing and moved nothing."""
     far_share: float | None
     """Of the failures, with the widest threshold; None where there is no failure."""
     interval: Interval | None
@@ -73,8 +76,9 @@ class Failures(Result):
 def failures(frame: pl.DataFrame, paths: Paths) -> Failures:
     """Tell near failures from far ones."""
     axis = {"axis"} & set(frame.columns)
+    still = (pl.col("touched").is_null() & pl.col("moved").is_null()).alias("still")
     rows = judged(plausible(frame), "failures").select(
-        *("id", "task", "seed"), goal().alias("goal"), "success", *axis
+        *("id", "task", "seed"), goal().alias("goal"), "success", still, *axis
     )
     here = rows.filter(~in_another_world()) if "axis" in rows.columns else rows
     known = here.filter(pl.Series(paths.has(here["id"].to_numpy())))
@@ -94,6 +98,7 @@ def failures(frame: pl.DataFrame, paths: Paths) -> Failures:
     share = (total - near["max"]) / total if total else None
     table = pl.concat(episodes)
     lost = table.filter(~pl.col("success"))
+    idle = lost.filter(~pl.col("near")).join(known.filter("still"), on="id", how="semi")
     hits, counts = sums(lost, START, close=pl.col("near"), count=pl.col("id").is_not_null()).T
     return Failures(
         successes=sum(each.successes for each in found),
@@ -102,6 +107,7 @@ def failures(frame: pl.DataFrame, paths: Paths) -> Failures:
         elsewhere=len(rows) - len(here),
         near=near,
         far={name: total - count for name, count in near.items()},
+        idle=len(idle),
         far_share=share,
         interval=None if share is None else shares(lost.with_columns(_far=~pl.col("near")), "_far")[()][1],
         close=int(hits.sum()),

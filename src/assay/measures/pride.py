@@ -49,7 +49,7 @@ class Sweep(Result):
     slope: float
     """Of the line through them, per unit of alpha: negative where keywords cost more than structure."""
     interval: Interval | None
-    """Linearised, over starts and wordings; None where there are too few."""
+    """Linearised, over starts and wordings; None where there are too few, or all succeed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Overestimation(Result):
 
     overestimation: float
     interval: Interval | None
-    """Linearised, over starts and wordings; None where there are too few."""
+    """Linearised, over starts and wordings; None where there are too few, or all succeed."""
     success_rate: float
     """Of the scored paraphrases."""
     pride: float
@@ -146,9 +146,9 @@ class _Sums:
         return Pride(alpha, value, interval, len(self._rows), self._wordings, self.unscored)
 
     def interval(self, statistic: Callable[[np.ndarray], np.ndarray]) -> Interval | None:
-        """The interval of what is made of the totals, from its slopes; None with few wordings."""
-        if self._wordings < FEWEST:
-            return None
+        """The interval of what is made of the totals, from its slopes; None if wordings are few or alike."""
+        if self._wordings < FEWEST or self.totals[0, self.SUCCESS] in (0, self.totals[0, self.COUNT]):
+            return None  # where all succeed nothing varies: that shows nothing of what another run would do
         steps = np.diag(1e-4 * np.maximum(self.totals[0], 1e-9))
         slopes = (statistic(self.totals + steps) - statistic(self.totals - steps)) / (2 * np.diag(steps))
         if not np.isfinite(slopes).all():

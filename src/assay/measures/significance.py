@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import stats
 
+SURE = 0.05
+"""The p below which something is more than chance."""
 _GRID = 20_000
 """Into how many parts the sum of all differences is divided at most, to tell one from another."""
 
@@ -20,6 +22,11 @@ def paired(hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_no
     """
     differences = (hits_now * counts - hits * counts_now) / (counts + counts_now)
     return max(sign_flip(differences), within(hits, counts, hits_now, counts_now))
+
+
+def least(strata: int) -> float:
+    """The least p that ``paired`` can come to with so many strata."""
+    return float(2.0 ** (1 - strata))
 
 
 def sign_flip(differences: np.ndarray) -> float:

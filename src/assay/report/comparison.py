@@ -14,6 +14,7 @@ from assay.measures.compare import COLUMNS, Comparison, Contrast, compare
 from assay.measures.result import Missing, Result, attempt
 from assay.report.run_report import FORMAT, UNREADABLE, RunReport
 from assay.report.table import Column, Table
+from assay.report.wording import plural
 from assay.runs.store import Store
 
 
@@ -27,6 +28,15 @@ class Compared(Result):
     unmatched: dict[str, int]
     """Episodes of each run, no errors, whose spec another run did not do, or broke on."""
 
+    @property
+    def note(self) -> str:
+        """How it was compared."""
+        return (
+            f"{plural(self.comparison.shared, 'shared spec')}; 95 % Newcombe intervals over starts and "
+            "wordings; p: the larger of an exact one over starts (McNemar's, where each has one spec) and "
+            "Student's over both, adjusted after Holm."
+        )
+
     def as_json(self) -> dict[str, Any]:
         """Everything, as plain JSON types."""
         return {**self.comparison.as_json(), "errors": self.errors, "unmatched": self.unmatched}
@@ -34,7 +44,7 @@ class Compared(Result):
 
 def compare_runs(runs: Mapping[str, Path]) -> Compared:
     """Compare runs by name. Raises RunError where one cannot be read, MeasureError where none match."""
-    frames = {name: _outcomes(path) for name, path in runs.items()}
+    frames = {name: outcomes(path) for name, path in runs.items()}
     found = compare(frames)
     return Compared(
         found,
@@ -76,7 +86,8 @@ def as_json(
     }
 
 
-def _outcomes(path: Path) -> pl.DataFrame:
+def outcomes(path: Path) -> pl.DataFrame:
+    """What is compared of a run. Raises RunError where it cannot be read."""
     with Store.reading(path) as store:
         try:
             frame = store.frame()
@@ -87,12 +98,8 @@ def _outcomes(path: Path) -> pl.DataFrame:
 
 def comparison_tables(compared: Compared, suffix: str = "") -> Iterator[Table]:
     """Overall, condition by condition, and what did not match; ``suffix`` tells their files apart."""
-    found = compared.comparison
-    note = (
-        f"{found.shared:,} shared specs; 95 % Newcombe intervals over starts and wordings, exact p over "
-        "starts (McNemar's, where each has one spec), adjusted after Holm."
-    )
-    yield _contrasts(f"comparison{suffix}", "Paired comparison", found.overall, note)
+    found, note = compared.comparison, compared.note
+    yield _contrasts(f"comparison{suffix}", "Paired comparison", found.overall, f"{note} Controls count too.")
     yield _contrasts(
         f"comparison-conditions{suffix}", "Paired comparison by condition", found.conditions, note
     )

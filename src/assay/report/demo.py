@@ -16,12 +16,26 @@ from assay import tasks
 from assay.measures.diagnosis import Finding, diagnose
 from assay.measures.rates import Rate
 from assay.measures.result import Missing
+from assay.report.figures.demo import success_figure
 from assay.report.page import PAGE, build
 from assay.report.rendering import rendered
 from assay.report.run_report import RunReport
 from assay.report.summary import Diagnosis
 from assay.report.table import Column, Table
 from assay.report.wording import between
+from assay.runs.certificates import (
+    Cache,
+    Refusal,
+    Service,
+    cache_file,
+    certify,
+    counted,
+    engine_digest,
+    missing,
+)
+from assay.runs.certificates.certify import DEMONSTRATOR
+from assay.runs.certificates.serve import META
+from assay.runs.local import LocalProcesses
 from assay.runs.provenance import describe, provenance
 from assay.runs.stage import Orders, Stage
 from assay.runs.store import Store
@@ -82,9 +96,10 @@ PARTS = (
     Part("para?per_cell=1", "libero_goal/6", SEEDS, in_turn=True),
     Part(
         "pro",
-        BOTH,
+        "libero_object/0,libero_object/3",  # elsewhere, the oracle needs longer to reach moved things
         SEEDS,
         conditions=("control", "pro/displace=0.2", "pro/object=colour", "pro/words=xxx"),
+        steps=120,
     ),
     Part("x", BOTH),
 )
@@ -121,14 +136,14 @@ def run_demo(
     Earlier results in the folder are replaced. ``watch`` is told how many episodes are done and planned;
     ``sheet`` is a contact sheet for the page.
     """
-    plans = {part: list(part.plan(pack)) for part in parts}
+    plans, refused = _certified({part: list(part.plan(pack)) for part in parts}, workers)
     planned = len(policies) * sum(map(len, plans.values()))
     for place in ("runs", *policies):
         shutil.rmtree(folder / place, ignore_errors=True)
     spawning = multiprocessing.get_context("spawn")  # GL does not survive a fork
     done = spawning.Value("i", 0)
     with ProcessPoolExecutor(workers, spawning, initializer=_count, initargs=(done,)) as pool:
-        jobs = [pool.submit(partial(_examine, policy, pack, plans, folder)) for policy in policies]
+        jobs = [pool.submit(partial(_examine, policy, pack, plans, refused, folder)) for policy in policies]
         while wait(jobs, TICK).not_done:
             watch(done.value, planned)
             for job in jobs:
@@ -137,11 +152,37 @@ def run_demo(
         watch(done.value, planned)
     patients = [job.result() for job in jobs]
     page = folder / PAGE
+    figure = success_figure(
+        {each.policy: {name: _known(rate) for name, rate in each.rates.items()} for each in patients}
+    )
+    (folder / f"{figure.name}.svg").write_text(figure.file, encoding="utf-8")
     written = rendered(
-        "demo.html.jinja", patients=patients, table=_table(patients, parts), sheet=sheet and sheet.name
+        "demo.html.jinja",
+        patients=patients,
+        table=_table(patients, parts),
+        figure=figure,
+        refused=counted(each for found in refused.values() for each in found),
+        sheet=sheet and sheet.name,
     )
     page.write_text(written, encoding="utf-8")
     return page, patients
+
+
+def _certified(
+    plans: Mapping[Part, list[EpisodeSpec]], workers: int
+) -> tuple[dict[Part, list[EpisodeSpec]], dict[Part, list[Refusal]]]:
+    """Of suites that change the world, only what the demonstrator has solved; and what was left out."""
+    served, refused = dict(plans), {}
+    changing = {part: specs for part, specs in plans.items() if load_suite(part.suite).certified}
+    with Cache(cache_file()) as cache:
+        wanted = missing((spec for specs in changing.values() for spec in specs), cache)
+        if wanted:
+            certify(wanted, cache, LocalProcesses(Orders(DEMONSTRATOR), workers))
+        for part, specs in changing.items():
+            service = Service(cache)
+            served[part] = list(service.serve(specs))
+            refused[part] = service.refused
+    return served, refused
 
 
 _done: Any = None
@@ -153,7 +194,13 @@ def _count(done: Any) -> None:
     _done = done
 
 
-def _examine(policy: str, pack: str, plans: Mapping[Part, Sequence[EpisodeSpec]], folder: Path) -> Patient:
+def _examine(
+    policy: str,
+    pack: str,
+    plans: Mapping[Part, Sequence[EpisodeSpec]],
+    refused: Mapping[Part, Sequence[Refusal]],
+    folder: Path,
+) -> Patient:
     """Run a policy through the suites and write its report; in a process of its own."""
     stage = Stage(Orders(policy))
     reports = {}
@@ -161,7 +208,10 @@ def _examine(policy: str, pack: str, plans: Mapping[Part, Sequence[EpisodeSpec]]
         path = folder / "runs" / f"{policy}-{part.name}.assay"
         with Store.writing(path) as run:
             settings: dict[str, object] = {"steps": part.steps, "conditions": list(part.conditions) or None}
+            if part in refused:
+                settings["certificates"] = engine_digest(pack)
             describe(run, provenance(part.suite, policy, pack, settings=settings))
+            run.describe(**{META: refused.get(part, [])})
             run.plan(specs)
             for waiting in sorted(run.todo(), key=lambda each: each.scene):
                 (spec,) = run.specs([waiting.number])
@@ -187,6 +237,10 @@ def _table(patients: Sequence[Patient], parts: Sequence[Part]) -> Table:
         "Successes where a good policy should succeed, with 95 % intervals in percent: libero as it is, the "
         "others where something was changed.",
     )
+
+
+def _known(rate: Rate | Missing) -> Rate | None:
+    return None if isinstance(rate, Missing) else rate
 
 
 def _shown(rate: Rate | Missing) -> str | None:

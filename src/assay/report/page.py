@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from assay import __version__
 from assay.measures.diagnosis import diagnose
 from assay.measures.profile import Profile
 from assay.measures.result import Missing
+from assay.measures.tabletop import Tabletop
 from assay.report.comparison import Group, comparison_tables
 from assay.report.rendering import rendered
 from assay.report.run_report import RunReport
@@ -17,9 +19,14 @@ from assay.report.sections import Section, sections, together
 from assay.report.style import Drawing
 from assay.report.summary import Diagnosis, KeyNumber, banners, key_numbers, sentences
 from assay.report.table import Column, Table
+from assay.report.tabletop import random_run, runs_table
 from assay.report.wording import between, percent, plural
 
 PAGE = "index.html"
+FIGURES, TABLES = "figures", "tables"
+"""Folders beside it."""
+BRAND = '<p class="brand">Assay report</p>'
+"""What every page of ours has."""
 _MOST_SHOWN = 10
 """Reasons and stopped conditions that are listed one by one."""
 _FACTS = ("policy", "suite", "pack", "started", "imported", "assay", "mujoco", "python", "machine", "commit")
@@ -56,14 +63,7 @@ class Report:
     @property
     def overview(self) -> Table:
         """One row for each run."""
-        columns = (
-            "success, perturbed",
-            "success, control",
-            "PRIDE",
-            "overestimation",
-            "memorisation index",
-            "far failures",
-        )
+        columns = list(dict.fromkeys(each.name for part in self.parts for each in part.numbers))
         rows = []
         for part in self.parts:
             known = {each.name: each for each in part.numbers}
@@ -89,19 +89,33 @@ class Report:
             for table in comparison_tables(group.found, f"-{place}" if len(self.compared) > 1 else "")
         ]
 
+    @property
+    def table_runs(self) -> list[Table]:
+        """Scores of the runs on tables, beside each other, if there are several."""
+        found = {
+            part.report.name: each
+            for part in self.parts
+            if not isinstance(each := part.report.profile.tabletop, Missing)
+        }
+        return [runs_table(found)] if len(found) > 1 else []
+
     def html(self) -> str:
         """The page."""
         return rendered("page.html.jinja", finalize=_unbroken, report=self, version=__version__)
 
     def write(self, folder: Path) -> Path:
-        """Write the page, figures (SVG) and tables (CSV, Markdown, LaTeX); those of several runs apart."""
+        """Write the page, figures (SVG) and tables (CSV, Markdown, LaTeX); those of several runs apart.
+
+        An earlier report in the folder is replaced.
+        """
         folder.mkdir(parents=True, exist_ok=True)
+        _clear(folder)
         for part in self.parts:
             within = "." if len(self.parts) == 1 else part.anchor
             for section in part.sections:
                 _write(folder, within, section.drawings, section.tables)
         if len(self.parts) > 1:
-            _write(folder, ".", self.shared, [self.overview, *self.comparison_tables])
+            _write(folder, ".", self.shared, [self.overview, *self.table_runs, *self.comparison_tables])
         page = folder / PAGE
         page.write_text(self.html(), encoding="utf-8")
         return page
@@ -111,7 +125,8 @@ def build(
     reports: Sequence[RunReport], compared: Sequence[Group] = (), left_out: Mapping[str, str] | None = None
 ) -> Report:
     """A report of runs that were read, and of their comparison."""
-    parts = tuple(_part(report, f"run-{place}") for place, report in enumerate(reports, start=1))
+    chance = random_run(reports)
+    parts = tuple(_part(report, f"run-{place}", chance) for place, report in enumerate(reports, start=1))
     shared = tuple(together(reports)) if len(reports) > 1 else ()
     policies: dict[str, list[Profile]] = {}
     for report in reports:
@@ -131,8 +146,8 @@ def _unbroken(value: object) -> object:
     return value
 
 
-def _part(report: RunReport, anchor: str) -> Part:
-    found, missing = sections(report)
+def _part(report: RunReport, anchor: str, chance: Tabletop | None) -> Part:
+    found, missing = sections(report, chance)
     return Part(
         report=report,
         anchor=anchor,
@@ -154,7 +169,7 @@ def _facts(report: RunReport) -> list[tuple[str, str]]:
         (f"policy: {name}", str(value)) for name, value in sorted((meta.get("policy_metadata") or {}).items())
     ]
     facts += [
-        (f"setting: {name}", str(value))
+        (f"setting: {name}", ", ".join(map(str, value)) if isinstance(value, list) else str(value))
         for name, value in sorted((meta.get("settings") or {}).items())
         if value is not None
     ]
@@ -197,8 +212,17 @@ def _first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     return [*shown, (f"{len(rest)} other reasons", sum(rest))] if rest else shown
 
 
+def _clear(folder: Path) -> None:
+    """Remove the figures and tables of an earlier report; what nobody knows to be one is left alone."""
+    page = folder / PAGE
+    if page.is_file() and BRAND in page.read_text(encoding="utf-8", errors="replace"):
+        page.unlink()
+        for place in (FIGURES, TABLES):
+            shutil.rmtree(folder / place, ignore_errors=True)
+
+
 def _write(folder: Path, within: str, drawings: Sequence[Drawing], tables: Sequence[Table]) -> None:
-    figures, texts = folder / "figures" / within, folder / "tables" / within
+    figures, texts = folder / FIGURES / within, folder / TABLES / within
     for place in (figures, texts):
         place.mkdir(parents=True, exist_ok=True)
     for drawing in drawings:

@@ -18,6 +18,7 @@ from assay.measures.diagnosis import Finding, diagnose
 from assay.measures.profile import Profile, profile
 from assay.measures.result import Missing
 from assay.report.figures.paths import TaskPaths, sample_paths
+from assay.report.wording import plural
 from assay.runs.store import Store
 
 FORMAT = 1
@@ -53,13 +54,13 @@ class RunReport:
     def read(cls, path: Path, name: str | None = None) -> Self:
         """Read and measure a run. Raises RunError where there is nothing to be read.
 
-        Where only its paths are damaged, the rest is reported.
+        What of it is damaged is left out, counted, and told.
         """
         with Store.reading(path) as store:
             try:
                 return cls._measured(store, name or path.stem)
             except UNREADABLE as error:
-                damage = f"its paths cannot be read: {error}"
+                damage = f"none of its paths can be read: {error}"
             try:
                 return cls._measured(store, name or path.stem, damage)
             except UNREADABLE as error:
@@ -68,6 +69,7 @@ class RunReport:
     @classmethod
     def _measured(cls, store: Store, name: str, damage: str = "") -> Self:
         found = profile(store, with_paths=not damage)
+        paths = () if isinstance(found.failures, Missing) else sample_paths(store, found.failures)
         meta = store.meta
         refused = Counter(str(each[-1]) for each in meta.pop("refused", ()))
         return cls(
@@ -79,8 +81,8 @@ class RunReport:
             stopped=store.stopped,
             profile=found,
             diagnosis=diagnose(found),
-            paths=() if isinstance(found.failures, Missing) else sample_paths(store, found.failures),
-            damage=damage,
+            paths=paths,
+            damage=damage or _damage(store),
         )
 
     @property
@@ -101,6 +103,14 @@ class RunReport:
             "diagnosis": [finding.as_json() for finding in self.diagnosis],
             **self.profile.as_json(),
         }
+
+
+def _damage(store: Store) -> str:
+    """What was left out while a run was read."""
+    left = [f"{plural(count, 'episode')} left out: {why}" for why, count in store.unsound().items()]
+    if store.unread:
+        left.append(f"paths of {plural(len(store.unread), 'episode')} cannot be read")
+    return "; ".join(left)
 
 
 def named(paths: Iterable[Path]) -> dict[str, Path]:

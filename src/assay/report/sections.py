@@ -12,11 +12,14 @@ from assay.measures.drops import Drop
 from assay.measures.profile import Profile
 from assay.measures.rates import Rate
 from assay.measures.result import MeasureError, Missing
-from assay.report.figures import curves, grounding, memory, paraphrase, paths, success
+from assay.measures.tabletop import Tabletop
+from assay.report.figures import curves, grounding, memory, paraphrase, paths, success, tabletop
 from assay.report.run_report import RunReport
 from assay.report.style import Drawing
+from assay.report.summary import perturbed
 from assay.report.table import Table
 from assay.report.tables import tables
+from assay.report.tabletop import table_tables
 from assay.suites.spec import CONTROL
 
 T = TypeVar("T")
@@ -51,12 +54,20 @@ class _Gathering:
         return [drawing]
 
 
-def sections(report: RunReport) -> tuple[list[Section], dict[str, list[str]]]:
-    """What a run says, part by part; and why something is missing -> what."""
+def sections(report: RunReport, chance: Tabletop | None = None) -> tuple[list[Section], dict[str, list[str]]]:
+    """What a run says, part by part; and why something is missing -> what.
+
+    ``chance`` is what acting at random comes to on tables, if that was measured.
+    """
     gathering = _Gathering()
     known = tables(report.profile)
+    parts = _parts(report, gathering)
+    if not isinstance(report.profile.tabletop, Missing):
+        on_table = report.profile.tabletop
+        known |= {each.name: each for each in table_tables(on_table, report.diagnosis, chance)}
+        parts = _table_parts(report.profile, on_table, gathering, chance)
     found = []
-    for title, about, names, drawings in _parts(report, gathering):
+    for title, about, names, drawings in parts:
         mine = tuple(known[name] for name in names if name in known)
         if drawings or mine:
             found.append(Section(title, about, tuple(drawings), mine))
@@ -120,11 +131,12 @@ def _parts(
     )
     yield (
         "Grounding",
-        "Which thing the robot went for, against the one it was told about.",
-        ("grounding-touched", "grounding-moved"),
+        "Which thing the robot went for, against the one it was told about. What it moved first tells; a "
+        "first touch may be a brush in passing.",
+        ("grounding-moved", "grounding-touched"),
         [
-            *draw("touched first", lambda: _given(profile.touched, grounding.confusion_figure)),
             *draw("moved first", lambda: _given(profile.moved, grounding.confusion_figure)),
+            *draw("touched first", lambda: _given(profile.touched, grounding.confusion_figure)),
         ],
     )
     yield (
@@ -144,12 +156,43 @@ def _parts(
     )
 
 
+def _table_parts(
+    profile: Profile, found: Tabletop, gathering: _Gathering, chance: Tabletop | None
+) -> Iterator[tuple[str, str, tuple[str, ...], list[Drawing]]]:
+    draw = gathering.draw
+    usual = [each for each in chance.levels if each.condition == CONTROL] if chance else []
+    random = {each.level: each.allowed.score for each in usual}
+    yield (
+        "What it goes by",
+        "Question by question. Where the prompt no longer asks for the task, whoever goes by it succeeds by "
+        "luck alone.",
+        ("table-reading",),
+        draw("successes kept", lambda: tabletop.kept_figure(found.kept)),
+    )
+    yield (
+        "Tasks and levels",
+        "L1 has new places, L2 new combinations of shapes and textures, L3 new objects, L4 new tasks. With "
+        "mistakes allowed there are ten actions, or twice the fewest; without, the fewest.",
+        ("table-levels", "table-tasks"),
+        [
+            *draw("success by task and level", lambda: tabletop.tasks_figure(found.tasks)),
+            *draw("success by condition and level", lambda: tabletop.levels_figure(found.levels, random)),
+        ],
+    )
+    yield (
+        "What each change costs",
+        "Every changed episode is compared with its control: the same task and seed, with nothing changed.",
+        ("conditions", "table-prompts", "table-order", "table-difficulty"),
+        draw("drops", lambda: _given(profile.drops, success.drops_figure)),
+    )
+
+
 def together(reports: Sequence[RunReport]) -> list[Drawing]:
     """Several runs in the same figures: those that at least two of them can give."""
     gathering = _Gathering()
     profiles = {report.name: report.profile for report in reports}
     overview = {
-        name: (_rate(each.control), _rate(each.success_rate) if _perturbed(each) else None)
+        name: (_rate(each.control), _rate(each.success_rate) if perturbed(each) else None)
         for name, each in profiles.items()
     }
     found = gathering.draw("overview", lambda: success.overview_figure(overview))
@@ -165,10 +208,6 @@ def _rate(found: Rate | Missing) -> Rate | None:
     return None if isinstance(found, Missing) else found
 
 
-def _perturbed(profile: Profile) -> bool:
-    return any(each.group["condition"] != CONTROL for each in profile.conditions)
-
-
 def _changes(found: Sequence[Drop]) -> Drawing:
     return success.drops_figure(found, "changes", "What each kind of change costs")
 
@@ -181,6 +220,10 @@ def _displacement(runs: Mapping[str, Curve]) -> Drawing:
     return curves.curve_figure("displacement", "Success by displacement", "displacement, m", runs)
 
 
+def _tables(runs: Mapping[str, Tabletop]) -> Drawing:
+    return tabletop.runs_figure({run: found.levels for run, found in runs.items()})
+
+
 _SHARED: dict[str, Callable[..., Drawing]] = {
     "object_gap": paraphrase.gap_figure,
     "sweep": paraphrase.sweep_figure,
@@ -190,6 +233,7 @@ _SHARED: dict[str, Callable[..., Drawing]] = {
     "time_limits": curves.limits_figure,
     "memorisation": memory.memorisation_figure,
     "failures": paths.near_far_figure,
+    "tabletop": _tables,
 }
 """Measures that several runs can share a figure for."""
 

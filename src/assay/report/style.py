@@ -18,6 +18,8 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from assay.report.wording import signed
+
 BLUE, ORANGE, GREEN, PINK, AMBER, SKY, BLACK = (
     "#0072B2",
     "#D55E00",
@@ -113,6 +115,11 @@ def percent_axis(axis: Any) -> None:
     axis.set_major_formatter(matplotlib.ticker.PercentFormatter(1.0, decimals=0, symbol=" %"))
 
 
+def points_axis(axis: Any) -> None:
+    """Differences of shares (-1 to 1) along an axis, as percentage points."""
+    axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda value, _: signed(100 * value, 0)))
+
+
 def share_limits(axes: Axes) -> None:
     """From nothing to everything, upwards, with room for marks at both ends."""
     axes.set_ylim(-0.03, 1.03)
@@ -123,6 +130,11 @@ def share_limits(axes: Axes) -> None:
 def series(place: int) -> dict[str, Any]:
     """Colour and mark of the n-th series."""
     return {"color": SERIES[place % len(SERIES)], "marker": MARKS[place % len(MARKS)]}
+
+
+def aside(place: int, count: int) -> float:
+    """How far the n-th of so many series is moved, as a part of the axis, so that error bars stay apart."""
+    return 0.012 * (place - (count - 1) / 2)
 
 
 def _tidy(svg: str, title: str) -> str:

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from assay.measures.diagnosis import Finding, Verdict
-from assay.measures.drops import Drop
 from assay.measures.intervals import Interval
+from assay.measures.likeness import UNVARIED
 from assay.measures.profile import Profile
 from assay.measures.result import Missing
 from assay.report.figures.success import SURE
 from assay.report.run_report import RunReport
+from assay.report.tabletop import table_sentences
 from assay.report.wording import (
     between,
     group_name,
@@ -23,6 +24,8 @@ from assay.report.wording import (
     points,
     signed,
 )
+from assay.runs.certificates.certify import DEMONSTRATOR
+from assay.suites.spec import CONTROL
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,8 @@ class KeyNumber:
 
 def sentences(profile: Profile) -> list[str]:
     """What happened, in plain words; the most important first."""
-    return [sentence for part in (_success, _costs, _names, _memory, _failures) for sentence in part(profile)]
+    parts = (_success, _tables, _costs, _names, _memory, _failures)
+    return [sentence for part in parts for sentence in part(profile)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +64,32 @@ class Diagnosis:
         return cls(tuple(said[Verdict.FOUND]), tuple(said[Verdict.EXPLAINED]), rest)
 
 
+def perturbed(profile: Profile) -> bool:
+    """Whether anything was changed that should not matter."""
+    return any(each.group["perturbed"] for each in profile.tasks)
+
+
 def key_numbers(profile: Profile) -> list[KeyNumber]:
     """The numbers of the summary that this run has."""
     found: list[KeyNumber] = []
-    for name, rate in (("success, perturbed", profile.success_rate), ("success, control", profile.control)):
+    rates = {"success, perturbed": profile.success_rate, "success, control": profile.control}
+    if not perturbed(profile):  # all of them are controls
+        del rates["success, perturbed"]
+    for name, rate in rates.items():
         if not isinstance(rate, Missing) and rate.rate is not None:
             found.append(
                 KeyNumber(name, percent(rate.rate), f"{between(rate.interval, 100)}; n = {rate.count:,}")
             )
+    if not isinstance(profile.tabletop, Missing):
+        found += [
+            KeyNumber(
+                each.level,
+                percent(each.allowed.score),
+                f"{between(each.allowed.interval, 100)}; n = {each.count:,}",
+            )
+            for each in profile.tabletop.levels
+            if each.condition == CONTROL
+        ]
     if not isinstance(profile.pride, Missing):
         each = profile.pride
         found.append(
@@ -101,6 +123,20 @@ def banners(report: RunReport) -> list[str]:
             f"Half finished: {profile.done:,} of {profile.planned:,} planned episodes are done, "
             f"{report.waiting:,} are to come. Numbers are of those done, which need not be a fair sample."
         )
+    expected = int(report.meta.get("expected", 0))
+    if expected > profile.planned:
+        found.append(
+            f"Part of an evaluation: {profile.planned:,} of its {expected:,} episodes are here, which need "
+            "not be a fair sample."
+        )
+    if not isinstance(profile.pride, Missing) and profile.pride.unscored:
+        every = profile.pride.episodes + profile.pride.unscored
+        rest = "" if isinstance(over := profile.overestimation, Missing) else percent(over.success_rate)
+        found.append(
+            f"{profile.pride.unscored:,} of {every:,} paraphrased episodes have no distance, because the "
+            f"metadata lacks their wordings: PRIDE and overestimation are of the others"
+            + (f", of which {rest} succeed." if rest else ".")
+        )
     broke = sum(profile.errors.values())
     if broke:
         found.append(
@@ -111,6 +147,14 @@ def banners(report: RunReport) -> list[str]:
         found.append(
             "Uncertified: nobody has shown that these episodes can be solved; a failure may be the scene's."
         )
+    rate = profile.success_rate
+    demonstrates = str(report.meta.get("policy")).partition("?")[0] == DEMONSTRATOR
+    if demonstrates and not isinstance(rate, Missing) and rate.successes < rate.count:
+        found.append(
+            f"The demonstrator itself fails in {rate.count - rate.successes:,} of "
+            f"{plural(rate.count, 'episode')} in which a good policy should succeed: nobody has shown that "
+            "they can be solved in this time."
+        )
     if report.damage:
         found.append(f"The file is damaged: {report.damage}")
     return found
@@ -120,21 +164,28 @@ def _success(profile: Profile) -> Iterator[str]:
     rate, control = profile.success_rate, profile.control
     if isinstance(rate, Missing):
         return
-    perturbed = any(group_name(each.group) != "control" for each in profile.conditions)
+    changed = perturbed(profile)
     what = (
         "episodes in which something was changed that should not matter"
-        if perturbed
+        if changed
         else "episodes, none of them perturbed"
     )
     text = (
         f"It succeeds in {rate.successes:,} of {rate.count:,} {what} ({percent(rate.rate)}, 95 % interval "
         f"{between(rate.interval, 100)})"
     )
-    if perturbed and not isinstance(control, Missing):
+    if changed and not isinstance(control, Missing):
         text += (
             f", and in {control.successes:,} of {plural(control.count, 'control')} ({percent(control.rate)})"
         )
+    if rate.interval is not None and rate.interval.method.endswith(UNVARIED):
+        text += f"; with {UNVARIED}"
     yield text + "."
+
+
+def _tables(profile: Profile) -> Iterator[str]:
+    if not isinstance(profile.tabletop, Missing):
+        yield from table_sentences(profile.tabletop)
 
 
 def _costs(profile: Profile) -> Iterator[str]:
@@ -145,8 +196,10 @@ def _costs(profile: Profile) -> Iterator[str]:
             f"{points(each.change)} points against the same starts unchanged, 95 % interval "
             f"{between(each.interval, 100)}, {p_phrase(each.p_holm)}"
         )
-        effect = "show no certain effect"
-        if _certain(each):
+        effect = (
+            "show no certain effect" if each.least_p < SURE else "cannot be judged: too few starts to tell"
+        )
+        if each.certain:
             verb = "cost" if each.change < 0 else "gain"
             effect = f"{verb} it {number(100 * abs(each.change))} points"
         yield f"Changes of the {name} {effect} ({numbers})."
@@ -154,7 +207,7 @@ def _costs(profile: Profile) -> Iterator[str]:
     worst = [
         each
         for each in sorted(drops, key=lambda drop: drop.change)
-        if each.plausible and each.change < 0 and _certain(each)
+        if each.plausible and each.change < 0 and each.certain
     ]
     if worst:
         yield (
@@ -165,11 +218,6 @@ def _costs(profile: Profile) -> Iterator[str]:
             )
             + "."
         )
-
-
-def _certain(drop: Drop) -> bool:
-    """Whether the test and the interval agree that there is a difference."""
-    return drop.p_holm < SURE and _apart(drop.interval)
 
 
 def _apart(interval: Interval | None) -> bool:
@@ -216,8 +264,9 @@ def _failures(profile: Profile) -> Iterator[str]:
     found = profile.failures
     if isinstance(found, Missing) or found.far_share is None:
         return
+    idle = f"; {found.idle:,} of them touched and moved nothing" if found.idle else ""
     yield (
         f"Of {plural(found.failures, 'failure')} in an unchanged world, {found.far['max']:,} "
         f"({percent(found.far_share)}, 95 % interval {between(found.interval, 100)}) strayed from the path "
-        f"of success (planning), {found.near['max']:,} stayed near it (execution)."
+        f"of success (planning{idle}), {found.near['max']:,} stayed near it (execution)."
     )

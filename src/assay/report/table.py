@@ -12,8 +12,10 @@ from assay.measures.intervals import Interval
 from assay.report.wording import NOT, between, number, p_value, signed
 
 Value = str | int | float | bool | Interval | None
-Kind = Literal["text", "count", "share", "change", "p", "number", "metres"]
-"""How a column is read: share and change are 0 to 1 and shown as percentages and percentage points."""
+Kind = Literal["text", "count", "share", "chance", "change", "p", "number", "metres"]
+"""How a column is read: share and change are 0 to 1 and shown as percentages and percentage points.
+
+A chance is a share that may be tiny."""
 
 _DIGITS = {"share": 1, "change": 1, "number": 2, "metres": 3}
 _LATEX = {
@@ -38,7 +40,7 @@ class Column:
     @property
     def heading(self) -> str:
         """Its name and unit."""
-        unit = {"share": ", %", "change": ", points", "metres": ", m"}.get(self.kind, "")
+        unit = {"share": ", %", "chance": ", %", "change": ", points", "metres": ", m"}.get(self.kind, "")
         return self.name + unit
 
     @property
@@ -59,9 +61,11 @@ class Column:
             return value
         match self.kind:
             case "count":
-                return f"{value:,.0f}"
+                return number(value, 0)
             case "share":
                 return number(100 * value)
+            case "chance":
+                return f"{100 * value:.2g}"
             case "change":
                 return signed(100 * value)
             case "p":
@@ -81,6 +85,8 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Value, ...], ...]
     note: str = ""
+    shown_at_once: bool = False
+    """Whether the page shows it without being asked."""
 
     @property
     def shown(self) -> list[list[str]]:

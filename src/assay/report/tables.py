@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from assay.measures.curves import Curve
 from assay.measures.drops import Drop
@@ -11,7 +11,7 @@ from assay.measures.profile import Profile
 from assay.measures.rates import Rate
 from assay.measures.result import Missing
 from assay.report.table import Column, Table, Value
-from assay.report.wording import group_name
+from assay.report.wording import group_name, methods, natural, told, turned
 
 _RATE = (
     Column("successes", "count"),
@@ -20,7 +20,10 @@ _RATE = (
     Column("success", "share"),
     Column("95 % interval", "share"),
 )
-WILSON = "95 % Wilson intervals; errors count for nothing."
+REFERENCE = (
+    "Limits are multiples of a reference time: the demonstrator's in the same episode, where that is known; "
+    "else the median of the run's successful controls of the task."
+)
 
 
 def tables(profile: Profile) -> dict[str, Table]:
@@ -35,12 +38,12 @@ def _tables(profile: Profile) -> Iterator[Table]:
         yield Table(
             "tasks",
             "Success by task",
-            (Column("task"), Column("perturbed"), *_RATE),
+            (Column("task"), Column("words"), Column("perturbed"), *_RATE),
             tuple(
-                (str(each.group["task"]), bool(each.group["perturbed"]), *_rate(each))
-                for each in profile.tasks
+                (name := str(each.group["task"]), told(name), bool(each.group["perturbed"]), *_rate(each))
+                for each in sorted(profile.tasks, key=lambda each: natural(str(each.group["task"])))
             ),
-            WILSON,
+            _made(profile.tasks),
         )
     if any(profile.labels.values()):
         yield Table(
@@ -52,7 +55,7 @@ def _tables(profile: Profile) -> Iterator[Table]:
                 for family, found in profile.labels.items()
                 for each in found
             ),
-            WILSON,
+            _made(each for found in profile.labels.values() for each in found),
         )
     if not isinstance(profile.changes, Missing):
         yield _drops("changes", "What changes cost, by kind", profile.changes)
@@ -77,6 +80,10 @@ def _tables(profile: Profile) -> Iterator[Table]:
 
 def _rate(each: Rate) -> tuple[Value, ...]:
     return each.successes, each.count, each.errors, each.rate, each.interval
+
+
+def _made(found: Iterable[Rate]) -> str:
+    return f"95 % intervals: {methods(each.interval for each in found)}; errors count for nothing."
 
 
 def _conditions(profile: Profile) -> Table:
@@ -104,7 +111,8 @@ def _conditions(profile: Profile) -> Table:
             (name := group_name(each.group), *_rate(each), clean.get(name), times.get(name))
             for each in profile.conditions
         ),
-        f"{WILSON} Steps to success: the median.",
+        f"{_made(profile.conditions)} Without a mistake: it succeeds, a named thing moved first, and nothing "
+        "that had come true came undone. Steps to success: the median.",
     )
 
 
@@ -152,7 +160,7 @@ def _paraphrases(profile: Profile) -> Iterator[Table]:
             "The paraphrase grid",
             (Column("names"), Column("action"), *_RATE, Column("PD", "number")),
             tuple((each.object, each.action, *_rate(each.rate), each.pd) for each in profile.grid.cells),
-            f"{WILSON} PD: mean distance of the words from the original's.",
+            f"{_made(each.rate for each in profile.grid.cells)} PD: mean distance from the original's words.",
         )
     names = profile.names
     if not isinstance(names, Missing):
@@ -222,7 +230,7 @@ def _curve(name: str, title: str, found: Curve) -> Table:
             (each.at, *_rate(each.rate), each.change, each.interval, each.starts, each.p)
             for each in found.steps
         ),
-        f"{WILSON} Differences are paired over starts: Newcombe intervals, exact p.",
+        f"{_made(each.rate for each in found.steps)} Differences are paired over starts: Newcombe, exact p.",
     )
 
 
@@ -249,7 +257,7 @@ def _paths(profile: Profile) -> Iterator[Table]:
                     each.thresholds["max"],
                     *(each.failures - count for count in each.near.values()),
                 )
-                for each in failures.tasks
+                for each in sorted(failures.tasks, key=lambda each: natural(each.task))
             ),
             "Far: farther from the mean successful path than all, 99, 95 and 90 % of the successes.",
         )
@@ -307,19 +315,19 @@ def _attribution(profile: Profile) -> Iterator[Table]:
         "Effects on the log-odds of success",
         (Column("factors"), Column("effect", "number"), Column("95 % interval", "number"), Column("p", "p")),
         tuple((" x ".join(each.factors), each.log_odds, each.interval, each.p) for each in found.effects),
-        "95 % Wald intervals over starts.",
+        f"95 % intervals: {methods(each.interval for each in found.effects)}.",
     )
     yield Table(
         "shares",
         "Shapley shares of the drop",
         (
             Column("factor"),
-            Column("loss", "change"),
+            Column("difference", "change"),
             Column("95 % interval", "change"),
             Column("share", "share"),
         ),
-        tuple((each.factor, each.loss, each.interval, each.share) for each in found.shares),
-        "95 % cluster bootstrap over starts.",
+        tuple((each.factor, -each.loss, turned(each.interval), each.share) for each in found.shares),
+        f"95 % intervals: {methods(each.interval for each in found.shares)}.",
     )
 
 
@@ -345,5 +353,5 @@ def _time(profile: Profile) -> Iterator[Table]:
                 )
                 for each in profile.time_limits.limits
             ),
-            "Limits are multiples of each task's reference time; 95 % Wilson intervals.",
+            f"{REFERENCE} 95 % Wilson intervals. Controls count too.",
         )

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable
 
+from assay import tasks
+from assay.errors import AssayError
 from assay.measures.intervals import Interval
 from assay.suites.spec import Label
 
@@ -13,9 +17,9 @@ MINUS = "\N{MINUS SIGN}"
 
 
 def number(value: float, digits: int = 1) -> str:
-    """A number with a true minus sign; zero has none."""
-    text = f"{value:,.{digits}f}"
-    return text.replace("-", MINUS) if float(text.replace(",", "")) else f"{0:.{digits}f}"
+    """A number with a true minus sign; zero has none. Halves are rounded away from zero, all of them."""
+    size = math.floor(abs(value) * 10**digits + 0.5) / 10**digits
+    return f"{MINUS if value < 0 and size else ''}{size:,.{digits}f}"
 
 
 def signed(value: float, digits: int = 1) -> str:
@@ -39,6 +43,19 @@ def between(interval: Interval | None, scale: float = 1.0, digits: int = 1) -> s
     if interval is None:
         return NOT
     return f"{number(scale * interval.low, digits)} to {number(scale * interval.high, digits)}"
+
+
+def turned(interval: Interval | None) -> Interval | None:
+    """The interval of the negated value."""
+    return None if interval is None else Interval(-interval.high, -interval.low, interval.method)
+
+
+def methods(intervals: Iterable[Interval | None]) -> str:
+    """How intervals were made: "Wilson", "Student, over starts"."""
+    found = dict.fromkeys(each.method for each in intervals if each is not None)
+    return re.sub(
+        r"\b(wilson|newcombe|student|fisher)\b", lambda name: name[0].capitalize(), "; ".join(found)
+    )
 
 
 def p_value(p: float) -> str:
@@ -65,6 +82,19 @@ def listed(parts: Iterable[str], last: str = "and") -> str:
 def group_name(group: dict[str, Label]) -> str:
     """What the episodes of a group have in common, in a word."""
     return ", ".join(str(value) for value in group.values()) or "all"
+
+
+def told(task: str) -> str | None:
+    """A task's own words; None where it is none of ours."""
+    try:
+        return tasks.load(task).instruction.text
+    except AssayError:
+        return None
+
+
+def natural(name: str) -> list[str | int]:
+    """Sorts names as people do: libero_goal/2 is before libero_goal/10."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"([0-9]+)", name)]
 
 
 def thing(name: str) -> str:

@@ -64,7 +64,9 @@ def _desk(request: Request) -> Desk:
 
 async def _sent(request: Request) -> dict[str, str]:
     """The fields of a form; only pages of this app may send one."""
-    if request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+    origin = request.headers.get("origin", "null")
+    ours = request.headers.get("sec-fetch-site", "none") in ("same-origin", "none")
+    if not ours or origin not in ("null", f"{request.url.scheme}://{request.headers.get('host', '')}"):
         raise HTTPException(403, "answers are for the pages of this app")
     body = b""
     async for chunk in request.stream():
@@ -120,8 +122,11 @@ def listing(request: Request, desk: TheDesk, name: str) -> Response:
 
 @router.get("/by/{name}/mistakes/{number}")
 def mistake_page(request: Request, desk: TheDesk, name: str, number: int) -> Response:
-    """A model's wrong answer, with the right one."""
+    """A model's wrong answer, with the right one; first the question itself, for who has yet to answer it."""
     wrong = _nth(desk.wrong, number)
+    asked = {each.id: place for place, each in enumerate(desk.questions, 1)}
+    if wrong.question.id in asked and wrong.question.id not in _answered(desk, named(name)):
+        return RedirectResponse(f"{HOME}/by/{quote(named(name), safe='')}/{asked[wrong.question.id]}", 303)
     return shown(
         request,
         "annotate_mistake.html",

@@ -5,18 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import polars as pl
-
 from assay.measures import compare
-from assay.measures.compare import COLUMNS, Comparison
+from assay.measures.compare import Comparison
+from assay.report.comparison import outcomes
 from assay.ui.episodes import PAGE
-from assay.ui.reading import Run, reading
+from assay.ui.reading import Run
 
-_DONE = """
-SELECT key, condition, task, seed, instruction, outcome, json_extract(labels, '$.plausible')
-FROM specs JOIN episodes USING (id) LEFT JOIN stopped USING (condition)
-WHERE last IS NULL OR key <= last ORDER BY specs.id
-"""
 _DIFFERING = """
 FROM specs JOIN episodes USING (id)
 JOIN other.specs theirs ON theirs.key = specs.key JOIN other.episodes those ON those.id = theirs.id
@@ -51,13 +45,7 @@ class DifferingPage:
 
 def contrast(first: Path, second: Path) -> Comparison:
     """Compare two runs as "A" and "B". Raises MeasureError where they share no spec."""
-    frames = {}
-    for name, path in (("A", first), ("B", second)):
-        with reading(path) as run:
-            schema = dict.fromkeys(COLUMNS, pl.String) | {"seed": pl.Int64, "plausible": pl.Int64}
-            table = pl.DataFrame(run.rows(_DONE), schema=schema, orient="row")
-            frames[name] = table.with_columns(pl.col("plausible").cast(pl.Boolean))
-    return compare(frames)
+    return compare({"A": outcomes(first), "B": outcomes(second)})
 
 
 def differing(run: Run, second: Path, condition: str = "", after: int = 0) -> DifferingPage:

@@ -200,11 +200,20 @@ def _choices(path: FilePath, file: int, planned: int) -> Choices:
         texts = run.rows("SELECT labels FROM specs GROUP BY labels ORDER BY min(id)")
     values: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for (text,) in texts:
-        for name, value in json.loads(text).items():
+        for name, value in _labels(text).items():
             if len(values[name]) <= MOST_VALUES:
                 values[name][value if isinstance(value, str) else json.dumps(value)] = None
     few = {name: tuple(found) for name, found in values.items() if len(found) <= MOST_VALUES}
     return Choices(conditions, tasks, few.pop("object", ()), few.pop("action", ()), few)
+
+
+def _labels(text: str) -> dict[str, Label]:
+    """An episode's labels; none where the file is damaged, which the run's page tells."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _row(row: tuple[Any, ...]) -> Row:
@@ -230,7 +239,7 @@ def _row(row: tuple[Any, ...]) -> Row:
         condition=condition,
         task=task,
         seed=seed,
-        labels=json.loads(labels),
+        labels=_labels(labels),
         spec=spec,
         outcome=outcome,
         instruction=instruction or "",

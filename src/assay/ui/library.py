@@ -11,19 +11,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import polars as pl
+
 from assay.errors import AssayError, RunError
-from assay.measures.intervals import Interval, wilson_interval
+from assay.measures import Missing, attempt
+from assay.measures.rates import Rate, success_rate
+from assay.measures.table import perturbed, plausible
+from assay.measures.tabletop.rows import alike, on_tables
 from assay.runs.store import SUFFIX
-from assay.suites.spec import CONTROL
 from assay.ui.kept import Kept
 from assay.ui.reading import NotFoundError, reading
-
-_TALLY = """
-SELECT condition <> :control AND json_extract(labels, '$.plausible') IS NOT 0 AS asked,
-       count(*), count(outcome), sum(outcome IS 'success'), sum(outcome IS 'failure'), sum(outcome IS 'error')
-FROM specs LEFT JOIN stopped USING (condition)
-LEFT JOIN episodes ON episodes.id = specs.id AND (last IS NULL OR key <= last) GROUP BY asked
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +38,8 @@ class Listed:
     planned: int = 0
     done: int = 0
     errors: int = 0
-    successes: int = 0
-    """Of the episodes that count: perturbed ones in which a good policy should succeed; all, if none is."""
-    count: int = 0
-    interval: Interval | None = None
-    """Wilson's, as if all episodes were independent."""
+    rate: Rate | None = None
+    """As in the report: of perturbed episodes in which a good policy should succeed; of all, if none is."""
 
 
 class Library:
@@ -101,22 +95,23 @@ class Library:
 
 def _summary(path: Path) -> Listed:
     with reading(path) as run:
-        tally = run.rows(_TALLY, {"control": CONTROL})
-        meta = run.store.meta
-    planned, done, errors = (sum(row[column] for row in tally) for column in (1, 2, 5))
-    asked = [row for row in tally if row[0]] or tally
-    successes, failures = (sum(row[column] for row in asked) for column in (3, 4))
-    count = successes + failures
+        rows, counts, meta = measured(run.store.frame()), run.store.counts(), run.store.meta
+    asked = perturbed(plausible(rows))
+    rate = attempt(success_rate, asked if len(asked) else rows)
+    planned, done, errors = (int(counts[name].sum()) for name in ("planned", "done", "error"))
     return Listed(
         name=path.stem,
         meta=meta,
         planned=planned,
         done=done,
         errors=errors,
-        successes=successes,
-        count=count,
-        interval=wilson_interval(successes / count, count) if count else None,
+        rate=None if isinstance(rate, Missing) else rate,
     )
+
+
+def measured(frame: pl.DataFrame) -> pl.DataFrame:
+    """A run's episodes as the report measures them."""
+    return alike(frame) if on_tables(frame) else frame
 
 
 def run_address(name: str) -> str:

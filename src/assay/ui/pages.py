@@ -10,12 +10,12 @@ import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
 
-from assay import tasks
 from assay.errors import AssayError
 from assay.measures import MeasureError
 from assay.runs.episode import Path as HandPath
 from assay.runs.episode import nothing_happened
 from assay.runs.store import SUFFIX
+from assay.tabletop import on_table
 from assay.ui import episodes
 from assay.ui.charts import strips, views
 from assay.ui.contrast import differing
@@ -126,7 +126,8 @@ def episode(request: Request, site: TheSite, name: str, key: str, beside: Text =
         original=original,
         pieces=difference(original, row.instruction) if row.instruction else (),
         longest=max(row.steps, 0 if other is None else other.row.steps),
-        views=views(mine.path.hand, None if other is None else other.path.hand),
+        table=on_table(row.task),
+        views=() if on_table(row.task) else views(mine.path.hand, None if other is None else other.path.hand),
         strips=strips(
             row.truth,
             row.steps,
@@ -169,7 +170,7 @@ def run_page(request: Request, site: TheSite, name: str) -> Response:
     """A run: success per condition and cell, live while it runs."""
     path = site.library.path(name)
     with reading(path) as run:
-        meta = run.store.meta
+        meta, unsound = run.store.meta, run.store.unsound()
     others = [each for each in site.library.names() if each != name]
     return shown(
         request,
@@ -177,6 +178,7 @@ def run_page(request: Request, site: TheSite, name: str) -> Response:
         name=name,
         meta=meta,
         others=others,
+        unsound=unsound,
         running=is_running(path),
         standing=site.standing(path),
     )
@@ -207,7 +209,7 @@ def _side(kind: str, title: str, name: str, run: Run, row: Row) -> _Side:
 def _original(row: Row) -> str:
     """What the task's instruction is, where no control tells."""
     try:
-        return tasks.load(row.task).instruction.text
+        return episodes.spec_of(row).control().told()
     except AssayError:
         return ""
 

@@ -20,6 +20,7 @@ from assay.runs.film import Film
 from assay.sim import Observation, World, compile_scene, gl, load_pack
 from assay.suites.spec import EpisodeSpec
 from assay.tasks import Instruction, Scene
+from assay.ui.table_film import table_film
 
 STRIDE = 2
 """One picture for each so many control steps: drawing is by far the dearest."""
@@ -33,7 +34,7 @@ class Order:
 
     spec: EpisodeSpec
     actions: np.ndarray
-    """(steps, 7)"""
+    """(steps, 7); on the table (steps, 12)"""
     outcome: str
     """As it is recorded."""
     error: str
@@ -98,6 +99,8 @@ def film(order: Order) -> str:
     """
     gl.backend()  # before the work, not after it
     spec = order.spec
+    if spec.on_table:
+        return table_film(spec, order.actions, order.outcome, order.out)
     task = spec.realised()
     world = _world(task.scene, spec.pack)
     seen = Film(task, spec)

@@ -17,6 +17,7 @@ import numpy as np
 from assay.errors import AssayError
 from assay.runs.film import film_name
 from assay.suites.spec import EpisodeSpec
+from assay.ui import table_film
 from assay.ui.painter import STRIDE, Order, Painter
 
 MOST_WAITING = 8
@@ -38,8 +39,8 @@ class Replay:
     """Why it failed, or what is odd about it."""
     path: Path | None = None
     """The file, when it is ready."""
-    stride: int = 1
-    """One picture for each so many control steps."""
+    stride: float = 1
+    """One picture for each so many control steps, or actions on the table."""
 
     def as_json(self) -> dict[str, Any]:
         """For the page that waits for it."""
@@ -69,7 +70,7 @@ class Replays:
         self._folder.cleanup()
 
     def film(self, spec: EpisodeSpec, actions: np.ndarray, outcome: str, error: str) -> Replay:
-        """The film of a recorded episode, ordered if it is new; ``actions`` (steps, 7)."""
+        """The film of a recorded episode, ordered if it is new; ``actions`` (steps, 7), or (steps, 12)."""
         if not len(actions):
             return Replay("failed", said="No actions are recorded, so it cannot be played again.")
         if len(actions) > MOST_STEPS:
@@ -93,7 +94,8 @@ class Replays:
         with self._lock:
             self._films[name] = Replay("drawing", time.monotonic())
         try:
-            made = Replay("ready", said=self._painter.paint(order), path=order.out, stride=STRIDE)
+            stride = table_film.STRIDE if order.spec.on_table else STRIDE
+            made = Replay("ready", said=self._painter.paint(order), path=order.out, stride=stride)
         except AssayError as error:
             made = Replay("failed", said=str(error))
         with self._lock:

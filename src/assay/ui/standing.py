@@ -9,7 +9,7 @@ from typing import Any
 from assay.measures import Missing, attempt, grid, rates
 from assay.measures.paraphrase import ACTIONS, OBJECTS
 from assay.measures.rates import Rate
-from assay.ui.library import is_running
+from assay.ui.library import is_running, measured
 from assay.ui.reading import reading
 
 
@@ -73,7 +73,9 @@ def standing(path: Path) -> Standing:
     with reading(path) as run:
         frame, counts, stopped = run.store.frame(), run.store.counts(), run.store.stopped
         errors = run.store.reasons()
-    found = {str(each.group["condition"]): each for each in rates(frame)} if len(frame) else {}
+    frame = measured(frame)
+    known = rates(frame, stopped=stopped) if len(frame) else ()
+    found = {str(each.group["condition"]): each for each in known}
     conditions = tuple(
         Line(f"c{number}", name, planned, done, found.get(name), name in stopped)
         for number, (name, planned, done, *_) in enumerate(counts.iter_rows())

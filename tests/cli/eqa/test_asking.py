@@ -14,10 +14,12 @@ from typing import Any
 import pytest
 
 from assay import tasks
+from assay.eqa.asking.answers import Answer, State, write
+from assay.eqa.question import load
 from assay.llm import KEY_VARIABLE
 from assay.policies.demonstrations import collect
 
-from ...eqa.asking.conftest import Vision
+from ...eqa.asking.conftest import Vision, chat
 from ...eqa.invented import small_set
 
 Run = Callable[..., Any]
@@ -92,10 +94,50 @@ def test_troubles_are_said_and_change_the_exit_status(
         "--out", tmp_path / "a.jsonl", "--at-once", "1", "--per-minute", "1e6",
     )  # fmt: skip
     assert said.status == 1 and "10 answered, 1 unanswered, 1 unparsed" in said.out
-    assert "status 400: too large" in said.err and "1 x unparsed: more than a letter" in said.err
+    assert (
+        "status 400: too large" in said.err and "1 x unparsed: a letter with something around it" in said.err
+    )
     assert "1 answers without a count of tokens" in said.err
     said = assay("eqa", "score", folder, tmp_path / "a.jsonl")
     assert said.status == 0 and "1 question unanswered by the endpoint" in said.err
+
+
+def test_answers_replace_nothing_but_answers_of_the_same_model(assay: Run, folder: Path, tmp_path: Path):
+    ask = ("eqa", "ask", folder, "--model", "random", "--out")
+    questions = (folder / "questions.jsonl").read_bytes()
+    for own in ("questions.jsonl", "metadata.jsonl", "build.json"):
+        said = assay(*ask, folder / own)
+        assert said.status == 2 and "belongs to the questions" in said.err
+    assert (folder / "questions.jsonl").read_bytes() == questions
+    (tmp_path / "notes").write_text("my notes")
+    said = assay(*ask, tmp_path / "notes")
+    assert said.status == 2 and "it is not replaced" in said.err
+    assert assay(*ask, tmp_path / "a").status == 0 and assay(*ask, tmp_path / "a").status == 0
+    said = assay("eqa", "ask", folder, "--model", "longest", "--out", tmp_path / "a")
+    assert said.status == 2 and "holds answers of random" in said.err
+    said = assay(*ask, tmp_path / "notes" / "a")
+    assert said.status == 2 and "cannot be written" in said.err
+
+
+def test_a_judge_says_what_it_costs(assay: Run, folder: Path, vision: Vision, tmp_path: Path):
+    assay("eqa", "ask", folder, "--model", "random", "--out", tmp_path / "a")
+    judge = ("eqa", "judge", folder, tmp_path / "a", "--model", "openai:x", "--endpoint", vision.url)
+    judge = (*judge, "--price-in", "2", "--most", "2", "--annotations", tmp_path / "marks")
+    said = assay(*judge, "--estimate")
+    assert said.status == 0 and "for 2 wrong answers, cost 0.0" in said.out and not vision.asked
+    vision.faults[-1] = chat("<answer>temporal</answer>")
+    said = assay(*judge, "--no-temperature", "--most-tokens", "99", "--per-minute", "1e6")
+    assert said.status == 0 and "2 of 2 wrong answers marked" in said.out and "cost 0.0036" in said.out
+    assert "temperature" not in vision.asked[0] and vision.asked[0]["max_completion_tokens"] == 99
+
+
+def test_a_model_that_never_answered_stays_in_the_table(assay: Run, folder: Path, tmp_path: Path):
+    assay("eqa", "ask", folder, "--model", "random", "--out", tmp_path / "a")
+    silent = [Answer("mute", "direct", each.id, State.UNANSWERED, reason="down") for each in load(folder)]
+    write(silent, tmp_path / "b")
+    said = assay("eqa", "score", folder, tmp_path / "a", tmp_path / "b", "--out", tmp_path / "report")
+    assert said.status == 0 and "mute (direct)" in said.out and "mute (direct): no answer counts" in said.err
+    assert "mute (direct): no answer counts" in (tmp_path / "report/index.html").read_text()
 
 
 def test_an_estimate_sends_nothing(assay: Run, folder: Path, vision: Vision, tmp_path: Path):

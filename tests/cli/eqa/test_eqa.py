@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from assay import tasks
+from assay.eqa import options
 from assay.eqa.baselines import geometry
 from assay.eqa.question import load
 from assay.policies.demonstrations import collect
@@ -24,8 +25,9 @@ def test_questions_are_made_from_what_we_collected_looked_at_and_probed(
         "eqa", "build", "--source", tmp_path / "set", "--out", out, "--per-kind", "3", "--views", "exo,both"
     )
     assert said.status == 1, "two tasks are too few for instructions"
-    assert "H-AI 0 of 3" in said.err and "pair: trivial motion" in said.err
-    assert said.out.startswith(f"{out}: ") and "L-AI 3" in said.out
+    assert "H-AI 0 of 3: each needs four instructions" in said.err and "pair: trivial motion" in said.err
+    assert "read as 'libero'" in said.err
+    assert said.out.startswith(f"{out}: ") and "L-AI 3" in said.out and " items x 2 views = " in said.out
     questions = load(out)
     assert {question.view for question in questions} == {"exo", "both"}
     assert all(geometry(question) == question.answer for question in questions)
@@ -41,11 +43,24 @@ def test_questions_are_made_from_what_we_collected_looked_at_and_probed(
         (("--source", "demo", "--views", "wrist"), "valid: exo, exo2"),
         (("--source", "demo", "--turning", "euler"), "valid: wrapped, exact"),
         (("--source", "demo", "--gripper", "1"), "CLOSED,OPEN"),
+        (("--source", "demo", "--schema", "droid"), "are for data sets"),
+        (("--source", "demo", "--distractors", "random"), "not by the baseline 'random'"),
+        (("--source", "demo", "--distractors", "openai:x", "--endpoint", "there"), "must be an address like"),
     ],
 )
 def test_a_wrong_option_is_one_line(assay: Run, tmp_path: Path, arguments: tuple[str, ...], words: str):
     said = assay("eqa", "build", *arguments, "--out", tmp_path / "questions")
     assert said.status == 2 and said.err.count("\n") == 1 and words in said.err
+
+
+def test_a_folder_that_cannot_be_written_is_said_before_anybody_acts(assay: Run, tmp_path: Path):
+    (tmp_path / "file").touch()
+    said = assay("eqa", "build", "--source", "demo", "--out", tmp_path / "file" / "set")
+    assert said.status == 2 and "cannot be written" in said.err
+
+
+def test_a_view_named_twice_is_asked_once():
+    assert [str(view) for view in options.views("exo,exo1, ego")] == ["exo", "ego"]
 
 
 @pytest.mark.parametrize("command", [("leak",), ("sheet", "--out", "x.png")])

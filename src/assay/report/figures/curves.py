@@ -10,30 +10,33 @@ from matplotlib.figure import Figure
 from assay.measures.curves import Curve
 from assay.measures.timing import Limits, TimeToSuccess
 from assay.report.figures.forest import MOST, Mark, forest, height
-from assay.report.style import BLUE, HALF, ORANGE, WIDTH, Drawing, draw, series, share_limits
+from assay.report.style import BLUE, HALF, ORANGE, WIDTH, Drawing, aside, draw, series, share_limits
+from assay.report.tables import REFERENCE
 from assay.report.wording import between, group_name, listed, number, p_phrase, plural, points
 from assay.suites.spec import CONTROL
 
 
 def curve_figure(name: str, title: str, along: str, runs: Mapping[str, Curve]) -> Drawing:
     """Success along a label that counts upwards; one line for each run."""
-    whole = all(step.at == int(step.at) for curve in runs.values() for step in curve.steps)
+    places = [step.at for curve in runs.values() for step in curve.steps]
+    whole = all(at == int(at) for at in places)
+    reach = max(places, default=0.0) - min(places, default=0.0)
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
         for place, (run, curve) in enumerate(runs.items()):
             steps = [step for step in curve.steps if step.rate.rate is not None]
-            x = np.array([step.at for step in steps])
+            x = np.array([step.at for step in steps]) + aside(place, len(runs)) * reach
             look = series(place)
             axes.plot(x, [step.rate.rate or 0.0 for step in steps], label=run, **look)
-            for step in steps:
+            for at, step in zip(x, steps, strict=True):
                 if step.rate.interval is not None:
                     axes.vlines(
-                        step.at, step.rate.interval.low, step.rate.interval.high, color=look["color"], lw=1.1
+                        at, step.rate.interval.low, step.rate.interval.high, color=look["color"], lw=1.1
                     )
         share_limits(axes)
         if whole:
-            axes.set_xticks(sorted({step.at for curve in runs.values() for step in curve.steps}))
+            axes.set_xticks(sorted(set(places)))
             axes.xaxis.set_major_formatter("{x:g}")
         axes.set_xlabel(f"{along} (0: control)")
         axes.set_ylabel("success")
@@ -79,7 +82,7 @@ def limits_figure(runs: Mapping[str, Limits]) -> Drawing:
         labels: list[str] = []
         for place, (run, limits) in enumerate(runs.items()):
             look = series(place)
-            x = range(len(limits.limits))
+            x = np.arange(len(limits.limits)) + aside(place, len(runs)) * (len(limits.limits) - 1)
             axes.plot(x, [each.rate for each in limits.limits], label=run, **look)
             low, high = ([getattr(each.interval, end) for each in limits.limits] for end in ("low", "high"))
             axes.vlines(x, low, high, color=look["color"], linewidth=1.1)
@@ -98,7 +101,7 @@ def limits_figure(runs: Mapping[str, Limits]) -> Drawing:
         for run, limits in runs.items()
     )
     caption = (
-        f"Success, had the time been limited to so many times each task's reference time; {said}. "
+        f"Success, had the time been shorter; {said}, controls among them. {REFERENCE} "
         "Lines: 95 % Wilson intervals."
     )
     return draw("time-limits", "Success against the time limit", caption, (HALF, 3.0), paint)

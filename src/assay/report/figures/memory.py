@@ -9,8 +9,19 @@ from matplotlib.figure import Figure
 from assay.measures.attribution import Attribution
 from assay.measures.memorisation import Index, Memorisation
 from assay.report.figures.forest import Mark, forest, height
-from assay.report.style import BLUE, ORANGE, WIDTH, Drawing, draw, percent_axis, series
-from assay.report.wording import NOT, between, listed, number, p_value, plural, points, signed
+from assay.report.style import BLUE, ORANGE, WIDTH, Drawing, draw, points_axis, series
+from assay.report.wording import (
+    NOT,
+    between,
+    listed,
+    methods,
+    number,
+    p_value,
+    plural,
+    points,
+    signed,
+    turned,
+)
 
 
 def memorisation_figure(runs: Mapping[str, Memorisation]) -> Drawing:
@@ -78,9 +89,9 @@ def attribution_figure(found: Attribution) -> Drawing:
         "": [
             Mark(
                 each.factor,
-                each.loss,
-                each.interval,
-                (points(each.loss), NOT if each.share is None else f"{100 * each.share:.0f} %"),
+                -each.loss,
+                turned(each.interval),
+                (points(-each.loss), NOT if each.share is None else f"{100 * each.share:.0f} %"),
             )
             for each in found.shares
         ]
@@ -90,14 +101,13 @@ def attribution_figure(found: Attribution) -> Drawing:
         left, right = figure.subplots(1, 2)
         forest(left, effects, along="effect on the log-odds of success", heads=("effect", "p"), zero=0.0)
         left.set_title("Main effects and interactions")
-        forest(right, shares, along="success lost", heads=("points", "share"), zero=0.0, least=0.1)
+        heads = ("points", "share")
+        forest(right, shares, along="change of success, points", heads=heads, zero=0.0, least=0.1)
         right.set_title("Shapley shares of the drop")
-        percent_axis(right.xaxis)
+        points_axis(right.xaxis)
 
-    drop = f"{points(found.drop)} points" + (
-        f" (95 % interval {between(found.drop_interval, 100)}, cluster bootstrap)"
-        if found.drop_interval
-        else ""
+    drop = f"{points(-found.drop)} points" + (
+        f" (95 % interval {between(turned(found.drop_interval), 100)})" if found.drop_interval else ""
     )
     modelled = (
         f" {plural(found.modelled, 'combination')} that the run lacks come from the model."
@@ -110,9 +120,10 @@ def attribution_figure(found: Attribution) -> Drawing:
         else ""
     )
     caption = (
-        f"{plural(found.episodes, 'episode')} of {plural(found.starts, 'start')}. Left: 95 % Wald intervals "
-        f"over starts; squares: how much one factor changes another's effect; filled: p < 0.05. Right: each "
-        f"factor's part of the drop from all off to all on, {drop}; lines: 95 % cluster bootstrap."
+        f"{plural(found.episodes, 'episode')} of {plural(found.starts, 'start')}. Left: 95 % intervals "
+        f"({methods(each.interval for each in found.effects)}); squares: how one factor changes another's "
+        f"effect; filled: p < 0.05. Right: each factor's part of the change from all off to all on, {drop}; "
+        f"lines: 95 % intervals ({methods(each.interval for each in found.shares)})."
         f"{modelled}{aliased}"
     )
     rows = max(height(effects), height(shares))

@@ -14,6 +14,7 @@ from assay.measures.names import NameGap, NameGaps
 from assay.measures.paraphrase import ACTIONS, OBJECTS, Correlation, Grid, ObjectGap
 from assay.measures.pride import Sweep
 from assay.measures.rates import Rate
+from assay.measures.result import MeasureError
 from assay.report.figures.forest import MOST, Mark, forest, height
 from assay.report.style import (
     BLUE,
@@ -27,10 +28,11 @@ from assay.report.style import (
     Drawing,
     draw,
     percent_axis,
+    points_axis,
     series,
     share_limits,
 )
-from assay.report.wording import between, number, p_phrase, p_value, percent, plural, points, signed
+from assay.report.wording import between, methods, number, p_phrase, p_value, percent, plural, points, signed
 
 _GAP = 0.25
 """Between the grid and its margins, cells."""
@@ -57,7 +59,7 @@ def grid_figure(grid: Grid) -> Drawing:
                         Rectangle((column, row), 1, 1, facecolor=EMPTY, edgecolor="white", hatch="////")
                     )
         for (down, along), rate in {**cells, **margins}.items():
-            _cell(axes, down, along, rate)
+            cell(axes, down, along, rate)
         axes.set_xlim(0, right + 1)
         axes.set_ylim(below + 1, 0)
         axes.set_aspect(0.72)
@@ -90,7 +92,8 @@ def _half(rate: Rate) -> float:
     return max(rate.interval.high - rate.rate, rate.rate - rate.interval.low)
 
 
-def _cell(axes: Axes, row: float, column: float, rate: Rate) -> None:
+def cell(axes: Axes, row: float, column: float, rate: Rate) -> None:
+    """Draw one cell of a heat map: success in per cent, and how many episodes."""
     share = rate.rate
     shade = colormaps[SHADES](share) if share is not None else EMPTY
     axes.add_patch(Rectangle((column, row), 1, 1, facecolor=shade, edgecolor="white", linewidth=1.2))
@@ -109,6 +112,8 @@ def distance_figure(grid: Grid, correlation: Correlation | None) -> Drawing:
         for cell in grid.cells
         if cell.pd and cell.rate.rate is not None and cell.rate.interval is not None
     ]
+    if not points_:
+        raise MeasureError("distance against success: no cell has episodes that count and a distance")
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
@@ -130,8 +135,10 @@ def distance_figure(grid: Grid, correlation: Correlation | None) -> Drawing:
         if correlation is not None:
             x, y = np.array([(each[0], each[1]) for each in points_]).T
             slope, level = np.polyfit(x, y, 1)
-            ends = np.array([x.min(), x.max()])
-            axes.plot(ends, slope * ends + level, color=FAINT, linewidth=1.1, linestyle="--", zorder=1)
+            along = np.linspace(x.min(), x.max(), 200)
+            line = slope * along + level
+            within = (line >= 0) & (line <= 1)  # no success is below nothing
+            axes.plot(along[within], line[within], color=FAINT, linewidth=1.1, linestyle="--", zorder=1)
         share_limits(axes)
         axes.set_xlim(left=0)
         axes.set_xlabel("mean distance of the words, PD")
@@ -168,7 +175,11 @@ def sweep_figure(runs: Mapping[str, Sweep]) -> Drawing:
     slopes = "; ".join(
         (f"{name}: slope " if len(runs) > 1 else "Slope ")
         + f"{signed(sweep.slope)} per unit of alpha"
-        + (f" (95 % interval {between(sweep.interval)}, cluster bootstrap)" if sweep.interval else "")
+        + (
+            f" (95 % interval {between(sweep.interval)}, {methods([sweep.interval])})"
+            if sweep.interval
+            else ""
+        )
         + f", {plural(sweep.points[0].episodes, 'episode')} of {plural(sweep.points[0].wordings, 'wording')}"
         for name, sweep in runs.items()
     )
@@ -193,8 +204,9 @@ def names_figure(found: NameGaps) -> Drawing:
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
         heads = ("points", "95 % interval", "name kept", "changed", "p")
-        forest(axes, groups, along="change of success with another name", heads=heads, zero=0.0, least=0.1)
-        percent_axis(axes.xaxis)
+        along = "change of success with another name, points"
+        forest(axes, groups, along=along, heads=heads, zero=0.0, least=0.1)
+        points_axis(axes.xaxis)
 
     caption = (
         f"Wordings that change a name against wordings of the same tasks that keep all, over "

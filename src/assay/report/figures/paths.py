@@ -17,8 +17,8 @@ from assay.measures.nearness import Failures, TaskFailures
 from assay.measures.paths import Paths
 from assay.measures.result import MeasureError
 from assay.report.figures.forest import CHARACTER, note
-from assay.report.style import AMBER, BLACK, GREEN, ORANGE, WIDTH, Drawing, draw, percent_axis
-from assay.report.wording import between, number, percent, plural
+from assay.report.style import AMBER, BLACK, GREEN, HALF, ORANGE, WIDTH, Drawing, draw, percent_axis
+from assay.report.wording import between, natural, number, percent, plural
 from assay.runs.store import Store
 
 TASKS = 3
@@ -78,17 +78,17 @@ def paths_3d_figure(tasks: Sequence[TaskPaths]) -> Drawing:
             for kind, path in _all(each):
                 axes.plot(path[:, 0], path[:, 1], path[:, 2], **LOOKS[kind])
             axes.set_title(each.found.task, fontsize=8.5)
-            axes.view_init(elev=24, azim=-60)
-            axes.set_box_aspect((1, 1, 0.8), zoom=0.86)
-            axes.tick_params(labelsize=6, pad=-3)
+            axes.view_init(elev=24, azim=-35)
+            axes.set_box_aspect((1, 1, 0.8), zoom=0.95 if len(tasks) < 3 else 0.88)
+            axes.tick_params(labelsize=6, pad=-2)
             for axis, name in zip((axes.xaxis, axes.yaxis, axes.zaxis), "xyz", strict=True):
                 axis.set_label_text(f"{name}, m", fontsize=7)
-                axis.labelpad = -7
+                axis.labelpad = -4
                 axis.set_pane_color((0.96, 0.96, 0.97, 1.0))
-                axis.set_major_locator(_few_ticks())
+                axis.set_major_locator(MaxNLocator(3))
         _legend(figure)
 
-    size = (WIDTH, 3.9)
+    size = _width(tasks), 3.9 if len(tasks) < 3 else 3.4
     return draw("paths-3d", "Paths of failures, in space", _caption(tasks), size, paint)
 
 
@@ -103,18 +103,28 @@ def paths_top_figure(tasks: Sequence[TaskPaths]) -> Drawing:
             start = each.found.reference[0]
             axes.plot(start[1], start[0], "o", color=BLACK, markersize=5)
             axes.set_title(each.found.task, fontsize=8.5)
-            axes.set_aspect("equal", adjustable="datalim")
-            axes.invert_xaxis()  # y grows to the robot's left
+            axes.set_aspect("equal", adjustable="box")
+            axes.margins(0.06)
+            axes.invert_yaxis()  # the robot at the top, as its outside camera and the web app have it
             axes.set_xlabel("y, m")
             axes.set_ylabel("x, m")
-            axes.xaxis.set_major_locator(_few_ticks())
-            axes.yaxis.set_major_locator(_few_ticks())
+            axes.xaxis.set_major_locator(MaxNLocator(4))
+            axes.yaxis.set_major_locator(MaxNLocator(4))
         _legend(figure)
 
     caption = (
-        f"The same paths from above; the robot stands at the bottom, the dot is the start. {_caption(tasks)}"
+        "The same paths from above, as the outside camera sees them: the robot stands at the top; the dot is "
+        f"the start. {_caption(tasks)}"
     )
-    return draw("paths-top", "Paths of failures, from above", caption, (WIDTH, 3.6), paint)
+    width = _width(tasks)
+    spans = [np.ptp(np.concatenate([path for _, path in _all(each)]), axis=0) for each in tasks]
+    steepest = max(float(x / max(y, 1e-3)) for x, y, _ in spans)
+    size = width, 1.2 + float(np.clip(steepest * (width / len(tasks) - 0.6), 0.8, 3.0))
+    return draw("paths-top", "Paths of failures, from above", caption, size, paint)
+
+
+def _width(tasks: Sequence[TaskPaths]) -> float:
+    return HALF if len(tasks) == 1 else WIDTH
 
 
 def near_far_figure(runs: Mapping[str, Failures]) -> Drawing:
@@ -125,7 +135,7 @@ def near_far_figure(runs: Mapping[str, Failures]) -> Drawing:
     if len(runs) == 1:
         (found,) = runs.values()
         tasks: dict[str, list[TaskFailures]] = {}
-        for each in found.tasks:
+        for each in sorted(found.tasks, key=lambda each: natural(each.task)):
             tasks.setdefault(each.task, []).append(each)
         for task, parts in tasks.items():
             near = sum(part.near["max"] for part in parts)
@@ -196,13 +206,10 @@ def _all(each: TaskPaths) -> list[tuple[str, np.ndarray]]:
     return [*drawn, ("mean", each.found.reference)]
 
 
-def _few_ticks() -> MaxNLocator:
-    return MaxNLocator(4)
-
-
 def _legend(figure: Figure) -> None:
     lines = [Line2D([], [], **look, label=NAMES[kind]) for kind, look in LOOKS.items()]
-    figure.legend(handles=lines, loc="outside lower center", ncols=4)
+    wide = figure.get_figwidth() > HALF
+    figure.legend(handles=lines, loc="outside lower center", ncols=4 if wide else 2)
 
 
 def _caption(tasks: Sequence[TaskPaths]) -> str:

@@ -22,9 +22,10 @@ from assay.report.style import (
     Drawing,
     draw,
     percent_axis,
+    points_axis,
     series,
 )
-from assay.report.wording import between, group_name, p_value, percent, plural, points
+from assay.report.wording import between, group_name, natural, p_value, percent, plural, points
 
 SURE = 0.05
 """Adjusted p below which a drop is taken for real."""
@@ -56,8 +57,9 @@ def drops_figure(
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
         heads = ("points", "95 % interval", "pairs", "Holm p")
-        forest(axes, groups, along="change of success against the control", heads=heads, zero=0.0, least=0.1)
-        percent_axis(axes.xaxis)
+        along = "change of success against the control, points"
+        forest(axes, groups, along=along, heads=heads, zero=0.0, least=0.1)
+        points_axis(axes.xaxis)
 
     pairs = sum(each.pairs for each in found)
     left = (
@@ -81,6 +83,7 @@ def drops_figure(
 
 def tasks_figure(found: Sequence[Rate]) -> Drawing:
     """Success on each task, perturbed or not."""
+    found = sorted(found, key=lambda each: natural(str(each.group["task"])))
     tasks = list(dict.fromkeys(str(each.group["task"]) for each in found if each.count))
     if not tasks:
         raise MeasureError("success by task: no episode counts")

@@ -112,12 +112,14 @@ function show(now) {
   }
 }
 
-/* An episode and its control: two films, the strips and the paths follow one clock, in control steps of 50 ms. */
+/* An episode and its control: two films, the strips and the paths follow one clock: control steps of 50 ms, or actions
+   on the table, a second each. */
 const player = document.getElementById("player");
 if (player) play(player);
 
 function play(player) {
   const longest = Number(player.dataset.longest);
+  const lasts = Number(player.dataset.lasts); // ms
   const seek = player.querySelector("[data-seek]");
   const button = player.querySelector("[data-play]");
   const speed = player.querySelector("[data-speed]");
@@ -142,7 +144,7 @@ function play(player) {
   function draw() {
     const whole = Math.min(Math.floor(step), longest);
     seek.value = whole;
-    output.textContent = `step ${whole} of ${longest}`;
+    output.textContent = `${player.dataset.unit} ${whole} of ${longest}`;
     for (const line of player.querySelectorAll(".strip .now")) {
       line.setAttribute("x1", whole);
       line.setAttribute("x2", whole);
@@ -171,10 +173,10 @@ function play(player) {
   function tick(now) {
     if (!playing) return;
     const rate = Number(speed.value);
-    step += ((now - before) / 50) * rate;
+    step += ((now - before) / lasts) * rate;
     before = now;
     for (const film of films) {
-      film.video.playbackRate = rate / film.stride;
+      film.video.playbackRate = (rate / film.stride) * (50 / lasts);
       const over = step >= film.steps;
       if (ready(film) && !over && film.video.paused) film.video.play().catch(() => {});
       if (over && !film.video.paused) film.video.pause();
@@ -227,7 +229,7 @@ function play(player) {
       }
       if (now.state === "failed") throw new Error(now.said);
       wait.textContent = now.state === "drawing"
-        ? `Playing ${film.steps} steps again in the simulator … ${now.seconds} s`
+        ? `Playing ${film.steps} ${player.dataset.unit}s again in the simulator … ${now.seconds} s`
         : "Waiting for its turn …";
       setTimeout(() => fetchFilm(film), 500);
     } catch (error) {

@@ -1,0 +1,39 @@
+"""The demo at a glance: success of every policy on every suite."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from assay.measures.rates import Rate
+from assay.report.figures.paraphrase import cell
+from assay.report.style import HALF, Drawing, draw
+
+
+def success_figure(found: Mapping[str, Mapping[str, Rate | None]]) -> Drawing:
+    """Success as a heat map: policy -> suite -> rate."""
+    suites = list(next(iter(found.values()), {}))
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        for row, rates in enumerate(found.values()):
+            for column, rate in enumerate(rates.values()):
+                if rate is not None:
+                    cell(axes, row, column, rate)
+        axes.set_xlim(0, len(suites))
+        axes.set_ylim(len(found), 0)
+        axes.set_xticks(np.arange(len(suites)) + 0.5, suites)
+        axes.set_yticks(np.arange(len(found)) + 0.5, list(found))
+        axes.xaxis.set_ticks_position("top")
+        axes.tick_params(length=0)
+        axes.grid(visible=False)
+        for side in axes.spines.values():
+            side.set_visible(False)
+
+    caption = (
+        "Success in per cent where a good policy should succeed and, below it, how many episodes; libero "
+        "as it is, the others where something was changed."
+    )
+    return draw("success", "Success by policy and suite", caption, (HALF, 0.5 + 0.4 * len(found)), paint)

@@ -1,0 +1,278 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+from assay.measures import Flaw, Verdict, diagnose, profile
+from assay.measures.intervals import wilson_interval
+from assay.measures.rates import Rate
+from assay.measures.result import MeasureError, Missing
+from assay.measures.tabletop import tabletop
+from assay.measures.tabletop.scores import mean_of
+from assay.perturb.world import Harder
+from assay.suites.tabletop import PROMPT_CHANGES
+from assay.tabletop import Difficulty
+
+CHANGES = dict(PROMPT_CHANGES) | {
+    f"difficulty={each}": Harder(each) for each in Difficulty if each is not Difficulty.DEFAULT
+}
+PROMPTS = ("control", *dict(PROMPT_CHANGES))
+HARDER = ("control", *(name for name in CHANGES if name not in PROMPTS))
+TASKS = ("T1/L1", "T3/L1", "T1/L2", "T3/L2", "T8/L4")
+BEST = 2
+Does = Callable[[str, str, int], int | None]
+"""How many actions a success takes, from condition, task and seed; 0 for a failure, None for an error."""
+
+
+def table(made, does: Does, conditions=PROMPTS, tasks=TASKS, seeds=range(10), most=10) -> Iterator:
+    """The episodes of one who does so much, each told something else."""
+    for condition in conditions:
+        for task in tasks:
+            kind, level = task.split("/")
+            labels = {"kind": kind, "level": level, "best": BEST}
+            if condition != "control":
+                labels["plausible"] = CHANGES[condition].plausible
+                labels["axis"] = CHANGES[condition].kind.split("/")[0]
+            for seed in seeds:
+                took = does(condition, task, seed)
+                yield made(
+                    None if took is None else took > 0,
+                    task=f"tabletop/{task}",
+                    seed=seed,
+                    condition=condition,
+                    labels=labels,
+                    steps=took or most,
+                    words=f"Put [thing {seed % 4}] into [bowl].",
+                    truth={},
+                    suite="prompts",
+                    change=CHANGES.get(condition),
+                )
+
+
+def sensible(condition: str) -> bool:
+    return condition == "control" or CHANGES[condition].plausible
+
+
+def told(findings) -> dict[Flaw, str]:
+    return {each.flaw: each.sentence for each in findings}
+
+
+def found(findings) -> set[Flaw]:
+    return {each.flaw for each in findings if each.verdict is Verdict.FOUND}
+
+
+def test_one_run_says_what_succeeds_with_mistakes_and_without(run, made):
+    def does(condition, task, seed):
+        return None if seed == 9 else (BEST if seed < 4 else BEST + 1 if seed < 6 else 0)
+
+    measured = tabletop(run(table(made, does, ("control",))).frame())
+    (one, *_) = measured.tasks
+    assert (one.kind, one.level, one.condition) == ("T1", "L1", "control")
+    assert (one.allowed.successes, one.allowed.count, one.allowed.errors) == (6, 9, 1)
+    assert (one.flawless.successes, one.flawless.count) == (4, 9)
+    assert one.allowed.interval == wilson_interval(6 / 9, 9), "words and best go with the start"
+    assert one.chance == pytest.approx(1 / 800**BEST)
+    assert [each.level for each in measured.levels] == ["L1", "L2", "L4"]
+    assert measured.levels[0].errors == 2 and measured.levels[0].tasks == 2
+
+
+def test_a_level_is_the_unweighted_mean_of_its_tasks(run, made):
+    episodes = [
+        *table(made, lambda *_: BEST, ("control",), ("T1/L1",), range(8)),
+        *table(made, lambda *_: 0, ("control",), ("T3/L1",), range(2)),
+    ]
+    (level,) = tabletop(run(episodes).frame()).levels
+    assert level.allowed.score == 0.5 and level.count == 10 and level.control == 0.5
+
+
+def test_the_interval_of_one_task_is_wilsons():
+    assert mean_of([rate(7, 20)]).interval == wilson_interval(0.35, 20)
+
+
+@pytest.mark.parametrize("shares", [(0.99,) * 13, (0.02, 0.97, 0.99, 1.0), (0.1, 0.5, 0.9), (0.0, 1.0, 0.5)])
+@pytest.mark.parametrize("count", [10, 50])
+def test_the_interval_of_a_mean_of_tasks_holds_the_truth_in_95_of_100_runs(shares, count):
+    drawn = np.random.default_rng(0).binomial(count, shares, (600, len(shares)))
+    intervals = [mean_of([rate(int(hits), count) for hits in row]).interval for row in drawn]
+    held = np.mean([each.low - 1e-9 <= np.mean(shares) <= each.high + 1e-9 for each in intervals])
+    assert held > 0.925
+
+
+def rate(hits: int, count: int) -> Rate:
+    return Rate({}, hits, count, 0, hits / count, None, None)
+
+
+def test_conditions_are_paired_with_their_controls_level_by_level(run, made):
+    def does(condition, task, seed):
+        return BEST if condition == "control" or seed < 3 else 0
+
+    measured = tabletop(run(table(made, does, ("control", "order=permuted"))).frame())
+    assert [(each.level, each.allowed.pairs) for each in measured.against] == [
+        ("L1", 20),
+        ("L2", 20),
+        ("L4", 10),
+        (None, 50),
+    ]
+    assert measured.against[-1].flawless.change == pytest.approx(-0.7)
+    (kept,) = measured.kept
+    assert (kept.kept, kept.count, kept.plausible) == (15, 50, True)
+    assert tabletop(run(table(made, does, ("control",))).frame()).against == ()
+
+
+def test_it_tells_whether_words_or_pictures_are_missed_more(run, made):
+    def does(condition, task, seed):
+        return BEST if condition != "mask=language" or seed < 2 else 0
+
+    both = tabletop(run(table(made, does)).frame()).modalities
+    assert (both.starts, both.wordless, both.blind) == (50, 10, 50)
+    assert both.change == pytest.approx(0.8) and both.p < 0.001
+
+
+def test_one_who_goes_by_the_prompt_has_no_flaw(run, made):
+    store = run(table(made, lambda condition, *_: BEST if sensible(condition) else 0))
+    findings = diagnose(profile(store))
+    assert found(findings) == {Flaw.NOTHING}
+    assert told(findings)[Flaw.UNTOLD].startswith(
+        "Needs to be told what to do: with the whole instruction masked it keeps 0 of 50 successes (0.0 %, "
+        "95 % interval 0.0 to 7.1)"
+    )
+
+
+def test_one_who_does_not_go_by_the_prompt_is_found_out_and_the_rest_follows(run, made):
+    findings = diagnose(profile(run(table(made, lambda *_: BEST))))
+    assert found(findings) == {Flaw.UNTOLD}
+    assert {each.flaw for each in findings if each.verdict is Verdict.EXPLAINED} == {
+        Flaw.WORDLESS,
+        Flaw.PICTURELESS,
+    }
+    assert "Mostly does the tasks without being told" in told(findings)[Flaw.UNTOLD]
+    assert "50 of 50 when asked for something else" in told(findings)[Flaw.UNTOLD]
+
+
+def test_one_who_goes_by_the_pictures_alone_is_told_from_one_who_needs_nothing(run, made):
+    wordless = ("mask=language", "gobbledygook=words", "gobbledygook=tokens")
+    store = run(
+        table(made, lambda condition, *_: BEST if sensible(condition) or condition in wordless else 0)
+    )
+    assert found(diagnose(profile(store))) == {Flaw.WORDLESS}
+
+
+def test_one_who_goes_by_the_order_of_objects_is_found_out(run, made):
+    def does(condition, task, seed):
+        return BEST if sensible(condition) and (condition != "order=permuted" or seed < 2) else 0
+
+    findings = diagnose(profile(run(table(made, does))))
+    assert found(findings) == {Flaw.ORDER}
+    assert (
+        "10 of 50 with the order permuted, 50 of 50 unchanged (\N{MINUS SIGN}80.0 points"
+        in told(findings)[Flaw.ORDER]
+    )
+
+
+def test_of_one_who_does_not_do_the_tasks_nothing_more_is_told(run, made):
+    store = run(table(made, lambda condition, task, seed: BEST if seed == 0 else 0, seeds=range(40)))
+    (finding,) = diagnose(profile(store))
+    assert finding.flaw is Flaw.UNABLE and "nothing more can be told" in finding.sentence
+
+
+def test_of_one_who_fails_nearly_always_in_a_short_run_nothing_more_is_told_either(run, made):
+    store = run(
+        table(made, lambda condition, task, seed: BEST * (seed == 0), tasks=("T1/L1",), seeds=range(9))
+    )
+    (finding,) = diagnose(profile(store))
+    assert finding.flaw is Flaw.UNABLE
+    assert finding.sentence.endswith("; it succeeds too rarely: nothing more can be told.")
+
+
+def test_too_few_successes_tell_nothing(run, made):
+    store = run(table(made, lambda *_: BEST, tasks=("T1/L1",), seeds=range(9)))
+    findings = {each.flaw: each for each in diagnose(profile(store))}
+    assert findings[Flaw.UNTOLD].verdict is Verdict.CANNOT_TELL
+    assert "fewer than 10 of its controls succeed" in findings[Flaw.UNTOLD].sentence
+    assert "no run has harder versions" in findings[Flaw.DIFFICULTY].sentence
+    assert found(findings.values()) == {Flaw.NOTHING}
+    assert findings[Flaw.NOTHING].sentence == "No flaw was found, of the one that was looked for."
+
+
+def test_successes_that_took_more_than_one_attempt_are_counted_and_sweeps_are_not(run, made):
+    tasks = (*TASKS, "T12/L1")
+    store = run(table(made, lambda c, task, seed: BEST + (seed > 2 or task == "T12/L1"), tasks=tasks))
+    findings = diagnose(profile(store))
+    assert "35 of 50 successes took more than the fewest actions" in told(findings)[Flaw.RETRIES]
+    assert told(findings)[Flaw.RETRIES].endswith("50 of 50 succeed with mistakes allowed, 15 without.")
+
+
+def test_where_no_mistakes_were_allowed_nobody_knows_whether_they_would_have_helped(run, made):
+    store = run(table(made, lambda c, task, seed: BEST * (seed > 2), ("control",), most=BEST))
+    measured = profile(store)
+    assert isinstance(measured.tabletop.again, Missing)
+    assert told(diagnose(measured))[Flaw.RETRIES].endswith(
+        "because no more than the fewest actions were allowed."
+    )
+
+
+def test_difficulty_that_breaks_it_is_found_and_a_trifle_is_not(run, made):
+    def broken(condition, task, seed):
+        return BEST if condition != "difficulty=extreme" or seed < 20 else 0
+
+    findings = diagnose(profile(run(table(made, broken, HARDER, seeds=range(40)))))
+    assert found(findings) == {Flaw.DIFFICULTY}
+    assert told(findings)[Flaw.DIFFICULTY].startswith(
+        "At least in part fails where tasks are made harder: 100"
+    )
+
+    def trifle(condition, task, seed):
+        return BEST if condition != "difficulty=extreme" or seed > 1 else 0
+
+    measured = profile(run(table(made, trifle, HARDER, seeds=range(60))))
+    (drop,) = (
+        each.allowed
+        for each in measured.tabletop.against
+        if each.condition == "difficulty=extreme" and each.level is None
+    )
+    assert drop.p < 0.01 and drop.interval.high < 0, "it is there"
+    assert found(diagnose(measured)) == {Flaw.NOTHING}
+
+
+def test_novelty_is_told_against_the_same_tasks_where_there_are_such(run, made):
+    def does(condition, task, seed):
+        return BEST if task.endswith("L1") or (task.endswith("L2") and seed < 15) else 0
+
+    measured = profile(run(table(made, does, ("control",), seeds=range(30))))
+    second, fourth = measured.tabletop.novelty
+    assert second.same_tasks and not fourth.same_tasks
+    assert second.change == pytest.approx(-0.5) and second.p < 1e-6
+    sentence = told(diagnose(measured))[Flaw.NOVELTY]
+    assert "50.0 % at L2 (new combinations)" in sentence and "other tasks, which may be easier" in sentence
+
+
+def test_runs_on_both_suites_are_read_together(run, made):
+    stores = (
+        run(table(made, lambda condition, *_: BEST if sensible(condition) else 0)),
+        run(table(made, lambda condition, *_: BEST * (condition == "control"), HARDER)),
+    )
+    assert found(diagnose(*map(profile, stores))) == {Flaw.DIFFICULTY}
+
+
+def test_what_is_said_about_liberos_worlds_is_not_said_about_tables(run, made):
+    measured = profile(run(table(made, lambda *_: BEST)))
+    findings = diagnose(measured)
+    assert not {each.flaw for each in findings} & {
+        *(Flaw.IGNORES_WORDS, Flaw.MEMORISES, Flaw.MISSES, Flaw.POSITION, Flaw.CAMERA, Flaw.UNKNOWN_NAMES)
+    }
+    assert isinstance(measured.pride, Missing) and isinstance(measured.memorisation, Missing)
+    assert [each.rate for each in measured.no_mistakes] == [1.0] * len(PROMPTS)
+
+
+def test_a_run_elsewhere_is_no_run_on_tables(run, made):
+    with pytest.raises(MeasureError, match="no run on tables"):
+        tabletop(run([made(True)]).frame())
+    assert isinstance(profile(run([made(True)])).tabletop, Missing)
+
+
+def test_a_run_that_broke_altogether_is_still_measured(run, made):
+    measured = profile(run(table(made, lambda *_: None, ("control",))))
+    assert isinstance(measured.tabletop, Missing) and "ended in an error" in measured.tabletop.missing
+    assert diagnose(measured)

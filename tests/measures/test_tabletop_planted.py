@@ -1,0 +1,43 @@
+"""Policies with planted flaws on real tables: the reading finds each by its flaw, and by nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assay.measures import Flaw, Profile, Verdict, diagnose, profile
+from assay.runs.stage import Orders, Stage
+from assay.runs.store import Store
+from assay.suites import EpisodeSpec, load_suite
+
+CONDITIONS = ("control", "paraphrase", "mask=instruction", "order=permuted")
+
+
+@pytest.fixture(scope="module")
+def plan() -> list[EpisodeSpec]:
+    suite = load_suite("prompts")
+    specs = suite.plan(suite.choose("tabletop/T1/L1,tabletop/T2/L1"), range(8))
+    return [spec for spec in specs if spec.condition in CONDITIONS]
+
+
+def measured(path: Path, policy: str, plan: list[EpisodeSpec]) -> Profile:
+    stage = Stage(Orders(policy, on_table=True))
+    with Store.writing(path) as store:
+        store.plan(plan)
+        for waiting in store.todo():
+            (spec,) = store.specs([waiting.number])
+            store.append(waiting.number, stage.perform(spec))
+    stage.close()
+    with Store.reading(path) as store:
+        return profile(store)
+
+
+@pytest.mark.parametrize(
+    "policy, flaw",
+    [("oracle", Flaw.NOTHING), ("promptblind", Flaw.UNTOLD), ("order-follower", Flaw.ORDER)],
+)
+def test_a_planted_flaw_is_found_and_nothing_else(tmp_path: Path, policy: str, flaw: Flaw, plan):
+    found = measured(tmp_path / "run.assay", policy, plan)
+    assert found.control.count == 16 and not found.errors
+    assert [each.flaw for each in diagnose(found) if each.verdict is Verdict.FOUND] == [flaw]
