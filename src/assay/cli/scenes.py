@@ -35,11 +35,13 @@ def generate(
 ) -> None:
     """Make new scenes, each with several tasks that the oracle has done, as task files.
 
-    The same command again goes on where it was interrupted, and with a larger count adds scenes. Name the
+    The same command again goes on where it was interrupted, and with a larger count adds scenes. Where no
+    scene is found after many draws, that is said, and there is one less. Name the
     folder after --tasks to use them in assay try, run, collect and certify.
     """
     from assay.scenes import Order, write
     from assay.scenes.folder import refusals
+    from assay.scenes.generate import DRAWS
 
     order = Order(seed, tasks, assets, tries)
     with progress_bar() as bar:
@@ -54,6 +56,8 @@ def generate(
     scenes = index["scenes"].values()
     made = sum(len(scene["tasks"]) for scene in scenes)
     say(f"{out}: scenes {len(scenes)}, tasks {made}")
+    if index["failed"]:
+        say(f"none of {DRAWS} drawn was worth keeping: {', '.join(index['failed'])}")
     table = table_of("refused", "why")
     for reason, times in refusals(index).most_common():
         table.add_row(str(times), escape(reason))

@@ -17,6 +17,8 @@ from assay.tasks.staging import CameraChange, Finish, Lighting, Pattern, Surface
 GREY = (0.6, 0.6, 0.6)
 SHADE = 0.45
 """The darker colour of a pattern, as a factor."""
+TINY = 1e-30
+"""What is no larger is nothing."""
 _FURNITURE = ("floor_lamp", "wall_unit")
 _LENGTHS = ("pos", "size", "fromto")
 
@@ -135,4 +137,5 @@ def _numbers(text: str) -> np.ndarray:
 
 
 def _text(values: Iterable[float]) -> str:
-    return " ".join(repr(float(value)) for value in values)
+    """Numbers as MuJoCo reads them: it refuses those that are too small for a float32."""
+    return " ".join(repr(float(value)) if abs(value) > TINY else "0.0" for value in values)
