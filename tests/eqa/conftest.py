@@ -41,7 +41,7 @@ def walk(seed: int, frames: int = FRAMES) -> np.ndarray:
 
 
 def picture(state: np.ndarray, size: int = 64) -> np.ndarray:
-    """Where the hand is, on a chequered table."""
+    """Where the hand is, on a chequered table, and bars for its height and turns."""
     rows, columns = np.indices((size, size))
     table = np.where((rows // 4 + columns // 4) % 2, 150, 90).astype(np.uint8)
     shown = np.stack([table] * 3, axis=-1)
@@ -52,6 +52,9 @@ def picture(state: np.ndarray, size: int = 64) -> np.ndarray:
         40,
         int(200 * np.clip(state[6], 0, 1)),
     )
+    lengths = (state[2] / 0.4, *((state[3:6] + 60) / 120))
+    for row, length in enumerate(lengths):
+        shown[2 * row : 2 * row + 2, : int(np.clip(length, 0, 1) * size)] = 250
     return shown
 
 
@@ -69,15 +72,14 @@ class Drawn:
 class Invented:
     """Sixteen episodes of four scenes."""
 
-    name, rules, threads = "invented", NEAR, 2
+    name, rules, threads, total = "invented", NEAR, 2, 16
 
     def episodes(self, tally: Tally) -> Iterator[Episode]:
         for number in range(16):
-            states = walk(number)
+            states, text = walk(number), TEXTS[number % 4]
             cameras = Drawn(states), Drawn(states)
-            yield Episode(
-                str(number), TEXTS[number % 4], states, cameras, Drawn(states), f"scene {number // 4}"
-            )
+            scene, achieved = f"scene {number // 4}", frozenset({text})
+            yield Episode(str(number), text, states, cameras, Drawn(states), scene, achieved)
 
 
 @pytest.fixture(scope="session")

@@ -45,7 +45,8 @@ def test_labels_are_those_of_the_dimensions_beyond_their_thresholds():
         "rotate counterclockwise about Z, close the gripper"
     )
     assert described([1, 0, 0, 0, 0, -1, 1], np.array([0.12, 0, 0, 0, 0, -33.4, 0.5])) == (
-        "move along positive X by 12 cm, rotate clockwise about Z by 33 degrees, open the gripper"
+        "move along positive X by 12 cm, rotate clockwise about Z by 33 degrees, "
+        "open the gripper by 50 % of its range"
     )
 
 

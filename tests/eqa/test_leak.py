@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -7,13 +8,14 @@ import pytest
 
 from assay.eqa.actions import described, printed, signs
 from assay.eqa.build import build
+from assay.eqa.episode import Episode, Tally
 from assay.eqa.errors import QuestionError
-from assay.eqa.leak import probe
+from assay.eqa.leak import Probed, probe
 from assay.eqa.question import LETTERS, Kind, Question, load
 from assay.eqa.sources.schema import NEAR
 from assay.eqa.views import View
 
-from .conftest import Invented
+from .conftest import Drawn, Invented, walk
 
 NOWHERE = Path()
 
@@ -90,6 +92,29 @@ def test_an_answer_that_is_the_usual_one_is_found_out():
 
 
 def test_one_scene_is_too_little_to_learn_from():
-    some = [question(Kind.L_AI, 12, ["a", "b", "c", "d"], 0)]
+    alone = [question(Kind.L_AI, 12, ["a", "b", "c", "d"], 0)]
     with pytest.raises(QuestionError, match="one scene only"):
-        probe(some, NOWHERE)
+        probe(alone, NOWHERE)
+    more = [question(Kind.M_AI, number, ["a", "b", "c", "d"], number % 4) for number in range(40)]
+    assert {result.kind for result in probe([*alone, *more], NOWHERE)} == {Kind.M_AI}, "others are probed"
+
+
+def test_an_answer_that_is_always_the_last_moment_is_found_out(tmp_path: Path):
+    # Where nothing is known about scenes, the end of an episode stands among earlier moments of it.
+    class Unknown(Invented):
+        name = "unknown"
+
+        def episodes(self, tally: Tally) -> Iterator[Episode]:
+            for number in range(60):
+                far = np.linspace(0, 1, 24)[:, None]
+                states = walk(number)[:1] * (1 - far) + walk(number + 99)[-1:] * far  # straight on
+                yield Episode(str(number), f"task {number}", states, (Drawn(states),))
+
+    build(tmp_path / "set", [Unknown()], {Kind.H_SP: 60}, [View.parse("exo")])
+    results = probe(load(tmp_path / "set"), tmp_path / "set")
+    assert {result.view for result in results} == {"exo"} and all(result.leaks for result in results)
+
+
+def test_being_wrong_too_often_is_a_leak_too():
+    assert Probed(Kind.M_AI, "", "any", 100, 0.02, (0.15, 0.35)).leaks
+    assert not Probed(Kind.M_AI, "", "any", 100, 0.25, (0.15, 0.35)).leaks

@@ -82,17 +82,25 @@ def is_clear(action: np.ndarray, thresholds: Sequence[float]) -> np.ndarray:
     return np.asarray(~faint.any(axis=-1) & (np.abs(action[..., ANGLES]) < HALF_TURN).all(axis=-1))
 
 
+def gaps(one: np.ndarray, other: np.ndarray, thresholds: Sequence[float]) -> np.ndarray:
+    """How far actions (..., 7) lie apart in each dimension, in thresholds; angles the short way round."""
+    return np.asarray(np.abs(difference(other, one)) / np.asarray(thresholds))
+
+
 def described(pattern: Sequence[int], action: np.ndarray | None = None) -> str:
-    """The labels of a pattern of signs (7,); with an action (7,), how far, in centimetres and degrees."""
+    """The labels of a pattern of signs (7,); with an action (7,), how far, see `amount`."""
     labels = []
     for dimension, sign in enumerate(pattern):
         if sign:
             label = _LABELS[dimension][0 if sign > 0 else 1]
-            if action is not None and dimension < 6:
-                amount = abs(float(action[dimension])) * (100.0 if dimension < 3 else 1.0)
-                label += f" by {amount:.0f} {'cm' if dimension < 3 else 'degrees'}"
-            labels.append(label)
+            labels.append(label if action is None else f"{label} by {amount(dimension, action[dimension])}")
     return ", ".join(labels)
+
+
+def amount(dimension: int, value: float) -> str:
+    """How much of a dimension, in centimetres, degrees, or percent of the gripper's range."""
+    scale, unit = ((100.0, "cm"), (1.0, "degrees"), (100.0, "% of its range"))[dimension // 3]
+    return f"{abs(float(value)) * scale:.0f} {unit}"
 
 
 def printed(action: np.ndarray) -> str:

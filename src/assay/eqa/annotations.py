@@ -109,7 +109,9 @@ def named(annotator: str) -> str:
     """An annotator's name, tidied. Raises QuestionError for what is none."""
     name = " ".join(annotator.split())
     if not name or len(name) > MOST_NAME or not name.isprintable() or "/" in name:
-        raise QuestionError(f"a name has 1 to {MOST_NAME} letters and no slash")
+        raise QuestionError(
+            f"a name has 1 to {MOST_NAME} characters: letters, digits, blanks, signs that print, but no slash"
+        )
     return name
 
 

@@ -14,14 +14,13 @@ from types import MappingProxyType
 
 import numpy as np
 
-from assay.eqa.actions import Level, difference, signs
+from assay.eqa.actions import Level, described, difference, signs
 from assay.eqa.errors import QuestionError
-from assay.eqa.question import LETTERS, Question
-from assay.errors import did_you_mean
+from assay.eqa.question import LETTERS, Kind, Question
 from assay.streams import stream
 
 Baseline = Callable[[Question], str]
-"""Gives a letter."""
+"""Gives a letter; nothing where it cannot know."""
 
 
 def random(question: Question) -> str:
@@ -42,13 +41,18 @@ def text_only(question: Question) -> str:
 
 
 def geometry(question: Question) -> str:
-    """The option that fits the states, which no model sees."""
+    """The option that fits the states and goals, which no model sees; nothing where no goal is known."""
     if question.kind.level is Level.HIGH:
+        if not question.achieved:
+            return ""
         fits = [float(each) for each in question.achieved]
     elif question.kind.predicts:
         start, *ends = np.asarray(question.states)
         found = difference(start, np.asarray(ends), question.turning)
         fits = [-_distance(action, question.actions[0], question) for action in found]
+        labels = described(signs(np.array(question.actions[0]), question.thresholds).tolist())
+        if question.kind is Kind.M_SP and f": {labels}. " in question.text:  # no word of how far
+            fits = [float(described(each) == labels) for each in signs(found, question.thresholds).tolist()]
     else:
         start, end = np.asarray(question.states)
         action = difference(start, end, question.turning)
@@ -64,13 +68,6 @@ def geometry(question: Question) -> str:
 BASELINES: Mapping[str, Baseline] = MappingProxyType(
     {"random": random, "longest": longest, "text-only": text_only, "geometry": geometry}
 )
-
-
-def baseline(name: str) -> Baseline:
-    """The baseline of that name."""
-    if name not in BASELINES:
-        raise QuestionError(f"there is no baseline '{name}': {did_you_mean(name, BASELINES)}")
-    return BASELINES[name]
 
 
 def _distance(one: np.ndarray, other: object, question: Question) -> float:

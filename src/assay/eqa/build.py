@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain, zip_longest
@@ -13,14 +14,26 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from assay import __version__
 from assay.eqa.actions import Level, Turning
-from assay.eqa.drafts import Draft, Plan, Shot, planned
-from assay.eqa.episode import Rules, Source, Tally
+from assay.eqa.drafts import Draft, Plan, Shot, Wrong, planned
+from assay.eqa.episode import FOUND, Rules, Source, Tally
 from assay.eqa.errors import QuestionError
 from assay.eqa.pairs import Prepared, prepared
-from assay.eqa.question import LETTERS, PICTURES, QUESTIONS, Kind, Question, save
+from assay.eqa.question import BUILD, LETTERS, METADATA, PICTURES, QUESTIONS, Kind, Question, save
 from assay.eqa.views import View, all_of
 from assay.eqa.wording import worded
+
+Distractors = Callable[[Sequence[str]], Wrong]
+"""Gives three wrong instructions for each of some; those it leaves out are edited."""
+ALIKE = "question: two options look the same"
+ADVICE = {
+    "missing camera": "--views names the cameras",
+    "gripper on another scale": "--gripper gives its values",
+    "cannot be read": "--schema names how a data set is written",
+    "trivial motion": "thresholds are those of assay.eqa.sources.schema",
+}
+"""What may help if nothing comes of a source, by a part of the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +59,68 @@ def build(
     turning: Turning = "wrapped",
     most_episodes: int | None = None,
     on_episode: Callable[[], None] = lambda: None,
+    settings: Mapping[str, object] | None = None,
+    distractors: Distractors | None = None,
 ) -> Built:
     """Make questions from sources in a new folder; each question once for every view.
 
-    ``most_episodes`` bounds what is taken from each source. ``on_episode`` is called after each.
+    ``most_episodes`` bounds what is taken from each source. ``on_episode`` is called after each. ``settings``
+    are written down beside the questions. ``distractors`` gives wrong instructions, where it can, for data
+    sets that do not say which episodes began alike. All is made in ``OUT.part``, which becomes ``out`` in the
+    end.
     """
-    if (out / QUESTIONS).exists() or (out.is_dir() and any(out.iterdir())):
-        raise QuestionError(f"{out} is not empty; name another folder")
     if len({source.name for source in sources}) < len(sources):
         raise QuestionError(f"two sources are called alike: {', '.join(source.name for source in sources)}")
+    unfinished = _new(out)
+    try:
+        built = _built(
+            unfinished,
+            sources,
+            plan,
+            views,
+            seed,
+            turning,
+            most_episodes,
+            on_episode,
+            settings or {},
+            distractors,
+        )
+        if out.is_dir():
+            out.rmdir()
+        unfinished.rename(out)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return built
+
+
+def _new(out: Path) -> Path:
+    """An empty folder beside ``out``, which must be new; what a killed build left there is taken away."""
+    unfinished = out.with_name(f"{out.name}.part")
+    try:
+        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+            raise QuestionError(f"{out} is not empty; name another folder")
+        if unfinished.exists():
+            if {each.name for each in unfinished.iterdir()} - {QUESTIONS, METADATA, BUILD, PICTURES}:
+                raise QuestionError(f"{unfinished} is in the way, and not of an earlier build")
+            shutil.rmtree(unfinished)
+        unfinished.mkdir(parents=True)
+    except OSError as error:
+        raise QuestionError(f"{out}: cannot be written: {error.strerror or error}") from None
+    return unfinished
+
+
+def _built(
+    out: Path,
+    sources: Sequence[Source],
+    plan: Plan,
+    views: Sequence[View],
+    seed: int,
+    turning: Turning,
+    most_episodes: int | None,
+    on_episode: Callable[[], None],
+    settings: Mapping[str, object],
+    distractors: Distractors | None,
+) -> Built:
     questions: list[Question] = []
     built = Built(0, {}, {}, {})
     for source in sources:
@@ -63,7 +129,9 @@ def build(
         for each in prepared(source, all_of(views), tally, turning=turning, most=most_episodes):
             ready.append(each)
             on_episode()
-        made = written(out, source, ready, plan, views, seed=seed, turning=turning)
+        texts = {each.episode.instruction for each in ready if not each.episode.scene} - {""}
+        wrong = None if distractors is None or Kind.H_AI not in plan else distractors(sorted(texts))
+        made = written(out, source, ready, plan, views, seed=seed, turning=turning, tally=tally, wrong=wrong)
         questions += _in_turn(made)
         built.counts[source.name] = {str(kind): len(each) // len(views) for kind, each in made.items()}
         built.short[source.name] = {
@@ -72,12 +140,16 @@ def build(
             if kind in made and len(made[kind]) < count * len(views)
         }
     if not questions:
-        reasons = "; ".join(f"{name}: {dict(tally.counts)}" for name, tally in built.tallies.items())
-        raise QuestionError(f"no question could be made: {reasons}")
+        reasons = "; ".join(f"{name}: {_reasons(tally)}" for name, tally in built.tallies.items())
+        raise QuestionError(f"no question could be made; {reasons}")
     told = {
+        "version": __version__,
+        **settings,
         "seed": seed,
         "views": [str(view) for view in views],
         "turning": turning,
+        "plan": {str(kind): count for kind, count in plan.items()},
+        "most_episodes": most_episodes,
         "counts": built.counts,
         "short": built.short,
         "tally": {name: tally.as_json() for name, tally in built.tallies.items()},
@@ -95,11 +167,20 @@ def written(
     *,
     seed: int = 0,
     turning: Turning = "wrapped",
+    tally: Tally | None = None,
+    wrong: Wrong | None = None,
 ) -> dict[Kind, list[Question]]:
-    """Questions of one data set from prepared pairs; their pictures are written."""
-    drafts = planned(ready, source.rules, plan, seed, source.name)
+    """Questions of one data set from prepared pairs; their pictures are written.
+
+    A question of which two options look the same in some view is left out.
+    """
+    drafts = planned(ready, source.rules, plan, seed, source.name, wrong=wrong)
     shots = {shot for each in chain(*drafts.values()) for shot in (*each.shots, *each.option_shots)}
     files = _pictures(out, ready, sorted(shots), views, source.threads)
+    for kind, each in drafts.items():
+        drafts[kind] = [draft for draft in each if not _alike(draft, files)]
+        if tally is not None:
+            tally.add(ALIKE, count=len(each) - len(drafts[kind]))
     return {
         kind: [
             _question(draft, view, source.name, source.rules, ready, files[view], turning)
@@ -108,6 +189,24 @@ def written(
         ]
         for kind, each in drafts.items()
     }
+
+
+def _alike(draft: Draft, files: Mapping[View, Mapping[Shot, str]]) -> bool:
+    return any(
+        len({each[shot] for shot in draft.option_shots}) < len(draft.option_shots) for each in files.values()
+    )
+
+
+def _reasons(tally: Tally, most: int = 4) -> str:
+    """What was left out most often, with an example, and what may help."""
+    left = [(reason, count) for reason, count in tally.counts.most_common() if ": " in reason][:most]
+    told = [
+        f"{count} x {reason}" + "".join(f" ({place})" for place in tally.places[reason][:1])
+        for reason, count in left
+    ]
+    found = f"{tally.counts[FOUND]} episodes found"
+    advice = [text for part, text in ADVICE.items() if any(part in reason for reason, _ in left)]
+    return ", ".join([found, *told]) + "".join(f"; {text}" for text in advice)
 
 
 def _question(
@@ -125,7 +224,7 @@ def _question(
         episode=ready[draft.shots[0].episode].episode.id,
         group=draft.group,
         view=str(view),
-        text=worded(draft.kind, view, draft.action),
+        text=worded(draft.kind, view, draft.action, rules.thresholds, turning),
         pictures=[files[shot] for shot in draft.shots],
         options=draft.options,
         option_pictures=[files[shot] for shot in draft.option_shots],

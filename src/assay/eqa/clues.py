@@ -1,9 +1,11 @@
 """What can be known about the options of a question without seeing what it is about.
 
-Of each option: where it stands, its text's length, words and figures, how near it is to the other options,
-and how it compares with them; and the question's own words and figures. Of an option that is a picture: how
-bright, how sharp, how large a file, and how unlike the others; but then nothing of the question's text, for
-to match words with pictures is what is asked, and no leak.
+Of each option: its text's length, words and figures, how near it is to the other options, and how it compares
+with them; and the question's own words and figures. Not where it stands: letters are dealt in equal numbers,
+so that those that were right less often where a probe learns are right more often elsewhere. Of an option
+that is a picture: how bright, how sharp, how large a file, how unlike the others, and how unlike the picture
+before: the last moment of an episode is the farthest from the first. But then nothing of the question's text,
+for to match words with pictures is what is asked, and no leak.
 """
 
 from __future__ import annotations
@@ -43,9 +45,12 @@ def _of_question(question: Question, folder: Path, vocabulary: Sequence[str]) ->
     gaps = np.linalg.norm(small[:, None] - small[None], axis=-1)
     nearness = np.column_stack([gaps.sum(axis=1), (gaps + np.diag([np.inf] * len(LETTERS))).min(axis=1)])
     mine = np.column_stack([own, nearness])
+    if question.option_pictures:
+        before = _thumbnail(folder / question.pictures[0]).ravel()
+        mine = np.column_stack([mine, np.linalg.norm(small - before, axis=1)])
     against = mine - mine.mean(axis=0)
     order = np.argsort(np.argsort(mine, axis=0, kind="stable"), axis=0)
-    known = [np.eye(len(LETTERS)), mine, against, order]
+    known = [mine, against, order]
     if not question.option_pictures:
         known.append(np.tile(_read(question.text, vocabulary), (len(LETTERS), 1)))
     return np.column_stack(known)

@@ -11,6 +11,8 @@ import numpy as np
 
 from assay.eqa.actions import SIZE, Level
 
+FOUND = "episodes found"
+"""What sources count every episode as, be it good or not."""
 EXAMPLES = 5
 """How many places are named for each reason."""
 
@@ -59,7 +61,8 @@ class Rules:
     light: tuple[float, float] = (25.0, 230.0)
     """Bounds of a grey picture's mean."""
     change: float = 0.004
-    """The least share of pixels that differ between the pictures of a pair: else the hand is out of sight."""
+    """The least share of blocks of 4 x 4 pixels that differ between a pair's pictures from the first camera
+    outside: else the hand that moved is out of its sight."""
 
 
 class Tally:
@@ -101,6 +104,11 @@ class Source(Protocol):
     rules: Rules
     threads: int
     """How many episodes may be read at once."""
+
+    @property
+    def total(self) -> int | None:
+        """How many episodes there are, good or not, where that is known."""
+        ...
 
     def episodes(self, tally: Tally) -> Iterator[Episode]:
         """The episodes that can be used; others are counted."""

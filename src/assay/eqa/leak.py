@@ -6,6 +6,7 @@ of one group are never on both sides. If nothing leaks, they are right as often 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +37,8 @@ class Probed:
     """How often one probe was right about one kind."""
 
     kind: Kind
+    view: str
+    """Of the pictures, where the options are pictures; empty where they are texts."""
     probe: str
     questions: int
     accuracy: float
@@ -44,29 +47,43 @@ class Probed:
 
     @property
     def leaks(self) -> bool:
-        """Whether it knew more than chance."""
-        return self.accuracy > self.interval[1]
+        """Whether it did otherwise than chance: who is wrong too often knows something, too."""
+        return not self.interval[0] <= self.accuracy <= self.interval[1]
+
+
+def sets(questions: Sequence[Question]) -> dict[tuple[Kind, str], list[Question]]:
+    """The questions of each kind, and view where options are pictures; in each of them no item twice."""
+    found: defaultdict[tuple[Kind, str], dict[str, Question]] = defaultdict(dict)
+    for question in questions:
+        view = question.view if question.kind.predicts else ""
+        found[question.kind, view].setdefault(question.item, question)
+    order = list(Kind)
+    return {
+        key: list(found[key].values()) for key in sorted(found, key=lambda key: (order.index(key[0]), key[1]))
+    }
+
+
+def learnable(questions: Sequence[Question]) -> bool:
+    """Whether there are two groups: one to learn from, and one to be asked about."""
+    return len({question.group for question in questions}) > 1
 
 
 def probe(questions: Sequence[Question], folder: Path, *, seed: int = 0) -> list[Probed]:
-    """Let every probe learn and answer every kind of question that is there; each item once."""
-    once = list({question.item: question for question in questions}.values())
-    kinds = {kind: [each for each in once if each.kind is kind] for kind in Kind}
-    found = {kind: each for kind, each in kinds.items() if each}
+    """Let every probe learn and answer each `learnable` one of the `sets`. Raises QuestionError if none."""
+    found = {key: each for key, each in sets(questions).items() if learnable(each)}
+    if not found:
+        raise QuestionError(f"{folder}: each kind of question shows one scene only: nothing to learn from")
     outside = (1.0 - LEVEL) / (len(found) * len(PROBES))
     results = []
-    for kind, each in found.items():
+    for (kind, view), each in found.items():
         groups = [question.group for question in each]
-        if len(set(groups)) < 2:
-            raise QuestionError(
-                f"{folder}: the {kind} questions show one scene only: there is nothing to learn from"
-            )
         features = clues(each, folder)
         right = np.array([question.right for question in each])
         low, high = binom.interval(1.0 - outside, len(each), CHANCE)
         for name in PROBES:
             accuracy = float((_answers(name, features, right, groups, seed) == right).mean())
-            results.append(Probed(kind, name, len(each), accuracy, (low / len(each), high / len(each))))
+            chance = (low / len(each), high / len(each))
+            results.append(Probed(kind, view, name, len(each), accuracy, chance))
     return results
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay.eqa.actions import TURNINGS, Turning
 from assay.eqa.errors import QuestionError
 from assay.eqa.question import Kind
+from assay.eqa.views import View
 from assay.errors import did_you_mean
 
 
@@ -17,6 +18,11 @@ def kinds(text: str) -> list[Kind]:
         if name not in list(Kind):
             raise QuestionError(f"there is no kind '{name}': {did_you_mean(name, list(Kind))}")
     return [kind for kind in Kind if kind in names]
+
+
+def views(text: str) -> list[View]:
+    """Views with commas, none twice: ``exo1`` is ``exo``."""
+    return list(dict.fromkeys(View.parse(name.strip()) for name in text.split(",")))
 
 
 def turning(text: str) -> Turning:

@@ -36,6 +36,8 @@ class Prepared:
     """First and second frame of each pair, (p, 2)."""
     actions: np.ndarray
     """What happened between them, (p, 7)."""
+    first: np.ndarray
+    """The first frame as the first camera outside, or else the hand's, sees it: coarse and grey."""
 
     @property
     def group(self) -> str:
@@ -48,7 +50,9 @@ def key_frames(states: np.ndarray, rules: Rules, most: int = KEY_FRAMES) -> np.n
     steps = np.abs(difference(states[:-1], states[1:])) / np.asarray(rules.thresholds)
     path = np.concatenate([[0.0], np.cumsum(steps.sum(axis=1))])
     count = int(np.clip(np.ceil(path[-1] / SPACING) + 1, 2, most))
-    return np.unique(np.searchsorted(path, np.linspace(0.0, path[-1], count)).clip(0, len(states) - 1))
+    frames = np.searchsorted(path, np.linspace(0.0, path[-1], count)).clip(0, len(states) - 1)
+    before = np.unique(frames)[: -1 if path[-1] > 0 else None]
+    return np.append(before, len(states) - 1)  # not where the hand comes to rest: things may still move
 
 
 def prepare(
@@ -91,6 +95,7 @@ def prepare(
         whole,
         np.array(kept, dtype=np.int64).reshape(-1, 2),
         np.array(actions, dtype=np.float64).reshape(-1, 7),
+        outside[0],
     )
     return result, tally
 

@@ -15,8 +15,9 @@ COARSE = 4
 def sharpness(grey: np.ndarray) -> float:
     """The variance of the Laplacian: low for a blurred picture."""
     wide = grey.astype(np.int16)
-    centre = wide[1:-1, 1:-1]
-    edges = 4 * centre - wide[:-2, 1:-1] - wide[2:, 1:-1] - wide[1:-1, :-2] - wide[1:-1, 2:]
+    edges = wide[1:-1, 1:-1] * np.int16(4)
+    for neighbour in (wide[:-2, 1:-1], wide[2:, 1:-1], wide[1:-1, :-2], wide[1:-1, 2:]):
+        edges -= neighbour  # in place: less memory is walked through
     flat = edges.ravel().astype(np.float32)
     mean = float(flat.mean())
     return float(flat @ flat) / len(flat) - mean * mean

@@ -13,9 +13,9 @@ import json
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ValidationError, model_validator
 
 from assay.eqa.actions import Level, Turning
 from assay.eqa.errors import QuestionError
@@ -46,7 +46,10 @@ class Kind(StrEnum):
 
 
 class Question(BaseModel, frozen=True, extra="forbid"):
-    """One question of one view. The fields from ``moments`` on are privileged: no model may see them."""
+    """One question of one view.
+
+    A model sees ``text``, ``pictures``, ``options`` and ``option_pictures``. Everything else is privileged.
+    """
 
     id: str
     """A hash of the content."""
@@ -66,8 +69,7 @@ class Question(BaseModel, frozen=True, extra="forbid"):
     """Four actions in words or figures; none where a state is asked for."""
     option_pictures: tuple[str, ...]
     """Four files; none where an action is asked for."""
-    answer: str
-    """A letter."""
+    answer: Literal["A", "B", "C", "D"]
     moments: tuple[str, ...]
     """Episode and frame of every picture."""
     states: tuple[tuple[float, ...], ...]
@@ -75,7 +77,8 @@ class Question(BaseModel, frozen=True, extra="forbid"):
     actions: tuple[tuple[float, ...], ...]
     """The action asked about, or one for each option, (7,) each: differences, or signs at the mid level."""
     achieved: tuple[bool, ...]
-    """At the high level: whether each option is what was done, or shows it done."""
+    """At the high level: whether each option is what was done, or shows it done; empty where no goal can be
+    looked up."""
     thresholds: tuple[float, ...]
     """Of the data set, (7,)."""
     turning: Turning
@@ -91,6 +94,15 @@ class Question(BaseModel, frozen=True, extra="forbid"):
         item = {name: value for name, value in content.items() if name not in _SEEN}
         return cls.model_validate({"id": _hash(content), "item": _hash(item), **content})
 
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        shown, asked = (self.option_pictures, self.options)[:: 1 if self.kind.predicts else -1]
+        if len(shown) != len(LETTERS) or len(set(shown)) < len(LETTERS) or asked:
+            raise ValueError(f"needs four different options, {'pictures' if self.kind.predicts else 'texts'}")
+        if len(self.pictures) != (1 if self.kind.predicts else 2):
+            raise ValueError("needs one picture, or two where an action is asked for")
+        return self
+
 
 _SEEN = {"view", "text", "pictures", "option_pictures"}
 
@@ -104,8 +116,8 @@ def save(folder: Path, questions: Sequence[Question], told: dict[str, object]) -
     """Write questions whose pictures are there already."""
     lines = [question.model_dump_json() for question in questions]
     text = "".join(f"{line}\n" for line in lines)
-    (folder / QUESTIONS).write_text(text)
-    with (folder / METADATA).open("w") as file:
+    (folder / QUESTIONS).write_text(text, encoding="utf-8")
+    with (folder / METADATA).open("w", encoding="utf-8") as file:
         for question in questions:
             shown = {
                 "pictures_file_names": [*question.pictures, *question.option_pictures],
@@ -115,7 +127,7 @@ def save(folder: Path, questions: Sequence[Question], told: dict[str, object]) -
             }
             file.write(json.dumps(shown, ensure_ascii=False) + "\n")
     told = {**told, "hash": hashlib.sha256(text.encode()).hexdigest()}
-    (folder / BUILD).write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+    (folder / BUILD).write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def load(folder: Path) -> list[Question]:
@@ -125,14 +137,40 @@ def load(folder: Path) -> list[Question]:
         raise QuestionError(
             f"{folder}: not a folder of questions (no {QUESTIONS}); assay eqa build makes one"
         )
-    questions = []
-    for number, line in enumerate(path.read_text().splitlines(), 1):
+    questions: dict[str, Question] = {}
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise QuestionError(f"{path}: cannot be read: {error}") from None
+    for number, line in enumerate(text.split("\n"), 1):  # not every end of a line in a text is one here
+        if not line:
+            continue
         try:
-            questions.append(Question.model_validate_json(line))
+            question = Question.model_validate_json(line)
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(str(part) for part in first["loc"])
             raise QuestionError(f"{path}:{number}: not a question: {place}: {first['msg']}") from None
+        if question.id in questions:
+            raise QuestionError(f"{path}:{number}: question {question.id} is there twice")
+        if question.id != _hash(question.model_dump(mode="json", exclude={"id", "item"})):
+            raise QuestionError(f"{path}:{number}: question {question.id} was altered: its id no longer fits")
+        questions[question.id] = question
     if not questions:
         raise QuestionError(f"{path}: holds no question")
-    return questions
+    if _told_hash(folder) not in ("", hashlib.sha256(text.encode()).hexdigest()):
+        raise QuestionError(
+            f"{path}: not the questions that were built, by the hash in {BUILD}; "
+            f"delete {BUILD} if that is meant"
+        )
+    return list(questions.values())
+
+
+def _told_hash(folder: Path) -> str:
+    try:
+        told = json.loads((folder / BUILD).read_text(encoding="utf-8"))
+        return str(told["hash"])
+    except FileNotFoundError:
+        return ""
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise QuestionError(f"{folder / BUILD}: cannot be read: {type(error).__name__}: {error}") from None

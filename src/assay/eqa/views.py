@@ -12,7 +12,6 @@ from PIL import Image
 from assay.eqa.episode import Camera, Episode
 from assay.eqa.errors import QuestionError
 
-MOST_OUTSIDE = 4
 VALID = "exo, exo2, exo3, exo4, ego, both"
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from assay.eqa.actions import Level
+from collections.abc import Sequence
+
+from assay.eqa.actions import Level, Turning, amount
 from assay.eqa.question import Kind
 from assay.eqa.views import View
 
@@ -14,14 +16,28 @@ TURNS = (
     "Clockwise about X is as seen looking along X; downward about Y lowers the front; "
     "counterclockwise about Z is as seen from above."
 )
-FIGURES = (
-    "An action is [x, y, z, roll, pitch, yaw, gripper]: how far the hand moved, in metres; how far it turned "
-    "about X, Y and Z, in degrees; and by how much the gripper opened, from -1 (fully closing) to +1."
-)
-_ABOUT = {Level.HIGH: "", Level.MID: f"{FRAME} {TURNS}", Level.LOW: f"{FRAME} {TURNS} {FIGURES}"}
+FIGURES = {
+    "wrapped": (
+        "An action is [x, y, z, roll, pitch, yaw, gripper]: how far the hand moved, in metres; by how much "
+        "its turns about X, Y and Z changed, in degrees; and by how much the gripper opened, from -1 (fully "
+        "closing) to +1."
+    ),
+    "exact": (
+        "An action is [x, y, z, rx, ry, rz, gripper]: how far the hand moved, in metres; the axis it turned "
+        "about times the angle, one rotation vector along X, Y and Z, in degrees; and by how much the "
+        "gripper opened, from -1 (fully closing) to +1."
+    ),
+}
+ABOUT_ONE_AXIS = "Turns about X, Y and Z are the parts of one turn: its axis times its angle."
 
 
-def worded(kind: Kind, view: View, action: str = "") -> str:
+def worded(
+    kind: Kind,
+    view: View,
+    action: str = "",
+    thresholds: Sequence[float] = (),
+    turning: Turning = "wrapped",
+) -> str:
     """The text of a question; ``action`` is what a state is predicted from."""
     if kind.predicts:
         asked = "Carry out the instruction" if kind.level is Level.HIGH else "Now the robot acts"
@@ -36,4 +52,16 @@ def worded(kind: Kind, view: View, action: str = "") -> str:
             else "What did the robot's hand do"
         )
         task = f"The first picture shows a robot before, the second after an action. {what}?"
-    return " ".join(part for part in (view.said, _ABOUT[kind.level], task) if part)
+    return " ".join(part for part in (view.said, *_about(kind.level, thresholds, turning), task) if part)
+
+
+def _about(level: Level, thresholds: Sequence[float], turning: Turning) -> list[str]:
+    """Frame, units, and what is named."""
+    if level is Level.HIGH:
+        return []
+    if level is Level.LOW:
+        return [FRAME, TURNS, FIGURES[turning]]
+    limits = dict.fromkeys(amount(dimension, each) for dimension, each in enumerate(thresholds))
+    bounds = ", ".join(limits).replace("its", "the gripper's")
+    named = f"What is named changes by more than {bounds}; what is not named changes by less."
+    return [FRAME, TURNS, ABOUT_ONE_AXIS if turning == "exact" else "", named]

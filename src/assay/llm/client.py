@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from types import TracebackType
 from typing import Any, Self
 
@@ -20,6 +23,9 @@ MOST_BYTES = 1_000_000
 """Of one answer."""
 LONGEST_WAIT = 60.0
 """Seconds between two attempts, whatever the endpoint asks for."""
+LONGEST_HELD = 600.0
+"""Seconds that one question may be held back by status 429 before that counts as an attempt in vain."""
+_TOO_MANY = 429
 _PASSING = (408, 425, 429)
 """Statuses, besides 500 and above, that may be over soon."""
 
@@ -27,8 +33,15 @@ _PASSING = (408, 425, 429)
 class Client:
     """Asks, keeps what is answered, and counts."""
 
-    def __init__(self, endpoint: Endpoint, cache: Cache, ledger: Ledger) -> None:
-        self._endpoint, self._cache, self._ledger = endpoint, cache, ledger
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        cache: Cache,
+        ledger: Ledger,
+        on_wait: Callable[[float], None] = lambda seconds: None,
+    ) -> None:
+        """``on_wait`` is told how many seconds all requests are held back, when the endpoint wants that."""
+        self._endpoint, self._cache, self._ledger, self._on_wait = endpoint, cache, ledger, on_wait
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         if endpoint.key is not None:
             headers |= endpoint.speech.headers(endpoint.key)
@@ -76,18 +89,25 @@ class Client:
         return self._endpoint.speech.body(self._endpoint.manner, prompt, shown)
 
     async def _asked(self, request: dict[str, object]) -> Reply:
-        wait = self._endpoint.first_wait
-        for attempt in range(1, self._endpoint.attempts + 1):
+        wait, attempts, held = self._endpoint.first_wait, 0, 0.0
+        while True:
             await self._turn()
             self._ledger.requests += 1
-            self._ledger.retries += attempt > 1
+            self._ledger.retries += attempts > 0 or held > 0
             try:
                 return self._reply(await self._content(request))
             except _TroubleError as error:
                 trouble = error
-            if attempt < self._endpoint.attempts:
-                await asyncio.sleep(min(LONGEST_WAIT, wait if trouble.wait is None else trouble.wait))
-                wait *= 2
+            pause = min(LONGEST_WAIT, wait if trouble.wait is None else trouble.wait)
+            held += max(pause, wait) if trouble.too_many else 0.0
+            wait *= 2
+            if trouble.too_many and held <= LONGEST_HELD:
+                self._hold(pause)
+                continue
+            attempts += 1
+            if attempts >= self._endpoint.attempts:
+                break
+            await asyncio.sleep(pause)
         if trouble.nonsense:
             raise NonsenseError(str(trouble))
         times = f"{self._endpoint.attempts} times"
@@ -115,7 +135,8 @@ class Client:
             return bytes(data)
         said = f"status {response.status_code}: {self._told(data.decode('utf-8', 'replace'))}".rstrip(": ")
         if response.status_code in _PASSING or response.status_code >= 500:
-            raise _TroubleError(said, wait=_seconds(response.headers.get("Retry-After")))
+            wait = _seconds(response.headers.get("Retry-After"))
+            raise _TroubleError(said, wait=wait, too_many=response.status_code == _TOO_MANY)
         raise RefusedError(f"{self._url} refuses: {said}", response.status_code)
 
     def _reply(self, data: bytes) -> Reply:
@@ -139,6 +160,13 @@ class Client:
         self._next = place + 60.0 / self._endpoint.per_minute
         await asyncio.sleep(place - now)
 
+    def _hold(self, seconds: float) -> None:
+        """Nobody's turn comes before so many seconds."""
+        until = asyncio.get_running_loop().time() + seconds
+        if until > self._next:
+            self._on_wait(seconds)
+            self._next = until
+
     def _told(self, text: str) -> str:
         """What an endpoint said, short, on one line and without the key."""
         text = self._without_key(text)[:1000]
@@ -151,15 +179,23 @@ class Client:
 class _TroubleError(Exception):
     """An attempt that failed and may be repeated."""
 
-    def __init__(self, reason: str, *, nonsense: bool = False, wait: float | None = None) -> None:
+    def __init__(
+        self, reason: str, *, nonsense: bool = False, wait: float | None = None, too_many: bool = False
+    ) -> None:
         super().__init__(reason)
-        self.nonsense, self.wait = nonsense, wait
+        self.nonsense, self.wait, self.too_many = nonsense, wait, too_many
 
 
 def _seconds(header: str | None) -> float | None:
-    """The seconds of a Retry-After header; None where it does not say them."""
-    try:
-        seconds = float(header) if header is not None else -1.0
-    except ValueError:
+    """The seconds of a Retry-After header, or until its date; None where it says neither."""
+    if header is None:
         return None
+    try:
+        seconds = float(header)
+    except ValueError:
+        try:
+            left = parsedate_to_datetime(header) - datetime.now(UTC)
+        except (ValueError, TypeError):  # no date, or one without a zone
+            return None
+        seconds = max(0.0, left.total_seconds())
     return seconds if 0.0 <= seconds < float("inf") else None

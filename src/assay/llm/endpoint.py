@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from math import inf
 
 import httpx2
 
@@ -58,7 +59,8 @@ class Endpoint:
                 )
         if not self.model.strip():
             raise LLMError("the name of a model is missing")
-        if min(self.per_minute, self.timeout, self.attempts, self.at_once, self.most_tokens) <= 0:
+        bounds = (self.per_minute, self.timeout, self.attempts, self.at_once, self.most_tokens)
+        if not all(0 < bound < inf for bound in bounds):
             raise LLMError("requests per minute and at once, timeout, attempts and tokens must be above 0")
 
     @property

@@ -30,6 +30,7 @@ class Said(NamedTuple):
     """What an answer holds."""
 
     text: str
+    """Empty where the model, or who watches over it, would not answer."""
     cut_off: bool
     """Whether it was longer than it may be."""
     sent: object
@@ -82,8 +83,10 @@ class OpenAI:
     def said(self, content: Any) -> Said:
         """The answer."""
         choice, usage = content["choices"][0], content.get("usage") or {}
+        message = choice["message"]["content"]  # text, its parts, or nothing: refused, or only thoughts
+        parts = [{"type": "text", "text": message}] if isinstance(message, str) else message or []
         return Said(
-            choice["message"]["content"],
+            "".join(part["text"] for part in parts if part["type"] == "text"),
             choice.get("finish_reason") == "length",
             usage.get("prompt_tokens"),
             usage.get("completion_tokens"),
@@ -164,9 +167,14 @@ class Gemini:
 
     def said(self, content: Any) -> Said:
         """The answer; a thought is none, but its tokens are paid for."""
-        candidate, usage = content["candidates"][0], content.get("usageMetadata") or {}
+        usage = content.get("usageMetadata") or {}
+        if content.get("promptFeedback", {}).get("blockReason"):
+            candidate: JSON = {"finishReason": "SAFETY"}
+        else:
+            candidate = content["candidates"][0]
         cut_off = candidate.get("finishReason") == "MAX_TOKENS"
-        parts = candidate.get("content", {}).get("parts", []) if cut_off else candidate["content"]["parts"]
+        silent = candidate.get("finishReason", "STOP") != "STOP"  # cut off, or blocked
+        parts = (candidate.get("content") or {}).get("parts", []) if silent else candidate["content"]["parts"]
         received = usage.get("candidatesTokenCount", 0) + usage.get("thoughtsTokenCount", 0)
         return Said(
             "".join(part["text"] for part in parts if not part.get("thought")),

@@ -5,6 +5,8 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from assay.eqa.asking.answers import State
 from assay.eqa.asking.cost import TILE_TOKENS, estimate
 from assay.eqa.asking.models import is_baseline, model
 from assay.eqa.asking.prompts import Style
-from assay.eqa.asking.session import PATIENCE, Asked, ask
+from assay.eqa.asking.session import PATIENCE, REFUSALS, Asked, ask
 from assay.eqa.errors import QuestionError
 from assay.eqa.question import Question
 from assay.llm import Cache, Ledger, LLMError, Price
@@ -31,7 +33,8 @@ def asked(folder: Path, questions: list[Question], settings, tmp_path: Path) -> 
     def run(address: str = "openai:tiny", count: int = 8, style: Style = Style.DIRECT, **more: Any) -> Asked:
         cache = Cache(tmp_path / "said")
         try:
-            answering = model(address, settings(**more), cache)
+            run.waits = []  # type: ignore[attr-defined]
+            answering = model(address, settings(**more), cache, run.waits.append)  # type: ignore[attr-defined]
             run.ledger = answering.ledger  # type: ignore[attr-defined]
             return ask(questions[:count], folder, answering, style)
         finally:
@@ -110,6 +113,71 @@ def test_what_was_not_answered_is_asked_again_and_the_rest_is_not(vision: Vision
     assert [each.state for each in asked(at_once=1).answers].count(State.UNANSWERED) == 1
     before = len(vision.asked)
     assert all(right(asked(at_once=1), questions)) and len(vision.asked) == before + 1
+
+
+USAGE = {"prompt_tokens": 900, "completion_tokens": 3}
+SILENT = {
+    "openai": {"choices": [{"message": {"content": None, "refusal": "no"}}], "usage": USAGE},
+    "openai cut off": {
+        "choices": [{"message": {"content": None}, "finish_reason": "length"}],
+        "usage": USAGE,
+    },
+    "anthropic": {
+        "content": [],
+        "stop_reason": "refusal",
+        "usage": {"input_tokens": 900, "output_tokens": 3},
+    },
+    "gemini": {
+        "candidates": [{"finishReason": "SAFETY"}],
+        "usageMetadata": {"promptTokenCount": 900, "candidatesTokenCount": 3},
+    },
+    "gemini blocked": {
+        "promptFeedback": {"blockReason": "OTHER"},
+        "usageMetadata": {"promptTokenCount": 900, "candidatesTokenCount": 3},
+    },
+}
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_a_model_that_will_not_answer_is_wrong_and_paid_once(vision: Vision, asked, name: str):
+    vision.faults[-1] = (200, {}, json.dumps(SILENT[name]).encode())
+    protocol, _, how = name.partition(" ")
+    found = asked(f"{protocol}:tiny", 1)
+    (answer,) = found.answers
+    assert answer.state is State.UNPARSED
+    assert answer.reason == ("cut off" if how == "cut off" else "empty, or refused")
+    assert len(vision.asked) == 1 and (asked.ledger.prompt_tokens, asked.ledger.answer_tokens) == (900, 3)
+    asked(f"{protocol}:tiny", 1)
+    assert len(vision.asked) == 1, "nor is it asked again"
+
+
+def test_an_answer_in_parts_is_put_together(vision: Vision, asked, questions):
+    def parts(letter: str) -> list[dict[str, str]]:
+        return [{"type": "text", "text": "<answer>"}, {"type": "text", "text": f"{letter}</answer>"}]
+
+    vision.form = parts  # type: ignore[assignment]
+    assert right(asked(count=2), questions) == [True, True]
+
+
+def test_the_same_refusal_again_and_again_ends_it_with_advice(vision: Vision, asked):
+    vision.faults[-1] = (400, {}, b"Unsupported value: 'temperature' does not support 0.0")
+    found = asked(count=12, at_once=1)
+    assert len(vision.asked) == REFUSALS and found.stopped.endswith("--no-temperature may help")
+
+
+def test_too_many_requests_hold_all_back_and_use_up_no_attempts(vision: Vision, asked, questions):
+    limited = (429, {"Retry-After": "0.2"}, b"slow down")
+    vision.faults = dict.fromkeys(range(6), limited)
+    start = time.monotonic()
+    found = asked(count=4, at_once=2, attempts=1)
+    assert right(found, questions) == [True] * 4 and 0.6 <= time.monotonic() - start < 10
+    assert asked.waits and set(asked.waits) == {0.2}
+
+
+def test_a_date_says_how_long_to_wait(vision: Vision, asked, questions):
+    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=3), usegmt=True)
+    vision.faults[0] = (429, {"Retry-After": soon}, b"")
+    assert right(asked(count=1), questions) == [True] and 0.5 < asked.waits[0] <= 3
 
 
 def test_a_refused_key_ends_it_at_once(vision: Vision, asked):

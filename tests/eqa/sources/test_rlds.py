@@ -36,7 +36,7 @@ def test_states_pictures_and_instructions_are_read(
 ):
     walks = [walk(seed, 6 + seed) for seed in range(3)]
     source, episodes, tally = read(tfds(name, [make(each, f"do {n}") for n, each in enumerate(walks)]))
-    assert source.name == name and tally.counts == {"episodes read": 3}
+    assert source.name == name and tally.counts == {"episodes found": 3}
     for number, (episode, states) in enumerate(zip(episodes, walks, strict=True)):
         assert episode.instruction == f"do {number}"
         assert np.allclose(episode.states, states, atol=1e-3)
@@ -56,7 +56,7 @@ def test_what_is_wrong_with_an_episode_is_counted_and_named_and_the_rest_goes_on
     made = [bridge_episode(each, "x") for each in (good, missing, short, wild, good)]
     _, episodes, tally = read(tfds("bridge", [*made, ragged]))
     assert len(episodes) == 2 and tally.counts == {
-        "episodes read": 6,
+        "episodes found": 6,
         "episode: states that are not finite": 1,
         "episode: an episode of fewer than two frames": 1,
         "episode: a gripper on another scale than its data set's": 1,
@@ -101,14 +101,14 @@ def test_a_picture_that_is_none_is_named(tfds: Write):
 
 def test_what_is_no_known_data_set_is_refused(tfds: Write, tmp_path: Path):
     folder = tfds("other", [{"steps/observation/pose": [1.0, 2.0]}] * 2)
-    with pytest.raises(QuestionError, match="no schema fits its features"):
+    with pytest.raises(QuestionError, match="no schema surely fits its features"):
         opened(str(folder))
     with pytest.raises(QuestionError, match="did you mean 'droid'"):
         opened(str(folder), schema="droyd")
     with pytest.raises(QuestionError, match="which the schema 'rt1' needs"):
         opened(str(folder), schema="rt1")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(QuestionError, match="holds no TFRecord files"):
+    with pytest.raises(QuestionError, match="neither a LeRobotDataset"):
         opened(str(tmp_path / "empty"))
     with pytest.raises(QuestionError, match="not a source; valid: demo"):
         opened(str(tmp_path / "nothing"))

@@ -39,6 +39,6 @@ def annotate(
     asked = [each for each in questions if each.kind in wanted]
     if per_kind is not None or not asked:
         asked = chosen(asked, wanted, per_kind or 1, seed)
-    wrong = [each for file in answers or () for each in wrong_answers(questions, read(file))]
+    wrong = [each for file in answers or () for each in wrong_answers(asked, read(file))]
     desk = Desk(folder.resolve(), asked, Annotations(annotations or folder / FILE), wrong)
     serve(desk, port, lambda address: typer.echo(f"{folder} is at {address} (Ctrl-C ends it)"))

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.console import progress_bar, say
+from assay.cli.eqa import asking
 
 if TYPE_CHECKING:
     from assay.eqa.asking.answers import Answer
-    from assay.llm import Ledger, Price
 
 
 def ask(
@@ -24,25 +24,23 @@ def ask(
         ),
     ],
     out: Annotated[Path, typer.Option(help="The file of answers to write (JSON lines).")],
-    endpoint: Annotated[str, typer.Option(help="Base address; the protocol's own if not given.")] = "",
+    endpoint: asking.Address = "",
     prompt: Annotated[str, typer.Option(help="direct: a letter; steps: reasons first.")] = "direct",
     kinds: Annotated[str, typer.Option(help="With commas: H-SP, M-SP, L-SP, H-AI, M-AI, L-AI.")] = "all",
     per_kind: Annotated[int | None, typer.Option(min=1, help="Ask so many of each kind only.")] = None,
     seed: Annotated[int, typer.Option(help="Decides which, with --per-kind.")] = 0,
-    per_minute: Annotated[float, typer.Option(help="The most requests in a minute.")] = 60.0,
-    at_once: Annotated[int, typer.Option(min=1, help="The most requests under way at once.")] = 4,
-    timeout: Annotated[float, typer.Option(help="Seconds for one answer.")] = 120.0,
-    attempts: Annotated[int, typer.Option(min=1, help="How often a question is tried.")] = 6,
-    most_tokens: Annotated[int, typer.Option(min=1, help="Of an answer, hidden thoughts included.")] = 2048,
-    temperature: Annotated[
-        bool, typer.Option(help="Ask at temperature 0; some models take no temperature.")
-    ] = True,
-    price_in: Annotated[float, typer.Option(min=0, help="Price of a million tokens sent.")] = 0.0,
-    price_out: Annotated[float, typer.Option(min=0, help="Price of a million tokens received.")] = 0.0,
+    per_minute: asking.PerMinute = 60.0,
+    at_once: asking.AtOnce = 4,
+    timeout: asking.Timeout = 120.0,
+    attempts: asking.Attempts = 6,
+    most_tokens: asking.MostTokens = 2048,
+    temperature: asking.Temperature = True,
+    price_in: asking.PriceIn = 0.0,
+    price_out: asking.PriceOut = 0.0,
     cache: Annotated[
         Path | None, typer.Option(help="File with what models said; beside the answers if not given.")
     ] = None,
-    estimate: Annotated[bool, typer.Option(help="Only say what it would cost.")] = False,
+    estimate: asking.EstimateOnly = False,
 ) -> None:
     """Ask a model, or a baseline, every question of a folder.
 
@@ -52,7 +50,7 @@ def ask(
     from assay.eqa import options
     from assay.eqa.asking import answers as files
     from assay.eqa.asking.cost import estimate as estimated
-    from assay.eqa.asking.models import Settings, is_baseline
+    from assay.eqa.asking.models import Settings, endpoint_of, is_baseline
     from assay.eqa.asking.models import model as opened
     from assay.eqa.asking.prompts import Style
     from assay.eqa.asking.session import ask as asked
@@ -65,18 +63,13 @@ def ask(
     questions = [each for each in load(folder) if each.kind in wanted]
     if per_kind is not None or not questions:
         questions = chosen(questions, wanted, per_kind or 1, seed)
-    if is_baseline(model):
+    by_rule = is_baseline(model)
+    if not estimate:
+        files.check(out, folder, model, "" if by_rule else style)
+    if by_rule:
         found = ask_baseline(questions, model)
         files.write(found.answers, out)
-        _say(f"{out}: {len(found.answers)} answers")
-        return
-    price, about = Price(price_in, price_out), estimated(questions, folder, style)
-    _say(
-        f"about {about.sent:,} tokens to send and {about.received:,} to receive for {about.questions:,} "
-        f"questions{_cost(about.cost(price), price)}",
-        aside=not estimate,
-    )
-    if estimate:
+        _show_counts(found.answers, out)
         return
     settings = Settings(
         endpoint,
@@ -88,50 +81,40 @@ def ask(
         most_tokens,
         0.0 if temperature else None,
     )
+    endpoint_of(model, settings)  # what is wrong with it is said before anything else
+    price, about = Price(price_in, price_out), estimated(questions, folder, style)
+    say(
+        f"about {about.sent:,} tokens to send and {about.received:,} to receive for {about.questions:,} "
+        f"questions{asking.cost(about.cost(price), price)}",
+        aside=not estimate,
+    )
+    if estimate:
+        return
     store = Cache(cache or out.with_name(f"{out.name}.said"))
     try:
-        answering = opened(model, settings, store)
+        answering = opened(model, settings, store, asking.show_wait)
         with progress_bar() as bar:
             task = bar.add_task("questions", total=len(questions))
 
             def show(answer: Answer) -> None:
-                bar.update(
-                    task, advance=1, description=f"questions{_cost(answering.ledger.cost(price), price)}"
-                )
+                spent = asking.cost(answering.ledger.cost(price), price)
+                bar.update(task, advance=1, description=f"questions{spent}")
 
             found = asked(questions, folder, answering, style, show)
     finally:
         store.close()
     files.write(found.answers, out)
-    _show_bill(answering.ledger, price)
+    asking.show_bill(answering.ledger, price)
     _show_counts(found.answers, out)
     if found.stopped:
-        _say(f"stopped: {found.stopped}", aside=True)
+        say(f"stopped: {found.stopped}", aside=True)
     if found.stopped or any(each.state == "unanswered" for each in found.answers):
         raise typer.Exit(1)
 
 
 def _show_counts(found: list[Answer], out: Path) -> None:
     states = Counter(str(each.state) for each in found)
-    _say(f"{out}: {', '.join(f'{count:,} {state}' for state, count in states.most_common()) or 'nothing'}")
+    say(f"{out}: {', '.join(f'{count:,} {state}' for state, count in states.most_common()) or 'nothing'}")
     for (state, reason), count in Counter((each.state, each.reason) for each in found).most_common(20):
         if reason:
-            _say(f"{count:,} x {state}: {reason}", aside=True)
-
-
-def _show_bill(ledger: Ledger, price: Price) -> None:
-    _say(
-        f"{ledger.requests:,} requests ({ledger.retries:,} repeated), {ledger.cached:,} answers kept from "
-        f"before; {ledger.prompt_tokens:,} tokens sent, {ledger.answer_tokens:,} received"
-        f"{_cost(ledger.cost(price), price)}"
-    )
-    if ledger.uncounted:
-        _say(f"{ledger.uncounted:,} answers without a count of tokens", aside=True)
-
-
-def _cost(amount: float, price: Price) -> str:
-    return f", cost {amount:.4f}" if price.prompt or price.answer else ""
-
-
-def _say(line: str, *, aside: bool = False) -> None:
-    say(line, aside=aside)
+            say(f"{count:,} x {state}: {reason}", aside=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from assay.cli.console import progress_bar, say
+from assay.cli.eqa import asking
 
 
 def build(
@@ -27,24 +29,63 @@ def build(
     ] = "wrapped",
     schema: Annotated[str, typer.Option(help="How a data set is written, if that is not seen.")] = "",
     gripper: Annotated[str, typer.Option(help="CLOSED,OPEN: a data set's values for the gripper.")] = "",
+    distractors: Annotated[
+        str, typer.Option(help="Wrong instructions for data sets: heard, edited, or a model's, openai:NAME.")
+    ] = "heard",
+    endpoint: asking.Address = "",
 ) -> None:
     """Make multiple-choice questions about actions from episodes, with pictures.
 
     Each question is asked once for every view. What is left out is counted and named. Exit status 1 if there
-    are fewer questions of a kind than asked for.
+    are fewer questions of a kind than asked for, unless --episodes says that few will do.
     """
     from assay.eqa import options
+    from assay.eqa.asking.distractors import distractors as wrong_ones
+    from assay.eqa.asking.models import Model, Settings, endpoint_of, is_baseline
+    from assay.eqa.asking.models import model as opened_model
     from assay.eqa.build import build as made
+    from assay.eqa.drafts.plan import NEEDS
+    from assay.eqa.errors import QuestionError
+    from assay.eqa.question import Kind
     from assay.eqa.sources import opened
-    from assay.eqa.views import View
+    from assay.eqa.sources.opening import is_data_set
+    from assay.llm import Cache, Price, key_from_environment
 
     plan = dict.fromkeys(options.kinds(kinds), per_kind)
-    seen = [View.parse(name.strip()) for name in views.split(",")]
+    seen = options.views(views)
     turned = options.turning(turning)
     scale = options.scale(gripper)
+    if (schema or gripper) and not any(is_data_set(name) for name in source):
+        raise QuestionError("--schema and --gripper are for data sets; no source is one")
+    settings = Settings(endpoint, key_from_environment())
+    by_model = distractors not in ("heard", "edited")
+    if by_model:
+        if is_baseline(distractors):
+            raise QuestionError(f"distractors are written by a model, not by the baseline '{distractors}'")
+        endpoint_of(distractors, settings)
     sources = [opened(name, size=size, schema=schema, gripper=scale) for name in source]
+    for each in sources:
+        if chosen := getattr(each, "schema", None):
+            say(f"{each.name}: read as '{chosen.name}'", aside=True)
+    totals = [each.total if episodes is None else min(each.total or episodes, episodes) for each in sources]
+
+    def written(instructions: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        if not by_model or not instructions:
+            return {}
+        cache = Cache(out.with_name(f"{out.name}.said"))
+        try:
+            model: Model = opened_model(distractors, settings, cache, asking.show_wait)
+            wrong, dropped = wrong_ones(instructions, model)
+        finally:
+            cache.close()
+        asking.show_bill(model.ledger, Price(0.0, 0.0))
+        for reason, count in dropped.most_common():
+            say(f"{count} x no wrong instructions from {distractors}: {reason}", aside=True)
+        return wrong
+
     with progress_bar() as bar:
-        task = bar.add_task("episodes", total=None)
+        known = None if None in totals else sum(filter(None, totals))
+        task = bar.add_task("episodes", total=known)
         built = made(
             out,
             sources,
@@ -54,6 +95,14 @@ def build(
             turning=turned,
             most_episodes=episodes,
             on_episode=lambda: bar.advance(task),
+            settings={
+                "sources": source,
+                "schema": schema,
+                "gripper": scale,
+                "size": size,
+                "distractors": distractors,
+            },
+            distractors=None if distractors == "heard" else written,
         )
     for name, tally in built.tallies.items():
         for reason, count in tally.counts.most_common():
@@ -64,13 +113,15 @@ def build(
         f"{name}: {', '.join(f'{kind} {count}' for kind, count in each.items())}"
         for name, each in built.counts.items()
     )
-    say(f"{out}: {built.questions} questions; {counts}")
+    items = built.questions // len(seen)
+    many = f"{items:,} items x {len(seen)} views = " if len(seen) > 1 else ""
+    say(f"{out}: {many}{built.questions:,} questions; {counts}")
     short = [
-        f"{name}: {kind} {count} of {per_kind}"
+        f"{name}: {kind} {count} of {per_kind}: each needs {NEEDS[Kind(kind)]}"
         for name, each in built.short.items()
         for kind, count in each.items()
     ]
     for line in short:
         say(f"short: {line}", aside=True)
-    if short:
+    if short and episodes is None:
         raise typer.Exit(1)

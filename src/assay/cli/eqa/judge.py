@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.console import progress_bar, say
+from assay.cli.eqa import asking
 
 
 def judge(
@@ -16,9 +17,17 @@ def judge(
         list[Path], typer.Argument(metavar="ANSWERS...", help="Files that assay eqa ask wrote.")
     ],
     model: Annotated[str, typer.Option(help="openai:NAME, anthropic:NAME, gemini:NAME, local:NAME.")],
-    endpoint: Annotated[str, typer.Option(help="Base address; the protocol's own if not given.")] = "",
+    endpoint: asking.Address = "",
     most: Annotated[int, typer.Option(min=1, help="Wrong answers to look at, of each file.")] = 100,
-    per_minute: Annotated[float, typer.Option(help="The most requests in a minute.")] = 60.0,
+    per_minute: asking.PerMinute = 60.0,
+    at_once: asking.AtOnce = 4,
+    timeout: asking.Timeout = 120.0,
+    attempts: asking.Attempts = 6,
+    most_tokens: asking.MostTokens = 2048,
+    temperature: asking.Temperature = True,
+    price_in: asking.PriceIn = 0.0,
+    price_out: asking.PriceOut = 0.0,
+    estimate: asking.EstimateOnly = False,
     annotations: Annotated[
         Path | None, typer.Option(help="Where marks are kept; the folder's own file if not given.")
     ] = None,
@@ -30,28 +39,50 @@ def judge(
     """
     from assay.eqa.annotations import FILE, Annotations
     from assay.eqa.asking.answers import read
-    from assay.eqa.asking.judging import judge as judged
-    from assay.eqa.asking.judging import wrong_answers
-    from assay.eqa.asking.models import Settings, is_baseline
+    from assay.eqa.asking.cost import cost_of
+    from assay.eqa.asking.judging import judge as judge_all
+    from assay.eqa.asking.judging import judged, wrong_answers
+    from assay.eqa.asking.models import Settings, endpoint_of, is_baseline
     from assay.eqa.asking.models import model as opened
+    from assay.eqa.asking.prompts import Style
     from assay.eqa.errors import QuestionError
     from assay.eqa.question import load
-    from assay.llm import Cache, key_from_environment
+    from assay.llm import Cache, Price, key_from_environment
 
     if is_baseline(model):
         raise QuestionError(f"a judge is a model, not the baseline '{model}'")
     questions = load(folder)
     wrong = [each for file in answers for each in wrong_answers(questions, read(file))[:most]]
+    settings = Settings(
+        endpoint,
+        key_from_environment(),
+        per_minute,
+        at_once,
+        timeout,
+        attempts,
+        most_tokens,
+        0.0 if temperature else None,
+    )
+    endpoint_of(model, settings)
+    price, about = Price(price_in, price_out), cost_of([judged(each, folder) for each in wrong], Style.STEPS)
+    say(
+        f"about {about.sent:,} tokens to send and {about.received:,} to receive for {about.questions:,} "
+        f"wrong answers{asking.cost(about.cost(price), price)}",
+        aside=not estimate,
+    )
+    if estimate:
+        return
     kept = Annotations(annotations or folder / FILE)
     cache = Cache(kept.path.with_name(f"{kept.path.name}.said"))
     try:
+        judging = opened(model, settings, cache, asking.show_wait)
         with progress_bar() as bar:
             task = bar.add_task("mistakes", total=len(wrong))
-            settings = Settings(endpoint, key_from_environment(), per_minute)
-            dropped = judged(wrong, folder, opened(model, settings, cache), kept, lambda: bar.advance(task))
+            dropped = judge_all(wrong, folder, judging, kept, lambda: bar.advance(task))
     finally:
         cache.close()
     marked = len(wrong) - dropped.total()
+    asking.show_bill(judging.ledger, price)
     say(f"{kept.path}: {marked} of {len(wrong)} wrong answers marked")
     for reason, count in dropped.most_common():
         say(f"{count} x not marked: {reason}", aside=True)

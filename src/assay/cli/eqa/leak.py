@@ -17,22 +17,24 @@ def leak(
 ) -> None:
     """Let probes guess answers from the options and the text alone, and compare with chance (25 %).
 
-    Exit status 1 if a probe knows more than chance.
+    Exit status 1 if a probe does better, or worse, than chance allows.
     """
     from assay.eqa.baselines import BASELINES
-    from assay.eqa.leak import LEVEL, probe
+    from assay.eqa.leak import LEVEL, learnable, probe, sets
     from assay.eqa.question import load
 
     questions = load(folder)
     probed = probe(questions, folder)
-    share = {
-        name: sum(answer(question) == question.answer for question in questions) / len(questions)
-        for name, answer in BASELINES.items()
-    }
+    share = {}
+    for name, answer in BASELINES.items():
+        given = [(answer(question), question.answer) for question in questions]
+        known = [one == right for one, right in given if one]
+        share[name] = sum(known) / len(known) if known else None
     if as_json:
         rows = [
             {
                 "kind": str(each.kind),
+                "view": each.view,
                 "probe": each.probe,
                 "questions": each.questions,
                 "accuracy": each.accuracy,
@@ -43,12 +45,16 @@ def leak(
         ]
         typer.echo(json.dumps({"probes": rows, "baselines": share}, indent=2))
     else:
-        table = table_of("kind", "probe", "questions", "right", f"chance ({LEVEL:.0%}, all together)", "")
+        table = table_of(
+            "kind", "view", "probe", "questions", "right", f"chance ({LEVEL:.0%}, all together)", ""
+        )
         for each in probed:
             low, high = each.interval
-            verdict = "[red]leaks[/]" if each.leaks else "[green]chance[/]"
+            below = each.accuracy < low
+            verdict = f"[red]{'below chance' if below else 'leaks'}[/]" if each.leaks else "[green]chance[/]"
             table.add_row(
                 str(each.kind),
+                each.view or "-",
                 each.probe,
                 str(each.questions),
                 f"{each.accuracy:.1%}",
@@ -56,8 +62,12 @@ def leak(
                 verdict,
             )
         output.print(table)
-        output.print(", ".join(f"{name} {value:.1%}" for name, value in share.items()), highlight=False)
-    leaking = [f"{each.kind} ({each.probe})" for each in probed if each.leaks]
+        shown = (f"{name} {'-' if value is None else f'{value:.1%}'}" for name, value in share.items())
+        output.print(", ".join(shown), highlight=False)
+    for (kind, view), some in sets(questions).items():
+        if not learnable(some):
+            say(f"{' '.join((kind, view)).strip()}: one scene only, nothing to learn from", aside=True)
+    leaking = [f"{' '.join((each.kind, each.view)).strip()} ({each.probe})" for each in probed if each.leaks]
     if leaking:
         say(f"the options tell the answer: {', '.join(leaking)}", aside=True)
         raise typer.Exit(1)

@@ -50,6 +50,8 @@ def score(
             overall, *others = (part.removesuffix(" %") for part in parts)
             interval = between(model.standing.overall.interval, 100)
             table.add_row(escape(name), f"{model.standing.questions:,}", overall, interval, *others)
+        for name in found.silent:
+            table.add_row(escape(name), "0", *["-"] * 7)
         output.print(table)
         for each in found.agreement:
             say(

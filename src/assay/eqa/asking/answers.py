@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
@@ -11,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from assay.eqa.errors import QuestionError
-from assay.eqa.question import LETTERS
+from assay.eqa.question import BUILD, LETTERS, METADATA, PICTURES, QUESTIONS
 from assay.perturb.words.files import replacing
 
 MOST_TEXT = 20_000
@@ -54,6 +55,26 @@ def write(answers: Sequence[Answer], path: Path) -> None:
     with replacing(path) as unfinished:
         lines = (json.dumps(asdict(answer), ensure_ascii=False) for answer in answers)
         unfinished.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", errors="replace")
+
+
+def check(path: Path, folder: Path, model: str, style: str) -> None:
+    """Raises QuestionError where a file of answers would replace anything but answers of the same model."""
+    own = (QUESTIONS, METADATA, BUILD, PICTURES)
+    if path.resolve() in [(folder / name).resolve() for name in own] or path.is_dir():
+        raise QuestionError(
+            f"{path}: belongs to the questions, or is a folder; name another file for answers"
+        )
+    if path.exists():
+        try:
+            found = read(path).select("model", "style").unique().rows()
+        except QuestionError as error:
+            raise QuestionError(f"{error}; it is not replaced, name another") from None
+        if found != [(model, style)]:
+            named = ", ".join(sorted(f"{one} ({how})" if how else one for one, how in found))
+            raise QuestionError(f"{path}: holds answers of {named}; name another file for {model}")
+    nearest = next(each for each in path.absolute().parents if each.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+        raise QuestionError(f"{path}: cannot be written: {nearest} is not a folder one may write to")
 
 
 def read(path: Path) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import ceil
@@ -13,7 +13,7 @@ from PIL import Image, UnidentifiedImageError
 from assay.eqa.asking.prompts import Style, prompted
 from assay.eqa.errors import QuestionError
 from assay.eqa.question import Question
-from assay.llm import Ledger, Picture, Price
+from assay.llm import Ledger, Picture, Price, Prompt
 
 CHARACTERS = 4.0
 """To a token."""
@@ -40,6 +40,11 @@ class Estimate:
 
 def estimate(questions: Sequence[Question], folder: Path, style: Style) -> Estimate:
     """What a set of questions takes; also finds pictures that are missing or are none."""
+    return cost_of((prompted(question, folder, style) for question in questions), style)
+
+
+def cost_of(prompts: Iterable[Prompt], style: Style) -> Estimate:
+    """What prompts take that are answered in a style."""
 
     @cache
     def tokens(picture: Picture) -> int:
@@ -50,9 +55,9 @@ def estimate(questions: Sequence[Question], folder: Path, style: Style) -> Estim
             raise QuestionError(f"{picture.path}: not a picture") from None
         return TILE_TOKENS * ceil(width / TILE) * ceil(height / TILE)
 
-    sent = 0.0
-    for question in questions:
-        prompt = prompted(question, folder, style)
+    sent, count = 0.0, 0
+    for prompt in prompts:
+        count += 1
         for part in (prompt.system, *prompt.parts):
             sent += len(part) / CHARACTERS if isinstance(part, str) else tokens(part)
-    return Estimate(len(questions), round(sent), len(questions) * ANSWER_TOKENS[style])
+    return Estimate(count, round(sent), count * ANSWER_TOKENS[style])

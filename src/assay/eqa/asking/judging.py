@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -56,31 +55,21 @@ def judge(
 ) -> Counter[str]:
     """Have wrong answers marked; returns why some were not. Raises RefusedError if all would be refused."""
     dropped: Counter[str] = Counter()
-    waiting = iter(wrong)
 
-    async def one_after_another(answering: Answering) -> None:
-        for each in waiting:
-            try:
-                found, why = tagged((await answering(judged(each, folder))).text)
-            except LLMError as error:
-                if isinstance(error, RefusedError) and error.of_all:
-                    raise
-                found, why = "", str(error)
-            if found and any(found in members for members in categories().values()):
-                annotations.mark(Mistake(each.model, each.question.id, f"{JUDGE}: {model.name}", found, ""))
-            else:
-                dropped[why or "no such kind of mistake"] += 1
-            on_mark()
+    async def marked(answering: Answering, each: Wrong) -> None:
+        try:
+            found, why = tagged((await answering(judged(each, folder))).text)
+        except LLMError as error:
+            if isinstance(error, RefusedError) and error.of_all:
+                raise
+            found, why = "", str(error)
+        if found and any(found in members for members in categories().values()):
+            annotations.mark(Mistake(each.model, each.question.id, f"{JUDGE}: {model.name}", found, ""))
+        else:
+            dropped[why or "no such kind of mistake"] += 1
+        on_mark()
 
-    async def all_of_them() -> None:
-        async with model.opened() as answering, asyncio.TaskGroup() as group:
-            for _ in range(model.at_once):
-                group.create_task(one_after_another(answering))
-
-    try:
-        asyncio.run(all_of_them())
-    except ExceptionGroup as errors:
-        raise errors.exceptions[0] from None
+    model.with_each(wrong, marked)
     return dropped
 
 

@@ -8,9 +8,11 @@ local:NAME                              a model of ``transformers`` on this mach
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from assay.eqa.baselines import BASELINES
 from assay.eqa.errors import QuestionError
@@ -18,6 +20,7 @@ from assay.errors import did_you_mean
 from assay.llm import Cache, Client, Endpoint, Ledger, Prompt, Reply
 from assay.llm.protocols import SPEECHES
 
+T = TypeVar("T")
 Answering = Callable[[Prompt], Awaitable[Reply]]
 LOCAL = "local"
 VALID = ("random", "longest", "text-only", "geometry", *(f"{each}:NAME" for each in (*SPEECHES, LOCAL)))
@@ -33,6 +36,24 @@ class Model:
     at_once: int = 1
     """How many are under way at a time."""
     ledger: Ledger = field(default_factory=Ledger)
+
+    def with_each(self, things: Iterable[T], work: Callable[[Answering, T], Awaitable[None]]) -> None:
+        """Do some work that asks for each of some things, a few at a time; what it raises ends all of it."""
+        waiting = iter(things)
+
+        async def one_after_another(answering: Answering) -> None:
+            for each in waiting:
+                await work(answering, each)
+
+        async def all_of_them() -> None:
+            async with self.opened() as answering, asyncio.TaskGroup() as group:
+                for _ in range(self.at_once):
+                    group.create_task(one_after_another(answering))
+
+        try:
+            asyncio.run(all_of_them())
+        except ExceptionGroup as errors:
+            raise errors.exceptions[0] from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +86,13 @@ def is_baseline(address: str) -> bool:
     return False
 
 
-def model(address: str, settings: Settings, cache: Cache) -> Model:
-    """The model of an address that is no baseline."""
+def endpoint_of(address: str, settings: Settings) -> Endpoint | None:
+    """The endpoint behind an address, none for a local model. Raises LLMError for settings without sense."""
     protocol, _, name = address.partition(":")
-    ledger = Ledger()
     if protocol == LOCAL:
-        from assay.eqa.asking.local import local
-
-        return Model(address, local(name, settings.most_tokens, cache, ledger), ledger=ledger)
+        return None
     speech = SPEECHES[protocol]
-    endpoint = Endpoint(
+    return Endpoint(
         settings.url or speech.base,
         name,
         settings.key,
@@ -88,9 +106,22 @@ def model(address: str, settings: Settings, cache: Cache) -> Model:
         settings.first_wait,
     )
 
+
+def model(
+    address: str, settings: Settings, cache: Cache, on_wait: Callable[[float], None] = lambda seconds: None
+) -> Model:
+    """The model of an address that is no baseline; ``on_wait`` is told when an endpoint limits the rate."""
+    ledger = Ledger()
+    endpoint = endpoint_of(address, settings)
+    if endpoint is None:
+        from assay.eqa.asking.local import local
+
+        name = address.partition(":")[2]
+        return Model(address, local(name, settings.most_tokens, cache, ledger), ledger=ledger)
+
     @asynccontextmanager
     async def opened() -> AsyncIterator[Answering]:
-        async with Client(endpoint, cache, ledger) as client:
+        async with Client(endpoint, cache, ledger, on_wait) as client:
             yield client.reply
 
     return Model(address, opened, settings.at_once, ledger)

@@ -8,6 +8,8 @@ from assay.eqa.asking.prompts import Style
 from assay.eqa.question import LETTERS
 from assay.llm import Reply
 
+_DECORATED = re.compile(r"[\W_]{0,9}[A-Da-d][\W_]{0,9}")
+"""Such as ``B.``, ``(b)`` or ``**B**``: a matter of form."""
 _TAG = re.compile(r"<answer>\s*([^<>]{1,80}?)\s*</answer>")
 
 
@@ -18,14 +20,17 @@ def letter(reply: Reply, style: Style) -> tuple[str, str]:
     """
     said = reply.text.strip()
     if not said:
-        return "", "cut off" if reply.cut_off else "empty"
-    if len(said) == 1 and said in LETTERS:
-        return said, ""
+        return "", "cut off" if reply.cut_off else "empty, or refused"
+    if len(said) == 1:
+        return (said, "") if said in LETTERS else ("", "not one of the letters")
     found, why = tagged(said)
     if found and (len(found) > 1 or found not in LETTERS):
         return "", "not one of the letters"
     if why == "no answer tag":
-        why = "cut off" if reply.cut_off else why if style is Style.STEPS else "more than a letter"
+        if _DECORATED.fullmatch(said):
+            why = "a letter with something around it"
+        else:
+            why = "cut off" if reply.cut_off else why if style is Style.STEPS else "more than a letter"
     return found, why
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from assay.eqa.asking.answers import MOST_TEXT, Answer, State
 from assay.eqa.asking.models import Answering, Model
-from assay.eqa.asking.parsing import letter
+from assay.eqa.asking.parsing import letter as letter_of
 from assay.eqa.asking.prompts import Style, prompted
 from assay.eqa.baselines import BASELINES
 from assay.eqa.question import Question
@@ -17,6 +17,8 @@ from assay.llm import LLMError, RefusedError
 
 PATIENCE = 20
 """So many questions in a row without an answer, and the endpoint is given up."""
+REFUSALS = 4
+"""So many questions in a row refused with the same words, and the others are not sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,15 @@ class Asked:
 
 def ask_baseline(questions: Sequence[Question], name: str) -> Asked:
     """The answers of a baseline."""
-    return Asked([Answer(name, "", each.id, State.ANSWERED, BASELINES[name](each)) for each in questions])
+
+    def answer(question: Question) -> Answer:
+        if letter := BASELINES[name](question):
+            return Answer(name, "", question.id, State.ANSWERED, letter)
+        return Answer(
+            name, "", question.id, State.UNANSWERED, reason="the data set does not say what was done"
+        )
+
+    return Asked([answer(each) for each in questions])
 
 
 def ask(
@@ -54,6 +64,7 @@ class _Asking:
         self.answers: dict[str, Answer] = {}
         self.stopped = ""
         self._in_vain = 0
+        self._refused: list[str] = []
 
     async def all(self, questions: Sequence[Question]) -> None:
         waiting = iter(questions)
@@ -75,12 +86,18 @@ class _Asking:
             reply = await answering(prompted(question, self._folder, style))
         except LLMError as error:
             self._in_vain += 1
+            self._refused.append(str(error) if isinstance(error, RefusedError) else "")
+            last = self._refused[-REFUSALS:]
             if isinstance(error, RefusedError) and error.of_all:
                 self.stopped = str(error)
+            elif last[0] and last == [last[0]] * REFUSALS:
+                hint = "; --no-temperature may help" if "temperature" in last[0].lower() else ""
+                self.stopped = f"{REFUSALS} questions in a row: {error}{hint}"
             elif self._in_vain >= PATIENCE:
                 self.stopped = f"{PATIENCE} questions in a row without an answer, the last: {error}"
             return Answer(name, style, question.id, State.UNANSWERED, reason=str(error))
         self._in_vain = 0
-        found, why = letter(reply, style)
+        self._refused.clear()
+        found, why = letter_of(reply, style)
         state = State.ANSWERED if found else State.UNPARSED
         return Answer(name, style, question.id, state, found, why, reply.text[:MOST_TEXT])

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from assay.eqa.actions import described, is_clear, printed, signs
+from assay.eqa.actions import described, gaps, is_clear, printed, signs
 from assay.eqa.drafts.draft import OPTIONS, Draft, Shot, numbers
 from assay.eqa.episode import Rules
 from assay.eqa.pairs import Prepared
@@ -94,7 +94,8 @@ def low_inference(prepared: Sequence[Prepared], rules: Rules, rng: np.random.Gen
         chosen = [anchor]
         allowed = free.copy()
         for relative in _relatives(units[anchor], rng):
-            allowed &= np.abs(units - units[chosen[-1]]).max(axis=1) >= APART
+            apart = gaps(pool.actions, pool.actions[chosen[-1]], rules.thresholds)
+            allowed &= apart.max(axis=1) >= APART
             if not allowed.any():
                 break
             distance = np.where(allowed, ((units - relative) ** 2).sum(axis=1), np.inf)

@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.eqa.actions import Level
 from assay.eqa.drafts.draft import OPTIONS, Draft
-from assay.eqa.drafts.high import high
+from assay.eqa.drafts.high import Wrong, high
 from assay.eqa.drafts.inference import low_inference, mid_inference
 from assay.eqa.drafts.prediction import predictions
 from assay.eqa.episode import Rules
@@ -17,28 +17,48 @@ from assay.eqa.pairs import Prepared
 from assay.eqa.question import Kind
 from assay.streams import stream
 
+NEEDS = {
+    Kind.H_SP: "four tasks done from one beginning, or an episode with four moments that lie apart",
+    Kind.M_SP: "four moments of one episode that labels tell apart",
+    Kind.L_SP: "four moments of one episode that lie apart",
+    Kind.H_AI: "four instructions of one beginning, or of the data set",
+    Kind.M_AI: "four actions with the same components and other signs",
+    Kind.L_AI: "four actions that lie apart",
+}
+"""What a question takes; no moment, or action, is asked about twice."""
 Plan = dict[Kind, int]
 """How many questions of each kind."""
 
 
 def planned(
-    prepared: Sequence[Prepared], rules: Rules, plan: Plan, *key: str | int
+    prepared: Sequence[Prepared],
+    rules: Rules,
+    plan: Plan,
+    *key: str | int,
+    wrong: Wrong | None = None,
 ) -> dict[Kind, list[Draft]]:
-    """Drafts of each kind that the data set's levels allow: as many as asked for, or as there can be."""
+    """Drafts of each kind that the data set's levels allow: as many as asked for, or as there can be.
+
+    ``wrong``: see `high`.
+    """
     found = {}
     for kind, count in plan.items():
         if kind.level in rules.levels:
             rng = stream(*key, "eqa", "options", str(kind))
-            drafts = list(islice(_drafts(kind, prepared, rules, rng), count))
+            drafts = list(islice(_drafts(kind, prepared, rules, rng, wrong), count))
             found[kind] = _arranged(drafts, stream(*key, "eqa", "letters", str(kind)))
     return found
 
 
 def _drafts(
-    kind: Kind, prepared: Sequence[Prepared], rules: Rules, rng: np.random.Generator
+    kind: Kind,
+    prepared: Sequence[Prepared],
+    rules: Rules,
+    rng: np.random.Generator,
+    wrong: Wrong | None = None,
 ) -> Iterator[Draft]:
     if kind.level is Level.HIGH:
-        return high(kind, prepared, rules, rng)
+        return high(kind, prepared, rules, rng, wrong)
     if kind.predicts:
         return predictions(kind, prepared, rules, rng)
     return (mid_inference if kind.level is Level.MID else low_inference)(prepared, rules, rng)

@@ -6,15 +6,17 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from assay.eqa.actions import described, is_clear, printed, signs
+from assay.eqa.actions import described, gaps, is_clear, printed, signs
 from assay.eqa.drafts.draft import OPTIONS, Draft, Shot, numbers
 from assay.eqa.drafts.inference import APART
 from assay.eqa.episode import Rules
 from assay.eqa.pairs import Prepared
 from assay.eqa.question import Kind
 
-BARELY = 1.0
-"""Two moments with different labels differ by so many thresholds in at least one dimension."""
+ORDERS = 12
+"""So many times four moments are looked for, in random orders."""
+PLAINLY = 2.0
+"""A dimension that only one of two texts names has changed by so many thresholds there."""
 
 
 def predictions(
@@ -45,12 +47,16 @@ def _draft(
         mine = mine[is_clear(each.actions[mine], rules.thresholds)]
     actions = each.actions[mine]
     patterns = signs(actions, rules.thresholds)
-    units = actions / np.asarray(rules.thresholds)
-    order = rng.permutation(len(mine)).tolist()
-    chosen = _different(order, (units, BARELY), (patterns, 1)) if kind is Kind.M_SP else []
-    how_far = len(chosen) < OPTIONS  # labels alone do not tell the pictures apart
-    if how_far:
-        chosen = _different(order, (units, APART))
+    orders = [rng.permutation(len(mine)).tolist() for _ in range(ORDERS)]
+    apart = gaps(actions[:, None], actions[None], rules.thresholds) >= APART  # (n, n, 7)
+    how_far = False
+    if kind is Kind.L_SP:
+        chosen = _different(orders, np.asarray(apart.any(axis=-1)))
+    else:
+        chosen = _different(orders, _told_apart(actions, patterns, apart, rules, far=False))
+        how_far = len(chosen) < OPTIONS  # labels alone do not tell the pictures apart
+        if how_far:
+            chosen = _different(orders, _told_apart(actions, patterns, apart, rules, far=True))
     if len(chosen) < OPTIONS:
         return None
     right = int(rng.integers(OPTIONS))
@@ -73,14 +79,25 @@ def _draft(
     )
 
 
-def _different(order: Sequence[int], *bounds: tuple[np.ndarray, float]) -> list[int]:
-    """Up to four places, taken in order, at which all values differ by a bound in some dimension."""
+def _told_apart(
+    actions: np.ndarray, patterns: np.ndarray, apart: np.ndarray, rules: Rules, *, far: bool
+) -> np.ndarray:
+    """Whether the text of one of two actions does not fit the other, (n, n). ``far``: it says how far."""
+    units = np.abs(actions) / np.asarray(rules.thresholds)
+    named = patterns != 0
+    plain = (named[:, None] ^ named[None]) & (np.maximum(units[:, None], units[None]) >= PLAINLY)
+    against = named[:, None] & named[None] & ((patterns[:, None] != patterns[None]) | far) & apart
+    return np.asarray((plain | against).any(axis=-1))
+
+
+def _different(orders: Sequence[Sequence[int]], differ: np.ndarray) -> list[int]:
+    """Four places of which any two differ (n, n), taken in the first order that has them; else fewer."""
     chosen: list[int] = []
-    for place in order:
-        if len(chosen) < OPTIONS and all(
-            np.abs(values[place] - values[other]).max() >= least
-            for other in chosen
-            for values, least in bounds
-        ):
-            chosen.append(place)
+    for order in orders:
+        chosen = []
+        for place in order:
+            if len(chosen) < OPTIONS and all(differ[place, other] for other in chosen):
+                chosen.append(place)
+        if len(chosen) == OPTIONS:
+            break
     return chosen

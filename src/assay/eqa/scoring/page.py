@@ -101,6 +101,8 @@ def banners(score: Score) -> Iterator[str]:
     for each in score.right_letters:
         if each.p < UNEVEN:
             yield f"Right answers are not balanced ({each.of}): one letter alone scores {percent(each.most)}."
+    for name, asked in score.silent.items():
+        yield f"{name}: no answer counts; {plural(asked, 'question')} asked in vain. It is not scored."
     for name, model in score.models.items():
         if model.unanswered:
             yield f"{name}: {plural(model.unanswered, 'question')} unanswered by the endpoint; ask again."
@@ -116,6 +118,12 @@ def sentences(score: Score) -> Iterator[str]:
     for name, model in list(score.models.items())[:5]:
         found = model.standing
         against = {True: "above chance", False: "not above chance", None: "too few episodes for an interval"}
+        if found.overall.interval is not None and found.overall.interval.high < score.chance:
+            against[False] = "below chance"
+        form = ""
+        if model.unparsed and model.among_letters is not None:
+            plain = f"{percent(model.among_letters)} of those that are a letter are right"
+            form = f"; {plural(sum(model.unparsed.values()), 'answer')} in another form, {plain}"
         interval = "" if found.overall.interval is None else f" ({between(found.overall.interval, 100)})"
         levels = [
             f"{percent(found.means[level].share)} {level}"
@@ -126,7 +134,7 @@ def sentences(score: Score) -> Iterator[str]:
         direction = "" if gap is None else f"; inference less prediction {points(gap.share)} points"
         yield (
             f"{name}: {percent(found.overall.share)}{interval}, {against[found.above_chance]}; "
-            f"{listed(levels)}{direction}."
+            f"{listed(levels)}{direction}{form}."
         )
     people = [each for name, each in score.models.items() if name.startswith(HUMAN)]
     if people:

@@ -25,6 +25,8 @@ class ModelScore(Result):
     """Questions of the folder that it was asked."""
     unparsed: dict[str, int]
     """Why an answer is none -> how often; wrong."""
+    among_letters: float | None
+    """How often it is right where it gave a letter at all; None where it never did."""
     unanswered: int
     """Asked in vain; not counted."""
     strangers: int
@@ -54,6 +56,8 @@ class Score(Result):
     chosen_letters: tuple[Letters, ...]
     agreement: tuple[Agreement, ...]
     mistakes: tuple[MistakeCount, ...]
+    silent: dict[str, int]
+    """Models of which no answer counts, and how many questions they were asked in vain."""
 
 
 def score(sheet: Sheet, marks: Sequence[Mistake] = ()) -> Score:
@@ -70,6 +74,7 @@ def score(sheet: Sheet, marks: Sequence[Mistake] = ()) -> Score:
         chosen_letters(sheet),
         agreements(people),
         mistakes(sheet, marks),
+        dict(sheet.silent),
     )
 
 
@@ -83,6 +88,7 @@ def _model(sheet: Sheet, name: str) -> ModelScore:
     return ModelScore(
         int((given.right >= 0).sum()) + given.unanswered,
         dict(given.unparsed),
+        float((given.right[given.letters >= 0] == 1).mean()) if (given.letters >= 0).any() else None,
         given.unanswered,
         given.strangers,
         standing(sheet, given.right),

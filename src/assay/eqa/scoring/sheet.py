@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -51,6 +51,8 @@ class Sheet:
 
     questions: Sequence[Question]
     models: Mapping[str, Given]
+    silent: Mapping[str, int] = field(default_factory=dict)
+    """Models of which no answer counts, and how many questions they were asked in vain."""
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -150,10 +152,11 @@ def sheet(
             schema=dict.fromkeys(("question", "letter", "state", "reason"), pl.String),
         )
         models[f"{HUMAN}{person}"] = _given(rows, index)
-    models = {name: given for name, given in models.items() if (given.right != NONE).any()}
-    if not models:
+    counted = {name: given for name, given in models.items() if (given.right != NONE).any()}
+    silent = {name: given.unanswered for name, given in models.items() if name not in counted}
+    if not counted:
         raise QuestionError("nobody answered any of these questions")
-    return Sheet(questions, models)
+    return Sheet(questions, counted, silent)
 
 
 def _components(question: Question) -> tuple[bool, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from assay import tasks
-from assay.eqa.episode import Episode, Tally
+from assay.eqa.episode import FOUND, Episode, Tally
 from assay.eqa.sources.simulated import RULES, Studio, Watcher
 from assay.errors import PlacementError, StateError
 from assay.perturb.words.rewordings.goals import alternatives
@@ -34,13 +34,18 @@ class DemoSource:
         self.studio = Studio(size)
         self.scenes = scenes
 
+    @property
+    def total(self) -> int:
+        """See `Source`."""
+        return sum(len(feasible(tasks.load(task_id))) for task_id, _ in self.scenes)
+
     def episodes(self, tally: Tally) -> Iterator[Episode]:
         """See `Source`."""
         for task_id, seed in self.scenes:
             wanted = feasible(tasks.load(task_id))
             goals = {each.instruction.text: each.goal for each in wanted}
             for task in wanted:
-                tally.add("episodes read")
+                tally.add(FOUND)
                 text = task.instruction.text
                 name = f"{task_id} seed {seed}: {text}"
                 world, watcher = self.studio.world(task.scene, PACK), Watcher()

@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 
 from assay import tasks
-from assay.eqa.episode import Camera, Episode, Tally, fault_of
+from assay.eqa.episode import FOUND, Camera, Episode, Tally, fault_of
 from assay.eqa.errors import QuestionError, UnreadableError
-from assay.eqa.sources.schema import LEROBOT, schema_for
+from assay.eqa.sources.schema import LEROBOT, Feature, schema_for
 from assay.eqa.sources.video import StillsCamera, VideoCamera
 from assay.errors import AssayError
 
@@ -56,19 +56,22 @@ class LerobotSource:
             raise QuestionError(f"{folder / INFO}: cannot be read: {error}") from error
         if version not in VERSIONS:
             raise QuestionError(f"{folder}: LeRobotDataset {version}; valid: {', '.join(VERSIONS)}")
-        self.schema = schema_for(LEROBOT, set(features), str(folder), schema)
+        told = {key: _feature(each) for key, each in features.items()}
+        self.schema = schema_for(LEROBOT, told, str(folder), schema)
         if gripper is not None:
             self.schema = replace(self.schema, closed=gripper[0], opened=gripper[1])
         self.cameras = {key for key, each in features.items() if each.get("dtype") in ("video", "image")}
         self.films = {key for key in self.cameras if features[key].get("dtype") == "video"}
         self.name = folder.name
         self.rules = self.schema.rules
+        count = self.info.get("total_episodes")
+        self.total = count if isinstance(count, int) else None
         self._rows = self._rows_3 if version == "v3.0" else self._rows_2
 
     def episodes(self, tally: Tally) -> Iterator[Episode]:
         """See `Source`."""
-        for row in self._listed():
-            tally.add("episodes read")
+        for row in self._listed(tally):
+            tally.add(FOUND)
             name = f"episode {row.number}"
             try:
                 table = _table(row, (*self.schema.numbers,))
@@ -107,16 +110,18 @@ class LerobotSource:
             return StillsCamera(partial(_stills, row, key))
         return None
 
-    def _listed(self) -> Iterator[_Row]:
+    def _listed(self, tally: Tally) -> Iterator[_Row]:
         try:
-            yield from self._rows()
+            yield from self._rows(tally)
         except (AssayError, *_BROKEN) as error:
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
             raise QuestionError(f"{self.folder}: its list of episodes cannot be read: {reason}") from error
 
-    def _rows_2(self) -> Iterator[_Row]:
+    def _rows_2(self, tally: Tally) -> Iterator[_Row]:
         data, video = self.info["data_path"], self.info.get("video_path") or ""
-        for line in (self.folder / "meta/episodes.jsonl").read_text().splitlines():
+        for line in (self.folder / "meta/episodes.jsonl").read_text(encoding="utf-8").split("\n"):
+            if not line.strip():
+                continue
             row = json.loads(line)
             number = int(row["episode_index"])
             place = {"episode_index": number, "episode_chunk": number // int(self.info["chunks_size"])}
@@ -124,7 +129,7 @@ class LerobotSource:
             told = (row.get("tasks") or [""])[0]
             yield _Row(number, told, self.folder / data.format(**place), None, int(row["length"]), clips)
 
-    def _rows_3(self) -> Iterator[_Row]:
+    def _rows_3(self, tally: Tally) -> Iterator[_Row]:
         data, video = self.info["data_path"], self.info.get("video_path") or ""
         episodes = pl.scan_parquet(self.folder / "meta/episodes/*/*.parquet")
         wanted = [name for name in episodes.collect_schema().names() if not name.startswith("stats/")]
@@ -147,21 +152,41 @@ class LerobotSource:
                 first=row["dataset_from_index"],
                 length=row["length"],
                 clips=clips,
-                scene=_scene(row),
+                scene=_scene(row, tally),
             )
 
 
-def _scene(row: Mapping[str, Any]) -> str:
+def _feature(told: Mapping[str, Any]) -> Feature:
+    """What ``info.json`` says about a feature; names may lie in a group of their own."""
+    if told.get("dtype") in ("video", "image"):
+        return Feature()
+    shape, names = told.get("shape") or (), told.get("names") or ()
+    if isinstance(names, Mapping):
+        names = next(iter(names.values()), ())
+    return Feature(int(np.prod(shape)) if shape else None, tuple(map(str, names)))
+
+
+def _scene(row: Mapping[str, Any], tally: Tally) -> str:
     """Which scene and seed one of our own demonstrations began from; empty for others."""
     task = row.get("assay/task")
-    return f"{row['assay/pack']} {_first_of_scene(task)} {row['assay/seed']}" if task else ""
+    if not task:
+        return ""
+    try:
+        return f"{row['assay/pack']} {_first_of_scene(task)} {row['assay/seed']}"
+    except AssayError as error:  # a task file that is elsewhere now
+        tally.add("scene: its task cannot be loaded", f"{task}: {error}")
+        return ""
 
 
 @cache
 def _first_of_scene(task_id: str) -> str:
     """The first task of a suite that has this task's scene."""
     scene = tasks.load(task_id).scene
-    return next(each.id for each in tasks.resolve(task_id.split("/")[0]) if each.scene == scene)
+    try:
+        suite = tasks.resolve(task_id.split("/")[0])
+    except AssayError:  # a task file: no suite has it
+        return task_id
+    return next((each.id for each in suite if each.scene == scene), task_id)
 
 
 def _table(row: _Row, columns: Sequence[str]) -> pl.DataFrame:

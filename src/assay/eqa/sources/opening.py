@@ -9,6 +9,13 @@ from assay.eqa.errors import QuestionError
 from assay.eqa.sources.lerobot import INFO
 
 DEMO = "demo"
+PATTERN = "*.tfrecord*"
+"""Of the files of RLDS data sets."""
+
+
+def is_data_set(name: str) -> bool:
+    """Whether a source is a data set of somebody's, written in one of the schemas."""
+    return name != DEMO and Path(name).is_dir()
 
 
 def opened(
@@ -32,6 +39,8 @@ def opened(
         from assay.eqa.sources.lerobot import LerobotSource
 
         return LerobotSource(path, schema, gripper)
+    if path.is_dir() and not any(path.rglob(PATTERN)):
+        raise QuestionError(f"{name}: neither a LeRobotDataset ({INFO}) nor TFRecord files ({PATTERN}) in it")
     if path.is_dir():
         from assay.eqa.sources.rlds import RldsSource
 

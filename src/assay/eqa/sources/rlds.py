@@ -19,14 +19,14 @@ import numpy as np
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from tfrecord import example_pb2  # type: ignore[import-untyped]
 
-from assay.eqa.episode import Episode, Tally, fault_of
+from assay.eqa.episode import FOUND, Episode, Tally, fault_of
 from assay.eqa.errors import QuestionError, UnreadableError
-from assay.eqa.sources.schema import RLDS, schema_for
+from assay.eqa.sources.opening import PATTERN
+from assay.eqa.sources.schema import RLDS, Feature, schema_for
 from assay.eqa.sources.video import StillsCamera
 
 Features = Mapping[str, Any]
 """The features of an example, by name."""
-PATTERN = "*.tfrecord*"
 _LENGTH = struct.Struct("<Q")
 _CHECK = struct.Struct("<I")
 
@@ -82,10 +82,8 @@ class RldsSource:
 
     def __init__(self, folder: Path, schema: str = "", gripper: tuple[float, float] | None = None) -> None:
         self.files = sorted(folder.rglob(PATTERN))
-        if not self.files:
-            raise QuestionError(f"{folder}: holds no TFRecord files ({PATTERN})")
         try:
-            keys = set(next(records(self.files[0])).read().features.feature)
+            keys = {key: Feature() for key in next(records(self.files[0])).read().features.feature}
         except (UnreadableError, StopIteration) as error:
             raise QuestionError(f"{folder}: its first episode cannot be read: {error}") from error
         self.schema = schema_for(RLDS, keys, str(folder), schema)
@@ -93,13 +91,14 @@ class RldsSource:
             self.schema = replace(self.schema, closed=gripper[0], opened=gripper[1])
         self.name = _name(self.files[0].parent) or self.schema.name
         self.rules = self.schema.rules
+        self.total = None
 
     def episodes(self, tally: Tally) -> Iterator[Episode]:
         """See `Source`."""
         for path in self.files:
             try:
                 for number, record in enumerate(records(path)):
-                    tally.add("episodes read")
+                    tally.add(FOUND)
                     episode = self._episode(f"{path.name}#{number}", record, tally)
                     if episode is not None:
                         yield episode

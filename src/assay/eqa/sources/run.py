@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from assay.eqa.episode import Episode, Tally, fault_of
+from assay.eqa.episode import FOUND, Episode, Tally, fault_of
 from assay.eqa.sources.simulated import RULES, Studio, Watcher
 from assay.errors import AssayError
 from assay.perturb import Senses
@@ -38,6 +38,7 @@ class RunSource:
             ]
             self._done = [(specs[number], path) for number, path in store.paths(good)]
         self._others = len(numbers) - len(good)
+        self.total = len(good)
         self._goals: defaultdict[str, dict[str, Goal]] = defaultdict(dict)
         for spec, _ in self._done:
             task = spec.realised()
@@ -45,7 +46,7 @@ class RunSource:
 
     def episodes(self, tally: Tally) -> Iterator[Episode]:
         """See `Source`."""
-        tally.add("episodes read", count=len(self._done) + self._others)
+        tally.add(FOUND, count=len(self._done) + self._others)
         tally.add("episode: not a success", count=self._others)
         for spec, path in sorted(self._done, key=lambda each: each[0].scene_key):
             try:

@@ -5,7 +5,7 @@ Keys are spelled as in the files: ``steps/observation/state`` in RLDS, ``observa
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -44,6 +44,16 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class Feature:
+    """What a data set says about one of its features."""
+
+    width: int | None = None
+    """How many numbers it is; None where that is not said, or it is none."""
+    names: tuple[str, ...] = ()
+    """What these are called, where that is said."""
+
+
+@dataclass(frozen=True, slots=True)
 class Schema:
     """Where a data set keeps what."""
 
@@ -66,6 +76,8 @@ class Schema:
     """The feature that holds the instruction, where it is one."""
     has_camera: str = ""
     """A flag of the episode that says whether its camera number ``{}`` is there, where there is one."""
+    axes: tuple[str, ...] = ()
+    """What the columns of its state must be called to be recognised, where cameras alone say too little."""
     rules: Rules = NEAR
 
     @property
@@ -73,10 +85,23 @@ class Schema:
         """The features that hold states."""
         return tuple(dict.fromkeys(part.key for part in (self.position, self.turn, self.gripper)))
 
-    def fits(self, keys: Collection[str]) -> bool:
-        """Whether a data set with these features is written this way."""
+    def lacking(self, features: Mapping[str, Feature]) -> str:
+        """What a data set with these features lacks to be written this way; empty if nothing."""
         needed = (*self.numbers, self.exocentric[0], self.egocentric, self.instruction)
-        return all(key in keys for key in needed if key)
+        for key in needed:
+            if key and key not in features:
+                return f"'{key}'"
+        for key in self.numbers:
+            width = max(part.last for part in (self.position, self.turn, self.gripper) if part.key == key)
+            if features[key].width not in (None, width):
+                return f"{width} numbers in '{key}' (there are {features[key].width})"
+        return ""
+
+    def fits(self, features: Mapping[str, Feature]) -> bool:
+        """Whether a data set with these features is surely written this way."""
+        names = features[self.position.key].names if self.position.key in features else ()
+        joints = any("joint" in name for name in names)
+        return not self.lacking(features) and not joints and self.axes in ((), names)
 
     def states(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
         """States (frames, 7) from the features that hold them."""
@@ -187,12 +212,15 @@ LEROBOT: tuple[Schema, ...] = (
         closed=1.0,
         opened=0.0,
         exocentric=(f"{_PICTURE}image",),
+        axes=("x", "y", "z", "rx", "ry", "rz", "rw", "gripper"),
         rules=MOVING,
     ),
 )
 
 
-def schema_for(tables: tuple[Schema, ...], keys: Collection[str], where: str, name: str = "") -> Schema:
+def schema_for(
+    tables: tuple[Schema, ...], features: Mapping[str, Feature], where: str, name: str = ""
+) -> Schema:
     """The schema of that name, or the first that fits the features of a data set."""
     if name:
         chosen = next((each for each in tables if each.name == name), None)
@@ -200,14 +228,16 @@ def schema_for(tables: tuple[Schema, ...], keys: Collection[str], where: str, na
             raise QuestionError(
                 f"there is no schema '{name}': {did_you_mean(name, [each.name for each in tables])}"
             )
-        if not chosen.fits(keys):
-            lacking = next(key for key in (*chosen.numbers, *chosen.exocentric) if key not in keys)
-            raise QuestionError(f"{where}: lacks '{lacking}', which the schema '{name}' needs")
+        if lacking := chosen.lacking(features):
+            raise QuestionError(f"{where}: lacks {lacking}, which the schema '{name}' needs")
         return chosen
-    found = next((each for each in tables if each.fits(keys)), None)
+    found = next((each for each in tables if each.fits(features)), None)
     if found is None:
+        told = ", ".join(
+            key if each.width is None else f"{key} ({each.width})" for key, each in sorted(features.items())
+        )
         raise QuestionError(
-            f"{where}: no schema fits its features ({', '.join(sorted(keys))[:200]}); "
-            f"known: {', '.join(each.name for each in tables)}"
+            f"{where}: no schema surely fits its features ({told[:300]}); "
+            f"if one does, name it with --schema: {', '.join(each.name for each in tables)}"
         )
     return found

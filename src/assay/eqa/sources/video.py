@@ -17,7 +17,7 @@ _PLANAR = ("yuv420p", "yuv422p", "yuv444p", "nv12")
 """Formats in which luma has a plane of its own."""
 _FULL_RANGE = 2
 """FFmpeg's number for luma that runs from 0 to 255."""
-_FULL = np.clip((np.arange(256) - 16) * 255 / 219, 0, 255).round().astype(np.uint8)
+_FULL = np.clip((np.arange(256) - 16) * 255 / 219, 0, 255).round().astype(np.uint8).tobytes()
 """Luma as videos have it, from 16 to 235, to grey from 0 to 255."""
 JUMP = 48
 """Over so many frames or more it is quicker to jump than to decode what lies between."""
@@ -90,5 +90,5 @@ def _grey(picture: av.VideoFrame) -> np.ndarray:
     if picture.format.name not in _PLANAR or picture.color_range == _FULL_RANGE:
         return np.asarray(picture.to_ndarray(format="gray"))
     plane = picture.planes[0]
-    luma = np.frombuffer(memoryview(plane), np.uint8).reshape(plane.height, plane.line_size)
-    return np.asarray(_FULL[luma[:, : plane.width]])
+    grey = bytes(plane).translate(_FULL)  # several times quicker than to index with an array
+    return np.frombuffer(grey, np.uint8).reshape(plane.height, plane.line_size)[:, : plane.width]

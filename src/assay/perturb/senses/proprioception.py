@@ -115,11 +115,15 @@ class _MisjudgedFilter(Filter):
         )
 
 
+_NO_TURN = 1e-12
+"""Radians: what is less has no axis."""
+
+
 def _turned(quaternion: np.ndarray, rotation: np.ndarray) -> np.ndarray:
     """An orientation (w, x, y, z) turned by a rotation vector in the world; as it is for none."""
-    if not rotation.any():
-        return quaternion.copy()
     angle = float(np.linalg.norm(rotation))
+    if angle < _NO_TURN:
+        return quaternion.copy()
     turn, turned = np.empty(4), np.empty(4)
     mujoco.mju_axisAngle2Quat(turn, rotation / angle, angle)
     mujoco.mju_mulQuat(turned, turn, quaternion)

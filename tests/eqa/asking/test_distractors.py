@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assay.eqa.asking.distractors import checked, distractors
+from assay.eqa.asking.models import model
+from assay.llm import Cache
+
+from .conftest import Vision, chat
+
+RIGHT = "put the carrot on the plate"
+GOOD = "<wrong>put the pot on the stove</wrong><wrong>wash the cup</wrong><wrong>open the drawer</wrong>"
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (GOOD, ""),
+        (GOOD.replace("wash the cup", "wash  the\ncup"), ""),
+        ("put the pot on the stove", "0 instructions, not 3"),
+        (GOOD + "<wrong>fold it</wrong>", "4 instructions, not 3"),
+        (GOOD.replace("wash the cup", ""), "one says the same as another"),
+        (GOOD.replace("wash the cup", "Place the carrot onto the plate."), "one says the same as another"),
+        (GOOD.replace("wash the cup", "put a pot on a stove"), "one says the same as another"),
+        (GOOD.replace("wash the cup", "x" * 300), "not an instruction"),
+        (GOOD.replace("wash the cup", "wash\x00the cup"), "not an instruction"),
+    ],
+)
+def test_wrong_instructions_are_taken_only_if_each_says_something_of_its_own(said: str, why: str):
+    found, reason = checked(RIGHT, said)
+    assert reason == why and len(found) == (0 if why else 3)
+
+
+def test_a_model_writes_them_and_is_asked_once(vision: Vision, settings, tmp_path: Path):
+    vision.faults = {0: chat(GOOD), 1: chat("I would rather not.")}
+    cache = Cache(tmp_path / "said")
+    writing = model("openai:tiny", settings(at_once=1), cache)
+    found, dropped = distractors([RIGHT, "fold the cloth"], writing)
+    assert found == {RIGHT: ("put the pot on the stove", "wash the cup", "open the drawer")}
+    assert dropped == {"0 instructions, not 3": 1} and RIGHT in str(vision.asked[0]["messages"])
+    assert distractors([RIGHT], writing)[0] == found and len(vision.asked) == 2
+    cache.close()
