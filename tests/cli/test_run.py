@@ -132,7 +132,7 @@ def test_seeds_that_are_none_are_refused(text: str):
 
 def test_ctrl_c_finishes_cleanly_and_the_same_command_goes_on(path: Path):
     command = [str(Path(sys.executable).with_name("assay")), "run", "libero", "--policy", "random"]
-    command += ["--tasks", "libero_goal/7", "--seeds", "60", "--steps", "40", "--workers", "1"]
+    command += ["--tasks", "libero_goal/7", "--seeds", "24", "--steps", "20", "--workers", "1"]
     command += ["--out", str(path)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
@@ -145,9 +145,9 @@ def test_ctrl_c_finishes_cleanly_and_the_same_command_goes_on(path: Path):
     assert process.returncode == 130 and "Traceback" not in err and "left: the same command goes on" in out
     assert sorted(each.name for each in path.parent.iterdir()) == ["a.assay"]
     done = _done(path)
-    assert 2 <= done < 60
+    assert 2 <= done < 24
     assert subprocess.run(command, capture_output=True, timeout=120).returncode == 0
-    assert _done(path) == 60
+    assert _done(path) == 24
 
 
 def _done(path: Path) -> int:

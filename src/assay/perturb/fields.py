@@ -54,11 +54,11 @@ def check_change(value: Any, **neutral: object) -> None:
         raise PerturbationError(f"{value.kind}: nothing is changed; valid: another {names}")
 
 
-def _is_number(value: object, low: float, high: float) -> bool:
+def _is_number(value: Any, low: float, high: float) -> bool:
     """Whether a value is a number of a range, whole if its lower end is."""
     if isinstance(value, bool) or not isinstance(value, Integral if isinstance(low, int) else Real):
         return False
-    return low <= float(value) <= high
+    return bool(low <= value <= high)
 
 
 def _chosen(kind: str, name: str, found: Any, choices: type[Enum]) -> Enum:
