@@ -56,9 +56,8 @@ def check_change(value: Any, **neutral: object) -> None:
 
 def _is_number(value: Any, low: float, high: float) -> bool:
     """Whether a value is a number of a range, whole if its lower end is."""
-    if isinstance(value, bool) or not isinstance(value, Integral if isinstance(low, int) else Real):
-        return False
-    return bool(low <= value <= high)
+    right = isinstance(value, Integral if isinstance(low, int) else Real) and not isinstance(value, bool)
+    return right and bool(low <= value <= high)
 
 
 def _chosen(kind: str, name: str, found: Any, choices: type[Enum]) -> Enum:
