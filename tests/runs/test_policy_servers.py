@@ -63,7 +63,7 @@ def test_a_server_killed_again_and_again_leaves_no_trace(drawing: str, tmp_path:
     def kill() -> None:
         nonlocal process
         dice = random.Random(3)
-        while not over.wait(dice.uniform(1.0, 3.0)) and len(kills) < 5:
+        while not over.wait(dice.uniform(1.0, 3.0)) and len(kills) < 3:
             kills.append(process.pid)
             os.kill(process.pid, signal.SIGKILL)
             process.wait()

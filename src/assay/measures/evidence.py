@@ -64,8 +64,8 @@ class Test:
         return self.flaw.claim if self.flaw is Flaw.KIND else f"{Degree.of(self.size)} {self.flaw.claim}"
 
     def covers(self, other: Test) -> bool:
-        """Whether all that is certain of another flaw is certain of this one: it may then be the cause."""
-        return self.size.low >= other.size.low - max(other.least, 1e-9)
+        """Whether it may be the cause of another flaw: it is as certain, but for what does no harm."""
+        return self.size.low >= other.size.low - max(other.least, HARMLESS)
 
 
 def taken(
