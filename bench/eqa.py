@@ -50,6 +50,9 @@ def _reading(folder: Path) -> Figure:
     def judged(camera: VideoCamera) -> int:
         return sum(flaw(picture, NEAR) == "" for picture in camera.read(range(FRAMES), grey=True))
 
+    flaw(
+        cameras[0].read([0], grey=True)[0], NEAR
+    )  # compiled, or read from the disk, once in a program's life
     start = time.perf_counter()
     with ThreadPoolExecutor(THREADS) as pool:
         good = sum(pool.map(judged, cameras))

@@ -11,8 +11,8 @@ Function = Callable[..., Any]
 
 
 def compiled(function: Function) -> Function:
-    """Compile a function; the result is kept on disk where there is a place for it."""
+    """Compile a function, for several threads at once; kept on disk where there is a place for it."""
     try:
-        return cast(Function, njit(cache=True)(function))
+        return cast(Function, njit(cache=True, nogil=True)(function))
     except RuntimeError:  # neither the package's folder nor the home folder can be written
-        return cast(Function, njit(function))
+        return cast(Function, njit(nogil=True)(function))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from assay.eqa.episode import Rules
+from assay.jit import compiled
 
 STEP = 24
 """Two pixels differ if their grey values do by more than this."""
@@ -14,21 +15,42 @@ COARSE = 4
 
 def sharpness(grey: np.ndarray) -> float:
     """The variance of the Laplacian: low for a blurred picture."""
-    wide = grey.astype(np.int16)
-    edges = wide[1:-1, 1:-1] * np.int16(4)
-    for neighbour in (wide[:-2, 1:-1], wide[2:, 1:-1], wide[1:-1, :-2], wide[1:-1, 2:]):
-        edges -= neighbour  # in place: less memory is walked through
-    flat = edges.ravel().astype(np.float32)
-    mean = float(flat.mean())
-    return float(flat @ flat) / len(flat) - mean * mean
+    return _light_and_sharpness(grey)[1]
 
 
 def flaw(grey: np.ndarray, rules: Rules) -> str:
     """What is wrong with a picture; empty if nothing is."""
     dark, bright = rules.light
-    if not dark <= float(grey.mean()) <= bright:
+    light, sharp = _light_and_sharpness(grey)
+    if not dark <= light <= bright:
         return "badly lit"
-    return "blurred" if sharpness(grey) < rules.sharpness else ""
+    return "blurred" if sharp < rules.sharpness else ""
+
+
+def _light_and_sharpness(grey: np.ndarray) -> tuple[float, float]:
+    """The mean grey value and the variance of the Laplacian, which is 0 in a picture without an inside."""
+    light, edges, squares = _sums(np.ascontiguousarray(grey))
+    inside = max(grey.shape[0] - 2, 0) * max(grey.shape[1] - 2, 0)
+    sharp = squares / inside - (edges / inside) ** 2 if inside else 0.0
+    return light / max(grey.size, 1), sharp
+
+
+@compiled
+def _sums(grey: np.ndarray) -> tuple[int, int, int]:
+    """Sums of the grey values, of the Laplacian and of its squares."""
+    rows, columns = grey.shape
+    light = edges = squares = np.int64(0)
+    for row in range(rows):
+        for column in range(columns):
+            light += np.int64(grey[row, column])
+    for row in range(1, rows - 1):
+        for column in range(1, columns - 1):
+            edge = 4 * np.int64(grey[row, column])
+            edge -= np.int64(grey[row - 1, column]) + np.int64(grey[row + 1, column])
+            edge -= np.int64(grey[row, column - 1]) + np.int64(grey[row, column + 1])
+            edges += edge
+            squares += edge * edge
+    return int(light), int(edges), int(squares)
 
 
 def coarse(grey: np.ndarray) -> np.ndarray:

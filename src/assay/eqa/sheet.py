@@ -10,6 +10,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from assay.eqa.errors import QuestionError
 from assay.eqa.question import LETTERS, Kind, Question
+from assay.sheets import save_stacked
 from assay.streams import stream
 
 MARGIN, LINE, TITLE = 14, 19, 26
@@ -22,16 +23,7 @@ COLUMNS = 150
 
 def save_sheet(path: Path, folder: Path, questions: Sequence[Question]) -> Path:
     """Draw questions one below the other into a PNG file."""
-    blocks = [_block(folder, question) for question in questions]
-    width = max(block.width for block in blocks)
-    sheet = Image.new("RGB", (width, sum(block.height for block in blocks)), PAPER)
-    top = 0
-    for block in blocks:
-        sheet.paste(block, (0, top))
-        top += block.height
-    path.parent.mkdir(parents=True, exist_ok=True)
-    sheet.save(path)
-    return path
+    return save_stacked(path, (_block(folder, question) for question in questions), PAPER)
 
 
 def chosen(questions: Sequence[Question], kinds: Sequence[Kind], count: int, seed: int) -> list[Question]:

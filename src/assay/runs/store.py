@@ -21,92 +21,27 @@ from pathlib import Path as FilePath
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self
 
-import numpy as np
 import polars as pl
 
 from assay.errors import RunError
 from assay.policies.rollout import Outcome
 from assay.runs.episode import Episode, Path
-from assay.suites.spec import EpisodeSpec, Label, key_of
+from assay.runs.rows import (
+    APPLICATION,
+    COLUMNS,
+    FRAME,
+    SCHEMA,
+    UNSOUND,
+    VERSION,
+    episode_row,
+    path_of,
+    path_row,
+    spec_rows,
+    with_labels,
+)
+from assay.suites.spec import EpisodeSpec
 
 SUFFIX = ".assay"
-APPLICATION = 0x41535359
-"""Marks the file as ours: "ASSY"."""
-VERSION = 1
-
-_SCHEMA = f"""
-BEGIN IMMEDIATE;
-PRAGMA application_id = {APPLICATION};
-PRAGMA user_version = {VERSION};
-CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE specs (
-    id INTEGER PRIMARY KEY,
-    key TEXT NOT NULL UNIQUE,
-    suite TEXT NOT NULL,
-    condition TEXT NOT NULL,
-    task TEXT NOT NULL,
-    seed INTEGER NOT NULL,
-    scene TEXT NOT NULL,
-    spec TEXT NOT NULL,
-    labels TEXT NOT NULL
-);
-CREATE TABLE episodes (
-    id INTEGER PRIMARY KEY REFERENCES specs,
-    outcome TEXT NOT NULL,
-    instruction TEXT NOT NULL,
-    steps INTEGER NOT NULL,
-    seconds REAL NOT NULL,
-    decisions INTEGER NOT NULL,
-    pictures INTEGER NOT NULL,
-    attempts INTEGER NOT NULL,
-    touched TEXT,
-    moved TEXT,
-    truth TEXT NOT NULL,
-    error TEXT NOT NULL,
-    passing INTEGER NOT NULL
-);
-CREATE TABLE trajectories (
-    id INTEGER PRIMARY KEY REFERENCES specs,
-    steps INTEGER NOT NULL,
-    hand BLOB NOT NULL,
-    gripper BLOB NOT NULL,
-    actions BLOB NOT NULL
-);
-CREATE TABLE stopped (condition TEXT PRIMARY KEY, last TEXT NOT NULL, rule TEXT NOT NULL) WITHOUT ROWID;
-COMMIT;
-"""
-
-_UNSOUND = f"""
-CASE WHEN outcome NOT IN ({", ".join(f"'{each}'" for each in Outcome)}) THEN 'the outcome ' || quote(outcome)
-     WHEN NOT json_valid(labels) OR json_type(labels) <> 'object' THEN 'labels that are no JSON object' END
-"""
-"""Why an episode of a damaged file cannot count; null if it can."""
-_FRAME = f"""
-SELECT specs.id, key, suite, condition, task, seed, labels, instruction, outcome, steps, seconds, decisions,
-       pictures, attempts, touched, moved, truth, error
-FROM specs JOIN episodes USING (id) LEFT JOIN stopped USING (condition)
-WHERE (last IS NULL OR key <= last) AND {_UNSOUND} IS NULL ORDER BY specs.id
-"""
-_COLUMNS = {
-    "id": pl.Int64,
-    "key": pl.String,
-    "suite": pl.String,
-    "condition": pl.String,
-    "task": pl.String,
-    "seed": pl.Int64,
-    "labels": pl.String,
-    "instruction": pl.String,
-    "outcome": pl.String,
-    "steps": pl.Int64,
-    "seconds": pl.Float64,
-    "decisions": pl.Int64,
-    "pictures": pl.Int64,
-    "attempts": pl.Int64,
-    "touched": pl.String,
-    "moved": pl.String,
-    "truth": pl.String,
-    "error": pl.String,
-}
 
 
 Again = Literal["passing", "errors", "nothing"]
@@ -123,7 +58,7 @@ class Waiting(NamedTuple):
 
 
 class Store:
-    """An open run file. ``Store.create`` and ``Store.open`` make one; a context manager."""
+    """An open run file, made by ``Store.writing`` or ``Store.reading``; a context manager."""
 
     def __init__(self, path: FilePath, connection: sqlite3.Connection, lock: Any = None) -> None:
         self.path = path
@@ -148,7 +83,7 @@ class Store:
         connection = sqlite3.connect(path.absolute().as_uri(), uri=True, isolation_level=None, timeout=60)
         try:
             if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                connection.executescript(_SCHEMA)
+                connection.executescript(SCHEMA)
             _check(path, connection)
             (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
             if mode != "wal":
@@ -168,7 +103,7 @@ class Store:
     def scratch(cls) -> Store:
         """A run that nobody keeps: SQLite's own temporary file, gone with the process however that ends."""
         connection = sqlite3.connect("", isolation_level=None)
-        connection.executescript(_SCHEMA)
+        connection.executescript(SCHEMA)
         return cls(FilePath(f"scratch{SUFFIX}"), connection)
 
     @classmethod
@@ -227,7 +162,7 @@ class Store:
             self._db.executemany(
                 "INSERT OR IGNORE INTO specs (key, suite, condition, task, seed, scene, spec, labels) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                _spec_rows(specs),
+                spec_rows(specs),
             )
         return self.planned - before
 
@@ -284,29 +219,13 @@ class Store:
 
     def append(self, number: int, episode: Episode) -> None:
         """Record an episode of a planned spec: one transaction."""
-        path = episode.path
         with self._transaction():
             self._db.execute(
                 "INSERT OR REPLACE INTO episodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    number,
-                    episode.outcome.value,
-                    episode.instruction,
-                    episode.steps,
-                    episode.seconds,
-                    episode.decisions,
-                    episode.pictures,
-                    episode.attempts,
-                    episode.touched,
-                    episode.moved,
-                    json.dumps(episode.truth),
-                    episode.error,
-                    int(episode.passing),
-                ),
+                (number, *episode_row(episode)),
             )
             self._db.execute(
-                "INSERT OR REPLACE INTO trajectories VALUES (?, ?, ?, ?, ?)",
-                (number, episode.steps, *map(_packed, (path.hand, path.gripper, path.actions))),
+                "INSERT OR REPLACE INTO trajectories VALUES (?, ?, ?, ?, ?)", (number, *path_row(episode))
             )
 
     def stop(self, condition: str, last: str, rule: dict[str, object]) -> None:
@@ -327,15 +246,15 @@ class Store:
 
     def frame(self) -> pl.DataFrame:
         """The recorded episodes, one row each, in the plan's order; labels are columns of their own."""
-        rows = self._db.execute(_FRAME).fetchall()
-        frame = pl.DataFrame(rows, schema=_COLUMNS, orient="row")
-        return _with_labels(frame)
+        rows = self._db.execute(FRAME).fetchall()
+        frame = pl.DataFrame(rows, schema=COLUMNS, orient="row")
+        return with_labels(frame)
 
     def unsound(self) -> dict[str, int]:
         """What is wrong with episodes that are left out of the frame: reason -> how many."""
         return dict(
             self._db.execute(
-                f"SELECT {_UNSOUND} AS why, count(*) FROM specs JOIN episodes USING (id) "
+                f"SELECT {UNSOUND} AS why, count(*) FROM specs JOIN episodes USING (id) "
                 "WHERE why IS NOT NULL GROUP BY why ORDER BY why"
             )
         )
@@ -404,7 +323,7 @@ class Store:
             ).fetchone()
             if row is not None:
                 try:
-                    path = _path(*row)
+                    path = path_of(*row)
                 except (zlib.error, ValueError, TypeError, ZeroDivisionError):
                     self.unread.add(number)
                 else:
@@ -421,16 +340,6 @@ class Store:
         self._db.execute("COMMIT")
 
 
-def _spec_rows(specs: Iterable[EpisodeSpec]) -> Iterator[tuple[object, ...]]:
-    labels: dict[str, Label] = {}
-    written = "{}"
-    for spec in specs:
-        if spec.labels is not labels:  # seeds share them
-            labels, written = spec.labels, json.dumps(spec.labels, sort_keys=True)
-        text = spec.to_json()
-        yield key_of(text), spec.suite, spec.condition, spec.task, spec.seed, spec.scene_key, text, written
-
-
 def _check(path: FilePath, connection: sqlite3.Connection) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -438,34 +347,3 @@ def _check(path: FilePath, connection: sqlite3.Connection) -> None:
         raise RunError(f"{path}: not a run of Assay")
     if version != VERSION:
         raise RunError(f"{path}: a run of format {version}; this version of Assay reads format {VERSION}")
-
-
-def _with_labels(frame: pl.DataFrame) -> pl.DataFrame:
-    """Labels as columns of their own."""
-    texts = frame["labels"].unique().to_list()
-    labels = {text: json.loads(text) for text in texts if text != "{}"}
-    names = sorted({name for each in labels.values() for name in each})
-    if not names:
-        return frame.drop("labels")
-    table = pl.DataFrame(
-        [{"labels": text} | {name: each.get(name) for name in names} for text, each in labels.items()],
-        infer_schema_length=None,
-    )
-    return frame.join(table, on="labels", how="left", maintain_order="left").drop("labels")
-
-
-def _path(*blobs: bytes) -> Path:
-    hand, gripper, actions = (_unpacked(blob) for blob in blobs)
-    width = len(actions) // (len(gripper) - 1) if len(actions) else 7
-    return Path(hand.reshape(-1, 3), gripper, actions.reshape(-1, width))
-
-
-def _packed(values: np.ndarray) -> bytes:
-    """float32 numbers, the bytes of equal weight side by side, which compress far better."""
-    raw = np.ascontiguousarray(values, dtype="<f4")
-    return zlib.compress(raw.view(np.uint8).reshape(-1, 4).T.tobytes(), 6)
-
-
-def _unpacked(blob: bytes) -> np.ndarray:
-    shuffled = np.frombuffer(zlib.decompress(blob), np.uint8).reshape(4, -1)
-    return np.ascontiguousarray(shuffled.T).view("<f4").ravel()

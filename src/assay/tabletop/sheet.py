@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from assay.sheets import save_stacked
 from assay.tabletop.build import VIEWS
 from assay.tabletop.episode import play
 from assay.tabletop.observation import TableObservation, shown
@@ -33,16 +34,7 @@ def every_kind(seed: int, difficulty: Difficulty) -> Iterator[tuple[str, TableTa
 
 def save_table_sheet(path: Path, titled: Iterable[tuple[str, TableTask]]) -> Path:
     """Write the sheet as a PNG: a row for each task, below its title."""
-    rows = [_row(title, task) for title, task in titled]
-    width = max(row.width for row in rows)
-    sheet = Image.new("RGB", (width, sum(row.height for row in rows)), _PAPER)
-    top = 0
-    for row in rows:
-        sheet.paste(row, (0, top))
-        top += row.height
-    path.parent.mkdir(parents=True, exist_ok=True)
-    sheet.save(path)
-    return path
+    return save_stacked(path, (_row(title, task) for title, task in titled), _PAPER)
 
 
 def _row(title: str, task: TableTask) -> Image.Image:

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import mujoco
 import numpy as np
 import pytest
 
-from assay import tasks
-from assay.perturb import Perturbation, perturbed
 from assay.perturb.world import (
     Orbit,
 )
-from assay.sim import CompiledScene
 from assay.tasks import Task
 
-Built = Callable[[Task], CompiledScene]
-TASK = tasks.load("libero_goal/8")
-
-
-def changed(*perturbations: Perturbation, task: Task = TASK, seed: int = 1) -> Task:
-    return perturbed(task, perturbations, seed=seed)
+from .example import TASK, Built, changed
 
 
 def test_a_camera_on_an_orbit_looks_at_the_same_point_from_elsewhere(built: Built):

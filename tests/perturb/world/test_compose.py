@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from assay import tasks
-from assay.perturb import Perturbation, perturbed
 from assay.perturb.world import (
     compositions,
 )
-from assay.tasks import Task
 
-TASK = tasks.load("libero_goal/8")
-
-
-def changed(*perturbations: Perturbation, task: Task = TASK, seed: int = 1) -> Task:
-    return perturbed(task, perturbations, seed=seed)
+from .example import changed
 
 
 def test_two_known_tasks_make_one_that_holds_when_both_do():

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.perturb import Perturbation, perturbed
 from assay.perturb.world import (
     Confound,
     Displace,
@@ -17,18 +14,10 @@ from assay.perturb.world import (
     Obstacle,
 )
 from assay.perturb.world.ground import Ground
-from assay.sim import CompiledScene, World
-from assay.tasks import Task
+from assay.sim import World
 from assay.tasks.staging import Colour
 
-Built = Callable[[Task], CompiledScene]
-Places = Callable[[Task], dict[str, np.ndarray]]
-TASK = tasks.load("libero_goal/8")
-BOWL = "akita_black_bowl_1"
-
-
-def changed(*perturbations: Perturbation, task: Task = TASK, seed: int = 1) -> Task:
-    return perturbed(task, perturbations, seed=seed)
+from .example import BOWL, TASK, Built, Places, changed
 
 
 def test_distractors_are_added_and_the_others_stay(places: Places):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from xml.etree.ElementTree import tostring
 
 import mujoco
@@ -11,7 +10,6 @@ import pytest
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.perturb import Perturbation, perturbed
 from assay.perturb.world import (
     SHAPES,
     Among,
@@ -27,14 +25,7 @@ from assay.sim.packs.base import AssetPack
 from assay.tasks import Task
 from assay.tasks.staging import Pattern
 
-Built = Callable[[Task], CompiledScene]
-Places = Callable[[Task], dict[str, np.ndarray]]
-TASK = tasks.load("libero_goal/8")
-BOWL = "akita_black_bowl_1"
-
-
-def changed(*perturbations: Perturbation, task: Task = TASK, seed: int = 1) -> Task:
-    return perturbed(task, perturbations, seed=seed)
+from .example import BOWL, TASK, Built, Places, changed
 
 
 def test_a_new_colour_is_that_of_all_that_is_shown_of_a_thing(built: Built):

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.perturb import Perturbation, perturbed
 from assay.perturb.world import (
     Displace,
     Jitter,
@@ -19,15 +16,8 @@ from assay.perturb.world import (
 )
 from assay.perturb.world.ground import Ground, moved
 from assay.perturb.world.position import SWEEP
-from assay.tasks import Task
 
-Places = Callable[[Task], dict[str, np.ndarray]]
-TASK = tasks.load("libero_goal/8")
-BOWL = "akita_black_bowl_1"
-
-
-def changed(*perturbations: Perturbation, task: Task = TASK, seed: int = 1) -> Task:
-    return perturbed(task, perturbations, seed=seed)
+from .example import BOWL, TASK, Places, changed
 
 
 def test_a_displacement_is_exactly_as_long_as_it_says_and_moves_nothing_else(places: Places):

@@ -8,7 +8,7 @@ import pytest
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.perturb import Perturbation, from_json, perturbed, to_json
+from assay.perturb import Perturbation, from_json, to_json
 from assay.perturb.world import (
     Among,
     Confound,
@@ -30,10 +30,11 @@ from assay.perturb.world import (
     StartPose,
     Swap,
 )
-from assay.tasks import Arena, Task
+from assay.tasks import Arena
 from assay.tasks.staging import Pattern, Surface
 
-TASK = tasks.load("libero_goal/8")
+from .example import TASK, changed
+
 EXAMPLES: list[Perturbation] = [
     Jitter(0.04),
     Displace(0.15),
@@ -57,10 +58,6 @@ EXAMPLES: list[Perturbation] = [
     StartPose(0.15),
     StartPose(base=(0.05, 0.05)),
 ]
-
-
-def changed(*perturbations: Perturbation, task: Task = TASK, seed: int = 1) -> Task:
-    return perturbed(task, perturbations, seed=seed)
 
 
 @pytest.mark.parametrize("value", EXAMPLES, ids=str)

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
-from assay import tasks
-from assay.perturb import Perturbation, perturbed
 from assay.perturb.world import (
     Recolour,
     Repaint,
     Room,
     StartPose,
 )
-from assay.sim import CompiledScene, World
-from assay.tasks import Arena, Task
+from assay.sim import World
+from assay.tasks import Arena
 from assay.tasks.staging import Pattern, Surface
 
-Built = Callable[[Task], CompiledScene]
-TASK = tasks.load("libero_goal/8")
-
-
-def changed(*perturbations: Perturbation, task: Task = TASK, seed: int = 1) -> Task:
-    return perturbed(task, perturbations, seed=seed)
+from .example import TASK, Built, changed
 
 
 @pytest.mark.parametrize("arena", [arena for arena in Arena if arena is not Arena.TABLE])

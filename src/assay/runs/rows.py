@@ -1,0 +1,159 @@
+"""A run's tables: their schema, and how specs, episodes and paths become rows and come back."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import polars as pl
+
+from assay.policies.rollout import Outcome
+from assay.runs.episode import Episode, Path
+from assay.suites.spec import EpisodeSpec, Label, key_of
+
+APPLICATION = 0x41535359
+"""Marks the file as ours: "ASSY"."""
+VERSION = 1
+
+SCHEMA = f"""
+BEGIN IMMEDIATE;
+PRAGMA application_id = {APPLICATION};
+PRAGMA user_version = {VERSION};
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE specs (
+    id INTEGER PRIMARY KEY,
+    key TEXT NOT NULL UNIQUE,
+    suite TEXT NOT NULL,
+    condition TEXT NOT NULL,
+    task TEXT NOT NULL,
+    seed INTEGER NOT NULL,
+    scene TEXT NOT NULL,
+    spec TEXT NOT NULL,
+    labels TEXT NOT NULL
+);
+CREATE TABLE episodes (
+    id INTEGER PRIMARY KEY REFERENCES specs,
+    outcome TEXT NOT NULL,
+    instruction TEXT NOT NULL,
+    steps INTEGER NOT NULL,
+    seconds REAL NOT NULL,
+    decisions INTEGER NOT NULL,
+    pictures INTEGER NOT NULL,
+    attempts INTEGER NOT NULL,
+    touched TEXT,
+    moved TEXT,
+    truth TEXT NOT NULL,
+    error TEXT NOT NULL,
+    passing INTEGER NOT NULL
+);
+CREATE TABLE trajectories (
+    id INTEGER PRIMARY KEY REFERENCES specs,
+    steps INTEGER NOT NULL,
+    hand BLOB NOT NULL,
+    gripper BLOB NOT NULL,
+    actions BLOB NOT NULL
+);
+CREATE TABLE stopped (condition TEXT PRIMARY KEY, last TEXT NOT NULL, rule TEXT NOT NULL) WITHOUT ROWID;
+COMMIT;
+"""
+
+UNSOUND = f"""
+CASE WHEN outcome NOT IN ({", ".join(f"'{each}'" for each in Outcome)}) THEN 'the outcome ' || quote(outcome)
+     WHEN NOT json_valid(labels) OR json_type(labels) <> 'object' THEN 'labels that are no JSON object' END
+"""
+"""Why an episode of a damaged file cannot count; null if it can."""
+FRAME = f"""
+SELECT specs.id, key, suite, condition, task, seed, labels, instruction, outcome, steps, seconds, decisions,
+       pictures, attempts, touched, moved, truth, error
+FROM specs JOIN episodes USING (id) LEFT JOIN stopped USING (condition)
+WHERE (last IS NULL OR key <= last) AND {UNSOUND} IS NULL ORDER BY specs.id
+"""
+COLUMNS = {
+    "id": pl.Int64,
+    "key": pl.String,
+    "suite": pl.String,
+    "condition": pl.String,
+    "task": pl.String,
+    "seed": pl.Int64,
+    "labels": pl.String,
+    "instruction": pl.String,
+    "outcome": pl.String,
+    "steps": pl.Int64,
+    "seconds": pl.Float64,
+    "decisions": pl.Int64,
+    "pictures": pl.Int64,
+    "attempts": pl.Int64,
+    "touched": pl.String,
+    "moved": pl.String,
+    "truth": pl.String,
+    "error": pl.String,
+}
+
+
+def spec_rows(specs: Iterable[EpisodeSpec]) -> Iterator[tuple[object, ...]]:
+    """Rows of specs, without their ids."""
+    labels: dict[str, Label] = {}
+    written = "{}"
+    for spec in specs:
+        if spec.labels is not labels:  # seeds share them
+            labels, written = spec.labels, json.dumps(spec.labels, sort_keys=True)
+        text = spec.to_json()
+        yield key_of(text), spec.suite, spec.condition, spec.task, spec.seed, spec.scene_key, text, written
+
+
+def episode_row(episode: Episode) -> tuple[object, ...]:
+    """A row of episodes, without its id."""
+    return (
+        episode.outcome.value,
+        episode.instruction,
+        episode.steps,
+        episode.seconds,
+        episode.decisions,
+        episode.pictures,
+        episode.attempts,
+        episode.touched,
+        episode.moved,
+        json.dumps(episode.truth),
+        episode.error,
+        int(episode.passing),
+    )
+
+
+def path_row(episode: Episode) -> tuple[object, ...]:
+    """A row of trajectories, without its id."""
+    path = episode.path
+    return (episode.steps, *map(_packed, (path.hand, path.gripper, path.actions)))
+
+
+def with_labels(frame: pl.DataFrame) -> pl.DataFrame:
+    """A frame with its labels as columns of their own."""
+    texts = frame["labels"].unique().to_list()
+    labels = {text: json.loads(text) for text in texts if text != "{}"}
+    names = sorted({name for each in labels.values() for name in each})
+    if not names:
+        return frame.drop("labels")
+    table = pl.DataFrame(
+        [{"labels": text} | {name: each.get(name) for name in names} for text, each in labels.items()],
+        infer_schema_length=None,
+    )
+    return frame.join(table, on="labels", how="left", maintain_order="left").drop("labels")
+
+
+def path_of(*blobs: bytes) -> Path:
+    """A path from the blobs of its row. Raises ValueError, or zlib's error, for what is damaged."""
+    hand, gripper, actions = (_unpacked(blob) for blob in blobs)
+    width = len(actions) // (len(gripper) - 1) if len(actions) else 7
+    return Path(hand.reshape(-1, 3), gripper, actions.reshape(-1, width))
+
+
+def _packed(values: np.ndarray) -> bytes:
+    """float32 numbers, the bytes of equal weight side by side, which compress far better."""
+    raw = np.ascontiguousarray(values, dtype="<f4")
+    return zlib.compress(raw.view(np.uint8).reshape(-1, 4).T.tobytes(), 6)
+
+
+def _unpacked(blob: bytes) -> np.ndarray:
+    shuffled = np.frombuffer(zlib.decompress(blob), np.uint8).reshape(4, -1)
+    return np.ascontiguousarray(shuffled.T).view("<f4").ravel()
