@@ -25,14 +25,14 @@ def _seen(way: tuple[float, float], form: Form) -> Sight:
 
 def test_objects_are_where_they_would_be_seen():
     way = (0.06, -0.15)
-    got, true = moved(_seen((0, 0), Form.OBJECTS), Form.OBJECTS, np.array(way)), _seen(way, Form.OBJECTS)
+    got, true = moved(_seen((0, 0), Form.OBJECTS), np.array(way)), _seen(way, Form.OBJECTS)
     assert np.abs(got.boxes[:, :2] - true.boxes[:, :2]).max() < 1.1 / 128
 
 
 def test_patches_show_what_would_be_seen():
     way = (7 * PIXEL, -12 * PIXEL)
     start, true = _seen((0, 0), Form.PATCHES), _seen(way, Form.PATCHES)
-    got = moved(start, Form.PATCHES, np.array(way))
+    got = moved(start, np.array(way))
     assert np.abs(got.crops[8:].astype(int) - true.crops[8:]).mean() < 0.3  # from above, to the pixel
     wrong = np.abs(start.crops.astype(int) - true.crops).mean()
     assert np.abs(got.crops.astype(int) - true.crops).mean() < 0.25 * wrong

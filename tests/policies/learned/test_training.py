@@ -24,7 +24,7 @@ def _batch(dataset: Dataset, *examples: Example) -> Batch:
 def _network(dataset: Dataset, *, cross: bool) -> Network:
     """A network that gives something else than nothing."""
     torch.manual_seed(0)
-    network = Network(dataset.vocabulary.size, cross=cross).eval()
+    network = Network(dataset.vocabulary.size, cross=cross, form=dataset.form).eval()
     for head in network.heads:
         torch.nn.init.normal_(head.straight.weight, std=0.1)
     return network
@@ -64,7 +64,7 @@ def test_a_network_learns_a_few_examples_by_heart(recorded: Path):
     dataset = load(recorded, Form.OBJECTS)
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    network = Network(dataset.vocabulary.size, cross=True)
+    network = Network(dataset.vocabulary.size, cross=True, form=dataset.form)
     optimizer = torch.optim.AdamW(network.parameters(), lr=1.5e-3)
     losses = [learn(network, optimizer, dataset.examples, dataset.vocabulary) for _ in range(40)]
     assert losses[-1] < 1.4 < 3 < losses[0]

@@ -62,7 +62,7 @@ def load(path: Path) -> tuple[Network, Description]:
             header = file.metadata() or {}
         description = Description.model_validate(json.loads(header[_KEY]))
         model = MODELS[description.model]
-        network = Network(Vocabulary(description.vocabulary).size, cross=model.cross)
+        network = Network(Vocabulary(description.vocabulary).size, cross=model.cross, form=model.form)
         load_model(network, str(path))
     except (SafetensorError, RuntimeError, OSError, KeyError, ValueError, ValidationError) as error:
         reason = " ".join(str(error).split())[:120]

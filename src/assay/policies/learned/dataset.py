@@ -14,8 +14,9 @@ import numpy as np
 
 from assay.policies.demonstrations.demonstration import DemonstrationError
 from assay.policies.learned.bins import to_bins
+from assay.policies.learned.pieces import pieces
 from assay.policies.learned.shift import moved, moved_bins, room
-from assay.policies.learned.tokens import Form, Segments, Sight, words
+from assay.policies.learned.tokens import Form, Segments, Sight, joined, words
 from assay.tabletop.prompt import PLACEHOLDER
 
 STRANGE = 64
@@ -61,12 +62,12 @@ class Example:
     room: np.ndarray
     """How far the whole table can be moved: least and most, x and y, metres, (2, 2)."""
 
-    def shifted(self, form: Form, rng: np.random.Generator) -> Example:
+    def shifted(self, rng: np.random.Generator) -> Example:
         """The same somewhere else; as it is where the prompt shows places, or nothing can be moved."""
         if self.task in _PLACES or (self.room[0] > self.room[1]).any():
             return self
         way = rng.uniform(*self.room)
-        return replace(self, table=moved(self.table, form, way), bins=moved_bins(self.bins, way))
+        return replace(self, table=moved(self.table, way), bins=moved_bins(self.bins, way))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,6 +96,7 @@ def batched(
 
     def slots(sight: Sight) -> range:
         nonlocal count
+        sight = pieces(sight) if sight.form is Form.PATCHES else sight
         sights.append(sight)
         count += len(sight)
         return range(count - len(sight) + 1, count + 1)
@@ -111,13 +113,9 @@ def batched(
         said.append([word for word, _ in told])
         shown.append([slot for _, slot in told])
     laid = [list(slots(table)) for table in tables]
-    sight = Sight(
-        *(
-            np.concatenate([getattr(each, name) for each in sights])
-            for name in ("crops", "boxes", "views", "places")
-        )
+    return Batch(
+        joined(sights), _padded(said), _padded(shown), _padded(laid), np.array(tools, dtype=np.int64)
     )
-    return Batch(sight, _padded(said), _padded(shown), _padded(laid), np.array(tools, dtype=np.int64))
 
 
 def _padded(rows: Sequence[Sequence[int]]) -> np.ndarray:
@@ -203,8 +201,7 @@ def _segments(text: str, shown: Mapping[str, Sight]) -> Segments:
 
 
 def _sights(arrays: Mapping[str, np.ndarray], form: Form) -> list[Sight]:
-    fields = [arrays[f"{form}_{name}"] for name in ("crops", "boxes", "views", "places")]
+    crops, boxes, views, places = (arrays[f"{form}_{name}"] for name in ("crops", "boxes", "views", "places"))
+    every = Sight(crops, boxes, views, places, form)
     ends = arrays[f"{form}_ends"].tolist()
-    return [
-        Sight(*(each[first:end] for each in fields)) for first, end in zip([0, *ends[:-1]], ends, strict=True)
-    ]
+    return [every.only(slice(first, end)) for first, end in zip([0, *ends[:-1]], ends, strict=True)]

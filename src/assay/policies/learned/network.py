@@ -1,6 +1,6 @@
 """The networks: {cross-attention, concatenation} over {objects, patches}. Needs torch.
 
-A picture's token is the sum of what a small convolution makes of its crop, and of embeddings of its box, view
+A picture's token is the sum of what a small network makes of its crop, and of embeddings of its box, view
 and place in the order. A prompt is a sequence of words and such tokens, read by an encoder of its own.
 Then the tokens of the table attend to the prompt (cross), or prompt and table are one sequence (concat).
 The action is read from one further token, coordinate by coordinate, each knowing those before it.
@@ -14,7 +14,8 @@ from torch import Tensor, nn
 
 from assay.policies.learned.bins import BINS, middles
 from assay.policies.learned.dataset import Batch
-from assay.policies.learned.tokens import MOST, Sight
+from assay.policies.learned.pieces import SIDE
+from assay.policies.learned.tokens import MOST, Form, Sight
 
 WIDTH = 128
 HEADS = 4
@@ -40,14 +41,20 @@ def waves(shares: Tensor) -> Tensor:
 class Pictures(nn.Module):
     """Tokens of pictures as vectors."""
 
-    def __init__(self) -> None:
+    def __init__(self, form: Form) -> None:
         super().__init__()
-        self.fine = nn.Sequential(nn.Conv2d(3, 32, 4, 4), nn.GELU())
-        self.points = nn.Conv2d(32, POINTS, 3, 1, 1)
-        self.crop = nn.Sequential(
-            nn.Conv2d(32, 64, 3, 2, 1), nn.GELU(), nn.Flatten(), nn.Linear(64 * 4 * 4, WIDTH)
-        )
-        self.where = nn.Linear((1 + POINTS) * 4 * WAVES, WIDTH)
+        self.form = form
+        if form is Form.OBJECTS:
+            self.fine = nn.Sequential(nn.Conv2d(3, 32, 4, 4), nn.GELU())
+            self.points = nn.Conv2d(32, POINTS, 3, 1, 1)
+            self.crop = nn.Sequential(
+                nn.Conv2d(32, 64, 3, 2, 1), nn.GELU(), nn.Flatten(), nn.Linear(64 * 4 * 4, WIDTH)
+            )
+        else:
+            self.crop = nn.Sequential(
+                nn.Flatten(), nn.Linear(3 * SIDE**2, 2 * WIDTH), nn.GELU(), nn.Linear(2 * WIDTH, WIDTH)
+            )
+        self.where = nn.Linear((1 + POINTS * (form is Form.OBJECTS)) * 4 * WAVES, WIDTH)
         self.extent = nn.Sequential(nn.Linear(2, WIDTH), nn.GELU(), nn.Linear(WIDTH, WIDTH))
         self.view = nn.Embedding(2, WIDTH)
         self.place = nn.Embedding(MOST, WIDTH)
@@ -57,10 +64,14 @@ class Pictures(nn.Module):
         """(tokens, WIDTH)."""
         crops = torch.from_numpy(sight.crops).permute(0, 3, 1, 2).float() / 127.5 - 1
         boxes = torch.from_numpy(sight.boxes)
-        fine = self.fine(crops)
-        where = waves(torch.cat([boxes[:, None, :2], self._points(fine, boxes)], dim=1)).flatten(1)
+        points = boxes[:, None, :2]
+        if self.form is Form.OBJECTS:
+            crops = self.fine(crops)
+            points = torch.cat([points, self._points(crops, boxes)], dim=1)
         order = self.view(torch.from_numpy(sight.views)) + self.place(torch.from_numpy(sight.places))
-        return self.norm(self.crop(fine) + self.where(where) + self.extent(4 * boxes[:, 2:]) + order)
+        return self.norm(
+            self.crop(crops) + self.where(waves(points).flatten(1)) + self.extent(4 * boxes[:, 2:]) + order
+        )
 
     def _points(self, fine: Tensor, boxes: Tensor) -> Tensor:
         """Where in the whole picture some features of the crops are, (tokens, POINTS, 2)."""
@@ -95,10 +106,10 @@ class Head(nn.Module):
 class Network(nn.Module):
     """From a batch to the bins of an action."""
 
-    def __init__(self, words: int, *, cross: bool) -> None:
+    def __init__(self, words: int, *, cross: bool, form: Form) -> None:
         super().__init__()
         self.cross = cross
-        self.pictures = Pictures()
+        self.pictures = Pictures(form)
         self.words = nn.Embedding(words, WIDTH, padding_idx=0)
         self.positions = nn.Embedding(LONGEST, WIDTH)
         self.tools = nn.Embedding(2, WIDTH)

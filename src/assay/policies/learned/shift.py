@@ -6,17 +6,16 @@ The cameras see without perspective: a thing looks the same wherever it lies, an
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 
 from assay.policies.learned.bins import BINS
-from assay.policies.learned.tokens import Form, Sight, of_patches
-from assay.tabletop import TableScene
+from assay.policies.learned.pieces import bare_table, pasted
+from assay.policies.learned.tokens import Form, Sight
 from assay.tabletop.build import EXTENT, VIEWS
-from assay.tabletop.observation import PATCH, patches
+from assay.tabletop.observation import PATCH
 from assay.tabletop.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW
-from assay.tabletop.studio import HEIGHT, WIDTH, Studio
+from assay.tabletop.studio import HEIGHT, WIDTH
 
 _TOP = VIEWS.index("top")
 _FORESHORTENED = np.array([1.0 if view == "top" else np.sqrt(0.5) for view in VIEWS])
@@ -37,9 +36,9 @@ def room(objects: Sight, ends: np.ndarray) -> np.ndarray:
     return np.array([np.array([X_LOW, Y_LOW]) - low, np.array([X_HIGH, Y_HIGH]) - high])
 
 
-def moved(table: Sight, form: Form, way: np.ndarray) -> Sight:
+def moved(table: Sight, way: np.ndarray) -> Sight:
     """The table after everything went a way (x, y), metres."""
-    if form is Form.OBJECTS:
+    if table.form is Form.OBJECTS:
         heights = _HEIGHTS[table.views]
         boxes = table.boxes.copy()
         boxes[:, 0] += way[1] / (heights * WIDTH / HEIGHT)
@@ -48,8 +47,8 @@ def moved(table: Sight, form: Form, way: np.ndarray) -> Sight:
     pixel = 2 * _HEIGHTS / HEIGHT
     rows = np.round(way[0] * _FORESHORTENED / pixel).astype(int)
     columns = np.round(way[1] / pixel).astype(int)
-    pictures = _pasted(table.crops)
-    empty = _pasted(_empty().crops)
+    pictures = pasted(table.crops).copy()
+    empty = bare_table()
     for view in range(len(VIEWS)):
         by = (rows[view], columns[view])
         things = (pictures[view] != empty[view]).any(axis=-1)
@@ -63,15 +62,3 @@ def moved_bins(bins: np.ndarray, way: np.ndarray) -> np.ndarray:
     """Where an action lies in bins (5,) after everything went a way (x, y), metres."""
     by = np.array(way) / (X_HIGH - X_LOW, Y_HIGH - Y_LOW) * BINS[:2]
     return np.asarray(bins + np.array([*by, *by, 0.0]), dtype=np.float32)
-
-
-def _pasted(crops: np.ndarray) -> np.ndarray:
-    """Patches as pictures: (views, height, width, 3)."""
-    grid = crops.reshape(len(VIEWS), _ROWS, _COLUMNS, PATCH, PATCH, 3).swapaxes(2, 3)
-    return grid.reshape(len(VIEWS), _ROWS * PATCH, _COLUMNS * PATCH, 3)
-
-
-@cache
-def _empty() -> Sight:
-    views = Studio.shared().still(TableScene(()))
-    return of_patches([patches(views[camera][0]) for camera in VIEWS])

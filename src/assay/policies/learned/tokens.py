@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -36,9 +37,14 @@ class Sight:
     """int64, (tokens,): which of `VIEWS`."""
     places: np.ndarray
     """int64, (tokens,): the place in the order of its view."""
+    form: Form
 
     def __len__(self) -> int:
         return len(self.crops)
+
+    def only(self, kept: np.ndarray | slice) -> Sight:
+        """Some of its tokens."""
+        return Sight(self.crops[kept], self.boxes[kept], self.views[kept], self.places[kept], self.form)
 
     def permuted(self, rng: np.random.Generator) -> Sight:
         """The same in another order, alike in both views."""
@@ -68,7 +74,7 @@ def pictured(picture: Picture, form: Form) -> Sight:
         return _of_objects([object_tokens(*views[camera], len(picture.scene.items)) for camera in VIEWS])
     sight = of_patches([patches(views[camera][0]) for camera in VIEWS])
     kept = (sight.crops != sight.crops[:, :1, :1]).any(axis=(1, 2, 3))
-    return Sight(sight.crops[kept], sight.boxes[kept], sight.views[kept], sight.places[kept])
+    return sight.only(kept)
 
 
 def words(text: str) -> list[str]:
@@ -84,8 +90,19 @@ def segments(prompt: Prompt, form: Form) -> Segments:
     return tuple(parts)
 
 
+def joined(sights: Sequence[Sight]) -> Sight:
+    """The tokens of several, one after the other."""
+    return Sight(
+        np.concatenate([each.crops for each in sights]),
+        np.concatenate([each.boxes for each in sights]),
+        np.concatenate([each.views for each in sights]),
+        np.concatenate([each.places for each in sights]),
+        sights[0].form,
+    )
+
+
 def _of_objects(views: list[ObjectTokens]) -> Sight:
-    return _joined([(view.crops[view.visible], view.boxes[view.visible]) for view in views])
+    return _joined([(view.crops[view.visible], view.boxes[view.visible]) for view in views], Form.OBJECTS)
 
 
 def of_patches(views: list[np.ndarray]) -> Sight:
@@ -93,14 +110,15 @@ def of_patches(views: list[np.ndarray]) -> Sight:
     row, column = np.divmod(np.arange(_ROWS * _COLUMNS), _COLUMNS)
     middle = np.column_stack([(column + 0.5) / _COLUMNS, (row + 0.5) / _ROWS])
     boxes = np.column_stack([middle, np.full_like(middle, (1 / _ROWS, 1 / _COLUMNS))])
-    return _joined([(crops, boxes) for crops in views])
+    return _joined([(crops, boxes) for crops in views], Form.PATCHES)
 
 
-def _joined(views: list[tuple[np.ndarray, np.ndarray]]) -> Sight:
+def _joined(views: list[tuple[np.ndarray, np.ndarray]], form: Form) -> Sight:
     counts = [len(crops) for crops, _ in views]
     return Sight(
         np.concatenate([crops for crops, _ in views]),
         np.concatenate([boxes for _, boxes in views]).astype(np.float32),
         np.repeat(np.arange(len(views)), counts),
         np.minimum(np.concatenate([np.arange(count) for count in counts]), MOST - 1),
+        form,
     )

@@ -14,7 +14,6 @@ from torch import Tensor, nn
 from assay.policies.learned.bins import BINS, nearest, shares
 from assay.policies.learned.dataset import Batch, Dataset, Example, Vocabulary, batched
 from assay.policies.learned.network import Network
-from assay.policies.learned.tokens import Form
 from assay.streams import stream
 
 _HELD_OUT = 25
@@ -71,7 +70,7 @@ def train(
     torch.manual_seed(seed)
     torch.set_num_threads(1)
     rng = stream("tabletop", "training", seed)
-    network = Network(dataset.vocabulary.size, cross=cross).train()
+    network = Network(dataset.vocabulary.size, cross=cross, form=dataset.form).train()
     optimizer = torch.optim.AdamW(network.parameters(), lr=schedule.rate, weight_decay=0.01)
     learnt = [each for each in dataset.examples if each.seed % _HELD_OUT]
     held_out = [each for each in dataset.examples if not each.seed % _HELD_OUT]
@@ -80,7 +79,7 @@ def train(
     while (share := schedule.share(step, time.monotonic() - begun)) < 1:
         for group in optimizer.param_groups:
             group["lr"] = schedule.rate * _rate(share)
-        examples = [_varied(each, dataset.form, rng, permute=permute) for each in next(batches)]
+        examples = [_varied(each, rng, permute=permute) for each in next(batches)]
         loss = learn(network, optimizer, examples, dataset.vocabulary)
         late = loss if math.isnan(late) else 0.98 * late + 0.02 * loss
         step += 1
@@ -102,9 +101,9 @@ def _batches(examples: Sequence[Example], size: int, rng: np.random.Generator) -
                 yield [examples[i] for i in some[batch : batch + size]]
 
 
-def _varied(example: Example, form: Form, rng: np.random.Generator, *, permute: bool) -> Example:
+def _varied(example: Example, rng: np.random.Generator, *, permute: bool) -> Example:
     if rng.random() < _SHIFTED:
-        example = example.shifted(form, rng)
+        example = example.shifted(rng)
     return replace(example, table=example.table.permuted(rng)) if permute else example
 
 
