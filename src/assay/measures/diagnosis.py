@@ -124,7 +124,7 @@ def _lost(profiles: Sequence[Profile]) -> Finding | None:
     evidence = []
     for run, name, each in sorted(certain, key=lambda one: one[2].p_holm):
         (what,) = each.group.values()
-        says = f"{each.both + each.only_perturbed} of {each.pairs} under {what}, "
+        says = f"{each.both + each.only_perturbed:,} of {each.pairs:,} under {what}, "
         says += f"{100 * each.control:.0f} % of the same starts unchanged"
         evidence.append(taken((run,), f"{name}.{what}", says, each.change, each.interval, each.p / 2))
     claim = f"{Flaw.LOSS.claim[0].upper()}{Flaw.LOSS.claim[1:]}"

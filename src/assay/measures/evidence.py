@@ -90,7 +90,9 @@ def failing(run: int, rate: Rate) -> Evidence:
     assert rate.interval is not None
     lost, share = rate.count - rate.successes, 1 - rate.successes / rate.count
     interval = Interval(1 - rate.interval.high, 1 - rate.interval.low, rate.interval.method)
-    return Evidence(run, "control", f"{lost} of {rate.count} fail", share, interval, often(lost, rate.count))
+    return Evidence(
+        run, "control", f"{lost:,} of {rate.count:,} fail", share, interval, often(lost, rate.count)
+    )
 
 
 def often(hits: int, count: int) -> float:

@@ -90,18 +90,20 @@ def _memory(among: Among) -> Iterator[Test]:
         evidence = [_alike(runs, world, "the thing was moved")]
         if words is not None:
             evidence.append(_alike(runs, words, said))
-        also = f", and {words.alike} of {words.count} although {said}" if words is not None else ""
+        also = f", and {words.alike:,} of {words.count:,} although {said}" if words is not None else ""
         yield Test(Flaw.MEMORISES, tuple(evidence), world.p, world.interval, also)
     if words is not None:
         sees = "; whether it sees the world cannot be told"
         if world is not None:
-            other = f"{world.count - world.alike} of {world.count} paths are others when a thing was moved"
+            other = (
+                f"{world.count - world.alike:,} of {world.count:,} paths are others when a thing was moved"
+            )
             sees = f"; it does look: {other}" if Degree.of(world.interval) is Degree.RARELY else ""
         yield Test(Flaw.IGNORES_WORDS, (_alike(runs, words, said),), words.p, words.interval, sees)
 
 
 def _alike(runs: tuple[int, ...], index: Index, although: str) -> Evidence:
-    says = f"{index.alike} of {index.count} paths are the control's although {although}"
+    says = f"{index.alike:,} of {index.count:,} paths are the control's although {although}"
     return taken(runs, f"memorisation.{index.group}", says, index.index, index.interval, index.p)
 
 
@@ -117,7 +119,7 @@ def _nonsense(among: Among) -> Iterator[Test]:
         hits = drop.both + drop.only_perturbed
         independent = int(drop.perturbed * drop.starts + 1e-9)  # what shares a start may be all alike
         p = often(independent, drop.starts)
-        says = f"{hits} of {drop.pairs} reach the task's goal although the words do not ask for it"
+        says = f"{hits:,} of {drop.pairs:,} reach the task's goal although the words do not ask for it"
         interval = wilson_interval(drop.perturbed, drop.starts)
         yield Test(
             Flaw.IGNORES_WORDS, (Evidence(run, "drops", says, drop.perturbed, interval, p),), p, interval
@@ -136,8 +138,8 @@ def _names(among: Among) -> Iterator[Test]:
     evidence = [_gap(runs, overall), *(_gap(runs, each) for each in nouns)]
     adjusted = holm([fallen(each.change, each.p) for each in nouns])
     unknown = [
-        f"{Degree.of(loss(each.interval))} not the {each.noun} ({each.changed} of {each.changed_count}, "
-        f"{each.kept} of {each.kept_count} with its name kept)"
+        f"{Degree.of(loss(each.interval))} not the {each.noun} ({each.changed:,} of {each.changed_count:,}, "
+        f"{each.kept:,} of {each.kept_count:,} with its name kept)"
         for each, p in zip(nouns, adjusted, strict=True)
         if p < SURE and each.interval.high < 0
     ]
@@ -150,7 +152,7 @@ def _names(among: Among) -> Iterator[Test]:
     )
     more = ""
     if one and several:
-        more = f" ({one.changed} of {one.changed_count} with one, {several.changed} of "
+        more = f" ({one.changed:,} of {one.changed_count:,} with one, {several.changed} of "
         more += f"{several.changed_count} with several)"
     more += f"; {_listed(unknown)}" if unknown else ""
     more += f"; other names for {_listed(known)} do no harm" if known else ""
@@ -161,8 +163,8 @@ def _names(among: Among) -> Iterator[Test]:
 def _gap(runs: tuple[int, ...], gap: NameGap) -> Evidence:
     what = f"name of the {gap.noun}" if gap.noun else "names"
     says = (
-        f"{gap.kept} of {gap.kept_count} with the {what} kept word for word, "
-        f"{gap.changed} of {gap.changed_count} with {'it' if gap.noun else 'them'} changed"
+        f"{gap.kept:,} of {gap.kept_count:,} with the {what} kept word for word, "
+        f"{gap.changed:,} of {gap.changed_count:,} with {'it' if gap.noun else 'them'} changed"
     )
     p = fallen(gap.change, gap.p)
     return taken(runs, f"names.{gap.noun or 'overall'}", says, gap.change, gap.interval, p)
@@ -181,7 +183,7 @@ def _actions(among: Among) -> Iterator[Test]:
         taken(
             runs,
             f"actions.{each.action}",
-            f"{each.successes} of {each.count} with the action said as {each.action}, {each.others} of "
+            f"{each.successes:,} of {each.count:,} with the action said as {each.action}, {each.others} of "
             f"{each.others_count} said otherwise",
             each.change,
             each.interval,
@@ -190,7 +192,7 @@ def _actions(among: Among) -> Iterator[Test]:
         for each in (worst, *rest)
     ]
     also = [
-        f"{each.successes} of {each.count} as {each.action}"
+        f"{each.successes:,} of {each.count:,} as {each.action}"
         for each, place in zip(rest, order[1:], strict=True)
         if adjusted[place] < SURE and each.interval.high < 0
     ]
@@ -221,8 +223,8 @@ def _changes(among: Among) -> Iterator[Test]:
 
 def _fall(runs: tuple[int, ...], drop: Drop, where: str) -> Evidence:
     now, before = drop.both + drop.only_perturbed, drop.both + drop.only_control
-    usual = f"{before} of {drop.pairs}" if drop.pairs == drop.starts else f"{100 * drop.control:.0f} %"
-    says = f"{now} of {drop.pairs} {where}, {usual} when nothing is changed"
+    usual = f"{before:,} of {drop.pairs:,}" if drop.pairs == drop.starts else f"{100 * drop.control:.0f} %"
+    says = f"{now:,} of {drop.pairs:,} {where}, {usual} when nothing is changed"
     p = fallen(drop.change, drop.p)
     return taken(runs, f"changes.{drop.group['change']}", says, drop.change, drop.interval, p)
 
@@ -235,11 +237,11 @@ def _unchanged(among: Among) -> Iterator[Test]:
         return
     lost = rows.unique(START, keep="first", maintain_order=True).select(~pl.col("success"), "near")
     count, failed, near = len(lost), int(lost["success"].sum()), int(lost["near"].fill_null(False).sum())
-    fails = _share(runs, "control", f"{failed} of {count} fail", failed, count)
+    fails = _share(runs, "control", f"{failed:,} of {count:,} fail", failed, count)
     yield _often(Flaw.UNABLE, fails)
     if _given(among, "failures", Failures)[0]:
         few = "at least " if lost.filter("success")["near"].null_count() else ""
-        says = f"{few}{near} of {count} fail near the path of success with nothing changed"
+        says = f"{few}{near:,} of {count:,} fail near the path of success with nothing changed"
         yield _often(Flaw.MISSES, _share(runs, "failures.near", says, near, count), fails)
 
 
@@ -263,9 +265,11 @@ def _distance(curve: Curve | Missing) -> str:
     lost = [each for each in steps if not kept or each.at > kept[-1].at]
     if not lost:
         return ""
-    told = ", ".join(f"{each.rate.successes} of {each.rate.count}" for each in lost)
+    told = ", ".join(f"{each.rate.successes:,} of {each.rate.count:,}" for each in lost)
     before = kept and kept[-1].rate
-    still = f", still {before.successes} of {before.count} at {100 * kept[-1].at:.0f} cm" if before else ""
+    still = (
+        f", still {before.successes:,} of {before.count:,} at {100 * kept[-1].at:.0f} cm" if before else ""
+    )
     return f"; from {100 * lost[0].at:.0f} cm on ({told}{still})"
 
 

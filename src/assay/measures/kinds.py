@@ -53,5 +53,5 @@ def _behind(run: int, family: str, one: Rate, others: Sequence[Rate], shares: np
     half = float(stats.t.ppf((1 + LEVEL) / 2, free)) * spread
     interval = Interval(max(behind - half, -1.0), min(behind + half, 1.0), "student, over tasks")
     (name,) = one.group.values()
-    says = f"{one.successes} of {one.count} where {family} is {name}, {hits} of {count} elsewhere"
+    says = f"{one.successes:,} of {one.count:,} where {family} is {name}, {hits:,} of {count:,} elsewhere"
     return Evidence(run, f"labels.{family}", says, behind, interval, p)

@@ -47,19 +47,20 @@ def table_entry(task_id: str) -> TableEntry:
 def resolve_tables(selection: str) -> tuple[TableEntry, ...]:
     """The tasks that a selection names, each once, level by level.
 
-    A selection is ``all``, or kinds, levels and ids with commas between them: ``T1,L4,tabletop/T2/L3``.
+    A selection is ``all``, or kinds, levels and ids with commas between them: ``T1,L4,T2/L3``; the ids with
+    or without ``tabletop/``.
     Raises TaskError with the nearest name for anything unknown.
     """
     every = [table_entry(each) for each in _ids()]
     chosen: set[TableEntry] = set()
     for name in (part.strip() for part in selection.split(",") if part.strip()):
         short = name.removeprefix(PREFIX)
-        found = {each for each in every if short in ("all", each.kind, each.level) or each.id == name}
+        found = {each for each in every if short in ("all", each.kind, each.level, each.id[len(PREFIX) :])}
         if not found:
-            if on_table(name):
+            if "/" in short:
                 table_entry(name)
             valid = did_you_mean(name, ["all", *Level, *KINDS])
-            raise TaskError(f"there is no tabletop task '{name}': {valid}, or an id as tabletop/T1/L1")
+            raise TaskError(f"there is no tabletop task '{name}': {valid}, or an id as T1/L1")
         chosen |= found
     if not chosen:
         raise TaskError(f"'{selection}' selects no tabletop task: valid: all, {', '.join(Level)}, T1 to T17")

@@ -179,7 +179,7 @@ def _untold(run: int, flaw: Flaw, known: Mapping[str, Kept], shown: str, chance:
         Evidence(
             run,
             f"tabletop.kept.{name}",
-            f"{wheres[name]} it keeps {each.kept} of {each.count} successes "
+            f"{wheres[name]} it keeps {each.kept:,} of {each.count:,} successes "
             f"({_percent(each.share, each.interval)})",
             each.share,
             each.interval,
@@ -187,7 +187,7 @@ def _untold(run: int, flaw: Flaw, known: Mapping[str, Kept], shown: str, chance:
         )
         for name, each in known.items()
     ]
-    brief = [f"{each.kept} of {each.count} {wheres[name]}" for name, each in known.items()]
+    brief = [f"{each.kept:,} of {each.count:,} {wheres[name]}" for name, each in known.items()]
     sizes = [each.interval for each in known.values()]
     rarely = all(size.high < RARE for size in sizes)
     more = f"; one that needs it would be at chance ({100 * chance:.2g} % by the paper's reckoning)"
@@ -199,8 +199,8 @@ def _lost(run: int, flaw: Flaw, known: Mapping[str, Drop], shown: str) -> Iterat
     evidence, brief = [], []
     for name, each in known.items():
         now, before = each.both + each.only_perturbed, each.both + each.only_control
-        brief.append(f"{now} of {each.pairs} {_LOST[flaw][0][name]}")
-        says = f"{brief[-1]}, {before} of {each.pairs} unchanged ({_points(each.change, each.interval)})"
+        brief.append(f"{now:,} of {each.pairs:,} {_LOST[flaw][0][name]}")
+        says = f"{brief[-1]}, {before:,} of {each.pairs:,} unchanged ({_points(each.change, each.interval)})"
         p = fallen(each.change, each.p)
         evidence.append(Evidence(run, f"tabletop.against.{name}", says, each.change, each.interval, p))
     sizes = [loss(each.interval) for each in known.values()]
@@ -210,9 +210,9 @@ def _lost(run: int, flaw: Flaw, known: Mapping[str, Drop], shown: str) -> Iterat
 
 def _again(run: int, found: Again) -> Test:
     says = (
-        f"{found.again} of {found.successes} successes took more than the fewest actions "
-        f"({_percent(found.share, found.interval)}; sweeps left out): {found.successes} of {found.count} "
-        f"succeed with mistakes allowed, {found.successes - found.again} without"
+        f"{found.again:,} of {found.successes:,} successes took more than the fewest actions "
+        f"({_percent(found.share, found.interval)}; sweeps left out): {found.successes:,} of {found.count:,} "
+        f"succeed with mistakes allowed, {found.successes - found.again:,} without"
     )
     evidence = Evidence(run, "tabletop.again", says, found.share, found.interval, found.p)
     shown = "Does not need to try again" if found.interval.high < RARE else ""
