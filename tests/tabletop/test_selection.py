@@ -18,7 +18,7 @@ def test_an_id_names_a_kind_at_a_level_and_the_seed_draws_the_rest():
 def test_a_selection_is_made_of_kinds_levels_and_ids_each_task_once():
     everything = resolve_tables("all")
     assert len(everything) == len(set(everything)) == sum(len(kind.levels) for kind in KINDS.values())
-    assert [each.id for each in resolve_tables("T12, tabletop/T1/L3")] == [
+    assert [each.id for each in resolve_tables("T12, T1/L3, tabletop/T1/L3")] == [
         "tabletop/T12/L1",
         "tabletop/T12/L2",
         "tabletop/T1/L3",

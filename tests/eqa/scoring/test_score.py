@@ -51,6 +51,10 @@ def test_geometry_is_always_right_and_random_is_near_chance(questions, tmp_path:
     assert {name: mean.share for name, mean in best.asymmetry.items()} == dict.fromkeys(
         ("overall", "high", "mid", "low"), 0.0
     )
+    sure = [mean.interval for mean in best.asymmetry.values()]
+    assert all(each is not None and -0.5 < each.low < 0 < each.high < 0.5 for each in sure), (
+        "all right on both sides"
+    )
     guess = found.models["random"].standing.overall
     assert guess.interval is not None and guess.interval.low < 0.25 < guess.interval.high
     (contrast,) = found.comparisons

@@ -12,7 +12,7 @@ from assay.eqa.question import LETTERS
 from assay.eqa.scoring.means import PARTS, Hierarchy
 from assay.eqa.scoring.sheet import Sheet
 from assay.measures.bootstrap import FEWEST, percentiles, resampled
-from assay.measures.intervals import Interval, share_interval, wilson_interval
+from assay.measures.intervals import Interval, newcombe, share_interval, wilson_interval
 from assay.measures.result import Result
 
 CHANCE = 1 / len(LETTERS)
@@ -39,7 +39,8 @@ class Mean(Result):
 
     share: float
     interval: Interval | None
-    """Cluster bootstrap over episodes, Wilson's where all are right or wrong; None where they are too few."""
+    """Cluster bootstrap over episodes; Wilson's, or Newcombe's of a difference, where all are right or wrong;
+    None where they are too few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +97,7 @@ def standing(sheet: Sheet, right: np.ndarray, within: np.ndarray | None = None) 
     parts = {name: Hierarchy.of(cells, kinds) for name, kinds in PARTS.items() if there & set(kinds)}
     means = {}
     for name, part in parts.items():
-        episodes = int(tried[:, list(chain(*part.groups))].any(axis=1).sum())
-        means[name] = _sure(_mean(part.mean, shares, drawn, len(tried)), episodes)
+        means[name] = _sure(_mean(part.mean, shares, drawn, len(tried)), _episodes(part, tried))
     asymmetry = {}
     for name in ("overall", "high", "mid", "low"):
         forward, backward = (
@@ -106,7 +106,14 @@ def standing(sheet: Sheet, right: np.ndarray, within: np.ndarray | None = None) 
         )
         if forward and backward:
             one, other = Hierarchy.of(cells, forward), Hierarchy.of(cells, backward)
-            asymmetry[name] = _mean(_less(other, one), shares, drawn, len(tried))
+            found = _mean(_less(other, one), shares, drawn, len(tried))
+            if found.interval is None and drawn is not None:  # each side all right, or all wrong
+                sides, known = zip(
+                    *((float(each.mean(shares)), _episodes(each, tried)) for each in (one, other)),
+                    strict=True,
+                )
+                found = Mean(found.share, newcombe(sides, known, 0.0).interval)
+            asymmetry[name] = found
     return Standing(int(counts.sum()), accuracies, means, asymmetry)
 
 
@@ -125,6 +132,11 @@ def _mean(statistic: Statistic, shares: np.ndarray, drawn: np.ndarray | None, ep
     if interval is not None and interval.low == interval.high:
         interval = None  # all right, or all wrong: drawing anew shows nothing
     return Mean(share, interval)
+
+
+def _episodes(part: Hierarchy, tried: np.ndarray) -> int:
+    """How many episodes a mean has questions from."""
+    return int(tried[:, list(chain(*part.groups))].any(axis=1).sum())
 
 
 def _less(one: Hierarchy, other: Hierarchy) -> Statistic:
