@@ -130,6 +130,17 @@ def test_it_tells_whether_words_or_pictures_are_missed_more(run, made):
     assert both.change == pytest.approx(0.8) and both.p < 0.001
 
 
+def test_tasks_that_are_still_told_under_a_condition_say_nothing_about_it(run, made):
+    tasks = ("T1/L1", "T2/L1", "T4/L1", "T15/L1", "T11/L1")
+    measured = tabletop(run(table(made, lambda *_: BEST, tasks=tasks)).frame())
+    counts = {each.condition: each.count for each in measured.kept}
+    assert counts["mask=instruction"] == 50 and counts["mask=language"] == 30 == counts["mask=visual"]
+    assert counts["gobbledygook=words"] == 30
+    assert not {"mask=visual"} & {
+        each.condition for each in tabletop(run(table(made, lambda *_: BEST, tasks=("T2/L1",))).frame()).kept
+    }
+
+
 def test_one_who_goes_by_the_prompt_has_no_flaw(run, made):
     store = run(table(made, lambda condition, *_: BEST if sensible(condition) else 0))
     findings = diagnose(profile(store))

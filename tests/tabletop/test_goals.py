@@ -12,6 +12,27 @@ def _at(*poses: tuple[float, float, float]) -> np.ndarray:
     return np.array([poses])
 
 
+def test_all_of_a_stage_has_to_hold_at_a_time() -> None:
+    both = (Put("a", 0.6, 0.0), Put("b", 0.3, 0.3))
+    there, back = PutGoal((both,)), PutGoal((both, (Put("a", 0.3, 0.0), Put("b", 0.5, 0.3))))
+    for goal in (there, back):
+        one_by_one = Progress(goal, SCENE)
+        for pose in ((0.6, 0, 0), (0.3, 0, 0)):
+            assert not one_by_one.update(_at(pose, (0.5, 0.3, 0))).success
+        assert not one_by_one.update(_at((0.3, 0, 0), (0.3, 0.3, 0))).success
+        assert one_by_one.pending() == both[:1]
+        assert one_by_one.update(_at((0.6, 0, 0), (0.3, 0.3, 0))).success == (goal is there)
+    assert one_by_one.update(_at((0.3, 0, 0), (0.5, 0.3, 0))).success
+
+
+def test_a_bystander_is_in_the_way_at_every_stage() -> None:
+    progress = Progress(PutGoal(((Put("a", 0.6, 0.0),), (Put("a", 0.3, 0.0),)), ("b",)), SCENE)
+    assert progress.update(_at((0.6, 0, 0), (0.6, 0.05, 0))).mistake == "wrong_item"
+    assert not progress.update(_at((0.3, 0, 0), (0.6, 0.05, 0))).success
+    progress.update(_at((0.6, 0, 0), (0.5, 0.3, 0)))
+    assert progress.update(_at((0.3, 0, 0), (0.5, 0.3, 0))).success
+
+
 def test_stages_are_met_one_after_the_other_and_stay_met() -> None:
     goal = PutGoal(((Put("a", 0.6, 0.0),), (Put("a", 0.3, 0.0),)), in_order=True)
     progress = Progress(goal, SCENE)
@@ -70,3 +91,12 @@ def test_going_over_the_line_on_the_way_cannot_be_undone() -> None:
     back = [(0.45, 0.0, 0.0), AWAY, AWAY]
     assert progress.update(np.array([there, back])).mistake == "constraint"
     assert not progress.update(np.array([back])).success
+
+
+def test_a_corner_of_the_line_inside_a_block_is_on_the_line() -> None:
+    # The block stands on its corner: neither its corners nor its middle are over the line.
+    half = max(BLOCKS.items[0].solid.half_size)
+    beside = [(0.35 + 0.6 * half, 0.2 + 0.6 * half, np.pi / 4), AWAY, AWAY]
+    assert Progress(SWEEP, BLOCKS).update(np.array([beside])).mistake == "constraint"
+    clear = [(0.35 + 0.8 * half, 0.2 + 0.8 * half, np.pi / 4), AWAY, AWAY]
+    assert Progress(SWEEP, BLOCKS).update(np.array([clear])).mistake == ""

@@ -56,6 +56,8 @@ def test_an_observation_gives_its_objects_in_another_order_with_the_invisible_la
     assert ordered.objects("top").items.tolist() == [2, 1, 0]
     assert ordered.objects("top").visible.tolist() == [True, True, False]
     assert observation.order is None and observation.objects("top").items.tolist() == [1, 2, 0]
+    own, other = observation.segmentation("top"), ordered.segmentation("top")
+    assert ((own == 3) == (other == 1)).all() and ((own == 2) == (other == 3)).all() and (own == 2).any()
 
 
 def test_an_order_that_is_none_is_refused(observation: TableObservation) -> None:
@@ -81,3 +83,14 @@ def test_a_portrait_shows_one_object_on_white(drawing: str) -> None:
     colour, labels = shown(picture)["top"]
     assert set(np.unique(labels)) == {0, 1}
     assert (colour[labels == 0] > 240).all()
+
+
+def test_things_of_one_texture_are_as_bright_whatever_their_size(drawing: str) -> None:
+    def brightness(*size: float) -> float:
+        item = Item("a", "letter A", "red", 0.5, 0.0, size=size, fixed=True)  # type: ignore[arg-type]
+        seen = TableWorld(TableScene((item,))).observe()
+        return float(seen.image("top")[seen.segmentation("top") == 1].mean())
+
+    usual = brightness(1, 1, 1)
+    assert brightness(1, 1, 2.35) == pytest.approx(usual, rel=0.02) == brightness(1, 1, 0.35)
+    assert brightness(1.5, 1.5, 1) == pytest.approx(usual, rel=0.05)

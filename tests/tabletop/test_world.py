@@ -107,6 +107,28 @@ def test_the_spatula_pushes_a_block_along_and_leaves_others() -> None:
     assert np.allclose(other[:2], (0.6, 0.2), atol=1e-3)
 
 
+def test_a_push_that_is_too_short_is_none() -> None:
+    world = TableWorld(TableScene((Item("a", "small block", "red", 0.6, 0.0),), Tool.SPATULA))
+    for given in (action((0.5, 0.2), (0.5, 0.2), 0.5), action((0.5, 0.2), (0.475, 0.2))):
+        assert world.step(given).effect is Effect.NOTHING
+
+
+def test_what_is_foreseen_happens_and_looking_ahead_changes_nothing() -> None:
+    scenes = (
+        (TableScene((BOWL, BLOCK, DISC)), action((0.6, -0.35), (0.4, -0.25), 0.5)),
+        (
+            TableScene((Item("a", "small block", "red", 0.6, 0.0, 0.4),), Tool.SPATULA),
+            action((0.61, 0), (0.4, 0)),
+        ),
+    )
+    for scene, given in scenes:
+        world = TableWorld(scene)
+        before = world.poses()
+        trail = world.foresee(given)
+        assert (world.poses() == before).all() and world.actions == 0
+        assert (world.step(given).trail == trail).all() and np.abs(trail[-1] - before).max() > 0.1
+
+
 def test_the_same_actions_give_the_same_poses_bit_for_bit() -> None:
     ends = []
     for _ in range(2):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import mujoco
@@ -27,6 +27,10 @@ _ON_TABLE, _AMONG_THINGS, _BY_BLADE = 1, 2, 4
 _MASS = {"small block": 0.02}
 _FRICTION = {"small block": 0.5}
 _CONTAINER_FRICTION = 0.3
+_TURNED_AWAY = 0.8
+"""The cosine below which a face has no part in how a corner of it is lit."""
+_NOTHING = 1e-12
+"""Square metres."""
 _RIGID_REF, _RIGID_IMP = (0.01, 1.0), (0.98, 0.999, 0.001, 0.5, 2.0)
 """How stiffly the tool holds: as stiffly as the time step allows."""
 
@@ -120,8 +124,10 @@ def _add(spec: Any, index: int, item: Item) -> None:
     material = _material(spec, item.texture)
     friction = _CONTAINER_FRICTION if solid.container else _FRICTION.get(item.shape, 1.0)
     collides = 0 if solid.flat else _AMONG_THINGS
-    for number, piece in enumerate(solid.pieces):
-        mesh = _mesh(spec, f"item{index}.{number}", piece)
+    # Light falls on things of all sizes alike, as if they were of the usual one: else taller looks darker.
+    usual = replace(item, size=(1.0, 1.0, 1.0)).solid
+    for number, (piece, lit) in enumerate(zip(solid.pieces, usual.pieces, strict=True)):
+        mesh = _mesh(spec, f"item{index}.{number}", piece, lit)
         body.add_geom(
             type=mujoco.mjtGeom.mjGEOM_MESH, meshname=mesh, material=material,
             mass=1.0 if item.fixed else 0.0, contype=collides, conaffinity=collides,
@@ -170,25 +176,47 @@ def _material(spec: Any, name: str) -> str:
     return name
 
 
-def _mesh(spec: Any, name: str, piece: Piece) -> str:
-    """A closed mesh of a convex piece; its texture lies on it as seen from above."""
+def _mesh(spec: Any, name: str, piece: Piece, lit: Piece) -> str:
+    """A closed mesh of a convex piece, lit as another; its texture lies on it as seen from above."""
     count = len(piece.bottom)
-    low = np.column_stack([piece.bottom, np.full(count, piece.low)])
-    high = np.column_stack([piece.top, np.full(count, piece.high)])
-    faces = []
+    faces: list[tuple[int, int, int]] = []
     for i in range(1, count - 1):
         faces += [(0, i + 1, i), (count, count + i, count + i + 1)]
     for i in range(count):
         j = (i + 1) % count
         faces += [(i, j, count + j), (i, count + j, count + i)]
-    points = np.vstack([low, high])
+    points = _points(piece)
     flat = np.ravel(faces)
     mesh = spec.add_mesh(name=name)
     mesh.uservert = points.ravel()
     mesh.userface = flat
     mesh.usertexcoord = (points[:, :2] / SPAN + 0.5).ravel()
     mesh.userfacetexcoord = flat
+    mesh.usernormal = _normals(_points(lit), np.array(faces)).ravel()
     return name
+
+
+def _points(piece: Piece) -> np.ndarray:
+    """Its corners, those below first, (n, 3)."""
+    ends = ((piece.bottom, piece.low), (piece.top, piece.high))
+    return np.vstack([np.column_stack([outline, np.full(len(outline), z)]) for outline, z in ends])
+
+
+def _normals(points: np.ndarray, faces: np.ndarray) -> np.ndarray:
+    """Where a surface of points (n, 3) and faces (m, 3) faces at its points, (n, 3).
+
+    The mean of the faces around each, by area, without those that turn away from it; up if all do.
+    """
+    a, b, c = (points[faces[:, i]] for i in range(3))
+    across = np.cross(b - a, c - a)
+    every = np.zeros_like(points)
+    np.add.at(every, faces.ravel(), np.repeat(across, 3, axis=0))
+    mean = every / np.linalg.norm(every, axis=1, keepdims=True)
+    ahead = across / np.linalg.norm(across, axis=1, keepdims=True)
+    away = np.einsum("mi,mki->mk", ahead, mean[faces]) < _TURNED_AWAY
+    np.subtract.at(every, faces[away], np.repeat(across[:, None], 3, axis=1)[away])
+    lengths = np.linalg.norm(every, axis=1, keepdims=True)
+    return np.where(lengths > _NOTHING, every / np.maximum(lengths, _NOTHING), (0.0, 0.0, 1.0))
 
 
 def _indexed(scene: TableScene, model: mujoco.MjModel) -> Built:

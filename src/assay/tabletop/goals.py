@@ -39,11 +39,11 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class PutGoal:
-    """Stages one after the other; within a stage any order. What was achieved once stays achieved."""
+    """Stages one after the other, in any order within one. A stage is over once all of it holds at a time."""
 
     stages: tuple[tuple[Put, ...], ...]
     bystanders: tuple[str, ...] = ()
-    """Items that may not be at a place of the last stage, nor near an item that was put there."""
+    """Items that may not be at a place of the stage that ends, nor near an item that was put there."""
     in_order: bool = False
     """Whether doing something of a later stage too early is a mistake."""
     blockers: int = 0
@@ -94,11 +94,16 @@ class Progress:
         self.verdict = Verdict(False)
         self._was = {item.name: np.array([item.x, item.y, item.yaw]) for item in scene.items}
 
-    def pending(self) -> tuple[Put, ...]:
-        """What is to be done next, in any order."""
+    @property
+    def stage(self) -> tuple[Put, ...]:
+        """What is to hold next, all at a time."""
         if not isinstance(self.goal, PutGoal) or self._stage == len(self.goal.stages):
             return ()
-        return tuple(put for put in self.goal.stages[self._stage] if put not in self._met)
+        return self.goal.stages[self._stage]
+
+    def pending(self) -> tuple[Put, ...]:
+        """What of the stage does not hold yet, in any order."""
+        return tuple(put for put in self.stage if put not in self._met)
 
     def update(self, trail: np.ndarray) -> Verdict:
         """Take in where the items were during an action, (times, items, 3); the last entry is their rest."""
@@ -109,6 +114,8 @@ class Progress:
         return self.verdict
 
     def _judge_put(self, goal: PutGoal, poses: np.ndarray) -> Verdict:
+        if self.verdict.success:
+            return self.verdict
         pose = {item.name: poses[i] for i, item in enumerate(self._scene.items)}
         pending = self.pending()
         later = [put for stage in goal.stages[self._stage + 1 :] for put in stage]
@@ -116,33 +123,34 @@ class Progress:
             put.met(pose[put.item]) and put.item not in _names(pending) for put in later
         )
         was, self._was = self._was, pose
-        # In order means done in order: what was there before its turn has to be done again.
-        met = {
-            put
-            for put in pending
-            if put.met(pose[put.item]) and not (goal.in_order and put.met(was[put.item]))
-        }
-        self._met |= met
-        while self._stage < len(goal.stages) and not self.pending():
+        stage = self.stage
+        holds = {put for put in stage if put.met(pose[put.item])}
+        if goal.in_order:
+            # In order means done in order: what was there before its turn has to be done again.
+            holds = {put for put in holds if put in self._met or not put.met(was[put.item])}
+        progress, self._met = bool(holds - self._met), holds
+        if len(holds) == len(stage):
+            if _crowded(goal, stage, pose):
+                return Verdict(False, "wrong_item")
             self._stage += 1
+            self._met = set()
         if self._stage == len(goal.stages):
-            crowded = _crowded(goal, pose)
-            return Verdict(not crowded, "wrong_item" if crowded else "")
+            return Verdict(True)
         if early:
             return Verdict(False, "wrong_order")
         if any(not _on_table(pose[put.item]) for put in self.pending()):
             return Verdict(False, "off_table")
-        return Verdict(False, "" if met else "no_progress")
+        return Verdict(False, "" if progress else "no_progress")
 
     def _judge_sweep(self, goal: SweepGoal, trail: np.ndarray) -> Verdict:
         targets = [self._scene.index(name) for name in goal.targets]
         for index in targets:
-            if any(_overlaps(corners, goal.barrier) for corners in self._corners(trail[:, index], index)):
+            if self._overlaps(trail[:, index], index, goal.barrier):
                 self._broken = "constraint"
         last = trail[-1]
         inside = sum(self._inside(last, index, goal) for index in targets)
         strays = [self._scene.index(name) for name in goal.bystanders]
-        intruder = any(_overlaps(self._corners(last[index], index), goal.zone) for index in strays)
+        intruder = any(self._overlaps(last[index], index, goal.zone) for index in strays)
         mistake = self._broken or ("wrong_item" if intruder else "too_many" if inside > goal.most else "")
         return Verdict(not mistake and inside >= goal.fewest, mistake)
 
@@ -155,16 +163,22 @@ class Progress:
 
     def _inside(self, poses: np.ndarray, index: int, goal: SweepGoal) -> bool:
         x_min, y_min, x_max, y_max = goal.zone
-        x, y = np.moveaxis(self._corners(poses[index], index), -1, 0)
+        x, y = np.moveaxis(np.vstack(self._outlines(poses[index], index)), -1, 0)
         return bool(((x >= x_min) & (x <= x_max) & (y >= y_min) & (y <= y_max)).all())
 
-    def _corners(self, poses: np.ndarray, index: int) -> np.ndarray:
-        """The corners of an item's outline at poses (..., 3), and its middle: (..., n, 2)."""
-        own = np.vstack([*(piece.bottom for piece in self._scene.items[index].solid.pieces), (0.0, 0.0)])
+    def _overlaps(self, poses: np.ndarray, index: int, rectangle: Rectangle) -> bool:
+        """Whether any of an item's parts lies over a rectangle at any of the poses (..., 3)."""
+        return any(bool(_overlap(each, rectangle).any()) for each in self._outlines(poses, index))
+
+    def _outlines(self, poses: np.ndarray, index: int) -> list[np.ndarray]:
+        """The convex parts of an item's outline at poses (..., 3): (..., n, 2) each."""
         c, s = np.cos(poses[..., 2, None]), np.sin(poses[..., 2, None])
-        x = poses[..., 0, None] + c * own[:, 0] - s * own[:, 1]
-        y = poses[..., 1, None] + s * own[:, 0] + c * own[:, 1]
-        return np.stack([x, y], axis=-1)
+        outlines = []
+        for part in self._scene.items[index].solid.pieces:
+            x = poses[..., 0, None] + c * part.bottom[:, 0] - s * part.bottom[:, 1]
+            y = poses[..., 1, None] + s * part.bottom[:, 0] + c * part.bottom[:, 1]
+            outlines.append(np.stack([x, y], axis=-1))
+        return outlines
 
 
 def _names(puts: tuple[Put, ...]) -> set[str]:
@@ -175,15 +189,22 @@ def _on_table(pose: np.ndarray) -> bool:
     return bool(X_LOW <= pose[0] <= X_HIGH and Y_LOW <= pose[1] <= Y_HIGH)
 
 
-def _overlaps(points: np.ndarray, rectangle: Rectangle) -> bool:
+def _overlap(outlines: np.ndarray, rectangle: Rectangle) -> np.ndarray:
+    """Which convex outlines (..., n, 2) lie over a rectangle, (...): no straight line parts the two."""
     x_min, y_min, x_max, y_max = rectangle
-    x, y = points[..., 0], points[..., 1]
-    return bool(((x > x_min) & (x < x_max) & (y > y_min) & (y < y_max)).any())
+    corners = np.array([(x_min, y_min), (x_min, y_max), (x_max, y_min), (x_max, y_max)])
+    sides = np.roll(outlines, -1, axis=-2) - outlines
+    across = np.stack([-sides[..., 1], sides[..., 0]], axis=-1)
+    axes = np.concatenate([across, np.broadcast_to(np.eye(2), (*outlines.shape[:-2], 2, 2))], axis=-2)
+    own = np.einsum("...ni,...ki->...kn", outlines, axes)
+    others = np.einsum("ni,...ki->...kn", corners, axes)
+    parted = (own.max(axis=-1) <= others.min(axis=-1)) | (others.max(axis=-1) <= own.min(axis=-1))
+    return np.asarray(~parted.any(axis=-1))
 
 
-def _crowded(goal: PutGoal, pose: dict[str, np.ndarray]) -> bool:
-    """Whether a bystander is where only the items of the goal should be."""
-    for put in goal.stages[-1]:
+def _crowded(goal: PutGoal, stage: tuple[Put, ...], pose: dict[str, np.ndarray]) -> bool:
+    """Whether a bystander is where only the items of a stage should be."""
+    for put in stage:
         for name in goal.bystanders:
             if np.hypot(*(pose[name][:2] - (put.x, put.y))) <= put.within:
                 return True

@@ -90,9 +90,9 @@ class TableObservation:
 
     step: int
     """Actions since the start."""
-    scene: TableScene
+    _scene: TableScene = field(repr=False)
     _built: Built = field(repr=False)
-    qpos: np.ndarray = field(repr=False)
+    _qpos: np.ndarray = field(repr=False)
     """What the pictures depend on."""
     _studio: Studio = field(repr=False)
     _drawn: dict[str, Views] = field(default_factory=dict, repr=False)
@@ -102,19 +102,28 @@ class TableObservation:
     @property
     def tool(self) -> Tool:
         """What the robot holds."""
-        return self.scene.tool
+        return self._scene.tool
+
+    @property
+    def count(self) -> int:
+        """How many objects there are, seen or not."""
+        return len(self._scene.items)
 
     def image(self, camera: str = "top") -> np.ndarray:
         """A picture: uint8, (HEIGHT, WIDTH, 3), the top row first."""
         return self._view(camera)[0].copy()
 
     def segmentation(self, camera: str = "top") -> np.ndarray:
-        """Labels: 0 the table, i + 1 the scene's item i: uint8, (HEIGHT, WIDTH)."""
-        return self._view(camera)[1].copy()
+        """Labels: 0 the table, i + 1 what comes at place i of the order: uint8, (HEIGHT, WIDTH)."""
+        labels = self._view(camera)[1]
+        if self.order is None:
+            return labels.copy()
+        places = np.array([0, *(np.argsort(self.order) + 1)], dtype=np.uint8)
+        return np.asarray(places[labels])
 
     def objects(self, camera: str = "top") -> ObjectTokens:
         """One crop and box for each object, in the observation's order."""
-        return object_tokens(*self._view(camera), len(self.scene.items), self.order)
+        return object_tokens(*self._view(camera), self.count, self.order)
 
     def ordered(self, order: Sequence[int] | np.ndarray) -> TableObservation:
         """The same moment with its objects in another order."""
@@ -128,5 +137,5 @@ class TableObservation:
         if camera not in VIEWS:
             raise RenderingError(f"the table has no camera '{camera}': {did_you_mean(camera, VIEWS)}")
         if "views" not in self._drawn:
-            self._drawn["views"] = self._studio.draw(self._built, self.qpos)
+            self._drawn["views"] = self._studio.draw(self._built, self._qpos)
         return self._drawn["views"][camera]

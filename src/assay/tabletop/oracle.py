@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from copy import copy
+from itertools import islice
+from typing import Protocol
+
 import numpy as np
 
 from assay.streams import stream
 from assay.tabletop.episode import Occasion
-from assay.tabletop.goals import Progress, Put, PutGoal
+from assay.tabletop.goals import Progress, Put, PutGoal, SweepGoal
 from assay.tabletop.observation import TableObservation
 from assay.tabletop.prompt import Prompt
 from assay.tabletop.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW
@@ -17,6 +21,24 @@ from assay.tabletop.world import TableWorld, action
 _INSET = 0.006
 """How far from an edge the tip takes hold, metres."""
 _GRIPS = 60
+_LOOKS = 6
+"""How many pushes are looked into at most."""
+
+
+class Table(Protocol):
+    """What a demonstrator needs to know of the table: see `TableWorld`."""
+
+    def poses(self) -> np.ndarray:
+        """Where the items are, (items, 3)."""
+        ...
+
+    def below(self, x: float, y: float) -> tuple[int, float]:
+        """What a tip coming down would touch, and how high that is."""
+        ...
+
+    def foresee(self, given: np.ndarray) -> np.ndarray:
+        """The trail that an action would leave, (times, items, 3)."""
+        ...
 
 
 class TableOracle:
@@ -24,7 +46,8 @@ class TableOracle:
 
     def attach(self, world: TableWorld, task: TableTask, progress: Progress) -> None:
         """Take what policies may not see."""
-        self._world, self._task = world, task
+        self._world: Table = world
+        self._task = task
         # What is asked may be another thing than what counts: then it keeps its own account of it.
         self._own = None if task.asked in (None, task.goal) else Progress(task.asked, task.scene)
         self._progress = self._own or progress
@@ -42,15 +65,38 @@ class TableOracle:
         if self._own is not None and self._own.update(self._world.poses()[None]).success:
             return idle()[None]
         if not isinstance(goal, PutGoal):
-            poses = self._world.poses()
-            sweeper = Sweeper(goal, self._task.scene, poses, self._rng)
-            return sweeper.next(self._progress.inside(poses))[None]
+            return self._swept(goal)[None]
         pending = self._progress.pending()
         if not pending:
-            return self._away(goal, self._intruder(goal, goal.stages[-1]))[None]
+            return self._away(goal, self._intruder(goal, self._progress.stage))[None]
         blocker = self._intruder(goal, pending[:1])
         chosen = self._away(goal, blocker) if blocker >= 0 else self._carried(pending[0])
         return chosen[None]
+
+    def _swept(self, goal: SweepGoal) -> np.ndarray:
+        """The next push: what looks best or, where that is foreseen to gain nothing, what gains most."""
+        poses = self._world.poses()
+        pushes = Sweeper(goal, self._task.scene, poses, self._rng).pushes(self._progress.inside(poses))
+        now = self._standing(goal, poses)
+        best, most = idle(), -np.inf
+        for push in islice(pushes, _LOOKS):
+            trail = self._world.foresee(push)
+            verdict = copy(self._progress).update(trail)
+            if verdict.success:
+                return push
+            worth = -np.inf if verdict.mistake == "constraint" else self._standing(goal, trail[-1])
+            if worth > most:
+                best, most = push, worth
+            if most > now:
+                break
+        return best
+
+    def _standing(self, goal: SweepGoal, poses: np.ndarray) -> float:
+        """How well a sweep stands: what lies in the zone, and a little for each block with a way there."""
+        inside = self._progress.inside(poses)
+        sweeper = Sweeper(goal, self._task.scene, poses, self._rng)
+        wrong = max(len(inside) - goal.most, 0) + len(sweeper.strays())
+        return min(len(inside), goal.most) - wrong + 0.01 * sweeper.ways(inside)
 
     def _carried(self, put: Put) -> np.ndarray:
         """Carry an item to its place and yaw."""

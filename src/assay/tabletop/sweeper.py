@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,26 +43,38 @@ class Sweeper:
         self._blocks = np.array([scene.index(name) for name in (*goal.targets, *goal.bystanders)])
         self._radii = np.array([scene.items[i].radius for i in self._blocks])
 
-    def next(self, inside: list[str]) -> np.ndarray:
-        """The next push, (12,), given the targets that are in the zone already."""
-        goal = self._goal
-        strays = [name for name in goal.bystanders if self._near_zone(self._scene.index(name))]
-        surplus = inside[goal.most :]
-        if strays or surplus:
-            item = self._scene.index((strays or surplus)[0])
-            return self._action(self._best(item, self._outside(item), self._poses))
-        waiting = [self._scene.index(name) for name in goal.targets if name not in inside]
-        chosen: _Push | None = None
-        for inset in _INSETS:
-            pushes = [self._best(i, self._ends(i, inset), self._poses) for i in waiting]
-            chosen = max(filter(None, pushes), key=lambda push: push.room, default=None)
-            if chosen is not None and chosen.room >= 0:
-                break
-        if chosen is None or chosen.room < 0:
-            first = self._first_of_two(waiting)
-            if first is not None and (chosen is None or first.room > chosen.room):
-                chosen = first
-        return self._action(chosen or self._loosened(waiting))
+    def pushes(self, inside: list[str]) -> Iterator[np.ndarray]:
+        """Pushes (12,), the most promising first, given the targets that are in the zone already."""
+        surplus, waiting = inside[self._goal.most :], self._waiting(inside)
+        if wrong := self.strays() or surplus:
+            for name in wrong:
+                item = self._scene.index(name)
+                yield from self._actions(self._best(item, self._outside(item), self._poses))
+        known = [
+            push
+            for inset in _INSETS
+            for push in (self._best(item, self._ends(item, inset), self._poses) for item in waiting)
+            if push
+        ]
+        known.sort(key=lambda push: -push.room)
+        yield from self._actions(*(push for push in known if push.room >= 0))
+        tight = [push for push in known if push.room < 0]
+        first = self._first_of_two(waiting)
+        if first is not None and (not tight or first.room > tight[0].room):
+            yield from self._actions(first)
+        yield from self._actions(*tight, self._loosened(waiting))
+
+    def strays(self) -> list[str]:
+        """Blocks that have no business where they are: in the zone."""
+        return [name for name in self._goal.bystanders if self._near_zone(self._scene.index(name))]
+
+    def ways(self, inside: list[str]) -> int:
+        """How many of the blocks that are not in the zone can be pushed there freely."""
+        pushes = (self._best(item, self._ends(item), self._poses) for item in self._waiting(inside))
+        return sum(push is not None and push.room >= 0 for push in pushes)
+
+    def _waiting(self, inside: list[str]) -> list[int]:
+        return [self._scene.index(name) for name in self._goal.targets if name not in inside]
 
     def _best(self, item: int, places: np.ndarray, poses: np.ndarray) -> _Push | None:
         """The push of a block to one of some places that has room; None if none will do."""
@@ -159,17 +172,16 @@ class Sweeper:
             _within(self._poses[item : item + 1, :2], self._goal.zone, self._scene.items[item].radius)[0]
         )
 
-    def _action(self, push: _Push | None) -> np.ndarray:
-        if push is None:
-            return action((0.5, 0.0), (0.5, 0.0))
-        start = self._poses[push.item, :2]
-        way = (push.goal - start) / np.linalg.norm(push.goal - start)
-        width, depth = self._scene.items[push.item].solid.half_size
-        angle = float(np.arctan2(way[1], way[0]) - self._poses[push.item, 2])
-        reach = float(width * abs(np.cos(angle)) + depth * abs(np.sin(angle)))
-        first = start - way * (reach + BLADE[0] + 0.004 - BEHIND)
-        second = push.goal - way * (min(width, depth) + BLADE[0] - SHORT)
-        return action((first[0], first[1]), (second[0], second[1]))
+    def _actions(self, *pushes: _Push | None) -> Iterator[np.ndarray]:
+        for push in filter(None, pushes):
+            start = self._poses[push.item, :2]
+            way = (push.goal - start) / np.linalg.norm(push.goal - start)
+            width, depth = self._scene.items[push.item].solid.half_size
+            angle = float(np.arctan2(way[1], way[0]) - self._poses[push.item, 2])
+            reach = float(width * abs(np.cos(angle)) + depth * abs(np.sin(angle)))
+            first = start - way * (reach + BLADE[0] + 0.004 - BEHIND)
+            second = push.goal - way * (min(width, depth) + BLADE[0] - SHORT)
+            yield action((first[0], first[1]), (second[0], second[1]))
 
 
 def _within(places: np.ndarray, rectangle: Rectangle, margin: float) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -27,6 +28,8 @@ _SLOW_BELOW = 0.10
 """What is held comes down slowly over its last stretch, metres."""
 BEHIND, SHORT = 0.02, 0.05
 """A push begins that far behind its first pose and ends that far before its second, metres."""
+_MOST_LOWERING = 40
+"""Steps that the blade, which lags behind, has to come down; something may lie below it."""
 _STILL = 0.005
 _MOST_SETTLING = 400
 _GLANCE = 10
@@ -39,7 +42,7 @@ class Effect(StrEnum):
     MOVED = "moved"
     """Something was carried, or the blade pushed from pose to pose."""
     NOTHING = "nothing"
-    """Both poses were the same: nothing was asked for, and nothing was done."""
+    """Both poses were the same, or too near for a push: nothing was asked for, and nothing was done."""
     MISSED = "missed"
     """There was nothing to pick: the bare table, or something fixed."""
 
@@ -136,13 +139,22 @@ class TableWorld:
             return Report(Effect.NOTHING, -1, clipped, self.poses()[None])
         if self.scene.tool is Tool.SUCTION:
             held = self._pick_and_place(first, second, turn)
+            effect = Effect.MISSED if held < 0 else Effect.MOVED
         else:
-            self._push(first, second)
             held = -1
+            effect = Effect.MOVED if self._push(first, second) else Effect.NOTHING
         self._settle()
-        missed = self.scene.tool is Tool.SUCTION and held < 0
         self._glance()
-        return Report(Effect.MISSED if missed else Effect.MOVED, held, clipped, np.array(self._trail))
+        return Report(effect, held, clipped, np.array(self._trail))
+
+    def foresee(self, given: np.ndarray) -> np.ndarray:
+        """The trail that an action would leave, (times, items, 3); the table stays as it is."""
+        real = self._data, self._clock, self.actions
+        self._data = copy.copy(self._data)
+        try:
+            return self.step(given).trail
+        finally:
+            self._data, self._clock, self.actions = real
 
     def observe(self) -> TableObservation:
         """What a policy gets to see now."""
@@ -165,21 +177,28 @@ class TableWorld:
         self._data.eq_active[self._built.welds[item]] = 0
         return item
 
-    def _push(self, first: np.ndarray, second: np.ndarray) -> None:
+    def _push(self, first: np.ndarray, second: np.ndarray) -> bool:
+        """Push; tells whether the poses are far enough from each other for that."""
         way = second - first
         length = float(np.linalg.norm(way))
         if length < 1e-9:
-            return
+            return False
         way = way / length
         start, end = first - BEHIND * way, second - SHORT * way
         yaw = float(np.arctan2(way[1], way[0]))
         height, data = 0.005 + BLADE[2], self._data
         self._jump((*start, _HOVER), yaw)
         self._move((*start, height), yaw, _FREE)
-        if (end - start) @ way > 0:
+        for _ in range(_MOST_LOWERING):
+            if data.qpos[-5] < height + 0.002:
+                break
+            self._steps(1)
+        pushes = bool((end - start) @ way > 0)
+        if pushes:
             self._move((*end, height), yaw, _PUSH)
             self._steps(4)
         self._move((*data.mocap_pos[0, :2], _HOVER), yaw, _FREE)
+        return pushes
 
     def _tie(self, item: int) -> None:
         """Fix an item to the tool where it is."""

@@ -41,7 +41,10 @@ def table_film(spec: EpisodeSpec, actions: np.ndarray, outcome: str, out: Path) 
     ended = "success" if progress.verdict.success else "failure"
     if outcome in (ended, "error"):
         return ""
-    return f"Played again it ends in {ended}; the record says {outcome}: another version of MuJoCo."
+    return (
+        f"Played again it ends in {ended}; the record says {outcome}: "
+        "MuJoCo, or Assay itself, is not the one that it was recorded with."
+    )
 
 
 def _frame(

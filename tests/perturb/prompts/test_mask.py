@@ -30,7 +30,7 @@ def test_without_pictures_there_are_none_to_look_up_either(kind: str):
 def test_what_is_left_reads_well():
     assert masked("T1", Part.VISUAL).prompt.words == "Put into."
     assert masked("T11", Part.VISUAL).prompt.words == "Stack things up, one move after the other, as here."
-    assert masked("T1", Part.LANGUAGE).prompt.text == "{dragged_obj} {base_obj}"
+    assert masked("T1", Part.LANGUAGE).prompt.text == "{picture_1} {picture_2}"
 
 
 @pytest.mark.parametrize("part", Part)

@@ -67,7 +67,10 @@ class LevelScore(Result):
 
 @dataclass(frozen=True, slots=True)
 class Against(Result):
-    """What a condition costs at a level, against the same starts unchanged."""
+    """What a condition costs at a level, pair by pair of the same task and seed.
+
+    A difficulty draws a scene of its own; every other condition has that of its control.
+    """
 
     condition: str
     level: str | None

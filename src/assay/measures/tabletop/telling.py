@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 import polars as pl
@@ -24,11 +25,27 @@ FIRST = "L1"
 """The level at which nothing is new but the places."""
 WORDLESS, BLIND = "mask=language", "mask=visual"
 """Conditions without the words of a prompt, and without its pictures."""
+_BY_PICTURES, _BY_WORDS = ("T4", "T10", "T11"), ("T2", "T14", "T15")
+TOLD = MappingProxyType(
+    {
+        WORDLESS: _BY_PICTURES,
+        "gobbledygook=words": _BY_PICTURES,
+        "gobbledygook=tokens": _BY_PICTURES,
+        BLIND: _BY_WORDS,
+    }
+)
+"""Tasks of which what a condition leaves of the prompt still says what to do: their successes tell nothing.
+
+Pictures show the table as it is to be; words name textures, or the only container there is.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Kept(Result):
-    """Of the starts that succeed when nothing is changed, how many succeed under a condition."""
+    """Of the starts that succeed when nothing is changed, how many succeed under a condition.
+
+    Tasks that can still be known to be asked for under it, `TOLD`, are left out.
+    """
 
     condition: str
     plausible: bool
@@ -100,7 +117,10 @@ def kept(rows: pl.DataFrame) -> tuple[Kept, ...]:
     """How much of its success is kept under each condition; those without a successful control left out."""
     both = pairs(judged(rows, "kept")).filter(pl.col("control_success") == 1)
     found = []
-    for (condition,), group in both.group_by("condition", maintain_order=True):
+    for (condition,), every in both.group_by("condition", maintain_order=True):
+        group = every.filter(~pl.col("kind").is_in(TOLD.get(str(condition).rpartition("/")[2], ())))
+        if not len(group):
+            continue
         hits, counts = sums(group, START, kept=pl.col("success"), count=pl.col("success").is_not_null()).T
         sensible = bool(group["plausible"].fill_null(True).all()) if "plausible" in group.columns else True
         sure = int((hits == counts).sum())  # of a start's variants all are kept

@@ -12,7 +12,7 @@ import numpy as np
 from assay.perturb.base import perturbation
 from assay.perturb.fields import check
 from assay.perturb.table import TablePerturbation
-from assay.tabletop import TableTask
+from assay.tabletop import Prompt, TableTask
 from assay.tabletop.prompt import PLACEHOLDER
 
 
@@ -27,7 +27,7 @@ class Part(StrEnum):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class PromptMask(TablePerturbation):
-    """On the table: hides the words, the pictures or both. What is left does not say what is to be done."""
+    """On the table: hides the words, the pictures or both. In a few tasks the rest still says what to do."""
 
     kind: ClassVar[str] = "words/prompt_mask"
     plausible: ClassVar[bool] = False
@@ -40,13 +40,17 @@ class PromptMask(TablePerturbation):
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
         """The task with what is left of its prompt, which asks for nothing."""
-        return replace(task, prompt=task.prompt.saying(_left(task.prompt.text, self.part)), asked=None)
+        return replace(task, prompt=_left(task.prompt, self.part), asked=None)
 
 
-def _left(text: str, part: Part) -> str:
+def _left(prompt: Prompt, part: Part) -> Prompt:
     if part is Part.INSTRUCTION:
-        return ""
+        return prompt.saying("")
     if part is Part.LANGUAGE:
-        return " ".join(place[0] for place in PLACEHOLDER.finditer(text))
-    bare = " ".join(PLACEHOLDER.sub(" ", text).split())
-    return re.sub(r"[ ,:;]+(?=[.,:;])", "", bare)
+        # The names of placeholders are words, too: they say what is to be moved, and where to.
+        names = {name: f"picture_{i}" for i, name in enumerate(dict.fromkeys(prompt.placeholders), start=1)}
+        text = " ".join(f"{{{names[name]}}}" for name in prompt.placeholders)
+        shown = tuple((names[name], picture) for name, picture in prompt.pictures if name in names)
+        return replace(prompt, text=text, pictures=shown)
+    bare = " ".join(PLACEHOLDER.sub(" ", prompt.text).split())
+    return prompt.saying(re.sub(r"[ ,:;]+(?=[.,:;])", "", bare))

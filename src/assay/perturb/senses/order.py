@@ -14,9 +14,9 @@ from assay.tabletop.observation import TableObservation
 @perturbation
 @dataclass(frozen=True, slots=True)
 class PermutedObjects(TableSense):
-    """On the table: objects come in another order at every observation, the same in both views.
+    """On the table: objects, and labels of segmentations, come in an order drawn anew at every observation.
 
-    Pictures, patches and the prompt stay as they are.
+    It is the same in both views. Pictures, patches and the prompt stay as they are.
     """
 
     kind: ClassVar[str] = "senses/permuted_objects"
@@ -31,5 +31,5 @@ class _Permuting(TableFilter):
         self._key = key
 
     def observe(self, observation: TableObservation) -> TableObservation:
-        drawn = Chance(self._key, observation.step).now().permutation(len(observation.scene.items))
+        drawn = Chance(self._key, observation.step).now().permutation(observation.count)
         return observation.ordered(drawn)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.ndimage import distance_transform_edt
 
-from assay.tabletop import TableOracle
+from assay.tabletop import TableObservation, TableOracle
 from assay.tabletop.build import EXTENT
 from assay.tabletop.goals import Put
 from assay.tabletop.scene import X_HIGH, X_LOW
@@ -24,13 +24,18 @@ class Teacher(TableOracle):
     matters. What the oracle draws at random would have to be learnt as noise.
     """
 
+    def act(self, observation: TableObservation) -> np.ndarray:
+        """One action, (1, 12)."""
+        self._saw = observation
+        return super().act(observation)
+
     def _carried(self, put: Put) -> np.ndarray:
         item = self._task.scene.index(put.item)
         turn = put.yaw - self._world.poses()[item, 2] if put.turned else 0.0
         return self._move(item, np.array([put.x, put.y]), turn)
 
     def _grip(self, item: int) -> np.ndarray:
-        mask = self._world.observe().segmentation("top") == item + 1
+        mask = self._saw.segmentation("top") == item + 1
         if not mask.any():
             return super()._grip(item)
         rows, columns = np.nonzero(mask)

@@ -55,11 +55,10 @@ class OrderFollower(TableOracle):
         return super()._carried(put)
 
 
-class _Mistaken(TableWorld):
+class _Mistaken:
     """A table on which each item is taken for the one that stands in its place of the order."""
 
     def __init__(self, world: TableWorld, order: np.ndarray) -> None:
-        # A view, not a world of its own: nothing is built.
         self._real, self._order = world, order
 
     def poses(self) -> np.ndarray:
@@ -70,6 +69,10 @@ class _Mistaken(TableWorld):
         """What a tip coming down seems to touch, and how high that is."""
         item, height = self._real.below(x, y)
         return (int(np.flatnonzero(self._order == item)[0]) if item >= 0 else -1), height
+
+    def foresee(self, given: np.ndarray) -> np.ndarray:
+        """Where the items will seem to go, (times, items, 3)."""
+        return np.asarray(self._real.foresee(given)[:, self._order])
 
 
 class FirstObject:
