@@ -201,7 +201,7 @@ def test_too_few_successes_tell_nothing(run, made):
     store = run(table(made, lambda *_: BEST, tasks=("T1/L1",), seeds=range(9)))
     findings = {each.flaw: each for each in diagnose(profile(store))}
     assert findings[Flaw.UNTOLD].verdict is Verdict.CANNOT_TELL
-    assert "fewer than 10 of its controls succeed" in findings[Flaw.UNTOLD].sentence
+    assert "fewer than 10 controls that could tell succeed" in findings[Flaw.UNTOLD].sentence
     assert "no run has harder versions" in findings[Flaw.DIFFICULTY].sentence
     assert found(findings.values()) == {Flaw.NOTHING}
     assert findings[Flaw.NOTHING].sentence == "No flaw was found, of the one that was looked for."

@@ -59,7 +59,9 @@ def certify(
 
     design = load_suite(suite)
     if design.on_table:
-        raise SuiteError(f"{suite} needs no certificates: every table can be solved (docs/tabletop.md)")
+        raise SuiteError(
+            f"{suite} needs no certificates: what can be solved on tables is measured (docs/tabletop.md)"
+        )
     chosen = design.choose(selection)
     numbers = parse_seeds(seeds) if seeds is not None else design.seeds
     load_pack(assets)

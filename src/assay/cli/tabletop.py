@@ -11,6 +11,7 @@ import typer
 from assay.cli.console import number_of, progress_bar, say
 from assay.cli.execution import Workers
 from assay.cli.pictures import check_picture
+from assay.errors import PolicyError
 
 app = typer.Typer(help="Tasks on a table, told in words and pictures.", no_args_is_help=True)
 
@@ -81,12 +82,14 @@ def train(
 ) -> None:
     """Train a small policy to do as in the demonstrations, on one core.
 
-    Run it by `assay run tabletop --policy learned?checkpoint=FILE`. Needs torch: the extra assay[learn].
+    Run it by `assay run tabletop --policy learned?checkpoint=FILE`. Needs torch, the extra assay\\[learn].
     """
     from assay.policies.learned.models import model as model_of
     from assay.policies.learned.models import require_torch
 
     chosen = model_of(model)
+    if out.suffix != ".safetensors":
+        raise PolicyError(f"--out {out}: a checkpoint is a .safetensors file")
     require_torch()
     from assay.policies.learned.checkpoint import trained
     from assay.policies.learned.training import Progress, Schedule
@@ -98,7 +101,7 @@ def train(
         def watch(progress: Progress) -> None:
             share, loss = round(100 * progress.share), f"{progress.loss:.3f}"
             bar.update(
-                task, completed=share, description=f"{model}, step {progress.step}, loss {loss}, percent"
+                task, completed=share, description=f"{model}, step {progress.step}, loss {loss}: per cent"
             )
 
         made = trained(folder, out, chosen, schedule, seed=seed, permute=permute, watch=watch)

@@ -59,8 +59,8 @@ def resolve_tables(selection: str) -> tuple[TableEntry, ...]:
         if not found:
             if "/" in short:
                 table_entry(name)
-            valid = did_you_mean(name, ["all", *Level, *KINDS])
-            raise TaskError(f"there is no tabletop task '{name}': {valid}, or an id as T1/L1")
+            near = did_you_mean(name, ["all", *Level, *KINDS])
+            raise TaskError(f"there is no tabletop task '{name}' (kinds, levels, ids as T1/L1): {near}")
         chosen |= found
     if not chosen:
         raise TaskError(f"'{selection}' selects no tabletop task: valid: all, {', '.join(Level)}, T1 to T17")

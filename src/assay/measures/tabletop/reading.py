@@ -20,7 +20,6 @@ from assay.measures.rates import Rate
 from assay.measures.result import Missing
 from assay.measures.tabletop.tabletop import Tabletop
 from assay.measures.tabletop.telling import FIRST, TOLERATED, Again, Kept, Novelty
-from assay.suites.spec import CONTROL
 
 ENOUGH = 10
 """Successful controls without which nothing is read from a condition."""
@@ -126,7 +125,7 @@ def table_lacking(flaw: Flaw, profiles: Sequence[Profile]) -> str:
     if flaw is Flaw.RETRIES and reasons:
         return reasons[0]
     few = any(_looked(flaw, each) for each in able)
-    return f"fewer than {ENOUGH} of its controls succeed" if few else _LACKING[flaw]
+    return f"fewer than {ENOUGH} controls that could tell succeed" if few else _LACKING[flaw]
 
 
 def _looked(flaw: Flaw, found: Tabletop) -> bool:
@@ -157,12 +156,10 @@ def _of_run(run: int, found: Tabletop, control: Rate | Missing) -> Iterator[Test
     yield Test(Flaw.UNABLE, (told,), lost.p, lost.interval, more, otherwise=shown)
     if unable:
         return
-    usual = [each for each in found.tasks if each.condition == CONTROL and each.chance is not None]
-    chance = sum(each.allowed.count * (each.chance or 0.0) for each in usual) / control.count
     for flaw, (conditions, shown) in _UNTOLD.items():
         kept = {_bare(each.condition): each for each in found.kept if each.count >= ENOUGH}
         known = {name: kept[name] for name in conditions if name in kept}
-        yield from _untold(run, flaw, known, shown, chance)
+        yield from _untold(run, flaw, known, shown)
     for flaw, (conditions, shown) in _LOST.items():
         drops = {_bare(each.condition): each.allowed for each in found.against if each.level is None}
         enough = {name: each for name, each in drops.items() if each.both + each.only_control >= ENOUGH}
@@ -172,7 +169,7 @@ def _of_run(run: int, found: Tabletop, control: Rate | Missing) -> Iterator[Test
     yield from _novel(run, [each for each in found.novelty if each.hits >= ENOUGH])
 
 
-def _untold(run: int, flaw: Flaw, known: Mapping[str, Kept], shown: str, chance: float) -> Iterator[Test]:
+def _untold(run: int, flaw: Flaw, known: Mapping[str, Kept], shown: str) -> Iterator[Test]:
     """Success where nothing doable is asked for, condition by condition."""
     wheres = _UNTOLD[flaw][0]
     evidence = [
@@ -190,7 +187,7 @@ def _untold(run: int, flaw: Flaw, known: Mapping[str, Kept], shown: str, chance:
     brief = [f"{each.kept:,} of {each.count:,} {wheres[name]}" for name, each in known.items()]
     sizes = [each.interval for each in known.values()]
     rarely = all(size.high < RARE for size in sizes)
-    more = f"; one that needs it would be at chance ({100 * chance:.2g} % by the paper's reckoning)"
+    more = f"; {100 * TOLERATED:.0f} % may be luck"
     yield from _tests(flaw, evidence, brief, sizes, shown if rarely else "", more, TOLERATED)
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
+from assay.errors import TaskError
 from assay.tabletop.draw import Draw
 from assay.tabletop.goals import Goal
-from assay.tabletop.pools import Difficulty, Level
+from assay.tabletop.pools import Difficulty, Level, parsed
 from assay.tabletop.prompt import Prompt
 from assay.tabletop.scene import TableScene
 
@@ -24,6 +27,13 @@ class Setting:
     seed: int
     level: Level = Level.L1
     difficulty: Difficulty = Difficulty.DEFAULT
+
+    def __post_init__(self) -> None:
+        """Take names for levels and difficulties. Raises TaskError that says what is valid."""
+        object.__setattr__(self, "level", parsed(Level, self.level))
+        object.__setattr__(self, "difficulty", parsed(Difficulty, self.difficulty))
+        if not isinstance(self.seed, int | np.integer) or self.seed < 0:
+            raise TaskError(f"a seed is a whole number from 0 on, not {self.seed!r}")
 
     @property
     def id(self) -> str:
