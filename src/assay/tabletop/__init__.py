@@ -12,6 +12,7 @@ from assay.tabletop.pools import Difficulty, Level
 from assay.tabletop.prompt import Picture, Prompt
 from assay.tabletop.scene import Item, TableScene, Tool
 from assay.tabletop.selection import TableEntry, on_table, resolve_tables, table_entry
+from assay.tabletop.studio import table_point
 from assay.tabletop.tasks import KINDS, Kind, Setting, TableTask, make, settings
 from assay.tabletop.world import ACTION_SIZE, Effect, Report, TableWorld, action
 
@@ -53,4 +54,5 @@ __all__ = [
     "settings",
     "shown",
     "table_entry",
+    "table_point",
 ]

@@ -7,11 +7,19 @@ from dataclasses import replace
 import numpy as np
 
 from assay.streams import stream
-from assay.tabletop import Progress, Prompt, TableObservation, TableOracle, TableTask, TableWorld, action
+from assay.tabletop import (
+    Progress,
+    Prompt,
+    TableObservation,
+    TableOracle,
+    TableTask,
+    TableWorld,
+    action,
+    table_point,
+)
 from assay.tabletop.episode import Occasion
 from assay.tabletop.goals import Put
 from assay.tabletop.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW
-from assay.tabletop.studio import table_point
 
 _SAME_PLACE = 1e-6
 """Metres."""
