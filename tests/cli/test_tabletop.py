@@ -41,5 +41,5 @@ def test_what_is_not_there_is_refused_in_one_line(assay: Run, arguments: tuple[s
 
 def test_without_torch_training_says_what_to_install(assay: Run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    said = assay("tabletop", "train", "nowhere", "--out", "x")
+    said = assay("tabletop", "train", "nowhere", "--out", "x.safetensors")
     assert said.status == 2 and said.err.count("\n") == 1 and "pip install 'assay[learn]'" in said.err

@@ -63,6 +63,11 @@ class Diagnosis:
         rest = (*said[Verdict.NOT_FOUND], *said[Verdict.CANNOT_TELL])
         return cls(tuple(said[Verdict.FOUND]), tuple(said[Verdict.EXPLAINED]), rest)
 
+    @property
+    def in_brief(self) -> str:
+        """What was found, without the numbers."""
+        return " ".join(f"{each.partition(': ')[0].rstrip('.')}." for each in self.found)
+
 
 def perturbed(profile: Profile) -> bool:
     """Whether anything was changed that should not matter."""

@@ -158,7 +158,7 @@ def load(folder: Path, form: Form) -> Dataset:
                 texts.update(map(str, arrays["texts"]))
                 worded.add(bool(arrays["paraphrased"]))
         except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-            reason = " ".join(str(error).split())[:120]
+            reason = "no arrays" if "pickle" in str(error) else " ".join(str(error).split())[:120]
             raise DemonstrationError(f"{file} is not what assay tabletop demos wrote: {reason}") from None
     if len(worded) > 1 or not examples:
         has = "prompts in other and in their own words" if examples else "not a single episode"
