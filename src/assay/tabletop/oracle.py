@@ -21,7 +21,7 @@ from assay.tabletop.world import TableWorld, action
 _INSET = 0.006
 """How far from an edge the tip takes hold, metres."""
 _GRIPS = 60
-_LOOKS = 6
+_LOOKS = 24
 """How many pushes are looked into at most."""
 
 

@@ -18,6 +18,8 @@ _PLENTY = 0.02
 """Room beyond which more is of no use, metres."""
 _INSETS = (0.022, 0.008)
 """How far from the zone's edge a block is to end, metres: well inside if there is room for that."""
+_BOLD, _STRAIGHT_IN = 24, 0.5
+"""How many bold pushes there are, and the share of them that go for the zone."""
 _TIGHT = -0.02
 """The least room with which a push is tried at all, metres."""
 
@@ -63,15 +65,17 @@ class Sweeper:
         if first is not None and (not tight or first.room > tight[0].room):
             yield from self._actions(first)
         yield from self._actions(*tight, self._loosened(waiting))
+        for _ in range(_BOLD if waiting else 0):
+            yield from self._actions(self._bold(waiting))
 
     def strays(self) -> list[str]:
         """Blocks that have no business where they are: in the zone."""
         return [name for name in self._goal.bystanders if self._near_zone(self._scene.index(name))]
 
-    def ways(self, inside: list[str]) -> int:
-        """How many of the blocks that are not in the zone can be pushed there freely."""
-        pushes = (self._best(item, self._ends(item), self._poses) for item in self._waiting(inside))
-        return sum(push is not None and push.room >= 0 for push in pushes)
+    def ways(self, inside: list[str]) -> float:
+        """How many blocks outside the zone can be pushed there; one with others in its way counts half."""
+        rooms = [float(self._rooms(i, self._ends(i), self._poses)[0].max()) for i in self._waiting(inside)]
+        return sum(0.5 * (room > -np.inf) + 0.5 * (room >= 0) for room in rooms)
 
     def _waiting(self, inside: list[str]) -> list[int]:
         return [self._scene.index(name) for name in self._goal.targets if name not in inside]
@@ -152,6 +156,13 @@ class Sweeper:
                 most, pick = float(value.max()), int(np.argmax(value))
                 best = _Push(item, places[pick], float(rooms[pick]))
         return best
+
+    def _bold(self, waiting: list[int]) -> _Push | None:
+        """Any push of a block into the zone or beside it that minds the line, whatever else is in its way."""
+        item = int(self._rng.choice(waiting))
+        places = self._ends(item) if self._rng.random() < _STRAIGHT_IN else self._outside(item)
+        possible = places[np.isfinite(self._rooms(item, places, self._poses)[0])]
+        return _Push(item, self._rng.choice(possible), 0.0) if len(possible) else None
 
     def _ends(self, item: int, inset: float = 0.008) -> np.ndarray:
         """Places in the zone at which a block lies wholly inside, (n, 2)."""
