@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assay.cli.run_display import condition_table
 from assay.policies.rollout import Outcome
 from assay.runs.driver import drive
 from assay.runs.local import LocalProcesses
@@ -44,7 +45,7 @@ def test_a_run_keeps_what_happened_and_it_can_be_played_again(tmp_path: Path):
     with Store.writing(tmp_path / "r.assay") as store:
         store.plan(specs)
         assert drive(store, LocalProcesses(Orders("oracle", on_table=True), 2)).left == 0
-        frame = store.frame()
+        frame, counts = store.frame(), store.counts()
         (path,) = (path for _, path in store.paths([int(frame["id"][0])]))
     control = frame.row(0, named=True)
     assert (control["condition"], control["outcome"], control["steps"]) == ("control", "success", 1)
@@ -58,6 +59,12 @@ def test_a_run_keeps_what_happened_and_it_can_be_played_again(tmp_path: Path):
     told = {row["condition"]: row["outcome"] for row in frame.to_dicts()}
     assert told["paraphrase"] == told["order=permuted"] == "success"
     assert told["mask=instruction"] == told["gobbledygook=words"] == "failure"
+    merit = dict(counts.select("condition", "merit").iter_rows())
+    assert merit["control"] and merit["order=permuted"] and not merit["mask=instruction"]
+    table = condition_table(counts, set(), {})
+    assert "mask=visual (no merit)" in list(table.columns[0].cells) and "control" in list(
+        table.columns[0].cells
+    )
 
 
 def test_one_worker_or_another_gives_the_same_episodes():

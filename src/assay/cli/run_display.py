@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -100,7 +101,14 @@ def condition_table(counts: DataFrame, decided: set[str], refused: Mapping[str, 
     A condition of which all were refused has a row too.
     """
     rows = _rows(counts)
-    return _table(rows | {name: [0, 0, 0, 0] for name in refused if name not in rows}, decided, refused)
+    vain = set(counts.filter(~counts["merit"])["condition"])
+    rows |= {name: [0, 0, 0, 0] for name in refused if name not in rows}
+    table = _table(rows, decided, refused, vain)
+    if vain:
+        table.caption = (
+            "no merit: what is asked for cannot be known or done, so that success is habit or luck"
+        )
+    return table
 
 
 def _rows(counts: DataFrame) -> dict[str, list[int]]:
@@ -111,7 +119,10 @@ def _rows(counts: DataFrame) -> dict[str, list[int]]:
 
 
 def _table(
-    rows: dict[str, list[int]], decided: set[str], refused: Mapping[str, int] = MappingProxyType({})
+    rows: dict[str, list[int]],
+    decided: set[str],
+    refused: Mapping[str, int] = MappingProxyType({}),
+    vain: AbstractSet[str] = frozenset(),
 ) -> Table:
     names = ("condition", "done", "success", "rate", "errors", *(("refused",) if refused else ()))
     table = table_of(*names)
@@ -119,6 +130,7 @@ def _table(
         counted = done - error
         rate = f"{100 * success / counted:.1f} %" if counted else "-"
         mark = " (decided)" if name in decided else ""
+        mark += " (no merit)" if name in vain else ""
         cells = [name + mark, f"{done}/{planned}", f"{success}/{counted}", rate, str(error or "")]
         table.add_row(*cells, *([str(refused.get(name) or "")] if refused else []))
     return table

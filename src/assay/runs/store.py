@@ -260,17 +260,20 @@ class Store:
         )
 
     def counts(self) -> pl.DataFrame:
-        """Per condition: planned, done, success, failure, error."""
+        """Per condition: planned, done, success, failure, error; whether success is a merit there."""
         rows = self._db.execute(
             "SELECT condition, count(*), count(outcome), sum(outcome IS 'success'), "
-            "sum(outcome IS 'failure'), sum(outcome IS 'error') "
+            "sum(outcome IS 'failure'), sum(outcome IS 'error'), "
+            "max(json_extract(labels, '$.plausible') IS NOT 0) "
             "FROM specs LEFT JOIN stopped USING (condition) LEFT JOIN episodes ON episodes.id = specs.id "
             "AND (last IS NULL OR key <= last) GROUP BY condition ORDER BY min(specs.id)"
         ).fetchall()
         names = ("planned", "done", "success", "failure", "error")
         return pl.DataFrame(
-            rows, schema={"condition": pl.String} | dict.fromkeys(names, pl.Int64), orient="row"
-        )
+            rows,
+            schema={"condition": pl.String} | dict.fromkeys(names, pl.Int64) | {"merit": pl.Int64},
+            orient="row",
+        ).with_columns(pl.col("merit").cast(pl.Boolean))
 
     def reasons(self) -> dict[str, int]:
         """What broke, and how often, the most frequent first."""

@@ -26,6 +26,8 @@ class Line:
     """None where nothing has ended yet."""
     decided: bool = False
     """Whether it was stopped before its end, because its rate was known well enough."""
+    merit: bool = True
+    """Whether success is one: what is asked for can be known and done."""
 
     def as_json(self) -> dict[str, Any]:
         """What the page shows, in place."""
@@ -77,8 +79,8 @@ def standing(path: Path) -> Standing:
     known = rates(frame, stopped=stopped) if len(frame) else ()
     found = {str(each.group["condition"]): each for each in known}
     conditions = tuple(
-        Line(f"c{number}", name, planned, done, found.get(name), name in stopped)
-        for number, (name, planned, done, *_) in enumerate(counts.iter_rows())
+        Line(f"c{number}", name, planned, done, found.get(name), name in stopped, merit=merit)
+        for number, (name, planned, done, *_, merit) in enumerate(counts.iter_rows())
     )
     cells = attempt(grid, frame)
     return Standing(
