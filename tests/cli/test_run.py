@@ -40,7 +40,15 @@ def test_a_run_is_resumed_extended_shown_listed_and_exported(assay: Run, path: P
     shown = json.loads(said.out)
     assert shown["meta"]["policy"] == "idle" and len(shown["meta"]["pack_digest"]) > 8
     assert shown["conditions"] == [
-        {"condition": "control", "planned": 3, "done": 3, "success": 0, "failure": 3, "error": 0}
+        {
+            "condition": "control",
+            "planned": 3,
+            "done": 3,
+            "success": 0,
+            "failure": 3,
+            "error": 0,
+            "merit": True,
+        }
     ]
     assert "3/3" in assay("runs", "list", tmp_path).out
     said = assay("export", path, "--json", tmp_path / "a.json")

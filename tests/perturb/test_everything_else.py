@@ -224,7 +224,7 @@ SENSES = [Case(made, ()) for made in (pictures_at(5) | others_at(5)).values()]
 TABLE: list[Case] = [
     Case(PermutedObjects(), ()),
     Case(prompts.Gobbledygook("words"), ("prompt text", "asked.*")),
-    Case(prompts.PromptMask("language"), ("prompt text", "asked.*")),
+    Case(prompts.PromptMask("language"), ("prompt text", "prompt pictures", "asked.*")),
     Case(prompts.OtherInstruction(), ("prompt text", "asked.*"), ("prompt .*",)),
     Case(prompts.Paraphrase(), ("prompt text",)),
     Case(prompts.TextReferents(), ("prompt text",), ("prompt .*",)),

@@ -264,7 +264,7 @@ class Store:
         rows = self._db.execute(
             "SELECT condition, count(*), count(outcome), sum(outcome IS 'success'), "
             "sum(outcome IS 'failure'), sum(outcome IS 'error'), "
-            "max(json_extract(labels, '$.plausible') IS NOT 0) "
+            "max(CASE WHEN json_valid(labels) THEN json_extract(labels, '$.plausible') END IS NOT 0) "
             "FROM specs LEFT JOIN stopped USING (condition) LEFT JOIN episodes ON episodes.id = specs.id "
             "AND (last IS NULL OR key <= last) GROUP BY condition ORDER BY min(specs.id)"
         ).fetchall()
