@@ -83,11 +83,7 @@ def ask(
     )
     endpoint_of(model, settings)  # what is wrong with it is said before anything else
     price, about = Price(price_in, price_out), estimated(questions, folder, style)
-    say(
-        f"about {about.sent:,} tokens to send and {about.received:,} to receive for {about.questions:,} "
-        f"questions{asking.cost(about.cost(price), price)}",
-        aside=not estimate,
-    )
+    asking.show_estimate(about, price, "questions", aside=not estimate)
     if estimate:
         return
     store = Cache(cache or out.with_name(f"{out.name}.said"))

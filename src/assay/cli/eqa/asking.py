@@ -9,6 +9,7 @@ import typer
 from assay.cli.console import say
 
 if TYPE_CHECKING:
+    from assay.eqa.asking.cost import Estimate
     from assay.llm import Ledger, Price
 
 Address = Annotated[str, typer.Option(help="Base address; the protocol's own if not given.")]
@@ -26,6 +27,15 @@ EstimateOnly = Annotated[bool, typer.Option(help="Only say what it would cost.")
 def show_wait(seconds: float) -> None:
     """Say that the endpoint limits the rate."""
     say(f"rate-limited, waiting {seconds:.0f} s", aside=True)
+
+
+def show_estimate(about: Estimate, price: Price, what: str, *, aside: bool) -> None:
+    """Say roughly what it will take."""
+    say(
+        f"about {about.sent:,} tokens to send and {about.received:,} to receive for {about.questions:,} "
+        f"{what}{cost(about.cost(price), price)}",
+        aside=aside,
+    )
 
 
 def show_bill(ledger: Ledger, price: Price) -> None:

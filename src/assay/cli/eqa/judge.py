@@ -65,11 +65,7 @@ def judge(
     )
     endpoint_of(model, settings)
     price, about = Price(price_in, price_out), cost_of([judged(each, folder) for each in wrong], Style.STEPS)
-    say(
-        f"about {about.sent:,} tokens to send and {about.received:,} to receive for {about.questions:,} "
-        f"wrong answers{asking.cost(about.cost(price), price)}",
-        aside=not estimate,
-    )
+    asking.show_estimate(about, price, "wrong answers", aside=not estimate)
     if estimate:
         return
     kept = Annotations(annotations or folder / FILE)

@@ -47,7 +47,7 @@ def moved(table: Sight, way: np.ndarray) -> Sight:
     pixel = 2 * _HEIGHTS / HEIGHT
     rows = np.round(way[0] * _FORESHORTENED / pixel).astype(int)
     columns = np.round(way[1] / pixel).astype(int)
-    pictures = pasted(table.crops).copy()
+    pictures = pasted(table.crops)
     empty = bare_table()
     for view in range(len(VIEWS)):
         by = (rows[view], columns[view])

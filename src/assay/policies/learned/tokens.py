@@ -102,7 +102,7 @@ def joined(sights: Sequence[Sight]) -> Sight:
 
 
 def _of_objects(views: list[ObjectTokens]) -> Sight:
-    return _joined([(view.crops[view.visible], view.boxes[view.visible]) for view in views], Form.OBJECTS)
+    return _of_views([(view.crops[view.visible], view.boxes[view.visible]) for view in views], Form.OBJECTS)
 
 
 def of_patches(views: list[np.ndarray]) -> Sight:
@@ -110,10 +110,11 @@ def of_patches(views: list[np.ndarray]) -> Sight:
     row, column = np.divmod(np.arange(_ROWS * _COLUMNS), _COLUMNS)
     middle = np.column_stack([(column + 0.5) / _COLUMNS, (row + 0.5) / _ROWS])
     boxes = np.column_stack([middle, np.full_like(middle, (1 / _ROWS, 1 / _COLUMNS))])
-    return _joined([(crops, boxes) for crops in views], Form.PATCHES)
+    return _of_views([(crops, boxes) for crops in views], Form.PATCHES)
 
 
-def _joined(views: list[tuple[np.ndarray, np.ndarray]], form: Form) -> Sight:
+def _of_views(views: list[tuple[np.ndarray, np.ndarray]], form: Form) -> Sight:
+    """From the crops and boxes of each view."""
     counts = [len(crops) for crops, _ in views]
     return Sight(
         np.concatenate([crops for crops, _ in views]),
