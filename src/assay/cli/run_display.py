@@ -105,9 +105,7 @@ def condition_table(counts: DataFrame, decided: set[str], refused: Mapping[str, 
     rows |= {name: [0, 0, 0, 0] for name in refused if name not in rows}
     table = _table(rows, decided, refused, vain)
     if vain:
-        table.caption = (
-            "no merit: what is asked for cannot be known or done, so that success is habit or luck"
-        )
+        table.caption = "no merit: success there is habit or luck"
     return table
 
 
