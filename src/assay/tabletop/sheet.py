@@ -87,7 +87,7 @@ def prompt_picture(prompt: Prompt, most: int = _PROMPT) -> Image.Image:
             if isinstance(part, str):
                 pen.text((x, y + (height - _LINE) // 2), part, _INK, font)
             else:
-                block.paste(part, (x, y))
+                block.paste(part, (x, y + (height - _GAP - part.height) // 2))
         y += height
     return block
 
@@ -106,9 +106,8 @@ def _shown(picture: Picture) -> Image.Image:
         half = max(20, int(np.ptp(columns)) // 2 + 4) if len(columns) else 20
         low, high = (max(0, rows.min() - 4), min(HEIGHT, rows.max() + 5)) if len(rows) else (0, 40)
         cut.append(Image.fromarray(colour[low:high, max(0, middle - half) : middle + half]))
-    pair = Image.new(
-        "RGB", (cut[0].width + cut[1].width + 2, max(each.height for each in cut)), (225, 225, 225)
-    )
-    pair.paste(cut[0], (0, 0))
-    pair.paste(cut[1], (cut[0].width + 2, 0))
+    height = max(each.height for each in cut)
+    pair = Image.new("RGB", (cut[0].width + cut[1].width + 2, height), _PAPER)
+    for x, each in ((0, cut[0]), (cut[0].width + 2, cut[1])):
+        pair.paste(each, (x, (height - each.height) // 2))
     return pair
