@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay import tasks
+from assay.experiments import EpisodeSpec, load_experiment
 from assay.runs.certificates import Cache, Certificate, Verdict, certify, claim, missing
 from assay.runs.certificates.certify import DEMONSTRATOR
 from assay.runs.certificates.claim import solvable
 from assay.runs.local import LocalProcesses
 from assay.runs.stage import Orders
-from assay.suites import EpisodeSpec, load_suite
 from bench.figure import Figure
 
 TASKS = {"pro": ("libero_object/2",), "x": ("libero_spatial/3", "libero_goal/1", "libero_10/6")}
@@ -24,15 +24,15 @@ SEED = 100
 
 def measure() -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder, Cache(Path(folder) / "certificates.sqlite") as cache:
-        return [figure for suite in TASKS for figure in _figures(suite, cache)]
+        return [figure for experiment in TASKS for figure in _figures(experiment, cache)]
 
 
-def _figures(suite: str, cache: Cache) -> Iterable[Figure]:
-    plan = load_suite(suite).plan([tasks.load(each) for each in TASKS[suite]], (SEED,))
+def _figures(experiment: str, cache: Cache) -> Iterable[Figure]:
+    plan = load_experiment(experiment).plan([tasks.load(each) for each in TASKS[experiment]], (SEED,))
     changed = [spec for spec in plan if solvable(claim(spec).perturbations)]
     tried = _tried(changed, cache)
     solved = [spec for spec in changed if tried[claim(spec).key].verdict is Verdict.SOLVED]
-    about = f"{suite} on {', '.join(TASKS[suite])}"
+    about = f"{experiment} on {', '.join(TASKS[experiment])}"
     yield _share(f"scenes certified ({about})", tried.values(), 90.0)
     again = _tried([replace(spec, seed=SEED + 1) for spec in solved], cache)
     stand = [each for each in again.values() if each.verdict is not Verdict.UNPLACED]

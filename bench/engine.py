@@ -19,7 +19,7 @@ from assay.errors import AssetError, RenderingError
 from assay.sim.compile import compile_scene
 from assay.sim.packs.base import AssetPack
 from assay.sim.packs.registry import libero_pack, load_pack
-from assay.sim.world import SUBSTEPS, World
+from assay.sim.simulation import SUBSTEPS, Simulation
 from bench.figure import Figure
 
 TASKS = ("libero_goal/0", "libero_spatial/0", "libero_object/0", "libero_10/3", "libero_10/4")
@@ -89,7 +89,7 @@ def _step_ratio(pack: AssetPack) -> float:
     """Steps and bare physics in turn, from the same states; the median over rounds and tasks."""
     ratios = []
     for name in TASKS:
-        world = World(compile_scene(tasks.load(name).scene, pack))
+        world = Simulation(compile_scene(tasks.load(name).scene, pack))
         state = world.sample(0)
         model, bare = world.model, mujoco.MjData(world.model)
         actions = _actions(STEPS)
@@ -108,7 +108,7 @@ def _step_ratio(pack: AssetPack) -> float:
 def _reset_ms(pack: AssetPack) -> float:
     times = []
     for name in TASKS:
-        world = World(compile_scene(tasks.load(name).scene, pack))
+        world = Simulation(compile_scene(tasks.load(name).scene, pack))
         state = world.sample(0)
         times += [_seconds(lambda: world.reset(state)) * 1e3 for _ in range(20)]  # noqa: B023
     return statistics.median(times)
@@ -121,7 +121,7 @@ def _compile_seconds(pack: AssetPack) -> float:
 def _picture_ms(pack: AssetPack) -> float:
     slowest = 0.0
     for name in TASKS:
-        world = World(compile_scene(tasks.load(name).scene, pack))
+        world = Simulation(compile_scene(tasks.load(name).scene, pack))
         world.reset(world.sample(0)).image()
         observations = [world.step(action) for action in _actions(10)]
         times = [_seconds(observation.image) * 1e3 for observation in observations]
@@ -131,7 +131,7 @@ def _picture_ms(pack: AssetPack) -> float:
 
 
 def _ours_ms(pack: AssetPack, name: str) -> float:
-    world = World(compile_scene(tasks.load(name).scene, pack))
+    world = Simulation(compile_scene(tasks.load(name).scene, pack))
     world.reset(world.sample(0))
     return statistics.median(_seconds(lambda: world.step(action)) * 1e3 for action in _actions(60))  # noqa: B023
 
@@ -152,14 +152,14 @@ from assay import tasks
 from assay.errors import RenderingError
 from assay.sim.compile import compile_scene
 from assay.sim.packs.registry import load_pack
-from assay.sim.world import World
+from assay.sim.simulation import Simulation
 import numpy as np
 
 def resident():
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * resource.getpagesize() / 2**20
 
-world = World(compile_scene(tasks.load("libero_object/0").scene, load_pack("primitives")))
+world = Simulation(compile_scene(tasks.load("libero_object/0").scene, load_pack("primitives")))
 states = [world.sample(seed) for seed in range(4)]
 action = np.array([0.1, 0, 0, 0, 0, 0, -1.0])
 def episode(index):

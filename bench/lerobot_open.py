@@ -22,7 +22,7 @@ from assay.errors import RenderingError
 from assay.policies.demonstrations import collect, dataset
 from assay.policies.demonstrations.demonstration import Episode
 from assay.policies.demonstrations.features import ACTION, CAMERAS, STATE, state
-from assay.sim import World, compile_scene, load_pack
+from assay.sim import Simulation, compile_scene, load_pack
 from bench.figure import Figure
 
 LEROBOT_PYTHON = "ASSAY_LEROBOT_PYTHON"
@@ -92,7 +92,7 @@ def _compare(python: Path) -> dict[str, Any]:
 def _expected(episode: Episode, start: int) -> Iterator[dict[str, object]]:
     """What the first, middle and last frame hold, simulated and drawn anew from the actions."""
     task = tasks.load(episode.task)
-    world = World(compile_scene(task.scene, load_pack("primitives")))
+    world = Simulation(compile_scene(task.scene, load_pack("primitives")))
     observation = world.reset(world.sample(episode.seed))
     actions = episode.frames[ACTION].to_numpy()
     for number, action in enumerate(actions):

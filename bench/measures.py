@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from assay import tasks
+from assay.experiments.spec import Label
 from assay.measures.dtw import distances
 from assay.measures.paths import POINTS
 from assay.perturb import Say
@@ -23,7 +24,6 @@ from assay.policies import EpisodeSpec, Outcome
 from assay.runs.episode import Episode
 from assay.runs.episode import Path as HandPath
 from assay.runs.store import Store
-from assay.suites.spec import Label
 from bench.figure import Figure
 
 WORDINGS, SEEDS = 4_092, range(7, 12)
@@ -79,7 +79,7 @@ def _plan(wordings: int, seeds: range) -> Iterator[EpisodeSpec]:
     rng = np.random.default_rng(7)
     chosen = [task.id for task in tasks.resolve("libero_goal")]
     for task in chosen:
-        yield from (EpisodeSpec(task, seed, suite="para") for seed in seeds)
+        yield from (EpisodeSpec(task, seed, experiment="para") for seed in seeds)
     places = list(product(CELLS, chosen))
     for number in range(wordings):
         cell, task = places[number % len(places)]

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from assay import tasks
 from assay.errors import AssetError
+from assay.experiments.spec import EpisodeSpec, Initial
 from assay.policies import Outcome, load_policy, rollout
 from assay.policies.trials import Trial, attempts, by_task
 from assay.sim.compile import compile_scene
 from assay.sim.packs.locate import LIBERO_VARIABLE, ROBOSUITE_VARIABLE, STATES_VARIABLE, locate_states
 from assay.sim.packs.registry import load_pack
-from assay.sim.world import CONTROL_HZ, World
-from assay.suites.spec import EpisodeSpec, Initial
+from assay.sim.simulation import CONTROL_HZ, Simulation
 from bench.figure import Figure
 
 SPEED_SEEDS = range(3)
@@ -47,7 +47,7 @@ def _speed_figures() -> list[Figure]:
 def _speed(task_id: str) -> float:
     """Simulated seconds of successes for each second of the clock, one core, planning and reset included."""
     task = tasks.load(task_id)
-    world = World(compile_scene(task.scene, load_pack("primitives")))
+    world = Simulation(compile_scene(task.scene, load_pack("primitives")))
     policy = load_policy("oracle")
     states = [world.sample(seed) for seed in SPEED_SEEDS]
     rollout(world, task, policy, states[0], EpisodeSpec(task_id, 0, steps=5))
@@ -86,14 +86,14 @@ def _stored_figure() -> Figure:
 
 
 def _libero_figures() -> Iterable[Figure]:
-    for suite, bound in (("libero_goal", 85.0), ("libero_object", 85.0), ("libero_spatial", 80.0)):
-        what = f"oracle, sampled states, libero pack, {suite}"
+    for experiment, bound in (("libero_goal", 85.0), ("libero_object", 85.0), ("libero_spatial", 80.0)):
+        what = f"oracle, sampled states, libero pack, {experiment}"
         try:
             load_pack("libero")
         except AssetError as error:
             yield Figure(what, None, "%", bound, at_most=False, note=str(error))
             continue
-        yield Figure(what, _percent(_trials(suite, SEEDS[:3], pack="libero")), "%", bound, at_most=False)
+        yield Figure(what, _percent(_trials(experiment, SEEDS[:3], pack="libero")), "%", bound, at_most=False)
 
 
 def _trials(

@@ -18,6 +18,7 @@ from rich.console import Console
 from assay import tasks
 from assay.cli.run_display import Display
 from assay.errors import RenderingError
+from assay.experiments import load_experiment
 from assay.policies import EpisodeSpec
 from assay.runs.driver import drive
 from assay.runs.episode import Episode
@@ -28,7 +29,6 @@ from assay.runs.stage import Orders, Stage
 from assay.runs.store import Store
 from assay.sim import Observation, gl
 from assay.sim.render import CAMERAS
-from assay.suites import load_suite
 from assay.tasks import Instruction
 from bench.figure import Figure
 
@@ -94,7 +94,7 @@ def _pace(moments: list[float]) -> float:
 
 def _plan(episodes: int) -> Iterator[EpisodeSpec]:
     chosen = tasks.resolve(TASKS)
-    return load_suite("libero").plan(chosen, range(-(-episodes // len(chosen))))
+    return load_experiment("libero").plan(chosen, range(-(-episodes // len(chosen))))
 
 
 def _cores() -> str:
@@ -143,14 +143,14 @@ from pathlib import Path
 from assay import tasks
 from assay.perturb import Say
 from assay.runs.store import Store
-from assay.suites import Suite, Variant
+from assay.experiments import Experiment, Variant
 
 wordings = [Variant(f"para/{i}", (Say(f"wording {i}"),), {"wording": i, "pd": i / 10}) for i in range(9)]
 chosen = tasks.resolve("all")
 seeds = range(-(-int(sys.argv[2]) // (len(chosen) * (len(wordings) + 1))))
 start = time.perf_counter()
 with Store.writing(Path(sys.argv[1])) as store:
-    planned = store.plan(Suite("large", "", variants=lambda task: wordings).plan(chosen, seeds))
+    planned = store.plan(Experiment("large", "", variants=lambda task: wordings).plan(chosen, seeds))
     waiting = len(store.todo())
 print(planned, time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """

@@ -12,7 +12,7 @@ from assay.perturb.senses.catalogue import pictures_at
 from assay.sim.compile import compile_scene
 from assay.sim.observation import Observation
 from assay.sim.packs.registry import load_pack
-from assay.sim.world import World
+from assay.sim.simulation import Simulation
 from bench.figure import Figure
 
 TASK = "libero_goal/0"
@@ -22,7 +22,7 @@ ROUNDS = 7
 
 def measure() -> list[Figure]:
     what = "perturbing a picture 256 x 256, CPU"
-    world = World(compile_scene(tasks.load(TASK).scene, load_pack("primitives")))
+    world = Simulation(compile_scene(tasks.load(TASK).scene, load_pack("primitives")))
     try:
         seen = world.reset(world.sample(0))
         seen.image()

@@ -8,7 +8,7 @@ from multiprocessing import get_context
 
 from assay.errors import RenderingError
 from assay.sim import gl
-from assay.tabletop import Difficulty, Setting, TableOracle, TableWorld, action, make, play
+from assay.tabletop import Difficulty, Setting, TableOracle, TableSimulation, action, make, play
 from bench.figure import Figure
 
 PRIMITIVES, OBSERVATIONS, EPISODES, WORKERS = 100, 40, 200, 2
@@ -27,7 +27,7 @@ def measure() -> list[Figure]:
 def _primitives(what: str, task: str, difficulty: Difficulty) -> Figure:
     """The same thing back and forth; scenes are compiled beforehand."""
     made = make(Setting(task, 0, difficulty=difficulty))
-    world = TableWorld(made.scene)
+    world = TableSimulation(made.scene)
     index = next(i for i, item in enumerate(made.scene.items) if not item.fixed)
     start = time.perf_counter()
     for number in range(PRIMITIVES):
@@ -47,7 +47,7 @@ def _observations() -> Figure:
         gl.backend()
     except RenderingError as error:
         return Figure(what, None, "ms", 15.0, note=str(error))
-    world = TableWorld(make(Setting("T1", 0)).scene)
+    world = TableSimulation(make(Setting("T1", 0)).scene)
     world.observe().image()
     start = time.perf_counter()
     for _ in range(OBSERVATIONS):

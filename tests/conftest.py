@@ -22,7 +22,7 @@ from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.packs.libero import LiberoPack
 from assay.sim.packs.locate import LIBERO_VARIABLE, ROBOSUITE_VARIABLE
 from assay.sim.packs.primitives import PrimitivesPack
-from assay.sim.world import World
+from assay.sim.simulation import Simulation
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("search", max_examples=1000, deadline=None)
@@ -83,12 +83,12 @@ def compiled_libero(libero: LiberoPack) -> Callable[[str], CompiledScene]:
 
 
 @pytest.fixture
-def world_of() -> Iterator[Callable[[CompiledScene], World]]:
+def world_of() -> Iterator[Callable[[CompiledScene], Simulation]]:
     """Makes worlds that are closed at the end of the test."""
-    worlds: list[World] = []
+    worlds: list[Simulation] = []
 
-    def made(scene: CompiledScene) -> World:
-        worlds.append(World(scene))
+    def made(scene: CompiledScene) -> Simulation:
+        worlds.append(Simulation(scene))
         return worlds[-1]
 
     yield made

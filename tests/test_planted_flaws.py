@@ -9,12 +9,12 @@ from functools import cache
 import pytest
 
 from assay import tasks
+from assay.experiments import EpisodeSpec, load_experiment
 from assay.measures import Finding, Flaw, Profile, Verdict, diagnose, profile
 from assay.measures.memorisation import Memorisation
 from assay.measures.nearness import Failures
 from assay.runs.stage import Orders, Stage
 from assay.runs.store import Store
-from assay.suites import EpisodeSpec, load_suite
 
 TASKS = ("libero_object/0", "libero_object/1")
 """Short ones, about things that can be moved, with two nouns at least.
@@ -54,12 +54,12 @@ class Examined:
 
 
 def episodes() -> Iterator[EpisodeSpec]:
-    """Of the suites pro and para as few conditions as can tell the flaws apart."""
+    """Of the experiments pro and para as few conditions as can tell the flaws apart."""
     chosen = [tasks.load(each) for each in TASKS]
-    for spec in load_suite("pro").plan(chosen, SEEDS, steps=STEPS):
+    for spec in load_experiment("pro").plan(chosen, SEEDS, steps=STEPS):
         if spec.seed < PRO.get(spec.condition, 0):
             yield spec
-    for spec in load_suite("para?per_cell=1").plan(chosen, SEEDS, steps=STEPS):
+    for spec in load_experiment("para?per_cell=1").plan(chosen, SEEDS, steps=STEPS):
         wanted = spec.labels.get("object") in ("none", "habitual")
         if wanted and PARA.get(str(spec.labels["action"])) == spec.seed:
             yield spec

@@ -9,7 +9,7 @@
     ├── PolicyError               a policy that broke: says which one and at which step
     ├── PlacementError            a scene whose regions leave no room for its objects
     ├── PerturbationError         a perturbation that does not exist, or cannot be applied
-    ├── SuiteError                a suite or condition that does not exist or makes no sense
+    ├── ExperimentError           an experiment or condition that does not exist or makes no sense
     │   └── SpecError             ... an episode spec that makes no sense
     ├── RunError                  a run file that is not one, is in use, or does not fit what is asked
     └── RenderingError            no way to draw a picture on this machine
@@ -70,11 +70,11 @@ class PerturbationError(AssayError):
     """A perturbation that does not exist, or cannot be applied."""
 
 
-class SuiteError(AssayError):
-    """A suite or condition that does not exist or makes no sense."""
+class ExperimentError(AssayError):
+    """An experiment or condition that does not exist or makes no sense."""
 
 
-class SpecError(SuiteError):
+class SpecError(ExperimentError):
     """An episode spec that makes no sense."""
 
 

@@ -12,9 +12,9 @@ import pytest
 
 from assay import tasks
 from assay.cli.run_ import UNCERTIFIED
+from assay.experiments import load_experiment
 from assay.runs.certificates import Cache, Certificate, Verdict, cache_file, claim
 from assay.runs.store import Store
-from assay.suites import load_suite
 
 Run = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("no_assets", "own_cache", "wide")
@@ -30,7 +30,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def certified(own_cache: None) -> None:
     """Level 1 solved in two steps, as its control; level 2 in three; nothing else."""
     with Cache(cache_file()) as cache:
-        for spec in load_suite("x").plan([tasks.load("libero_goal/7")], (0,)):
+        for spec in load_experiment("x").plan([tasks.load("libero_goal/7")], (0,)):
             level = spec.labels.get("level", 0)
             solved = Certificate(Verdict.SOLVED, 3 if level == 2 else 2)
             cache.put(claim(spec), solved if level <= 2 else Certificate(Verdict.UNPLACED, why="no room"))
@@ -49,7 +49,7 @@ def test_the_demonstrator_certifies_a_suite_and_what_it_did_is_kept(assay: Run, 
 
 
 def test_what_nobody_has_to_solve_is_apart_and_no_reason_is_lost(assay: Run):
-    plan = list(load_suite("factors?over=remove,jitter").plan([tasks.load("libero_goal/1")], range(23)))
+    plan = list(load_experiment("factors?over=remove,jitter").plan([tasks.load("libero_goal/1")], range(23)))
     with Cache(cache_file()) as cache:
         for spec in plan:
             gone = any(each.kind == "world/remove" for each in spec.perturbations)
@@ -78,7 +78,7 @@ def test_a_certify_that_is_killed_leaves_nothing_behind(tmp_path: Path):
 HOLD = """
 import time
 from assay.runs.store import Store
-from assay.suites import EpisodeSpec
+from assay.experiments import EpisodeSpec
 store = Store.scratch()
 print(store.plan(EpisodeSpec("libero_goal/1", seed) for seed in range(2000)), flush=True)
 time.sleep(60)
@@ -116,7 +116,7 @@ def _row(out: str, condition: str) -> list[str]:
 
 def test_where_nothing_is_certified_there_is_no_run(assay: Run, tmp_path: Path):
     with Cache(cache_file()) as cache:
-        for spec in load_suite("x").plan([tasks.load("libero_goal/7")], (0,)):
+        for spec in load_experiment("x").plan([tasks.load("libero_goal/7")], (0,)):
             cache.put(claim(spec), Certificate(Verdict.UNPLACED, why="no room"))
     said = assay("run", "x", "--policy", "idle", *TASK, "--out", tmp_path / "a.assay")
     assert said.status == 2 and "all 10 episodes were refused, most often: cannot be placed" in said.err

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from assay.experiments.spec import EpisodeSpec
 from assay.policies import Outcome
 from assay.runs.episode import Episode, nothing_happened
 from assay.runs.store import Store
-from assay.suites.spec import EpisodeSpec
 
 
 def a_run(path: Path, outcomes: Iterable[bool], first: int = 0) -> Path:

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from assay.experiments.spec import EpisodeSpec
 from assay.policies import Outcome
 from assay.runs.episode import Episode, nothing_happened
 from assay.runs.store import Store
-from assay.suites.spec import EpisodeSpec
 
 
 def a_run(path: Path, count: int = 2, done: int = 2) -> Path:
     with Store.writing(path) as store:
-        store.describe(suite="libero", policy="oracle", pack="primitives")
+        store.describe(experiment="libero", policy="oracle", pack="primitives")
         store.plan(EpisodeSpec("libero_goal/1", seed) for seed in range(count))
         for waiting in store.todo()[:done]:
             store.append(waiting.number, Episode(Outcome.SUCCESS, 100, nothing_happened(), "do it"))

@@ -16,8 +16,8 @@ from assay import tasks
 from assay.cli import console
 from assay.cli.run_ import parse_seeds
 from assay.errors import RunError
+from assay.experiments import load_experiment
 from assay.runs.store import Store
-from assay.suites import load_suite
 
 Run = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("no_assets")
@@ -54,7 +54,7 @@ def test_a_run_is_resumed_extended_shown_listed_and_exported(assay: Run, path: P
     said = assay("export", path, "--json", tmp_path / "a.json")
     episodes = json.loads((tmp_path / "a.json").read_text())
     assert said.status == 0 and [each["seed"] for each in episodes] == [0, 1, 2]
-    assert {"key", "suite", "condition", "task", "seed", "outcome", "steps"} <= set(episodes[0])
+    assert {"key", "experiment", "condition", "task", "seed", "outcome", "steps"} <= set(episodes[0])
     assert json.loads(assay("export", path, "--json", "-").out) == episodes
 
 
@@ -95,13 +95,13 @@ def test_where_nobody_watches_a_line_now_and_then_says_how_far_it_is(
 
 def test_a_run_that_was_interrupted_before_it_was_planned_says_so(assay: Run, path: Path):
     with Store.writing(path) as store:
-        store.describe(suite="x")
+        store.describe(experiment="x")
     said = assay("runs", "show", path)
     assert said.status == 0 and "no episode is planned yet" in said.out
 
 
 def test_tables_fold_on_a_narrow_terminal(assay: Run, path: Path, monkeypatch: pytest.MonkeyPatch):
-    specs = list(load_suite("corruption").plan([tasks.load("libero_goal/7")], (0,)))
+    specs = list(load_experiment("corruption").plan([tasks.load("libero_goal/7")], (0,)))
     with Store.writing(path) as store:
         store.plan(specs)
     monkeypatch.setattr(console.output, "_width", 44)

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assay.experiments.spec import CONTROL, EpisodeSpec, Label
 from assay.perturb import Perturbation, Say
 from assay.policies import Outcome
 from assay.runs.episode import Episode, Intervals, nothing_happened
 from assay.runs.episode import Path as HandPath
 from assay.runs.store import Store
-from assay.suites.spec import CONTROL, EpisodeSpec, Label
 
 TASK = "libero_goal/1"
 GOAL = "On akita_black_bowl_1 flat_stove_1_cook_region"
@@ -34,7 +34,7 @@ class Made:
     moved: str | None = "akita_black_bowl_1"
     truth: dict[str, Intervals] | None = None
     words: str | None = None
-    suite: str = "made"
+    experiment: str = "made"
     decisions: int = 10
     change: Perturbation | None = None
     """What is changed; the words, if there is none."""
@@ -51,7 +51,7 @@ class Made:
         return EpisodeSpec(
             self.task,
             self.seed,
-            suite=self.suite,
+            experiment=self.experiment,
             condition=self.condition,
             perturbations=changes,
             labels=self.labels,

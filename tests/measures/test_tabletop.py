@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
+from assay.experiments.tabletop import PROMPT_CHANGES
 from assay.measures import Flaw, Verdict, diagnose, profile
 from assay.measures.intervals import wilson_interval
 from assay.measures.rates import Rate
@@ -12,7 +13,6 @@ from assay.measures.result import MeasureError, Missing
 from assay.measures.tabletop import tabletop
 from assay.measures.tabletop.scores import mean_of
 from assay.perturb.world import Harder
-from assay.suites.tabletop import PROMPT_CHANGES
 from assay.tabletop import Difficulty
 
 CHANGES = dict(PROMPT_CHANGES) | {
@@ -46,7 +46,7 @@ def table(made, does: Does, conditions=PROMPTS, tasks=TASKS, seeds=range(10), mo
                     steps=took or most,
                     words=f"Put [thing {seed % 4}] into [bowl].",
                     truth={},
-                    suite="prompts",
+                    experiment="prompts",
                     change=CHANGES.get(condition),
                 )
 

@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from assay.experiments import EpisodeSpec, load_experiment
 from assay.measures import Flaw, Profile, Verdict, diagnose, profile
 from assay.runs.stage import Orders, Stage
 from assay.runs.store import Store
-from assay.suites import EpisodeSpec, load_suite
 
 CONDITIONS = ("control", "paraphrase", "mask=instruction", "order=permuted")
 
 
 @pytest.fixture(scope="module")
 def plan() -> list[EpisodeSpec]:
-    suite = load_suite("prompts")
-    specs = suite.plan(suite.choose("tabletop/T1/L1,tabletop/T2/L1"), range(8))
+    experiment = load_experiment("prompts")
+    specs = experiment.plan(experiment.choose("tabletop/T1/L1,tabletop/T2/L1"), range(8))
     return [spec for spec in specs if spec.condition in CONDITIONS]
 
 

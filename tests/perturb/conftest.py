@@ -11,7 +11,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from assay.sim import CompiledScene, World, compile_scene, load_pack
+from assay.sim import CompiledScene, Simulation, compile_scene, load_pack
 from assay.tabletop import TableTask
 from assay.tasks import Atom, Entity, Region, Task
 from assay.tasks.staging import CameraChange
@@ -172,7 +172,7 @@ def _struct(value: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 def _settled(compiled: CompiledScene) -> Iterator[tuple[str, Any]]:
     """Where things stand once they rest, from the workspace's middle; and how the arm starts."""
-    world = World(compiled)
+    world = Simulation(compiled)
     seen = world.reset(world.sample(1))
     for name in compiled.entities:
         position, rotation = world.pose(name)

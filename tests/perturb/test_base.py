@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from assay import tasks
 from assay.errors import PerturbationError
+from assay.experiments import EpisodeSpec
 from assay.perturb import Say, from_json, perturbed, to_json
 from assay.perturb.base import perturbation
-from assay.suites import EpisodeSpec
 from assay.tasks import Instruction, Task
 
 

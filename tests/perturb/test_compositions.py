@@ -21,7 +21,7 @@ from assay.perturb.words.rewordings import Counterfactual, OtherTask, alternativ
 from assay.perturb.world import SHAPES, unseen
 from assay.perturb.world.ground import UPON, owner
 from assay.perturb.world.kinds import SMALL
-from assay.sim import World, compile_scene, load_pack
+from assay.sim import Simulation, compile_scene, load_pack
 from assay.sim.render import CAMERAS
 from assay.tasks import Scene, Task
 
@@ -109,7 +109,7 @@ def supports(scene: Scene) -> dict[str, str]:
     return {name: WORKSPACE if each == scene.arena.workspace else each for name, each in below.items()}
 
 
-def touched(world: World) -> dict[str, set[str]]:
+def touched(world: Simulation) -> dict[str, set[str]]:
     """Who touches whom."""
     owners = {geom: name for name, entity in world.compiled.entities.items() for geom in entity.geoms}
     found: dict[str, set[str]] = {}
@@ -134,7 +134,7 @@ def test_any_composition_is_refused_or_leaves_all_standing_with_the_goal_unreach
     try:
         chosen = [make() for make in wanted]
         task = perturbed(control, chosen, seed=seed)
-        world = World(compile_scene(task.scene, load_pack("primitives")))
+        world = Simulation(compile_scene(task.scene, load_pack("primitives")))
         first = world.reset(world.sample(seed))
     except (PerturbationError, PlacementError) as error:
         event(f"refused: {str(error)[:40]}")

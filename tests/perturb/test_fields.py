@@ -87,6 +87,6 @@ def test_blank_pictures_are_plausible_on_one_camera():
 
 
 def test_the_document_holds_the_table_that_the_command_prints(assay: Callable[..., Any]):
-    said = assay("suites", "perturbations", "--markdown")
+    said = assay("experiments", "perturbations", "--markdown")
     assert said.status == 0 and said.out.strip() == markdown(catalogue())
     assert said.out.strip() in DOCUMENT.read_text(encoding="utf-8")

@@ -7,10 +7,10 @@ import pytest
 
 from assay import tasks
 from assay.errors import AssetError, SpecError, StateError
+from assay.experiments import EpisodeSpec
 from assay.perturb.world import Displace
 from assay.policies.control import control
 from assay.sim.packs.locate import STATES_VARIABLE
-from assay.suites import EpisodeSpec
 
 STORED = EpisodeSpec("libero_goal/0", 3, initial="stored")
 

@@ -9,7 +9,7 @@ from assay import tasks
 from assay.policies import EpisodeSpec, Outcome, load_policy, rollout
 from assay.policies.rollout import MOST_ACTIONS
 from assay.policies.simple import STILL
-from assay.sim import Observation, World, compile_scene, load_pack
+from assay.sim import Observation, Simulation, compile_scene, load_pack
 from assay.tasks import Instruction
 
 TASK = tasks.load("libero_goal/7")
@@ -54,22 +54,22 @@ class Scripted:
 
 
 @pytest.fixture(scope="module")
-def world() -> World:
-    return World(compile_scene(TASK.scene, load_pack("primitives")))
+def world() -> Simulation:
+    return Simulation(compile_scene(TASK.scene, load_pack("primitives")))
 
 
-def run(world: World, policy: Scripted, **options: int):
+def run(world: Simulation, policy: Scripted, **options: int):
     return rollout(world, TASK, policy, world.sample(0), replace(SPEC, **options))
 
 
-def test_a_policy_that_waits_fails_when_its_time_is_over(world: World):
+def test_a_policy_that_waits_fails_when_its_time_is_over(world: Simulation):
     policy = Scripted(STILL[None])
     result = run(world, policy, steps=5)
     assert (result.outcome, result.steps, result.error) == (Outcome.FAILURE, 5, "")
     assert policy.told == ["turn on the stove"]
 
 
-def test_a_whole_chunk_is_executed_unless_told_otherwise(world: World):
+def test_a_whole_chunk_is_executed_unless_told_otherwise(world: Simulation):
     policy = Scripted(np.tile(STILL, (4, 1)))
     run(world, policy, steps=8)
     assert policy.seen == [0, 4]
@@ -94,7 +94,7 @@ def test_a_whole_chunk_is_executed_unless_told_otherwise(world: World):
     ],
 )
 def test_a_policy_that_breaks_is_an_error_with_its_name_and_the_step(
-    world: World, answer: object, words: str
+    world: Simulation, answer: object, words: str
 ):
     result = run(world, Scripted(STILL[None], STILL[None], answer), steps=9)
     assert result.outcome is Outcome.ERROR and result.steps == 2
@@ -102,12 +102,12 @@ def test_a_policy_that_breaks_is_an_error_with_its_name_and_the_step(
     assert "\n" not in result.error
 
 
-def test_the_oracle_reaches_the_goal_and_the_episode_ends_there(world: World):
+def test_the_oracle_reaches_the_goal_and_the_episode_ends_there(world: Simulation):
     result = rollout(world, TASK, load_policy("oracle"), world.sample(0), SPEC)
     assert result.outcome is Outcome.SUCCESS and result.steps < SPEC.horizon
 
 
-def test_random_actions_are_the_same_for_the_same_episode(world: World):
+def test_random_actions_are_the_same_for_the_same_episode(world: Simulation):
     paths = []
     for _ in range(2):
         seen: list[np.ndarray] = []
@@ -123,7 +123,7 @@ def test_random_actions_are_the_same_for_the_same_episode(world: World):
     assert np.array_equal(*paths) and not np.allclose(paths[0][0], paths[0][-1])
 
 
-def test_a_played_back_rollout_is_the_same_to_the_last_bit(world: World):
+def test_a_played_back_rollout_is_the_same_to_the_last_bit(world: Simulation):
     first = rollout(world, TASK, load_policy("oracle"), world.sample(0), SPEC)
     after = world.state().vector
     world.reset(world.sample(0))
@@ -132,12 +132,12 @@ def test_a_played_back_rollout_is_the_same_to_the_last_bit(world: World):
     assert first.actions.dtype == np.float32 and np.array_equal(world.state().vector, after)
 
 
-def test_a_policy_that_breaks_when_it_is_attached_is_an_error(world: World):
+def test_a_policy_that_breaks_when_it_is_attached_is_an_error(world: Simulation):
     result = rollout(world, TASK, Attaching(), world.sample(0), SPEC)
     assert (result.outcome, result.error) == (Outcome.ERROR, "Attaching, step 0: ValueError: no")
 
 
-def test_a_simulation_that_breaks_is_an_error(world: World):
+def test_a_simulation_that_breaks_is_an_error(world: Simulation):
     class Wild(Scripted):
         def act(self, observation: Observation) -> np.ndarray:
             world.data.qvel[:] = 1e12

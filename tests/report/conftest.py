@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assay.experiments.spec import CONTROL, EpisodeSpec, Label
 from assay.perturb import Say
 from assay.policies import Outcome
 from assay.runs.episode import Episode, nothing_happened
 from assay.runs.episode import Path as HandPath
 from assay.runs.store import Store
-from assay.suites.spec import CONTROL, EpisodeSpec, Label
 
 GOAL = "On akita_black_bowl_1 flat_stove_1_cook_region"
 
@@ -28,14 +28,14 @@ class Made:
     seed: int = 0
     hand: np.ndarray | None = None
     error: str = ""
-    suite: str = "made"
+    experiment: str = "made"
     words: str = "put the bowl on the stove on top of the cabinet"
 
     @property
     def spec(self) -> EpisodeSpec:
         said = () if self.condition == CONTROL else (Say(f"{self.condition} {sorted(self.labels.items())}"),)
         return EpisodeSpec(
-            self.task, self.seed, "primitives", self.suite, self.condition, said, labels=self.labels
+            self.task, self.seed, "primitives", self.experiment, self.condition, said, labels=self.labels
         )
 
     @property
@@ -73,7 +73,7 @@ def write() -> Callable[..., Path]:
     def written(path: Path, episodes: Iterable[Made], **meta: object) -> Path:
         wanted = list(episodes)
         with Store.writing(path) as store:
-            store.describe(**{"suite": "made", "policy": "somebody", "pack": "primitives", **meta})
+            store.describe(**{"experiment": "made", "policy": "somebody", "pack": "primitives", **meta})
             store.plan(each.spec for each in wanted)
             numbers = {waiting.key: waiting.number for waiting in store.todo()}
             for each in wanted:
@@ -94,7 +94,10 @@ def everything(tmp_path_factory: pytest.TempPathFactory, write: Callable[..., Pa
         for each in _variants(task, seed)
     ]
     return write(
-        tmp_path_factory.mktemp("everything") / "everything.assay", episodes, suite="all", policy="somebody"
+        tmp_path_factory.mktemp("everything") / "everything.assay",
+        episodes,
+        experiment="all",
+        policy="somebody",
     )
 
 

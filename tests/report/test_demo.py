@@ -53,7 +53,7 @@ def test_of_a_part_only_the_conditions_that_are_named_are_kept():
     assert {spec.condition for spec in part.plan("primitives")} == {"control", "pro/displace=0.2"}
     assert len(list(part.plan("primitives"))) == 4
     for part in PARTS:
-        known = {spec.condition for spec in Part(part.suite, part.tasks).plan("primitives")}
+        known = {spec.condition for spec in Part(part.experiment, part.tasks).plan("primitives")}
         assert set(part.conditions) <= known
 
 

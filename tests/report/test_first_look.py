@@ -8,7 +8,7 @@ import pytest
 from assay import tasks
 from assay.report.first_look import ABOVE, LABEL_COLOURS, STEPS, TASKS, reach
 from assay.sim.compile import CompiledScene
-from assay.sim.world import World
+from assay.sim.simulation import Simulation
 from assay.tasks import Arena
 
 # The sheet as a whole is drawn once, by the test of the command.
@@ -28,7 +28,7 @@ def test_no_two_things_of_a_task_are_drawn_in_one_colour():
 
 @pytest.mark.parametrize("task_id", ["libero_goal/5", "libero_10/5", "libero_object/0"])
 def test_the_hand_reaches_for_what_the_task_is_about(
-    task_id: str, compiled: Callable[[str], CompiledScene], world_of: Callable[[CompiledScene], World]
+    task_id: str, compiled: Callable[[str], CompiledScene], world_of: Callable[[CompiledScene], Simulation]
 ):
     world = world_of(compiled(task_id))
     world.reset(world.sample(0))

@@ -129,7 +129,7 @@ def test_hostile_texts_stay_texts(tmp_path: Path, write, made):
         tmp_path / "run.assay",
         [made(True), made(False, nasty), made(None, "broken", error=nasty)],
         policy=nasty,
-        suite=nasty,
+        experiment=nasty,
     )
     page = page_of(run)
     assert "<script" not in page and page.count("&lt;script&gt;alert(1)&lt;/script&gt;") >= 4
@@ -258,9 +258,9 @@ def test_a_truncated_file_is_refused_in_one_line(tmp_path: Path, everything: Pat
 
 
 def test_runs_of_one_suite_are_paired_and_others_are_not(tmp_path: Path, write, made):
-    for name, wins, suite in (("good", 9, "one"), ("bad", 2, "one"), ("other", 5, "two")):
-        episodes = [made(seed < wins, suite=suite, seed=seed) for seed in range(10)]
-        write(tmp_path / f"{name}.assay", episodes, suite=suite, policy=name)
+    for name, wins, experiment in (("good", 9, "one"), ("bad", 2, "one"), ("other", 5, "two")):
+        episodes = [made(seed < wins, experiment=experiment, seed=seed) for seed in range(10)]
+        write(tmp_path / f"{name}.assay", episodes, experiment=experiment, policy=name)
     runs = named([tmp_path / f"{name}.assay" for name in ("good", "bad", "other")])
     reports = [RunReport.read(path, name) for name, path in runs.items()]
     (group,) = groups = compare_suites(runs, reports)

@@ -9,7 +9,7 @@ from PIL import Image
 from assay import tasks
 from assay.errors import AssetError, RenderingError
 from assay.report.picture import task_picture
-from assay.sim.world import World
+from assay.sim.simulation import Simulation
 
 pytestmark = pytest.mark.usefixtures("drawing")
 
@@ -20,7 +20,7 @@ def test_a_picture_of_a_task_is_a_png_of_its_start(tmp_path: Path, compiled, wor
     with Image.open(file) as image:
         assert image.format == "PNG" and image.size == (48, 48)
         drawn = np.asarray(image)
-    world: World = world_of(compiled("libero_10/5"))
+    world: Simulation = world_of(compiled("libero_10/5"))
     assert np.array_equal(drawn, world.reset(world.sample(3)).image("agentview", 48))
 
 

@@ -42,11 +42,11 @@ def on_tables(write, made, tmp_path_factory: pytest.TempPathFactory) -> Callable
                 labels = {"kind": kind, "level": level, "best": 1, "plausible": plausible}
                 for seed in range(10):
                     won = does(condition, level, seed)
-                    yield OnTable(won, condition, labels, f"tabletop/{task}", seed, suite="prompts")
+                    yield OnTable(won, condition, labels, f"tabletop/{task}", seed, experiment="prompts")
 
     def written(policy: str, does: Callable[[str, str, int], bool]) -> Path:
         path = tmp_path_factory.mktemp(policy) / f"{policy}.assay"
-        return write(path, episodes(does), suite="prompts", policy=policy, pack="tabletop")
+        return write(path, episodes(does), experiment="prompts", policy=policy, pack="tabletop")
 
     return written
 

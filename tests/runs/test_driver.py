@@ -17,6 +17,7 @@ import pytest
 
 from assay import tasks
 from assay.errors import PolicyError
+from assay.experiments import EpisodeSpec, Experiment, Variant
 from assay.perturb import Say
 from assay.policies import Outcome
 from assay.runs.driver import Ending, drive
@@ -24,9 +25,8 @@ from assay.runs.local import LocalProcesses
 from assay.runs.sequential import parse_until
 from assay.runs.stage import Orders, Stage
 from assay.runs.store import Store
-from assay.suites import EpisodeSpec, Suite, Variant
 
-SUITE = Suite("words", "One wording.", variants=lambda task: (Variant("para", (Say("do it"),)),))
+SUITE = Experiment("words", "One wording.", variants=lambda task: (Variant("para", (Say("do it"),)),))
 CHOSEN = [tasks.load("libero_goal/7"), tasks.load("libero_spatial/0")]
 
 
@@ -226,13 +226,13 @@ def driver(tmp_path: Path) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
         from assay.runs.local import LocalProcesses
         from assay.runs.stage import Orders
         from assay.runs.store import Store
-        from assay.suites import Suite, Variant
+        from assay.experiments import Experiment, Variant
 
         if __name__ == "__main__":
-            suite = Suite("words", "One wording.", variants=lambda task: (Variant("para", (Say("do it"),)),))
+            experiment = Experiment("words", "One wording.", variants=lambda task: (Variant("para", (Say("do it"),)),))
             chosen = [tasks.load("libero_goal/7"), tasks.load("libero_spatial/0")]
             with Store.writing(Path(sys.argv[1])) as store:
-                store.plan(suite.plan(chosen, range(14), steps=40))
+                store.plan(experiment.plan(chosen, range(14), steps=40))
                 drive(store, LocalProcesses(Orders("random"), 2, timeout=60))
         """
     )

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from assay import tasks
+from assay.experiments.spec import EpisodeSpec
 from assay.policies import Outcome, load_policy, rollout
 from assay.runs.film import COLOURS, HEADER, HEIGHT, HOLD, MARGIN, SIZE, WIDTH, Film
-from assay.sim import Observation, World
-from assay.suites.spec import EpisodeSpec
+from assay.sim import Observation, Simulation
 from assay.tasks import Instruction
 
 TASK = tasks.load("libero_goal/7")
@@ -34,13 +34,13 @@ class Broken:
 
 
 @pytest.fixture
-def world(drawing: str, compiled: Any, world_of: Any) -> World:
-    made: World = world_of(compiled(TASK.id))
+def world(drawing: str, compiled: Any, world_of: Any) -> Simulation:
+    made: Simulation = world_of(compiled(TASK.id))
     return made
 
 
 @pytest.fixture
-def filmed(world: World, tmp_path: Path) -> Callable[..., tuple[Path, list[np.ndarray]]]:
+def filmed(world: Simulation, tmp_path: Path) -> Callable[..., tuple[Path, list[np.ndarray]]]:
     def filming(policy: Any, task: tasks.Task = TASK) -> tuple[Path, list[np.ndarray]]:
         film = Film(task, SPEC)
         done = rollout(world, task, policy, world.sample(SPEC.seed), SPEC, watch=film)
@@ -56,7 +56,7 @@ def badge(frame: np.ndarray) -> np.ndarray:
     return frame[HEADER + SIZE + 20, WIDTH - MARGIN - 5]
 
 
-def test_it_shows_both_cameras_at_each_step_and_holds_the_end(filmed: Any, world: World):
+def test_it_shows_both_cameras_at_each_step_and_holds_the_end(filmed: Any, world: Simulation):
     path, frames = filmed(load_policy("idle"))
     assert path.name == f"libero_goal_7_003_{SPEC.key[:8]}_failure.mp4"
     assert len(frames) == 4 + HOLD and frames[0].shape == (HEIGHT, WIDTH, 3)

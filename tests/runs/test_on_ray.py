@@ -10,6 +10,7 @@ import pytest
 
 from assay import tasks
 from assay.errors import PolicyError, RunError
+from assay.experiments import EpisodeSpec, load_experiment
 from assay.runs import on_ray
 from assay.runs.driver import Ending, drive
 from assay.runs.executor import Executor
@@ -17,11 +18,10 @@ from assay.runs.local import LocalProcesses
 from assay.runs.on_ray import RayActors
 from assay.runs.stage import Orders
 from assay.runs.store import Store
-from assay.suites import EpisodeSpec, load_suite
 
 pytest.importorskip("ray", reason="needs the package 'ray': pip install 'assay[ray]'")
 
-SHORT = list(load_suite("libero").plan(tasks.resolve("libero_goal/0,libero_goal/7"), range(6), steps=15))
+SHORT = list(load_experiment("libero").plan(tasks.resolve("libero_goal/0,libero_goal/7"), range(6), steps=15))
 ORACLE = [EpisodeSpec("libero_goal/7", 0)]
 STUCK = Orders("python:getting_stuck:GettingStuck")
 Facts = dict[str, tuple[object, ...]]

@@ -17,14 +17,16 @@ import pytest
 from websockets.sync.server import ServerConnection, serve
 
 from assay import tasks
+from assay.experiments import load_experiment
 from assay.runs.driver import drive
 from assay.runs.local import LocalProcesses
 from assay.runs.stage import Orders
 from assay.runs.store import Store
-from assay.suites import load_suite
 
 SPECS = list(
-    load_suite("libero").plan([tasks.load("libero_goal/7"), tasks.load("libero_goal/8")], range(6), steps=10)
+    load_experiment("libero").plan(
+        [tasks.load("libero_goal/7"), tasks.load("libero_goal/8")], range(6), steps=10
+    )
 )
 
 

@@ -8,14 +8,14 @@ import pytest
 
 from assay import tasks
 from assay.errors import RunError
+from assay.experiments import Experiment, Variant
 from assay.perturb import Say
 from assay.policies import Outcome
 from assay.runs.export import export
 from assay.runs.merge import merge
 from assay.runs.store import Store
-from assay.suites import Suite, Variant
 
-WORDS = Suite(
+WORDS = Experiment(
     "words",
     "Two wordings.",
     variants=lambda task: (Variant("para", (Say("do it"),), {"pd": 0.25, "cell": "none"}),),
@@ -161,7 +161,13 @@ def test_another_database_and_another_version_are_refused(path: Path):
 
 
 def test_parts_of_an_experiment_merge_into_one(tmp_path: Path, episode):
-    facts = {"suite": "words", "policy": "oracle", "pack": "primitives", "pack_digest": "x", "mujoco": "y"}
+    facts = {
+        "experiment": "words",
+        "policy": "oracle",
+        "pack": "primitives",
+        "pack_digest": "x",
+        "mujoco": "y",
+    }
     for name, numbers in (("a", (1, 2)), ("b", (2, 3)), ("c", ())):
         with Store.writing(tmp_path / f"{name}.assay") as store:
             store.plan(PLAN[:6] if name == "a" else PLAN)
@@ -202,4 +208,4 @@ def test_an_export_holds_every_episode(path: Path, tmp_path: Path, episode, form
         assert export(store, tmp_path / "out", form) == 2
     frame = {"parquet": pl.read_parquet, "csv": pl.read_csv, "json": pl.read_json}[form](tmp_path / "out")
     assert frame["outcome"].to_list() == ["success", "failure"]
-    assert {"key", "suite", "condition", "task", "seed", "outcome", "steps"} <= set(frame.columns)
+    assert {"key", "experiment", "condition", "task", "seed", "outcome", "steps"} <= set(frame.columns)

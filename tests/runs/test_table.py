@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from assay.cli.run_display import condition_table
+from assay.experiments import EpisodeSpec, load_experiment
 from assay.policies.rollout import Outcome
 from assay.runs.driver import drive
 from assay.runs.local import LocalProcesses
 from assay.runs.stage import Orders, Stage
 from assay.runs.store import Store
-from assay.suites import EpisodeSpec, load_suite
-from assay.tabletop import TableWorld
+from assay.tabletop import TableSimulation
 
 MODULE = """
 import numpy as np
@@ -36,8 +36,8 @@ class Raises(Ragged):
 
 
 def plan(selection: str, seeds: tuple[int, ...] = (0,)) -> list[EpisodeSpec]:
-    suite = load_suite("prompts")
-    return list(suite.plan(suite.choose(selection), seeds))
+    experiment = load_experiment("prompts")
+    return list(experiment.plan(experiment.choose(selection), seeds))
 
 
 def test_a_run_keeps_what_happened_and_it_can_be_played_again(tmp_path: Path):
@@ -52,7 +52,7 @@ def test_a_run_keeps_what_happened_and_it_can_be_played_again(tmp_path: Path):
     assert (control["touched"], control["moved"], control["best"]) == ("dragged_obj", "dragged_obj", 1)
     assert control["instruction"] == specs[0].told()
     assert path.actions.shape == (1, 12) and path.hand.shape == (2, 3)
-    world = TableWorld(specs[0].realised_table().scene)
+    world = TableSimulation(specs[0].realised_table().scene)
     world.step(path.actions[0])
     item, base = (world.scene.index(name) for name in ("dragged_obj", "base_obj"))
     assert np.linalg.norm(world.poses()[item, :2] - world.poses()[base, :2]) < 0.1

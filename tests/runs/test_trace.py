@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assay.experiments import EpisodeSpec
 from assay.policies import Outcome
 from assay.runs.stage import Orders, Stage
-from assay.suites import EpisodeSpec
 
 
 @pytest.fixture(scope="module")

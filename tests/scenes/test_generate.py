@@ -11,11 +11,11 @@ import pytest
 
 from assay import tasks
 from assay.errors import TaskError
+from assay.experiments import EpisodeSpec
 from assay.policies.oracle.policy import Oracle
 from assay.policies.rollout import Outcome, rollout
 from assay.scenes import Made, Order, generate, make, write
-from assay.sim import World, compile_scene, load_pack
-from assay.suites import EpisodeSpec
+from assay.sim import Simulation, compile_scene, load_pack
 
 ORDER = Order(seed=2, tasks=1, tries=1)
 
@@ -28,7 +28,7 @@ def made() -> Made:
 def test_every_task_is_one_the_oracle_does(made: Made, tmp_path: Path):
     for task, steps in zip(made.tasks, made.steps, strict=True):
         saved = tasks.save(task, tmp_path / f"{steps}.json")
-        world = World(compile_scene(saved.scene, load_pack("primitives")))
+        world = Simulation(compile_scene(saved.scene, load_pack("primitives")))
         state = world.sample(0)
         world.reset(state)
         assert not world.satisfied(saved.goal)
@@ -42,7 +42,7 @@ def test_a_scene_has_several_tasks_each_of_which_is_done_from_several_states():
     made = make(order, 0)
     assert len({task.instruction.text for task in made.tasks}) == len({task.goal for task in made.tasks}) == 4
     assert len({task.scene for task in made.tasks}) == 1
-    world = World(compile_scene(made.tasks[0].scene, load_pack("primitives")))
+    world = Simulation(compile_scene(made.tasks[0].scene, load_pack("primitives")))
     steps = []
     for seed in range(order.tries):
         state = world.sample(seed)
@@ -54,7 +54,7 @@ def test_a_scene_has_several_tasks_each_of_which_is_done_from_several_states():
 
 
 def test_what_cannot_be_done_is_refused_and_counted(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("assay.suites.spec.DEFAULT_HORIZON", 5)
+    monkeypatch.setattr("assay.experiments.spec.DEFAULT_HORIZON", 5)
     monkeypatch.setattr(generate, "DRAWS", 2)
     made = make(ORDER, 0)
     assert not made.tasks and sum(times for why, times in made.refused.items() if "scene:" in why) == 2

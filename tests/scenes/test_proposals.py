@@ -5,10 +5,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from assay.experiments.labels import families
 from assay.scenes.layout import Cast, Thing
 from assay.scenes.proposals import Proposal, in_turn, propose, references
 from assay.streams import stream
-from assay.suites.labels import families
 from assay.tasks import Atom, Goal, Predicate, Task, check
 
 

@@ -8,18 +8,18 @@ from assay.perturb.world.ground import Spot, added, moved
 from assay.scenes.sightline import hidden, hidden_regions
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.packs.primitives import PrimitivesPack
-from assay.sim.world import World
+from assay.sim.simulation import Simulation
 from assay.tasks import Entity, Rectangle, Region, Scene
 
 
-def seen(scene: Scene, world_of: Callable[[CompiledScene], World]) -> list[str]:
+def seen(scene: Scene, world_of: Callable[[CompiledScene], Simulation]) -> list[str]:
     world = world_of(compile_scene(scene, PrimitivesPack()))
     world.reset(world.sample(0))
     return hidden(world)
 
 
 def test_what_is_behind_a_basket_or_out_of_the_picture_is_hidden(
-    world_of: Callable[[CompiledScene], World],
+    world_of: Callable[[CompiledScene], Simulation],
 ):
     scene = replace(tasks.load("libero_goal/0").scene)
     assert seen(scene, world_of) == []
@@ -30,7 +30,7 @@ def test_what_is_behind_a_basket_or_out_of_the_picture_is_hidden(
     assert "butter_1" in seen(moved(scene, "butter_1", 0.4, 0.15), world_of)
 
 
-def test_a_place_that_a_basket_hides_is_hidden(world_of: Callable[[CompiledScene], World]):
+def test_a_place_that_a_basket_hides_is_hidden(world_of: Callable[[CompiledScene], Simulation]):
     scene = tasks.load("libero_goal/0").scene
     square = Region("goal_region", scene.arena.workspace, (Rectangle(-0.03, 0.17, 0.07, 0.27),))
     scene = replace(scene, regions=(*scene.regions, square))

@@ -11,17 +11,17 @@ from assay.errors import AssetError
 from assay.sim.compile import CompiledScene
 from assay.sim.controller import Controller
 from assay.sim.layout import HOME
-from assay.sim.world import World
+from assay.sim.simulation import Simulation
 
 Compiled = Callable[[str], CompiledScene]
-WorldOf = Callable[[CompiledScene], World]
+SimulationOf = Callable[[CompiledScene], Simulation]
 
 TASK = "libero_goal/0"
 STILL = np.zeros(7)
 
 
 @pytest.fixture
-def world(compiled: Compiled, world_of: WorldOf) -> World:
+def world(compiled: Compiled, world_of: SimulationOf) -> Simulation:
     """A world at the start of an episode."""
     world = world_of(compiled(TASK))
     world.reset(world.sample(0))
@@ -36,7 +36,7 @@ def action(*first: float, gripper: float = 0.0) -> np.ndarray:
     return values
 
 
-def hand(world: World) -> tuple[np.ndarray, np.ndarray]:
+def hand(world: Simulation) -> tuple[np.ndarray, np.ndarray]:
     """Where the grip site is, (3,), and how it is turned, (3, 3)."""
     site = world.compiled.model.site("gripper0_grip_site").id
     return world.data.site_xpos[site].copy(), world.data.site_xmat[site].reshape(3, 3).copy()
@@ -142,7 +142,7 @@ def test_a_new_goal_of_position_leaves_the_goal_of_orientation(compiled: Compile
 @pytest.mark.parametrize(
     "target", [(-0.05, 0.15, 1.15), (-0.15, -0.2, 1.3), (0.05, 0.0, 1.25), (-0.25, 0.1, 1.3)]
 )
-def test_the_hand_reaches_a_target(world: World, target: tuple[float, float, float]):
+def test_the_hand_reaches_a_target(world: Simulation, target: tuple[float, float, float]):
     before = hand(world)[1]
     for _ in range(60):
         wish = np.clip((np.array(target) - hand(world)[0]) / 0.05, -1, 1)
@@ -153,7 +153,7 @@ def test_the_hand_reaches_a_target(world: World, target: tuple[float, float, flo
     assert np.degrees(turned) < 3  # and it is not turned on the way
 
 
-def test_zero_actions_hold_the_hand_still(world: World):
+def test_zero_actions_hold_the_hand_still(world: Simulation):
     position, rotation = hand(world)
     for _ in range(60):
         world.step(STILL)
@@ -165,7 +165,7 @@ def test_zero_actions_hold_the_hand_still(world: World):
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_translation_goes_along_the_worlds_axes(world: World, axis: int, sign: float):
+def test_translation_goes_along_the_worlds_axes(world: Simulation, axis: int, sign: float):
     start = hand(world)[0]
     move = np.zeros(7)
     move[axis] = 0.3 * sign
@@ -179,7 +179,7 @@ def test_translation_goes_along_the_worlds_axes(world: World, axis: int, sign: f
 @pytest.mark.parametrize("axis", [0, 1, 2])
 @pytest.mark.parametrize("amount", [0.5, -0.5])
 def test_a_rotation_turns_about_the_worlds_axis_by_half_a_radian_per_unit(
-    world: World, axis: int, amount: float
+    world: Simulation, axis: int, amount: float
 ):
     position, before = hand(world)
     turn = np.zeros(7)
@@ -194,7 +194,7 @@ def test_a_rotation_turns_about_the_worlds_axis_by_half_a_radian_per_unit(
     assert np.degrees(np.abs(vector - expected)).max() < 1.5
 
 
-def test_a_rotation_is_about_the_axis_of_its_vector(world: World):
+def test_a_rotation_is_about_the_axis_of_its_vector(world: Simulation):
     before = hand(world)[1]
     wish = np.array([0.3, -0.2, 0.4])
     world.step(action(0, 0, 0, *wish))
@@ -207,13 +207,13 @@ def test_a_rotation_is_about_the_axis_of_its_vector(world: World):
 # -- gripper
 
 
-def fingers(world: World) -> np.ndarray:
+def fingers(world: Simulation) -> np.ndarray:
     """What the two fingers are told, metres, (2,)."""
     actuators = [world.compiled.model.actuator(f"gripper0_gripper_finger_joint{i}").id for i in (1, 2)]
     return world.data.ctrl[actuators].copy()
 
 
-def test_the_gripper_opens_and_closes_by_a_quarter_of_its_half_range_per_step(world: World):
+def test_the_gripper_opens_and_closes_by_a_quarter_of_its_half_range_per_step(world: Simulation):
     # 0.01 per substep and 25 substeps, of a half range of 1 that stands for 0.02 m, from the middle.
     for step in range(1, 7):
         world.step(action(gripper=-1.0))
@@ -225,14 +225,14 @@ def test_the_gripper_opens_and_closes_by_a_quarter_of_its_half_range_per_step(wo
         assert fingers(world) == pytest.approx((opening, -opening), abs=1e-12)
 
 
-def test_the_fingers_follow_their_command(world: World):
+def test_the_fingers_follow_their_command(world: Simulation):
     for gripper, opening in ((-1.0, 0.04), (1.0, 0.0), (-1.0, 0.04)):
         for _ in range(20):
             world.step(action(gripper=gripper))
         assert world.data.qpos[7:9] == pytest.approx((opening, -opening), abs=2e-3)
 
 
-def test_a_gripper_action_of_zero_keeps_the_command(world: World):
+def test_a_gripper_action_of_zero_keeps_the_command(world: Simulation):
     world.step(action(gripper=-1.0))
     before = fingers(world)
     for _ in range(3):
@@ -240,7 +240,7 @@ def test_a_gripper_action_of_zero_keeps_the_command(world: World):
     assert (fingers(world) == before).all()
 
 
-def test_only_the_sign_of_the_gripper_action_counts(compiled: Compiled, world_of: WorldOf):
+def test_only_the_sign_of_the_gripper_action_counts(compiled: Compiled, world_of: SimulationOf):
     one, other = world_of(compiled(TASK)), world_of(compiled(TASK))
     state = one.sample(0)
     one.reset(state), other.reset(state)
@@ -249,7 +249,7 @@ def test_only_the_sign_of_the_gripper_action_counts(compiled: Compiled, world_of
 
 
 @pytest.mark.parametrize("axis", range(7))
-def test_actions_beyond_one_count_as_one(axis: int, world: World):
+def test_actions_beyond_one_count_as_one(axis: int, world: Simulation):
     state = world.state()
     results = []
     for size in (1.0, 1.5, 1e6):

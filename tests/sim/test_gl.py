@@ -12,8 +12,8 @@ PHYSICS = """
 import numpy as np
 from assay import tasks
 from assay.errors import RenderingError
-from assay.sim import World, compile_scene, load_pack
-world = World(compile_scene(tasks.load("libero_10/5").scene, load_pack("primitives")))
+from assay.sim import Simulation, compile_scene, load_pack
+world = Simulation(compile_scene(tasks.load("libero_10/5").scene, load_pack("primitives")))
 seen = world.reset(world.sample(0))
 world.step(np.zeros(7))
 print("stepped", world.steps)

@@ -8,19 +8,19 @@ import pytest
 
 from assay.sim.compile import CompiledScene
 from assay.sim.observation import Observation
-from assay.sim.world import World
+from assay.sim.simulation import Simulation
 
 Compiled = Callable[[str], CompiledScene]
-WorldOf = Callable[[CompiledScene], World]
+SimulationOf = Callable[[CompiledScene], Simulation]
 
 
 @pytest.fixture
-def world(compiled: Compiled, world_of: WorldOf) -> World:
+def world(compiled: Compiled, world_of: SimulationOf) -> Simulation:
     return world_of(compiled("libero_goal/0"))
 
 
 @pytest.fixture
-def seen(world: World) -> Observation:
+def seen(world: Simulation) -> Observation:
     return world.reset(world.sample(0))
 
 
@@ -32,7 +32,7 @@ def actions(count: int) -> np.ndarray:
 # -- the robot's own sensing
 
 
-def test_an_observation_keeps_what_it_saw(world: World):
+def test_an_observation_keeps_what_it_saw(world: Simulation):
     seen = world.reset(world.sample(0))
     before = [each.copy() for each in (seen.joints, seen.eef_position, seen.eef_quaternion, seen.gripper)]
     for move in actions(5):
@@ -41,14 +41,14 @@ def test_an_observation_keeps_what_it_saw(world: World):
     assert all(np.array_equal(one, other) for one, other in zip(before, after, strict=True))
 
 
-def test_the_fields_have_the_shapes_they_are_said_to_have(world: World):
+def test_the_fields_have_the_shapes_they_are_said_to_have(world: Simulation):
     seen = world.reset(world.sample(0))
     assert seen.joints.shape == (7,) and seen.eef_position.shape == (3,)
     assert seen.eef_quaternion.shape == (4,) and seen.gripper.shape == (2,)
     assert np.linalg.norm(seen.eef_quaternion) == pytest.approx(1)
 
 
-def test_the_hand_is_seen_where_it_is(world: World):
+def test_the_hand_is_seen_where_it_is(world: Simulation):
     seen = world.reset(world.sample(0))
     site = world.compiled.model.site("gripper0_grip_site").id
     hand = world.compiled.model.body("robot0_right_hand").id
@@ -56,7 +56,7 @@ def test_the_hand_is_seen_where_it_is(world: World):
     assert np.array_equal(seen.eef_quaternion, world.data.xquat[hand])
 
 
-def test_pose_and_joints_are_seen_together(world: World):
+def test_pose_and_joints_are_seen_together(world: Simulation):
     # An observation is of one moment: its joints put the grip site where it says.
     world.reset(world.sample(0))
     for move in actions(5):
@@ -73,7 +73,7 @@ def test_pose_and_joints_are_seen_together(world: World):
 
 
 @pytest.mark.usefixtures("drawing")
-def test_nothing_is_drawn_until_it_is_read_and_then_once(world: World):
+def test_nothing_is_drawn_until_it_is_read_and_then_once(world: Simulation):
     seen = world.reset(world.sample(0))
     for _ in range(3):
         world.step(np.zeros(7))

@@ -17,12 +17,12 @@ from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.layout import HOME, LAYOUTS
 from assay.sim.packs.primitives import PrimitivesPack
 from assay.sim.placement import central_fixtures, sample
+from assay.sim.simulation import Simulation
 from assay.sim.states import stored_states
-from assay.sim.world import World
 from assay.tasks import Arena, Atom, Entity, Predicate, Rectangle, Region, Scene, bddl
 
 Compiled = Callable[[str], CompiledScene]
-WorldOf = Callable[[CompiledScene], World]
+SimulationOf = Callable[[CompiledScene], Simulation]
 
 HERE = (Rectangle(0.0, 0.0, 0.02, 0.02),)
 
@@ -58,7 +58,7 @@ def places(compiled: CompiledScene, vector: np.ndarray) -> dict[str, np.ndarray]
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("task_id", tasks.all_ids())
 def test_every_task_settles_apart_at_rest_and_unsolved(
-    task_id: str, seed: int, compiled: Compiled, world_of: WorldOf
+    task_id: str, seed: int, compiled: Compiled, world_of: SimulationOf
 ):
     world = world_of(compiled(task_id))
     state = world.sample(seed)
@@ -84,7 +84,7 @@ def test_every_task_settles_apart_at_rest_and_unsolved(
     ],
 )
 def test_tasks_settle_on_liberos_assets_too(
-    task_id: str, compiled_libero: Compiled, world_of: WorldOf, monkeypatch: pytest.MonkeyPatch
+    task_id: str, compiled_libero: Compiled, world_of: SimulationOf, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(placement, "ATTEMPTS", 2)  # most layouts are good: do not search for a lucky one
     world = world_of(compiled_libero(task_id))
@@ -276,7 +276,7 @@ def test_a_scene_without_fixtures_has_no_poses_of_them(compiled: Compiled):
     ],
 )
 def test_relations_to_things_hold_after_settling(
-    task_id: str, text: str, compiled: Compiled, world_of: WorldOf
+    task_id: str, text: str, compiled: Compiled, world_of: SimulationOf
 ):
     world = world_of(compiled(task_id))
     atom = next(each for each in tasks.load(task_id).scene.initial if str(each) == text)
@@ -385,7 +385,7 @@ def test_a_fixture_on_a_fixture_is_placed_or_refused(name: str, primitives: Prim
 def test_a_fixture_that_nothing_places_does_not_depend_on_the_past(primitives: PrimitivesPack):
     scene = tasks.load("libero_goal/0").scene
     initial = tuple(atom for atom in scene.initial if atom.arguments[0] != "wine_rack_1")
-    world = World(compile_scene(replace(scene, initial=initial), primitives))
+    world = Simulation(compile_scene(replace(scene, initial=initial), primitives))
     first, central = world.sample(0), central_fixtures(world.compiled)
     moved = first.fixtures.copy()
     moved[2, 0] += 0.3

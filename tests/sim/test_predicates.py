@@ -12,20 +12,20 @@ from assay import tasks
 from assay.errors import TaskError
 from assay.sim.categories import OPENING
 from assay.sim.compile import CompiledScene
+from assay.sim.simulation import Simulation
 from assay.sim.states import InitialState
-from assay.sim.world import World
 from assay.tasks import Atom, Goal, Predicate
 from assay.tasks.checks import atom as parsed
 
 Compiled = Callable[[str], CompiledScene]
-WorldOf = Callable[[CompiledScene], World]
+SimulationOf = Callable[[CompiledScene], Simulation]
 
 
 @pytest.fixture
-def start(compiled: Compiled, world_of: WorldOf) -> Callable[[str], World]:
+def start(compiled: Compiled, world_of: SimulationOf) -> Callable[[str], Simulation]:
     """A world at the start of a task's episode."""
 
-    def made(task_id: str) -> World:
+    def made(task_id: str) -> Simulation:
         world = world_of(compiled(task_id))
         world.reset(world.sample(0))
         return world
@@ -34,23 +34,23 @@ def start(compiled: Compiled, world_of: WorldOf) -> Callable[[str], World]:
 
 
 @pytest.fixture
-def table(start: Callable[[str], World]) -> World:
+def table(start: Callable[[str], Simulation]) -> Simulation:
     """A table with bowl, cheese, bottle, plate, cabinet, stove and rack."""
     return start("libero_goal/5")
 
 
-def holds(world: World, text: str) -> bool:
+def holds(world: Simulation, text: str) -> bool:
     return world.holds(parsed(text.split()))
 
 
-def where(world: World, name: str) -> np.ndarray:
+def where(world: Simulation, name: str) -> np.ndarray:
     """Position of an entity or a region, (3,)."""
     if name in world.compiled.entities:
         return np.array(world.data.xpos[world.compiled.entities[name].body])
     return np.array(world.data.site_xpos[world.compiled.regions[name].site])
 
 
-def put(world: World, name: str, position: np.ndarray, quaternion: np.ndarray | None = None) -> None:
+def put(world: Simulation, name: str, position: np.ndarray, quaternion: np.ndarray | None = None) -> None:
     """Put an object somewhere, turned as it was unless told."""
     model, data = world.model, world.data
     first = model.jnt_qposadr[world.compiled.entities[name].joints[-1]]
@@ -60,7 +60,7 @@ def put(world: World, name: str, position: np.ndarray, quaternion: np.ndarray | 
     mujoco.mj_forward(model, data)
 
 
-def drop(world: World, name: str, position: np.ndarray) -> None:
+def drop(world: Simulation, name: str, position: np.ndarray) -> None:
     """Put an object somewhere and let it fall and rest."""
     put(world, name, position)
     for _ in range(30):
@@ -68,7 +68,7 @@ def drop(world: World, name: str, position: np.ndarray) -> None:
     mujoco.mj_forward(world.model, world.data)
 
 
-def turn(world: World, joint: str, value: float) -> None:
+def turn(world: Simulation, joint: str, value: float) -> None:
     """Set a drawer, door or knob."""
     world.data.joint(joint).qpos[0] = value
     mujoco.mj_forward(world.model, world.data)
@@ -85,7 +85,7 @@ def tilted(degrees: float) -> np.ndarray:
 
 @pytest.mark.parametrize("name", ["libero_10_02", "libero_goal_03", "libero_object_00", "libero_spatial_04"])
 def test_every_atom_is_as_true_as_libero_found_it(
-    name: str, reference: Path, compiled_libero: Compiled, world_of: WorldOf
+    name: str, reference: Path, compiled_libero: Compiled, world_of: SimulationOf
 ):
     record = np.load(reference / "predicates" / f"{name}_predicates.npz")
     scene = compiled_libero(f"{record['suite']}/{record['task']}")
@@ -107,7 +107,7 @@ def test_every_atom_is_as_true_as_libero_found_it(
 # -- On
 
 
-def test_on_a_thing_means_touching_its_middle_from_above(table: World):
+def test_on_a_thing_means_touching_its_middle_from_above(table: Simulation):
     plate = where(table, "plate_1")
     drop(table, "cream_cheese_1", plate + (0.0, 0.0, 0.05))
     assert holds(table, "On cream_cheese_1 plate_1")
@@ -122,7 +122,7 @@ def test_on_a_thing_means_touching_its_middle_from_above(table: World):
         assert holds(table, "On cream_cheese_1 plate_1") is near
 
 
-def test_on_a_region_of_the_table_means_over_its_rectangle_and_not_too_high(table: World):
+def test_on_a_region_of_the_table_means_over_its_rectangle_and_not_too_high(table: Simulation):
     region = table.compiled.regions["main_table_stove_front_region"]
     centre = where(table, region.name)
     x, y, z = region.half
@@ -147,7 +147,7 @@ def test_on_a_region_of_the_table_means_over_its_rectangle_and_not_too_high(tabl
         assert holds(table, text) is inside, offset
 
 
-def test_on_a_region_of_a_fixture_means_touching_it_too(table: World):
+def test_on_a_region_of_a_fixture_means_touching_it_too(table: Simulation):
     top = where(table, "wooden_cabinet_1_top_side")
     put(table, "akita_black_bowl_1", top + (0, 0, 0.05))
     assert not holds(table, "On akita_black_bowl_1 wooden_cabinet_1_top_side")
@@ -159,7 +159,7 @@ def test_on_a_region_of_a_fixture_means_touching_it_too(table: World):
 # -- In
 
 
-def test_in_a_region_means_that_the_origin_is_in_its_box_or_a_centimetre_below(table: World):
+def test_in_a_region_means_that_the_origin_is_in_its_box_or_a_centimetre_below(table: Simulation):
     region = table.compiled.regions["wooden_cabinet_1_top_region"]
     centre = where(table, region.name)
     # The cabinet is turned by half a turn, so the box is axis-aligned: take its extent from the drawer.
@@ -181,7 +181,7 @@ def test_in_a_region_means_that_the_origin_is_in_its_box_or_a_centimetre_below(t
         assert holds(table, text) is inside, offset
 
 
-def test_in_a_drawer_moves_with_the_drawer(table: World):
+def test_in_a_drawer_moves_with_the_drawer(table: Simulation):
     put(table, "cream_cheese_1", where(table, "wooden_cabinet_1_top_region"))
     assert holds(table, "In cream_cheese_1 wooden_cabinet_1_top_region")
     before = where(table, "wooden_cabinet_1_top_region")
@@ -192,7 +192,7 @@ def test_in_a_drawer_moves_with_the_drawer(table: World):
     assert np.linalg.norm(where(table, "cream_cheese_1") - before) == pytest.approx(0.15, abs=0.01)
 
 
-def test_in_a_thing_means_touching_it_within_its_box(table: World):
+def test_in_a_thing_means_touching_it_within_its_box(table: Simulation):
     bowl = where(table, "akita_black_bowl_1")
     put(table, "cream_cheese_1", bowl + (0, 0, 0.3))
     assert not holds(table, "In cream_cheese_1 akita_black_bowl_1")
@@ -223,7 +223,7 @@ def test_between_open_and_closed_there_is_neither(
     wide: tuple[float, ...],
     ajar: tuple[float, ...],
     shut: tuple[float, ...],
-    start: Callable[[str], World],
+    start: Callable[[str], Simulation],
 ):
     assert category in OPENING
     task_id, name, joint = JOINTS[category]
@@ -235,7 +235,7 @@ def test_between_open_and_closed_there_is_neither(
             assert holds(world, f"Close {name}") is is_closed, value
 
 
-def test_a_cabinet_is_open_if_any_drawer_is_and_closed_if_all_are(table: World):
+def test_a_cabinet_is_open_if_any_drawer_is_and_closed_if_all_are(table: Simulation):
     for level in ("top", "middle", "bottom"):
         turn(table, f"wooden_cabinet_1_{level}_level", 0.004)
     assert holds(table, "Close wooden_cabinet_1") and not holds(table, "Open wooden_cabinet_1")
@@ -256,13 +256,13 @@ def test_a_cabinet_is_open_if_any_drawer_is_and_closed_if_all_are(table: World):
         (2.0, True, False),
     ],
 )
-def test_a_stove_is_on_from_half_a_radian(table: World, angle: float, on: bool, off: bool):
+def test_a_stove_is_on_from_half_a_radian(table: Simulation, angle: float, on: bool, off: bool):
     turn(table, "flat_stove_1_button", angle)
     assert holds(table, "TurnOn flat_stove_1") is on
     assert holds(table, "TurnOff flat_stove_1") is off
 
 
-def test_what_cannot_open_is_always_closed_and_never_open(table: World):
+def test_what_cannot_open_is_always_closed_and_never_open(table: Simulation):
     for name in ("plate_1", "wine_rack_1", "main_table_plate_region"):
         assert holds(table, f"Close {name}") and not holds(table, f"Open {name}")
         assert holds(table, f"TurnOff {name}") and not holds(table, f"TurnOn {name}")
@@ -272,12 +272,12 @@ def test_what_cannot_open_is_always_closed_and_never_open(table: World):
 
 
 @pytest.mark.parametrize(("height", "up"), [(0.999, False), (1.0, True), (1.2, True)])
-def test_up_means_a_metre_high(table: World, height: float, up: bool):
+def test_up_means_a_metre_high(table: Simulation, height: float, up: bool):
     put(table, "plate_1", np.array([0.1, 0.1, height]))
     assert holds(table, "Up plate_1") is up
 
 
-def test_stacked_means_touching_above_and_over(table: World):
+def test_stacked_means_touching_above_and_over(table: Simulation):
     drop(table, "cream_cheese_1", where(table, "plate_1") + (0.0, 0.0, 0.05))
     assert holds(table, "Stack cream_cheese_1 plate_1")
     assert not holds(table, "Stack plate_1 cream_cheese_1")
@@ -293,7 +293,7 @@ def test_stacked_means_touching_above_and_over(table: World):
     assert holds(table, "InContact cream_cheese_1 plate_1"), "it still touches, but is not over the plate"
 
 
-def test_contact_is_mutual(table: World):
+def test_contact_is_mutual(table: Simulation):
     for one, other in (("cream_cheese_1", "plate_1"), ("plate_1", "cream_cheese_1")):
         assert not holds(table, f"InContact {one} {other}")
     drop(table, "cream_cheese_1", where(table, "plate_1") + (0.0, 0.0, 0.05))
@@ -301,7 +301,7 @@ def test_contact_is_mutual(table: World):
         assert holds(table, f"InContact {one} {other}")
 
 
-def test_contact_with_a_fixture_counts(table: World):
+def test_contact_with_a_fixture_counts(table: Simulation):
     drop(table, "akita_black_bowl_1", where(table, "flat_stove_1_cook_region") + (0, 0, 0.05))
     assert holds(table, "InContact akita_black_bowl_1 flat_stove_1")
     assert holds(table, "InContact flat_stove_1 akita_black_bowl_1")
@@ -311,7 +311,7 @@ def test_contact_with_a_fixture_counts(table: World):
 # -- LIBERO-X's
 
 
-def test_exactly_in_means_resting_at_the_bottom(start: Callable[[str], World]):
+def test_exactly_in_means_resting_at_the_bottom(start: Callable[[str], Simulation]):
     world = start("libero_10/5")
     region = "desk_caddy_1_back_contain_region"
     floor = where(world, region)[2] - world.compiled.regions[region].half[2]
@@ -334,7 +334,7 @@ def test_exactly_in_means_resting_at_the_bottom(start: Callable[[str], World]):
     assert not holds(world, f"ExactIn black_book_1 {region}"), "it is at the bottom, but beside"
 
 
-def test_exactly_in_a_thing_means_touching_it_at_its_bottom(table: World):
+def test_exactly_in_a_thing_means_touching_it_at_its_bottom(table: Simulation):
     drop(table, "cream_cheese_1", where(table, "akita_black_bowl_1") + (0, 0, 0.08))
     assert holds(table, "ExactIn cream_cheese_1 akita_black_bowl_1")
     assert not holds(table, "ExactIn cream_cheese_1 plate_1")
@@ -357,7 +357,7 @@ def test_exactly_in_a_thing_means_touching_it_at_its_bottom(table: World):
     ],
 )
 def test_posture_depends_on_the_angle_to_the_surface(
-    table: World, angle: float, upright: bool, on_its_side: bool
+    table: Simulation, angle: float, upright: bool, on_its_side: bool
 ):
     surface = "main_table_stove_front_region"
     put(table, "wine_bottle_1", where(table, surface) + (0, 0, 0.03), tilted(angle))
@@ -366,7 +366,7 @@ def test_posture_depends_on_the_angle_to_the_surface(
     assert holds(table, f"SideOn wine_bottle_1 {surface}") is on_its_side
 
 
-def test_posture_counts_only_on_the_surface(table: World):
+def test_posture_counts_only_on_the_surface(table: Simulation):
     surface = "main_table_stove_front_region"
     for angle in (0, 90):
         put(table, "wine_bottle_1", where(table, surface) + (0, 0, 0.2), tilted(angle))
@@ -374,7 +374,7 @@ def test_posture_counts_only_on_the_surface(table: World):
         assert not holds(table, f"SideOn wine_bottle_1 {surface}")
 
 
-def test_posture_on_a_region_of_a_fixture_is_seen_from_its_level_side(table: World):
+def test_posture_on_a_region_of_a_fixture_is_seen_from_its_level_side(table: Simulation):
     # The site of the cabinet's top need not have its z axis up.
     top = where(table, "wooden_cabinet_1_top_side")
     drop(table, "akita_black_bowl_1", top + (0, 0, 0.05))
@@ -382,7 +382,7 @@ def test_posture_on_a_region_of_a_fixture_is_seen_from_its_level_side(table: Wor
     assert not holds(table, "SideOn akita_black_bowl_1 wooden_cabinet_1_top_side")
 
 
-def test_a_can_that_stands_is_upright(start: Callable[[str], World]):
+def test_a_can_that_stands_is_upright(start: Callable[[str], Simulation]):
     world = start("libero_object/0")
     surface = "floor_target_object_region"
     for name in ("alphabet_soup_1", "milk_1"):
@@ -396,7 +396,7 @@ def test_a_can_that_stands_is_upright(start: Callable[[str], World]):
 # -- goals and errors
 
 
-def test_a_goal_holds_when_all_its_atoms_do(table: World):
+def test_a_goal_holds_when_all_its_atoms_do(table: Simulation):
     both = Goal((parsed(["Up", "plate_1"]), parsed(["TurnOn", "flat_stove_1"])))
     assert not table.satisfied(both)
     put(table, "plate_1", np.array([0.1, 0.1, 1.1]))
@@ -406,7 +406,7 @@ def test_a_goal_holds_when_all_its_atoms_do(table: World):
 
 
 @pytest.mark.parametrize("task_id", tasks.all_ids())
-def test_every_built_in_goal_can_be_asked(task_id: str, compiled: Compiled, world_of: WorldOf):
+def test_every_built_in_goal_can_be_asked(task_id: str, compiled: Compiled, world_of: SimulationOf):
     world_of(compiled(task_id)).predicates.check(tasks.load(task_id).goal)
 
 
@@ -421,14 +421,14 @@ def test_every_built_in_goal_can_be_asked(task_id: str, compiled: Compiled, worl
         ("TurnOff main_table_plate_region", "flat_stove_1"),
     ],
 )
-def test_a_goal_that_asks_what_a_thing_cannot_do_is_refused(table: World, text: str, able: str):
+def test_a_goal_that_asks_what_a_thing_cannot_do_is_refused(table: Simulation, text: str, able: str):
     with pytest.raises(TaskError, match="cannot do") as caught:
         table.predicates.check(Goal((parsed(text.split()),)))
     assert able in str(caught.value) and text in str(caught.value) and "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("predicate", [Predicate.ON, Predicate.STACK, Predicate.IN_CONTACT, Predicate.IN])
-def test_a_goal_that_relates_a_thing_to_itself_is_refused(table: World, predicate: Predicate):
+def test_a_goal_that_relates_a_thing_to_itself_is_refused(table: Simulation, predicate: Predicate):
     with pytest.raises(TaskError):
         table.predicates.check(Goal((Atom(predicate, ("plate_1", "plate_1")),)))
 
@@ -441,7 +441,7 @@ def test_a_goal_that_relates_a_thing_to_itself_is_refused(table: World, predicat
         ("TurnOn flat_stov_1", "flat_stove_1"),
     ],
 )
-def test_an_unknown_name_is_answered_with_the_nearest(table: World, text: str, nearest: str):
+def test_an_unknown_name_is_answered_with_the_nearest(table: Simulation, text: str, nearest: str):
     with pytest.raises(TaskError, match=f"did you mean '{nearest}'") as caught:
         holds(table, text)
     assert f"'{text}'" in str(caught.value)
@@ -459,7 +459,7 @@ def test_an_unknown_name_is_answered_with_the_nearest(table: World, text: str, n
         "SideOn main_table_plate_region plate_1",
     ],
 )
-def test_a_region_where_a_thing_is_needed_is_an_error(table: World, text: str):
+def test_a_region_where_a_thing_is_needed_is_an_error(table: Simulation, text: str):
     with pytest.raises(TaskError, match="needs an object or fixture") as caught:
         holds(table, text)
     assert "main_table_plate_region" in str(caught.value)
@@ -469,6 +469,6 @@ def test_a_region_where_a_thing_is_needed_is_an_error(table: World, text: str):
     ("predicate", "names"),
     [(Predicate.ON, ("plate_1",)), (Predicate.UP, ("plate_1", "plate_1")), (Predicate.OPEN, ())],
 )
-def test_a_wrong_number_of_names_is_an_error(table: World, predicate: Predicate, names: tuple[str, ...]):
+def test_a_wrong_number_of_names_is_an_error(table: Simulation, predicate: Predicate, names: tuple[str, ...]):
     with pytest.raises(TaskError):
         table.holds(Atom(predicate, names))

@@ -15,8 +15,8 @@ from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.observation import Observation
 from assay.sim.packs.primitives import PrimitivesPack
 from assay.sim.render import BACKGROUND, CAMERAS, FIRST_ENTITY, ROBOT_LABEL
+from assay.sim.simulation import Simulation
 from assay.sim.states import InitialState
-from assay.sim.world import World
 
 Compiled = Callable[[str], CompiledScene]
 
@@ -24,26 +24,26 @@ pytestmark = pytest.mark.usefixtures("drawing")
 
 
 @pytest.fixture(scope="module")
-def table(compiled: Compiled) -> World:
+def table(compiled: Compiled) -> Simulation:
     """A world that the tests of this file share, so that one GL context is enough."""
-    return World(compiled("libero_goal/0"))
+    return Simulation(compiled("libero_goal/0"))
 
 
 @pytest.fixture
-def world(table: World) -> World:
+def world(table: Simulation) -> Simulation:
     table.reset(table.sample(0))
     return table
 
 
 @pytest.fixture
-def seen(table: World) -> Observation:
+def seen(table: Simulation) -> Observation:
     return table.reset(table.sample(0))
 
 
 class Camera:
     """A pinhole camera, worked out from its pose alone."""
 
-    def __init__(self, world: World, name: str, height: int, width: int) -> None:
+    def __init__(self, world: Simulation, name: str, height: int, width: int) -> None:
         camera = world.compiled.model.camera(name).id
         self.position = world.data.cam_xpos[camera].copy()
         self.rotation = world.data.cam_xmat[camera].reshape(3, 3).copy()
@@ -101,7 +101,7 @@ def test_pictures_show_something(seen: Observation):
     assert np.abs(seen.image(CAMERAS[0], 64).astype(int) - seen.image(CAMERAS[1], 64)).mean() > 10
 
 
-def test_every_camera_of_the_scene_can_be_drawn(world: World):
+def test_every_camera_of_the_scene_can_be_drawn(world: Simulation):
     seen = world.reset(world.sample(0))
     for index in range(world.compiled.model.ncam):
         assert seen.image(world.compiled.model.camera(index).name, 16).shape == (16, 16, 3)
@@ -110,7 +110,7 @@ def test_every_camera_of_the_scene_can_be_drawn(world: World):
 @pytest.mark.parametrize("name", ["libero_goal_00"])
 def test_pictures_are_those_of_libero(name: str, reference: Path, compiled_libero: Compiled):
     record = np.load(reference / "images" / f"{name}_images.npz")
-    world = World(compiled_libero(f"{record['suite']}/{record['task']}"))
+    world = Simulation(compiled_libero(f"{record['suite']}/{record['task']}"))
     roots = record["root_bodies"].tolist()
     rows = [roots.index(f"{fixture.name}_main") for fixture in world.compiled.scene.fixtures]
     poses = np.hstack([record["root_pos"], record["root_quat_wxyz"]])[rows].reshape(-1, 7)
@@ -127,7 +127,7 @@ def test_pictures_are_those_of_libero(name: str, reference: Path, compiled_liber
 # -- depth
 
 
-def test_depth_of_the_table_is_what_geometry_says(world: World):
+def test_depth_of_the_table_is_what_geometry_says(world: Simulation):
     seen = world.reset(world.sample(0))
     size = 128
     camera = Camera(world, "agentview", size, size)
@@ -141,7 +141,7 @@ def test_depth_of_the_table_is_what_geometry_says(world: World):
     assert np.median(error) < 0.002
 
 
-def test_depth_of_a_thing_is_that_of_its_nearer_side(world: World):
+def test_depth_of_a_thing_is_that_of_its_nearer_side(world: Simulation):
     seen = world.reset(world.sample(0))
     camera = Camera(world, "agentview", 256, 256)
     for name in ("plate_1", "akita_black_bowl_1", "wine_bottle_1"):
@@ -152,7 +152,7 @@ def test_depth_of_a_thing_is_that_of_its_nearer_side(world: World):
         assert distance - 0.25 < nearest < distance + 0.02, name
 
 
-def test_depth_of_the_hands_camera_reaches_the_table(world: World):
+def test_depth_of_the_hands_camera_reaches_the_table(world: Simulation):
     seen = world.reset(world.sample(0))
     camera = Camera(world, "robot0_eye_in_hand", 64, 64)
     points, along = camera.plane(0.9)
@@ -168,8 +168,8 @@ def test_depth_of_the_hands_camera_reaches_the_table(world: World):
 
 
 @pytest.mark.parametrize("task_id", ["libero_goal/0", "libero_object/0", "libero_10/5", "libero_10/9"])
-def test_every_thing_and_the_robot_are_seen(task_id: str, compiled: Compiled, table: World):
-    world = table if task_id == "libero_goal/0" else World(compiled(task_id))
+def test_every_thing_and_the_robot_are_seen(task_id: str, compiled: Compiled, table: Simulation):
+    world = table if task_id == "libero_goal/0" else Simulation(compiled(task_id))
     labels = world.reset(world.sample(0)).segmentation("agentview", 256)
     entities = world.compiled.scene.entities
     assert set(np.unique(labels)) == {BACKGROUND, ROBOT_LABEL, *range(2, 2 + len(entities))}
@@ -178,7 +178,7 @@ def test_every_thing_and_the_robot_are_seen(task_id: str, compiled: Compiled, ta
 
 
 @pytest.mark.parametrize("camera", ["agentview", "frontview"])
-def test_labels_are_the_scenes_entities_in_order_and_the_right_way_up(world: World, camera: str):
+def test_labels_are_the_scenes_entities_in_order_and_the_right_way_up(world: Simulation, camera: str):
     size = 256
     seen = world.reset(world.sample(0))
     labels = seen.segmentation(camera, size)
@@ -210,13 +210,13 @@ def test_labels_are_the_scenes_entities_in_order_and_the_right_way_up(world: Wor
         assert np.ptp(rows) > 0.5 * np.ptp(pixels[:, 0]), entity.name
 
 
-def test_labels_know_no_colours(world: World):
+def test_labels_know_no_colours(world: Simulation):
     # Neighbouring labels blend in colour pictures; here every pixel is one of them.
     labels = world.reset(world.sample(0)).segmentation("agentview", 200, 300)
     assert labels.min() == 0 and labels.max() < 2 + len(world.compiled.scene.entities)
 
 
-def test_the_robot_is_where_its_hand_is(world: World):
+def test_the_robot_is_where_its_hand_is(world: Simulation):
     seen = world.reset(world.sample(0))
     eye = Camera(world, "agentview", 256, 256)
     row, column, _ = eye.pixel(seen.eef_position)
@@ -229,7 +229,7 @@ def test_the_robot_is_where_its_hand_is(world: World):
 # -- when
 
 
-def test_an_old_observation_draws_its_own_moment(world: World):
+def test_an_old_observation_draws_its_own_moment(world: Simulation):
     state = world.sample(0)
     expected = world.reset(state).image("agentview", 64)
     seen = world.reset(state)
@@ -244,7 +244,7 @@ def test_an_old_observation_draws_its_own_moment(world: World):
     assert place == pytest.approx(elsewhere.fixtures[0, :3])
 
 
-def test_a_step_shows_in_the_picture(world: World):
+def test_a_step_shows_in_the_picture(world: Simulation):
     before = world.reset(world.sample(0)).image("agentview", 64)
     for _ in range(10):
         seen = world.step(np.array([0, 1.0, 0, 0, 0, 0, 0]))
@@ -253,7 +253,7 @@ def test_a_step_shows_in_the_picture(world: World):
 
 @pytest.mark.parametrize("pack", ["compiled", "compiled_libero"])
 def test_drawing_does_not_disturb_the_physics(pack: str, request: pytest.FixtureRequest):
-    world = World(request.getfixturevalue(pack)("libero_goal/0"))
+    world = Simulation(request.getfixturevalue(pack)("libero_goal/0"))
     state, other = world.sample(0), world.sample(1)
     old = world.reset(other)
     moves = np.random.default_rng(0).uniform(-1, 1, (6, 7))
@@ -273,8 +273,8 @@ def test_drawing_does_not_disturb_the_physics(pack: str, request: pytest.Fixture
     world.close()
 
 
-def test_two_worlds_draw_side_by_side(world: World, primitives: PrimitivesPack):
-    other = World(compile_scene(tasks.load("libero_10/5").scene, primitives))
+def test_two_worlds_draw_side_by_side(world: Simulation, primitives: PrimitivesPack):
+    other = Simulation(compile_scene(tasks.load("libero_10/5").scene, primitives))
     mine, theirs = world.reset(world.sample(0)), other.reset(other.sample(0))
     expected = mine.image("agentview", 64)
     book = theirs.image("agentview", 64)
@@ -285,7 +285,7 @@ def test_two_worlds_draw_side_by_side(world: World, primitives: PrimitivesPack):
 
 
 def test_a_closed_world_draws_again_when_asked(compiled: Compiled):
-    world = World(compiled("libero_goal/0"))
+    world = Simulation(compiled("libero_goal/0"))
     seen = world.reset(world.sample(0))
     before = seen.image("agentview", 32)
     world.close()
@@ -298,8 +298,8 @@ def test_a_closed_world_draws_again_when_asked(compiled: Compiled):
 def test_a_world_that_is_not_closed_ends_quietly():
     script = """
 from assay import tasks
-from assay.sim import World, compile_scene, load_pack
-world = World(compile_scene(tasks.load("libero_10/5").scene, load_pack("primitives")))
+from assay.sim import Simulation, compile_scene, load_pack
+world = Simulation(compile_scene(tasks.load("libero_10/5").scene, load_pack("primitives")))
 print(world.reset(world.sample(0)).image("agentview", 16).shape)
 """
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
@@ -309,7 +309,7 @@ print(world.reset(world.sample(0)).image("agentview", 16).shape)
 # -- the stove
 
 
-def burner(world: World, angle: float, size: int = 128) -> np.ndarray:
+def burner(world: Simulation, angle: float, size: int = 128) -> np.ndarray:
     """The part of the picture where the burner is, with the knob at an angle."""
     state = world.sample(0)
     vector = state.vector.copy()
@@ -324,7 +324,7 @@ def burner(world: World, angle: float, size: int = 128) -> np.ndarray:
     ].astype(int)
 
 
-def test_the_burner_glows_exactly_while_the_stove_is_on(world: World):
+def test_the_burner_glows_exactly_while_the_stove_is_on(world: Simulation):
     dark = burner(world, 0.0)
     for angle, glows in ((0.3, False), (0.499, False), (0.5, True), (1.5, True), (0.0, False)):
         difference = np.abs(burner(world, angle) - dark).mean()
@@ -376,8 +376,8 @@ def test_a_forked_process_is_told_that_it_cannot_draw():
 import os, sys
 from assay import tasks
 from assay.errors import RenderingError
-from assay.sim import World, compile_scene, load_pack
-world = World(compile_scene(tasks.load("libero_10/5").scene, load_pack("primitives")))
+from assay.sim import Simulation, compile_scene, load_pack
+world = Simulation(compile_scene(tasks.load("libero_10/5").scene, load_pack("primitives")))
 seen = world.reset(world.sample(0))
 seen.image("agentview", 16)
 child = os.fork()

@@ -9,14 +9,14 @@ import pytest
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.layout import HOME
 from assay.sim.packs.primitives import PrimitivesPack
-from assay.sim.stage import CLEARANCE, RefusedError, Stage
+from assay.sim.placement_scene import CLEARANCE, PlacementScene, RefusedError
 from assay.tasks import Arena, Entity, Region, Scene
 
 LEVEL = (1.0, 0.0, 0.0, 0.0)
 
 
 @pytest.fixture(scope="module")
-def staged(primitives: PrimitivesPack) -> Callable[..., Stage]:
+def staged(primitives: PrimitivesPack) -> Callable[..., PlacementScene]:
     """A stage of a kitchen for some things, none of which is put anywhere yet."""
 
     @cache
@@ -30,11 +30,11 @@ def staged(primitives: PrimitivesPack) -> Callable[..., Stage]:
         )
         return compile_scene(Scene(Arena.KITCHEN, things[True], things[False], regions, ()), primitives)
 
-    return lambda *categories: Stage(compiled(*categories))
+    return lambda *categories: PlacementScene(compiled(*categories))
 
 
 @pytest.fixture
-def stage(staged: Callable[..., Stage]) -> Stage:
+def stage(staged: Callable[..., PlacementScene]) -> PlacementScene:
     return staged("plate", "akita_black_bowl", "wine_bottle", "wooden_cabinet")
 
 
@@ -42,21 +42,21 @@ def at(x: float, y: float, z: float = 0.9, quaternion: tuple[float, ...] = LEVEL
     return np.array([x, y, z, *quaternion])
 
 
-def alone(stage: Stage, name: str, x: float, y: float) -> np.ndarray:
+def alone(stage: PlacementScene, name: str, x: float, y: float) -> np.ndarray:
     """Put something on the table; returns where."""
     pose = stage.lowered(name, at(x, y), ceiling=1.05, alone=True)
     stage.put(name, pose)
     return pose
 
 
-def test_an_empty_stage_is_at_rest(staged: Callable[..., Stage]):
+def test_an_empty_stage_is_at_rest(staged: Callable[..., PlacementScene]):
     stage = staged("flat_stove")
     vector, fixtures = stage.settle()
     assert vector.shape == (1 + stage.model.nq + stage.model.nv,) and fixtures.shape == (1, 7)
     assert vector[1:8] == pytest.approx(HOME)
 
 
-def test_things_that_wait_touch_nothing(staged: Callable[..., Stage]):
+def test_things_that_wait_touch_nothing(staged: Callable[..., PlacementScene]):
     stage = staged("plate", "akita_black_bowl", "wine_bottle", "butter", "wooden_cabinet", "flat_stove")
     things = {
         geom
@@ -69,20 +69,20 @@ def test_things_that_wait_touch_nothing(staged: Callable[..., Stage]):
     assert not [pair for pair in pairs.tolist() if things & set(pair)]
 
 
-def test_a_thing_is_lowered_to_just_above_the_table(stage: Stage):
+def test_a_thing_is_lowered_to_just_above_the_table(stage: PlacementScene):
     pose = stage.lowered("plate_1", at(0.1, 0.1), ceiling=1.05, alone=True)
     assert pose[:2] == pytest.approx((0.1, 0.1)) and pose[3:] == pytest.approx(LEVEL)
     assert stage.bottom("plate_1", pose) == pytest.approx(0.9 + CLEARANCE, abs=1e-3)
     assert not stage.collisions("plate_1", pose)
 
 
-def test_a_thing_is_lowered_onto_what_is_there(stage: Stage):
+def test_a_thing_is_lowered_onto_what_is_there(stage: PlacementScene):
     plate = alone(stage, "plate_1", 0.1, 0.1)
     bowl = stage.lowered("akita_black_bowl_1", at(0.1, 0.1), ceiling=1.2, alone=False)
     assert bowl[2] > plate[2] and not stage.collisions("akita_black_bowl_1", bowl)
 
 
-def test_alone_means_that_other_things_do_not_count(stage: Stage):
+def test_alone_means_that_other_things_do_not_count(stage: PlacementScene):
     alone(stage, "plate_1", 0.1, 0.1)
     bowl = stage.lowered("akita_black_bowl_1", at(0.1, 0.1), ceiling=1.2, alone=True)
     assert stage.collisions("akita_black_bowl_1", bowl) == {"plate_1"}
@@ -90,29 +90,29 @@ def test_alone_means_that_other_things_do_not_count(stage: Stage):
     assert stage.collisions("akita_black_bowl_1", bowl) == {"plate_1"}, "looking changes nothing"
 
 
-def test_things_that_are_apart_do_not_collide(stage: Stage):
+def test_things_that_are_apart_do_not_collide(stage: PlacementScene):
     alone(stage, "plate_1", 0.1, 0.1)
     pose = stage.lowered("akita_black_bowl_1", at(-0.1, 0.1), ceiling=1.2, alone=True)
     assert stage.collisions("akita_black_bowl_1", pose) == set()
 
 
-def test_the_table_counts_as_what_has_no_name(stage: Stage):
+def test_the_table_counts_as_what_has_no_name(stage: PlacementScene):
     assert stage.collisions("plate_1", at(0.1, 0.1, 0.89)) == {""}
 
 
-def test_there_is_no_room_within_a_fixture(stage: Stage):
+def test_there_is_no_room_within_a_fixture(stage: PlacementScene):
     stage.put("wooden_cabinet_1", at(0.0, 0.0, 0.905))
     with pytest.raises(RefusedError, match="no room for wine_bottle_1") as caught:
         stage.lowered("wine_bottle_1", at(0.0, 0.0), ceiling=0.95, alone=True)
     assert caught.value.blamed == ("wine_bottle_1",)
 
 
-def test_where_nothing_is_below_there_is_no_place(stage: Stage):
+def test_where_nothing_is_below_there_is_no_place(stage: PlacementScene):
     with pytest.raises(RefusedError, match="nothing below plate_1"):
         stage.lowered("plate_1", at(1e5, 0.0), ceiling=1.05, alone=True)
 
 
-def test_what_is_put_down_settles_where_it_is(staged: Callable[..., Stage]):
+def test_what_is_put_down_settles_where_it_is(staged: Callable[..., PlacementScene]):
     stage = staged("plate")
     pose = alone(stage, "plate_1", 0.1, 0.1)
     vector, _ = stage.settle()
@@ -131,7 +131,7 @@ def test_what_is_put_down_settles_where_it_is(staged: Callable[..., Stage]):
     ],
 )
 def test_what_does_not_stay_is_refused_and_blamed(
-    staged: Callable[..., Stage], pose: np.ndarray, reason: str
+    staged: Callable[..., PlacementScene], pose: np.ndarray, reason: str
 ):
     stage = staged("wine_bottle")
     stage.put("wine_bottle_1", pose)
@@ -140,7 +140,7 @@ def test_what_does_not_stay_is_refused_and_blamed(
     assert caught.value.blamed == ("wine_bottle_1",)
 
 
-def test_drawers_can_be_opened_before_anything_is_put(stage: Stage):
+def test_drawers_can_be_opened_before_anything_is_put(stage: PlacementScene):
     stage.put("wooden_cabinet_1", at(0.0, -0.2, 0.905))
     site = stage.model.site("wooden_cabinet_1_top_region").id
     before, half = stage.region_box(site)
@@ -150,7 +150,7 @@ def test_drawers_can_be_opened_before_anything_is_put(stage: Stage):
     assert (half > 0).all()
 
 
-def test_fixtures_that_nobody_puts_are_where_their_asset_has_them(staged: Callable[..., Stage]):
+def test_fixtures_that_nobody_puts_are_where_their_asset_has_them(staged: Callable[..., PlacementScene]):
     stage = staged("wooden_cabinet", "flat_stove")
     stage.put("wooden_cabinet_1", at(0.0, -0.4, 0.905))
     _, fixtures = stage.settle()
@@ -158,7 +158,7 @@ def test_fixtures_that_nobody_puts_are_where_their_asset_has_them(staged: Callab
     assert fixtures[1] == pytest.approx(at(0.0, 0.0, 0.0))
 
 
-def test_a_stage_is_all_its_own(staged: Callable[..., Stage]):
+def test_a_stage_is_all_its_own(staged: Callable[..., PlacementScene]):
     stage, other = staged("plate", "wooden_cabinet"), staged("plate", "wooden_cabinet")
     stage.put("wooden_cabinet_1", at(0.3, 0.3, 0.905))
     alone(stage, "plate_1", -0.1, 0.1)
@@ -170,7 +170,7 @@ def test_a_stage_is_all_its_own(staged: Callable[..., Stage]):
     assert other.poses == fresh.poses == {}
 
 
-def test_what_mujoco_gives_up_on_is_refused_and_not_taken_for_rest(stage: Stage):
+def test_what_mujoco_gives_up_on_is_refused_and_not_taken_for_rest(stage: PlacementScene):
     for name, y in (("plate_1", 0.0), ("akita_black_bowl_1", 0.2), ("wine_bottle_1", -0.2)):
         alone(stage, name, 0.0, y)
     stage.put("wooden_cabinet_1", at(0.0, -0.35))

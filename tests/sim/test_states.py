@@ -11,11 +11,11 @@ from assay.errors import StateError
 from assay.sim.compile import CompiledScene
 from assay.sim.init_files import read_states
 from assay.sim.placement import central_fixtures
+from assay.sim.simulation import Simulation
 from assay.sim.states import InitialState, checked, stored_states
-from assay.sim.world import World
 
 Compiled = Callable[[str], CompiledScene]
-WorldOf = Callable[[CompiledScene], World]
+SimulationOf = Callable[[CompiledScene], Simulation]
 
 TASK = "libero_goal/0"
 FILE = "libero/init/libero_goal/open_the_middle_drawer_of_the_cabinet.pruned_init"
@@ -82,7 +82,7 @@ def test_values_that_are_not_finite_are_refused(
 
 
 def test_a_world_refuses_what_does_not_fit_and_stays_as_it_was(
-    scene: CompiledScene, state: InitialState, world_of: WorldOf
+    scene: CompiledScene, state: InitialState, world_of: SimulationOf
 ):
     world = world_of(scene)
     world.reset(world.sample(0))
@@ -101,7 +101,7 @@ def test_stored_states_load_on_both_packs(pack: str, shared: Path, request: pyte
     assert all(np.array_equal(state.fixtures, central_fixtures(scene)) for state in states)
 
 
-def test_stored_states_settle_on_primitives(scene: CompiledScene, shared: Path, world_of: WorldOf):
+def test_stored_states_settle_on_primitives(scene: CompiledScene, shared: Path, world_of: SimulationOf):
     # LIBERO's states begin with things in the air: they fall, and come to rest where LIBERO's do.
     world = world_of(scene)
     state = stored_states(scene, shared / FILE)[0]

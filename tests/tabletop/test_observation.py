@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from assay.errors import RenderingError
-from assay.tabletop import Item, Picture, TableObservation, TableScene, TableWorld, patches, shown
+from assay.tabletop import Item, Picture, TableObservation, TableScene, TableSimulation, patches, shown
 from assay.tabletop.prompt import portrait
 from assay.tabletop.textures import COLOURS
 
@@ -15,7 +15,7 @@ SEEN = Item("seen", "L-shaped block", "blue", 0.3, -0.4, fixed=True)
 
 @pytest.fixture(scope="module")
 def observation(drawing: str) -> TableObservation:
-    return TableWorld(TableScene((HIDDEN, COVER, SEEN))).observe()
+    return TableSimulation(TableScene((HIDDEN, COVER, SEEN))).observe()
 
 
 def test_the_top_view_shows_things_where_they_are(observation: TableObservation) -> None:
@@ -88,7 +88,7 @@ def test_a_portrait_shows_one_object_on_white(drawing: str) -> None:
 def test_things_of_one_texture_are_as_bright_whatever_their_size(drawing: str) -> None:
     def brightness(*size: float) -> float:
         item = Item("a", "letter A", "red", 0.5, 0.0, size=size, fixed=True)  # type: ignore[arg-type]
-        seen = TableWorld(TableScene((item,))).observe()
+        seen = TableSimulation(TableScene((item,))).observe()
         return float(seen.image("top")[seen.segmentation("top") == 1].mean())
 
     usual = brightness(1, 1, 1)

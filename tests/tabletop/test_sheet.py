@@ -25,7 +25,7 @@ def test_a_suite_shows_what_becomes_of_a_prompt(
     assay: Callable[..., Said], drawing: str, tmp_path: Path
 ) -> None:
     options = ("--tasks", "tabletop/T1/L1", "--sheet", tmp_path / "prompts.png")
-    said = assay("suites", "show", "prompts", *options)
+    said = assay("experiments", "show", "prompts", *options)
     assert said.status == 0 and "10 conditions drawn" in said.out, said.err
     with Image.open(tmp_path / "prompts.png") as sheet:
         assert sheet.height > 10 * 200

@@ -19,6 +19,7 @@ from assay.cli import (
     demo,
     doctor,
     eqa,
+    experiments,
     export,
     import_,
     parity,
@@ -28,7 +29,6 @@ from assay.cli import (
     runs,
     scenes,
     serve,
-    suites,
     tabletop,
     tasks,
     try_,
@@ -55,7 +55,7 @@ app.command("policies")(policies.policies)
 app.command("collect")(collect.collect)
 app.command("run")(run_.run)
 app.command("certify")(certify.certify)
-app.add_typer(suites.app, name="suites")
+app.add_typer(experiments.app, name="experiments")
 app.add_typer(runs.app, name="runs")
 app.add_typer(scenes.app, name="scenes")
 app.command("export")(export.export)

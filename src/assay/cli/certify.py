@@ -1,4 +1,4 @@
-"""`assay certify`: let the demonstrator show which scenes of a suite can be solved."""
+"""`assay certify`: let the demonstrator show which scenes of an experiment can be solved."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from rich.table import Column, Table
 from assay.cli.certifying import make_certificates, print_reasons
 from assay.cli.console import number_of, output, say, table_of
 from assay.cli.execution import (
+    ExperimentAddress,
     RayAddress,
     Seeds,
     Selection,
     Silence,
     States,
-    SuiteAddress,
     Workers,
     executor,
     parse_seeds,
 )
-from assay.errors import RunError, SuiteError
+from assay.errors import ExperimentError, RunError
 
 if TYPE_CHECKING:
     from assay.runs.certificates import Summary
 
 
 def certify(
-    suite: SuiteAddress,
+    experiment: ExperimentAddress,
     selection: Selection = None,
     seeds: Seeds = None,
     assets: Annotated[str, typer.Option(help="Asset pack: primitives or libero.")] = "primitives",
@@ -46,21 +46,21 @@ def certify(
         str | None, typer.Option("--json", metavar="FILE", help="Write JSON to a file, or with - print it.")
     ] = None,
 ) -> None:
-    """Let the demonstrator solve every scene of a suite, and count. The same command again goes on.
+    """Let the demonstrator solve every scene of an experiment, and count. The same command again goes on.
 
     Certificates are kept in the user's cache (or in the folder that ASSAY_CACHE names), for all runs.
     """
+    from assay.experiments import load_experiment
     from assay.runs.certificates import Cache, cache_file, summarise
     from assay.runs.certificates.certify import DEMONSTRATOR
     from assay.runs.stage import Orders
     from assay.sim import load_pack
     from assay.sim.packs.locate import STATES_VARIABLE
-    from assay.suites import load_suite
 
-    design = load_suite(suite)
+    design = load_experiment(experiment)
     if design.on_table:
-        raise SuiteError(
-            f"{suite} needs no certificates: what can be solved on tables is measured (docs/tabletop.md)"
+        raise ExperimentError(
+            f"{experiment} needs no certificates: what can be solved on tables is measured (docs/tabletop.md)"
         )
     chosen = design.choose(selection)
     numbers = parse_seeds(seeds) if seeds is not None else design.seeds
@@ -77,7 +77,9 @@ def certify(
         made = make_certificates(plan(), cache, demonstrators, tries)
         found = summarise(plan(), cache, tries)
     if out is not None:
-        text = json.dumps({"suite": suite, "tries": tries, "conditions": [each.as_json() for each in found]})
+        text = json.dumps(
+            {"experiment": experiment, "tries": tries, "conditions": [each.as_json() for each in found]}
+        )
         if out == "-":
             typer.echo(text)
             return

@@ -11,10 +11,10 @@ from assay.cli.console import errors, number_of, progress_bar, say
 from assay.cli.execution import Interrupts
 
 if TYPE_CHECKING:
+    from assay.experiments import EpisodeSpec
     from assay.runs.certificates import Cache
     from assay.runs.episode import Episode
     from assay.runs.executor import Executor
-    from assay.suites import EpisodeSpec
 
 
 def make_certificates(

@@ -21,7 +21,7 @@ def demo(
     ] = None,
     pictures: Annotated[bool, typer.Option("--pictures", help="Only the contact sheet of tasks.")] = False,
 ) -> None:
-    """Take policies with planted flaws through small suites, and say what is wrong with each."""
+    """Take policies with planted flaws through small experiments, and say what is wrong with each."""
     from assay.errors import RenderingError
 
     try:

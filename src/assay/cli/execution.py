@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 MOST_SEEDS = 100_000
 
-SuiteAddress = Annotated[str, typer.Argument(help="The suite: assay suites list.")]
+ExperimentAddress = Annotated[str, typer.Argument(help="The experiment: assay experiments list.")]
 Selection = Annotated[
-    str | None, typer.Option("--tasks", help="all, suites and ids with commas; the suite's own by default.")
+    str | None,
+    typer.Option("--tasks", help="all, suites and ids with commas; the experiment's own by default."),
 ]
 Seeds = Annotated[str | None, typer.Option(help="How many (4 means 0 to 3), or which: 7,8,9 or 7-11.")]
 States = Annotated[

@@ -17,7 +17,7 @@ def export(
     csv: Annotated[Path | None, typer.Option(help="Write a CSV file, or print it: -")] = None,
     json: Annotated[Path | None, typer.Option(help="Write a JSON array, or print it: -")] = None,
 ) -> None:
-    """Write the episodes of a run as a table: key, suite, condition, task, seed, outcome, steps and more."""
+    """Write the episodes of a run as a table: key, experiment, condition, task, seed, outcome, steps and more."""
     from assay.runs.export import Format, written
     from assay.runs.export import export as write
     from assay.runs.store import Store

@@ -1,4 +1,4 @@
-"""`assay run`: a suite with a policy, in parallel, into one file; the same command again resumes."""
+"""`assay run`: an experiment with a policy, in parallel, into one file; the same command again resumes."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import typer
 from assay.cli.certifying import make_certificates, print_refused
 from assay.cli.console import errors, number_of, output, say
 from assay.cli.execution import (
+    ExperimentAddress,
     Interrupts,
     RayAddress,
     Seeds,
     Selection,
     Silence,
     States,
-    SuiteAddress,
     Workers,
     executor,
     parse_seeds,
@@ -29,7 +29,7 @@ from assay.cli.execution import (
 from assay.errors import RunError
 
 if TYPE_CHECKING:
-    from assay.suites import Suite
+    from assay.experiments import Experiment
 
 PRIMITIVES = "primitives"
 UNCERTIFIED = "uncertified: nobody has shown that these can be solved; time limits are the field's"
@@ -43,7 +43,7 @@ class Filmed(StrEnum):
 
 
 def run(
-    suite: SuiteAddress,
+    experiment: ExperimentAddress,
     policy: Annotated[str, typer.Option(help="oracle, python:pkg.module:Class, openpi://host:port, ...")],
     selection: Selection = None,
     seeds: Seeds = None,
@@ -65,8 +65,10 @@ def run(
     retry_errors: Annotated[bool, typer.Option(help="Try episodes that ended in an error again.")] = False,
     timeout: Silence = 1800.0,
 ) -> None:
-    """Run a suite with a policy. The same command again goes on where it was interrupted."""
+    """Run an experiment with a policy. The same command again goes on where it was interrupted."""
     from assay.cli.run_display import Display, condition_table, print_reasons
+    from assay.experiments import load_experiment
+    from assay.experiments.spec import Initial
     from assay.policies.registry import check_address
     from assay.policies.table import check_table_address
     from assay.runs.certificates import (
@@ -85,10 +87,8 @@ def run(
     from assay.runs.stage import Orders
     from assay.runs.store import Store
     from assay.sim.packs.locate import STATES_VARIABLE
-    from assay.suites import load_suite
-    from assay.suites.spec import Initial
 
-    design = load_suite(suite)
+    design = load_experiment(experiment)
     chosen = design.choose(selection)
     pack = _pack(design, assets, states, video)
     numbers = parse_seeds(seeds) if seeds is not None else design.seeds
@@ -96,7 +96,7 @@ def run(
     if states is not None:
         os.environ[STATES_VARIABLE] = str(states.absolute())
     server = check_table_address(policy) if design.on_table else check_address(policy)
-    path = out or Path("runs") / f"{_plain(suite)}-{_plain(policy)}.assay"
+    path = out or Path("runs") / f"{_plain(experiment)}-{_plain(policy)}.assay"
     orders = Orders(
         policy,
         retries,
@@ -108,13 +108,13 @@ def run(
     settings: dict[str, object] = {"steps": steps, "replan": replan, "initial": initial}
     served = design.certified and not uncertified
     if served and design.limit and steps is not None:
-        raise RunError(f"--steps and {suite}'s own time limit contradict each other: valid: one of them")
+        raise RunError(f"--steps and {experiment}'s own time limit contradict each other: valid: one of them")
     if design.certified:
         settings["certificates"] = engine_digest(pack) if served else None
     plan = partial(design.plan, chosen, numbers, pack=pack, initial=initial, steps=steps, replan=replan)
-    next(plan())  # a suite that refuses should leave no file behind
+    next(plan())  # an experiment that refuses should leave no file behind
     with Store.writing(path) as store:
-        describe(store, provenance(suite, policy, pack, policy_metadata=server, settings=settings))
+        describe(store, provenance(experiment, policy, pack, policy_metadata=server, settings=settings))
         if served:
             with Cache(cache_file()) as cache:
                 demonstrators = partial(executor, Orders(DEMONSTRATOR), ray, workers, timeout)
@@ -155,15 +155,15 @@ def run(
         raise typer.Exit(1)
 
 
-def _pack(design: Suite, assets: str, states: Path | None, video: Filmed | None) -> str:
-    """The asset pack. Raises RunError where something is asked for that a suite has not."""
+def _pack(design: Experiment, assets: str, states: Path | None, video: Filmed | None) -> str:
+    """The asset pack. Raises RunError where something is asked for that an experiment has not."""
     if not design.on_table:
         return assets
     given = {"--assets": assets != PRIMITIVES, "--states": states is not None, "--video": video is not None}
     for name, wanted in given.items():
         if wanted:
             raise RunError(f"{name} is for robots: {design.name} is played on a table, which has none")
-    from assay.suites.tabletop import PACK
+    from assay.experiments.tabletop import PACK
 
     return PACK
 

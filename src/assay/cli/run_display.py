@@ -19,9 +19,9 @@ from assay.cli.console import Pulse, say, table_of
 if TYPE_CHECKING:
     from polars import DataFrame
 
+    from assay.experiments import EpisodeSpec
     from assay.runs.episode import Episode
     from assay.runs.store import Store
-    from assay.suites import EpisodeSpec
 
 MOST_CONDITIONS = 20
 """How many conditions are shown while it runs; the latest ones."""

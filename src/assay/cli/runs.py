@@ -26,7 +26,7 @@ def list_(
 
     if not folder.is_dir():
         raise RunError(f"{folder} is not a folder")
-    table = table_of("run", "suite", "policy", "assets", "done", "started")
+    table = table_of("run", "experiment", "policy", "assets", "done", "started")
     for path in sorted(folder.rglob(f"*{SUFFIX}")):
         try:
             with Store.reading(path) as store:
@@ -35,7 +35,7 @@ def list_(
         except (RunError, sqlite3.Error) as error:
             say(f"left out: {path}: {error}", aside=True)
             continue
-        shown = (str(meta.get(name, "-")) for name in ("suite", "policy", "pack"))
+        shown = (str(meta.get(name, "-")) for name in ("experiment", "policy", "pack"))
         table.add_row(str(path.relative_to(folder)), *shown, done, str(meta.get("started", "-")))
     output.print(table)
 
@@ -73,7 +73,7 @@ def show(
 
 @app.command("merge")
 def merge_(
-    paths: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Runs of one suite and policy.")],
+    paths: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Runs of one experiment and policy.")],
     out: Annotated[Path, typer.Option(help="The new run's file, NAME.assay.")],
 ) -> None:
     """Put the parts of one experiment together."""

@@ -38,11 +38,11 @@ def try_(
 ) -> None:
     """Let a policy try tasks from several initial states, and count its successes."""
     from assay import tasks
+    from assay.experiments import EpisodeSpec, horizon
     from assay.policies.registry import check_address
     from assay.policies.trials import Attempt, Watch, attempts, by_task
     from assay.runs.film import Film
     from assay.sim.packs.locate import STATES_VARIABLE, locate_states
-    from assay.suites import EpisodeSpec, horizon
     from assay.tasks import Task
 
     chosen = tasks.resolve(selection)

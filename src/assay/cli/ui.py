@@ -13,6 +13,6 @@ def ui(
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free.")] = 8770,
 ) -> None:
     """Browse runs, watch episodes beside their controls and compare runs in a browser, until Ctrl-C."""
-    from assay.ui.server import serve
+    from assay.web.server import serve
 
     serve(folder, port, lambda address: typer.echo(f"{folder} is at {address} (Ctrl-C ends it)"))

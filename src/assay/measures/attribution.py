@@ -1,4 +1,4 @@
-"""Attribution: which factor costs how much, alone and together, from a factorial suite.
+"""Attribution: which factor costs how much, alone and together, from a factorial experiment.
 
 Every label ``factor:NAME`` is a factor; episodes without such labels stay out, but for the controls. It is
 off (False, 0, none, null) or on. Effects are log-odds: a main effect is that of switching the factor on,
@@ -18,12 +18,12 @@ import polars as pl
 from scipy import stats
 from scipy.special import expit
 
+from assay.experiments.spec import CONTROL
 from assay.measures import logistic
 from assay.measures.bootstrap import ENOUGH, FEWEST, percentiles, resampled
 from assay.measures.intervals import LEVEL, Interval
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import START, judged
-from assay.suites.spec import CONTROL
 
 PREFIX = "factor:"
 MOST = 8
@@ -69,7 +69,7 @@ class Attribution(Result):
     drop_interval: Interval | None
     shares: tuple[Share, ...]
     modelled: int
-    """Combinations that the suite lacks; the model of the effects stands in for them."""
+    """Combinations that the experiment lacks; the model of the effects stands in for them."""
 
 
 def attribution(frame: pl.DataFrame) -> Attribution:

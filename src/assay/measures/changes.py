@@ -12,12 +12,12 @@ from enum import StrEnum
 import polars as pl
 
 from assay.errors import AssayError
+from assay.experiments.spec import CONTROL
 from assay.measures.drops import Drop, drops
 from assay.measures.names import renamed
 from assay.measures.result import MeasureError
 from assay.measures.table import plausible
 from assay.runs.store import Store
-from assay.suites.spec import CONTROL
 
 
 class Change(StrEnum):

@@ -78,7 +78,9 @@ def compare(frames: Mapping[str, pl.DataFrame]) -> Comparison:
     counts = {name: len(table) for name, table in tables.items()}
     if not len(shared):
         said = ", ".join(f"{name} has {count}" for name, count in counts.items())
-        raise MeasureError(f"compare: the runs share no spec ({said}): other tasks, seeds, suites or assets")
+        raise MeasureError(
+            f"compare: the runs share no spec ({said}): other tasks, seeds, experiments or assets"
+        )
     twos = list(combinations(enumerate(tables), 2))
     fair, nonsense = shared.filter("plausible"), shared.filter(~pl.col("plausible"))
     overall = [_contrast(fair if len(fair) else shared, one, other, None) for one, other in twos]

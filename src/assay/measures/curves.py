@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from assay.experiments.spec import CONTROL
 from assay.measures.intervals import Interval, stratified, tested
 from assay.measures.rates import Rate, rates
 from assay.measures.result import MeasureError, Result
 from assay.measures.significance import paired
 from assay.measures.table import START, judged, require
-from assay.suites.spec import CONTROL
 
 
 @dataclass(frozen=True, slots=True)

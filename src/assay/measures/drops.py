@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from assay.experiments.spec import Label
 from assay.measures.bootstrap import bootstrap
 from assay.measures.intervals import Interval, kish, paired_difference, tested
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.significance import SURE, holm, least, paired
 from assay.measures.table import START, judged, pairs, perturbed, plausible
-from assay.suites.spec import Label
 
 AXES = "axes"
 """The family of the axes themselves."""
@@ -69,7 +69,7 @@ def drops(
 ) -> tuple[Drop, ...]:
     """The drop of every group of perturbed episodes that share the columns ``by``, in the order they are met.
 
-    A family is an axis (words, world, senses), or the suite for what has none; the axes themselves are one.
+    A family is an axis (words, world, senses), or the experiment for what has none; the axes themselves are one.
     Implausible changes are apart. Without ``resampling`` there is no bootstrap, which takes most of the time.
     Groups none of whose episodes has a control are left out; raises MeasureError where that leaves nothing.
     """
@@ -112,7 +112,7 @@ def _drop(group: dict[str, Label], rows: pl.DataFrame, unpaired: int, resampling
         name: rows.select(((pl.col("control_success") == before) & (pl.col("success") == after)).sum()).item()
         for name, (before, after) in _OUTCOMES.items()
     }
-    family = (rows["axis"][0] if "axis" in rows.columns else None) or rows["suite"][0]
+    family = (rows["axis"][0] if "axis" in rows.columns else None) or rows["experiment"][0]
     if "axis" in group:
         family = AXES
     sensible = len(plausible(rows)) > 0

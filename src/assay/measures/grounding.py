@@ -14,11 +14,11 @@ from typing import Literal
 
 import polars as pl
 
+from assay.experiments.spec import Label
 from assay.measures.intervals import Interval
 from assay.measures.likeness import shares
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import atoms, judged
-from assay.suites.spec import Label
 
 Contact = Literal["touched", "moved"]
 NOTHING = "nothing"

@@ -1,6 +1,6 @@
 """Episodes that share a start or a variant are alike: how much less they know than as many strangers.
 
-The tasks are the suite's and given; what is drawn are starts (a task and a seed) and variants (a task, its
+The tasks are the experiment's and given; what is drawn are starts (a task and a seed) and variants (a task, its
 condition, words and labels), every variant with every start. The variance of a sum is that of Cameron,
 Gelbach and Miller for two crossed kinds of clusters: between starts, and between variants, less what both
 count.

@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
+from assay.experiments.spec import CONTROL
 from assay.measures.intervals import Interval, paired_difference
 from assay.measures.rates import Rate, rates
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import judged, require, sums
 from assay.perturb.words.grid.cells import ActionType, ObjectType
-from assay.suites.spec import CONTROL
 
 OBJECTS = tuple(str(each) for each in ObjectType)
 ACTIONS = tuple(str(each) for each in ActionType)

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from assay.experiments.spec import CONTROL
 from assay.measures.actions import ActionGaps, action_gaps
 from assay.measures.attribution import Attribution, attribution
 from assay.measures.changes import change_drops, changed
@@ -34,7 +35,6 @@ from assay.measures.timing import (
     time_to_success,
 )
 from assay.runs.store import Store
-from assay.suites.spec import CONTROL
 
 FAMILY = "label:"
 """How the columns of label families begin."""

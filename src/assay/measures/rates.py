@@ -8,11 +8,11 @@ from typing import Any
 
 import polars as pl
 
+from assay.experiments.spec import Label
 from assay.measures.intervals import Interval
 from assay.measures.likeness import shares
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import judged
-from assay.suites.spec import Label
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def rates(
 ) -> tuple[Rate, ...]:
     """Success rates of the groups that share the columns ``by``, in the order in which they are met.
 
-    Episodes without a value in one of the columns belong to no group. The tasks are the suite's and given;
+    Episodes without a value in one of the columns belong to no group. The tasks are the experiment's and given;
     what is drawn are starts and variants. Where a group has several episodes of one start, or of one variant,
     its interval is as wide as their likeness demands. A condition that was ``stopped`` as soon as it was
     decided has the interval of the sequence that decided it, which holds whenever one stops.

@@ -6,8 +6,8 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from assay.sim import Observation, World
-from assay.suites.spec import EpisodeSpec
+from assay.experiments.spec import EpisodeSpec
+from assay.sim import Observation, Simulation
 from assay.tasks import Instruction, Task
 
 __all__ = ["EpisodeSpec", "Policy", "Privileged"]
@@ -29,6 +29,6 @@ class Policy(Protocol):
 class Privileged(Protocol):
     """A policy that may look behind the scenes; it is attached before it is reset."""
 
-    def attach(self, world: World, task: Task) -> None:
+    def attach(self, world: Simulation, task: Task) -> None:
         """Take the world and the task of the episode to come."""
         ...

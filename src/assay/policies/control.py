@@ -8,10 +8,10 @@ from pathlib import Path
 
 from assay import tasks
 from assay.errors import SpecError, StateError, TaskError
-from assay.sim import InitialState, World, compile_scene, load_pack, stored_states
+from assay.experiments.releases.values import FromFile
+from assay.experiments.spec import EpisodeSpec
+from assay.sim import InitialState, Simulation, compile_scene, load_pack, stored_states
 from assay.sim.packs.locate import locate_states
-from assay.suites.releases.values import FromFile
-from assay.suites.spec import EpisodeSpec
 from assay.tasks import Task
 
 
@@ -20,7 +20,7 @@ class Control:
     """An unperturbed episode before its first step."""
 
     task: Task
-    world: World
+    world: Simulation
     """Shared by all controls of the task: whoever uses it resets it."""
     state: InitialState
 
@@ -31,7 +31,7 @@ def control(spec: EpisodeSpec) -> Control:
     return Control(tasks.load(spec.task), world, initial_state(world, spec))
 
 
-def initial_state(world: World, spec: EpisodeSpec) -> InitialState:
+def initial_state(world: Simulation, spec: EpisodeSpec) -> InitialState:
     """Where an episode starts: drawn by its seed, or its seed's place in LIBERO's file of the task."""
     if spec.initial == "sampled":
         return world.sample(spec.seed)
@@ -57,12 +57,12 @@ def _layout(spec: EpisodeSpec) -> str:
 
 
 @lru_cache(maxsize=4)
-def _world(task: str, pack: str) -> World:
-    return World(compile_scene(tasks.load(task).scene, load_pack(pack)))
+def _world(task: str, pack: str) -> Simulation:
+    return Simulation(compile_scene(tasks.load(task).scene, load_pack(pack)))
 
 
 @lru_cache(maxsize=4)
-def _stored(world: World, file: Path) -> tuple[InitialState, ...]:
+def _stored(world: Simulation, file: Path) -> tuple[InitialState, ...]:
     return stored_states(world.compiled, file)
 
 

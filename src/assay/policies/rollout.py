@@ -11,10 +11,10 @@ from typing import TypeVar
 import numpy as np
 
 from assay.errors import AssayError, PolicyError
+from assay.experiments.spec import EpisodeSpec
 from assay.perturb import Senses
 from assay.policies.base import Policy, Privileged
-from assay.sim import InitialState, Observation, World
-from assay.suites.spec import EpisodeSpec
+from assay.sim import InitialState, Observation, Simulation
 from assay.tasks import Task
 
 T = TypeVar("T")
@@ -58,7 +58,7 @@ def never_began(error: str) -> Rollout:
 
 
 def rollout(
-    world: World,
+    world: Simulation,
     task: Task,
     policy: Policy,
     state: InitialState,

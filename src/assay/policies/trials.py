@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from assay.errors import AssayError
+from assay.experiments.spec import EpisodeSpec, Initial
 from assay.policies.control import initial_state
 from assay.policies.registry import load_policy
 from assay.policies.rollout import Outcome, Rollout, never_began, rollout
-from assay.sim import Observation, World, compile_scene, load_pack
-from assay.suites.spec import EpisodeSpec, Initial
+from assay.sim import Observation, Simulation, compile_scene, load_pack
 from assay.tasks import Task
 
 
@@ -115,7 +115,7 @@ def attempts(
     policy = load_policy(address)
     assets = load_pack(pack)
     for task in chosen:
-        world = World(compile_scene(task.scene, assets))
+        world = Simulation(compile_scene(task.scene, assets))
         for seed in seeds:
             spec = EpisodeSpec(task.id, seed, pack, replan=replan, initial=initial)
             try:

@@ -55,21 +55,21 @@ def compare_runs(runs: Mapping[str, Path]) -> Compared:
 
 @dataclass(frozen=True, slots=True)
 class Group(Result):
-    """Runs of one suite with one asset pack: only these can match."""
+    """Runs of one experiment with one asset pack: only these can match."""
 
     names: tuple[str, ...]
     found: Compared | Missing
 
 
 def compare_suites(runs: Mapping[str, Path], reports: Sequence[RunReport]) -> list[Group]:
-    """Compare those runs that are of the same suite; ``runs`` says where they are."""
-    suites: dict[tuple[str, str], list[str]] = {}
+    """Compare those runs that are of the same experiment; ``runs`` says where they are."""
+    experiments: dict[tuple[str, str], list[str]] = {}
     for report in reports:
-        which = str(report.meta.get("suite")), str(report.meta.get("pack"))
-        suites.setdefault(which, []).append(report.name)
+        which = str(report.meta.get("experiment")), str(report.meta.get("pack"))
+        experiments.setdefault(which, []).append(report.name)
     return [
         Group(tuple(names), attempt(compare_runs, {name: runs[name] for name in names}))
-        for names in suites.values()
+        for names in experiments.values()
         if len(names) > 1
     ]
 

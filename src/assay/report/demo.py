@@ -1,4 +1,4 @@
-"""The demo: policies with planted flaws, small versions of four suites, and whether the flaws are found."""
+"""The demo: policies with planted flaws, small versions of four experiments, and whether the flaws are found."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from types import MappingProxyType
 from typing import Any
 
 from assay import tasks
+from assay.experiments import EpisodeSpec, load_experiment
+from assay.experiments.spec import CONTROL
 from assay.measures.diagnosis import Finding, diagnose
 from assay.measures.rates import Rate
 from assay.measures.result import Missing
@@ -39,8 +41,6 @@ from assay.runs.local import LocalProcesses
 from assay.runs.provenance import describe, provenance
 from assay.runs.stage import Orders, Stage
 from assay.runs.store import Store
-from assay.suites import EpisodeSpec, load_suite
-from assay.suites.spec import CONTROL
 
 PLANTED: Mapping[str, str] = MappingProxyType(
     {
@@ -60,9 +60,9 @@ TICK = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A small version of a suite."""
+    """A small version of an experiment."""
 
-    suite: str
+    experiment: str
     tasks: str
     seeds: tuple[int, ...] = (0,)
     conditions: tuple[str, ...] = ()
@@ -74,12 +74,12 @@ class Part:
 
     @property
     def name(self) -> str:
-        """The suite's, without its fields."""
-        return self.suite.partition("?")[0]
+        """The experiment's, without its fields."""
+        return self.experiment.partition("?")[0]
 
     def plan(self, pack: str) -> Iterator[EpisodeSpec]:
         """Its episodes."""
-        design, places = load_suite(self.suite), {CONTROL: 0}
+        design, places = load_experiment(self.experiment), {CONTROL: 0}
         for spec in design.plan(tasks.resolve(self.tasks), self.seeds, pack=pack, steps=self.steps):
             place = places.setdefault(spec.condition, len(places))
             turn = spec.condition == CONTROL or self.seeds[place % len(self.seeds)] == spec.seed
@@ -134,7 +134,7 @@ def run_demo(
     watch: Callable[[int, int], None] = lambda done, planned: None,
     sheet: Path | None = None,
 ) -> tuple[Path, list[Patient]]:
-    """Run policies through small suites, report on each, and compare them on one page.
+    """Run policies through small experiments, report on each, and compare them on one page.
 
     Earlier results in the folder are replaced. ``watch`` is told how many episodes are done and planned;
     ``sheet`` is a contact sheet for the page.
@@ -174,9 +174,9 @@ def run_demo(
 def _certified(
     plans: Mapping[Part, list[EpisodeSpec]], workers: int
 ) -> tuple[dict[Part, list[EpisodeSpec]], dict[Part, list[Refusal]]]:
-    """Of suites that change the world, only what the demonstrator has solved; and what was left out."""
+    """Of experiments that change the world, only what the demonstrator has solved; and what was left out."""
     served, refused = dict(plans), {}
-    changing = {part: specs for part, specs in plans.items() if load_suite(part.suite).certified}
+    changing = {part: specs for part, specs in plans.items() if load_experiment(part.experiment).certified}
     with Cache(cache_file()) as cache:
         wanted = missing((spec for specs in changing.values() for spec in specs), cache)
         if wanted:
@@ -204,7 +204,7 @@ def _examine(
     refused: Mapping[Part, Sequence[Refusal]],
     folder: Path,
 ) -> Patient:
-    """Run a policy through the suites and write its report; in a process of its own."""
+    """Run a policy through the experiments and write its report; in a process of its own."""
     stage = Stage(Orders(policy))
     reports = {}
     for part, specs in plans.items():
@@ -213,7 +213,7 @@ def _examine(
             settings: dict[str, object] = {"steps": part.steps, "conditions": list(part.conditions) or None}
             if part in refused:
                 settings["certificates"] = engine_digest(pack)
-            describe(run, provenance(part.suite, policy, pack, settings=settings))
+            describe(run, provenance(part.experiment, policy, pack, settings=settings))
             run.describe(**{META: refused.get(part, [])})
             run.plan(specs)
             for waiting in sorted(run.todo(), key=lambda each: each.scene):
@@ -230,7 +230,7 @@ def _examine(
 
 
 def _table(patients: Sequence[Patient], parts: Sequence[Part]) -> Table:
-    """Success of every policy on every suite."""
+    """Success of every policy on every experiment."""
     names = [part.name for part in parts]
     return Table(
         "demo",

@@ -13,7 +13,7 @@ from assay.sim.compile import compile_scene
 from assay.sim.controller import SCALE
 from assay.sim.observation import Observation
 from assay.sim.packs.registry import load_pack
-from assay.sim.world import World
+from assay.sim.simulation import Simulation
 
 TASKS = (
     "libero_goal/0",
@@ -45,7 +45,7 @@ def contact_sheet(path: Path, pack: str, on_task: Callable[[str], None] = lambda
     for name in TASKS:
         on_task(name)
         task = tasks.load(name)
-        world = World(compile_scene(task.scene, assets))
+        world = Simulation(compile_scene(task.scene, assets))
         start = world.reset(world.sample(seed=0))
         first = start.image("agentview", SIZE)
         end = reach(world, _thing_of_interest(task, world) + ABOVE)
@@ -57,7 +57,7 @@ def contact_sheet(path: Path, pack: str, on_task: Callable[[str], None] = lambda
     return save_sheet(path, f"Assay: built-in tasks on the {pack} pack", columns, rows)
 
 
-def reach(world: World, target: np.ndarray) -> Observation:
+def reach(world: Simulation, target: np.ndarray) -> Observation:
     """Steer the hand towards a point (3,) in the world with an open gripper; returns the last observation."""
     action = np.zeros(7)
     action[6] = -1.0
@@ -68,6 +68,6 @@ def reach(world: World, target: np.ndarray) -> Observation:
     return observation
 
 
-def _thing_of_interest(task: tasks.Task, world: World) -> np.ndarray:
+def _thing_of_interest(task: tasks.Task, world: Simulation) -> np.ndarray:
     """Where the first thing that the goal names is, (3,)."""
     return world.pose(task.goal.atoms[0].arguments[0])[0]

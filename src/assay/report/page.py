@@ -29,7 +29,18 @@ BRAND = '<p class="brand">Assay report</p>'
 """What every page of ours has."""
 _MOST_SHOWN = 10
 """Reasons and stopped conditions that are listed one by one."""
-_FACTS = ("policy", "suite", "pack", "started", "imported", "assay", "mujoco", "python", "machine", "commit")
+_FACTS = (
+    "policy",
+    "experiment",
+    "pack",
+    "started",
+    "imported",
+    "assay",
+    "mujoco",
+    "python",
+    "machine",
+    "commit",
+)
 
 
 @dataclass(frozen=True, slots=True)

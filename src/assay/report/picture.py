@@ -8,7 +8,7 @@ from PIL import Image
 
 from assay.sim.compile import compile_scene
 from assay.sim.packs.registry import load_pack
-from assay.sim.world import World
+from assay.sim.simulation import Simulation
 from assay.tasks import Task
 
 
@@ -22,7 +22,7 @@ def task_picture(
     seed: int = 0,
 ) -> Path:
     """Draw a task's initial state, sampled by ``seed``, into a PNG of ``size`` x ``size`` pixels."""
-    world = World(compile_scene(task.scene, load_pack(pack)))
+    world = Simulation(compile_scene(task.scene, load_pack(pack)))
     try:
         picture = world.reset(world.sample(seed)).image(camera, size)
     finally:

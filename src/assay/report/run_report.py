@@ -34,7 +34,7 @@ class RunReport:
     name: str
     """What it is called in the report."""
     meta: dict[str, Any]
-    """Suite, policy, versions, ...: what was written down when it began."""
+    """Experiment, policy, versions, ...: what was written down when it began."""
     refused: dict[str, int]
     """Why episodes were left out of the plan, and how many."""
     waiting: int
@@ -88,7 +88,7 @@ class RunReport:
     @property
     def title(self) -> str:
         """Who did what."""
-        return f"{self.meta.get('policy', 'unknown policy')} on {self.meta.get('suite', 'unknown suite')}"
+        return f"{self.meta.get('policy', 'unknown policy')} on {self.meta.get('experiment', 'unknown experiment')}"
 
     def as_json(self) -> dict[str, Any]:
         """Everything, as plain JSON types; ``docs/report.md`` tells each key."""

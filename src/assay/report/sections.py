@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
+from assay.experiments.spec import CONTROL
 from assay.measures.curves import Curve
 from assay.measures.drops import Drop
 from assay.measures.profile import Profile
@@ -20,7 +21,6 @@ from assay.report.summary import perturbed
 from assay.report.table import Table
 from assay.report.tables import tables
 from assay.report.tabletop import table_tables
-from assay.suites.spec import CONTROL
 
 T = TypeVar("T")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from assay.experiments.spec import CONTROL
 from assay.measures.diagnosis import Finding, Verdict
 from assay.measures.intervals import Interval
 from assay.measures.likeness import UNVARIED
@@ -25,7 +26,6 @@ from assay.report.wording import (
     signed,
 )
 from assay.runs.certificates.certify import DEMONSTRATOR
-from assay.suites.spec import CONTROL
 
 
 @dataclass(frozen=True, slots=True)

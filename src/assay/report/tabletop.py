@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
+from assay.experiments.spec import CONTROL
 from assay.measures.diagnosis import Finding
 from assay.measures.result import Missing
 from assay.measures.tabletop import Against, LevelScore, Tabletop, TaskScore
@@ -12,7 +13,6 @@ from assay.measures.tabletop.reading import QUESTIONS
 from assay.report.run_report import RunReport
 from assay.report.table import Column, Kind, Table, Value
 from assay.report.wording import between, p_phrase, points
-from assay.suites.spec import CONTROL
 
 RANDOM = "random"
 """The policy whose success is chance, measured."""

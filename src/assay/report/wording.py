@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 from assay import tasks
 from assay.errors import AssayError
+from assay.experiments.spec import Label
 from assay.measures.intervals import Interval
-from assay.suites.spec import Label
 
 NOT = "\N{EN DASH}"
 """Stands for a number that there is not."""

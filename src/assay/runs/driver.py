@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from assay.errors import RunError
+from assay.experiments.spec import EpisodeSpec
 from assay.policies.rollout import Outcome
 from assay.runs.episode import Episode, nothing_happened
 from assay.runs.executor import Batch, Died, Done, Executor
 from assay.runs.sequential import Until
 from assay.runs.store import Again, Store
 from assay.runs.todo import Todo
-from assay.suites.spec import EpisodeSpec
 
 DEATHS, VIOLENT_DEATHS = 2, 5
 """How many workers an episode may cost: by what it does; killed from outside, or for want of memory."""

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from assay.experiments.spec import EpisodeSpec
 from assay.policies import Outcome, Rollout
 from assay.sim import Observation
 from assay.sim.render import CAMERAS
-from assay.sim.world import CONTROL_HZ
-from assay.suites.spec import EpisodeSpec
+from assay.sim.simulation import CONTROL_HZ
 from assay.tasks import Task, short_name
 from assay.video import VideoWriter
 

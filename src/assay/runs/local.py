@@ -15,9 +15,9 @@ from multiprocessing.context import SpawnProcess
 from typing import Any
 
 from assay.errors import AssayError, PolicyError, RunError
+from assay.experiments.spec import EpisodeSpec
 from assay.runs.executor import Died, Done, Event, Source, Tick
 from assay.runs.stage import Orders, Stage
-from assay.suites.spec import EpisodeSpec
 
 TICK = 0.2
 """Seconds between looks at the clock."""

@@ -1,4 +1,4 @@
-"""Several runs of one policy and suite as one: the parts of a plan that were run on different machines."""
+"""Several runs of one policy and experiment as one: the parts of a plan that were run on different machines."""
 
 from __future__ import annotations
 

@@ -15,11 +15,11 @@ from typing import Any
 
 from assay import __version__
 from assay.errors import AssayError, RunError
+from assay.experiments.spec import EpisodeSpec
 from assay.runs.episode import Episode
 from assay.runs.executor import Died, Done, Event, Source, Tick
 from assay.runs.local import LOADING, TICK
 from assay.runs.stage import Orders, Stage
-from assay.suites.spec import EpisodeSpec
 
 LOCAL = "local"
 """The address that stands for a Ray of our own, on this machine."""

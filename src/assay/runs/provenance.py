@@ -10,18 +10,18 @@ from pathlib import Path
 
 from assay import __version__
 from assay.errors import RunError
+from assay.experiments.tabletop import PACK
 from assay.runs.store import Store
 from assay.sim import load_pack, mujoco_version
-from assay.suites.tabletop import PACK
 
-DECIDING = ("suite", "policy", "policy_metadata", "pack", "pack_digest", "mujoco", "settings")
+DECIDING = ("experiment", "policy", "policy_metadata", "pack", "pack_digest", "mujoco", "settings")
 """What must be the same for a run to be resumed."""
 CIRCUMSTANCES = ("assay", "numpy", "python", "host", "machine", "commit", "started")
 """What may be another when it is resumed, and is written down."""
 
 
 def provenance(
-    suite: str,
+    experiment: str,
     policy: str,
     pack: str,
     *,
@@ -30,7 +30,7 @@ def provenance(
 ) -> dict[str, object]:
     """Everything about the run but its episodes; ``settings`` are those that hold for all of them."""
     return {
-        "suite": suite,
+        "experiment": experiment,
         "policy": policy,
         "policy_metadata": policy_metadata or {},
         "settings": settings or {},

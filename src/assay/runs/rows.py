@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import polars as pl
 
+from assay.experiments.spec import EpisodeSpec, Label, key_of
 from assay.policies.rollout import Outcome
 from assay.runs.episode import Episode, Path
-from assay.suites.spec import EpisodeSpec, Label, key_of
 
 APPLICATION = 0x41535359
 """Marks the file as ours: "ASSY"."""
@@ -25,7 +25,7 @@ CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE specs (
     id INTEGER PRIMARY KEY,
     key TEXT NOT NULL UNIQUE,
-    suite TEXT NOT NULL,
+    experiment TEXT NOT NULL,
     condition TEXT NOT NULL,
     task TEXT NOT NULL,
     seed INTEGER NOT NULL,
@@ -65,7 +65,7 @@ CASE WHEN outcome NOT IN ({", ".join(f"'{each}'" for each in Outcome)}) THEN 'th
 """
 """Why an episode of a damaged file cannot count; null if it can."""
 FRAME = f"""
-SELECT specs.id, key, suite, condition, task, seed, labels, instruction, outcome, steps, seconds, decisions,
+SELECT specs.id, key, experiment, condition, task, seed, labels, instruction, outcome, steps, seconds, decisions,
        pictures, attempts, touched, moved, truth, error
 FROM specs JOIN episodes USING (id) LEFT JOIN stopped USING (condition)
 WHERE (last IS NULL OR key <= last) AND {UNSOUND} IS NULL ORDER BY specs.id
@@ -73,7 +73,7 @@ WHERE (last IS NULL OR key <= last) AND {UNSOUND} IS NULL ORDER BY specs.id
 COLUMNS = {
     "id": pl.Int64,
     "key": pl.String,
-    "suite": pl.String,
+    "experiment": pl.String,
     "condition": pl.String,
     "task": pl.String,
     "seed": pl.Int64,
@@ -100,7 +100,16 @@ def spec_rows(specs: Iterable[EpisodeSpec]) -> Iterator[tuple[object, ...]]:
         if spec.labels is not labels:  # seeds share them
             labels, written = spec.labels, json.dumps(spec.labels, sort_keys=True)
         text = spec.to_json()
-        yield key_of(text), spec.suite, spec.condition, spec.task, spec.seed, spec.scene_key, text, written
+        yield (
+            key_of(text),
+            spec.experiment,
+            spec.condition,
+            spec.task,
+            spec.seed,
+            spec.scene_key,
+            text,
+            written,
+        )
 
 
 def episode_row(episode: Episode) -> tuple[object, ...]:

@@ -10,6 +10,7 @@ from pathlib import Path as FilePath
 from typing import Protocol
 
 from assay.errors import AssayError
+from assay.experiments.spec import EpisodeSpec
 from assay.policies.base import Policy
 from assay.policies.control import initial_state
 from assay.policies.registry import load_policy
@@ -19,8 +20,7 @@ from assay.runs.episode import Episode, Path, nothing_happened
 from assay.runs.film import Film
 from assay.runs.table import TableTroupe
 from assay.runs.trace import Trace
-from assay.sim import Observation, World, compile_scene, load_pack
-from assay.suites.spec import EpisodeSpec
+from assay.sim import Observation, Simulation, compile_scene, load_pack
 from assay.tasks import Scene, Task
 
 WORLDS = 2
@@ -97,7 +97,7 @@ class RobotTroupe:
 
     def __init__(self, policy: Policy, orders: Orders) -> None:
         self._policy, self._orders = policy, orders
-        self._worlds: OrderedDict[tuple[Scene, str], World] = OrderedDict()
+        self._worlds: OrderedDict[tuple[Scene, str], Simulation] = OrderedDict()
 
     def close(self) -> None:
         """Give back what the worlds hold."""
@@ -149,12 +149,12 @@ class RobotTroupe:
             return f"not filmed: {' '.join(str(error).split())[:200]}"
         return ""
 
-    def _world(self, task: Task, pack: str) -> World:
+    def _world(self, task: Task, pack: str) -> Simulation:
         """The world of a task's scene; the latest few are kept."""
         key = (task.scene, pack)
         if key not in self._worlds:
             while len(self._worlds) >= WORLDS:
                 self._worlds.popitem(last=False)[1].close()
-            self._worlds[key] = World(compile_scene(task.scene, load_pack(pack)))
+            self._worlds[key] = Simulation(compile_scene(task.scene, load_pack(pack)))
         self._worlds.move_to_end(key)
         return self._worlds[key]

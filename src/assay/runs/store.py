@@ -24,6 +24,7 @@ from typing import Any, Literal, NamedTuple, Self
 import polars as pl
 
 from assay.errors import RunError
+from assay.experiments.spec import EpisodeSpec
 from assay.policies.rollout import Outcome
 from assay.runs.episode import Episode, Path
 from assay.runs.rows import (
@@ -39,7 +40,6 @@ from assay.runs.rows import (
     spec_rows,
     with_labels,
 )
-from assay.suites.spec import EpisodeSpec
 
 SUFFIX = ".assay"
 
@@ -160,7 +160,7 @@ class Store:
         before = self.planned
         with self._transaction():
             self._db.executemany(
-                "INSERT OR IGNORE INTO specs (key, suite, condition, task, seed, scene, spec, labels) "
+                "INSERT OR IGNORE INTO specs (key, experiment, condition, task, seed, scene, spec, labels) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 spec_rows(specs),
             )
@@ -286,7 +286,7 @@ class Store:
 
     def take_in(self, other: Store) -> None:
         """Add another run's plan and episodes; an episode that is here already, and no error, stays."""
-        specs = "key, suite, condition, task, seed, scene, spec, labels"
+        specs = "key, experiment, condition, task, seed, scene, spec, labels"
         episodes = (
             "outcome, instruction, steps, seconds, decisions, pictures, attempts, touched, moved, truth, "
             "error, passing"

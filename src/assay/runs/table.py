@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from assay.experiments.spec import EpisodeSpec
 from assay.policies.table import table_rollout
 from assay.runs.episode import Episode, Path, nothing_happened
-from assay.suites.spec import EpisodeSpec
 from assay.tabletop import Played, TablePolicy
 
 START = (0.5, 0.0)

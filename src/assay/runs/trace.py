@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 
 from assay.runs.episode import Intervals
-from assay.sim import Observation, World
+from assay.sim import Observation, Simulation
 from assay.sim.compose import GRIPPER, ROBOT
 from assay.tasks import Goal
 
@@ -19,7 +19,7 @@ _TURNED = 0.2
 class Trace:
     """Shown every observation of one episode, the first one before the policy acts."""
 
-    def __init__(self, world: World, goal: Goal) -> None:
+    def __init__(self, world: Simulation, goal: Goal) -> None:
         self._world, self._goal = world, goal
         self._true: list[list[bool]] = []
         self._hand: list[np.ndarray] = []
@@ -62,7 +62,7 @@ class Trace:
 class _Bodies:
     """Which entity is which in the model, and where it was at the start."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: Simulation) -> None:
         self._world = world
         model, entities = world.model, world.compiled.entities
         self._names = list(entities)

@@ -20,8 +20,8 @@ from typing import Any
 
 from assay import tasks
 from assay.errors import TaskError
+from assay.experiments.labels import families
 from assay.scenes.generate import Made, Order, make_all
-from assay.suites.labels import families
 from assay.tasks.files import INDEX
 
 FORMAT = "assay-scenes/1"

@@ -9,15 +9,15 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 
 from assay.errors import AssayError, PlacementError
+from assay.experiments.spec import EpisodeSpec
 from assay.policies.oracle.policy import Oracle
 from assay.policies.rollout import Outcome, rollout
 from assay.scenes.layout import draw, draw_room
 from assay.scenes.proposals import propose
 from assay.scenes.sightline import hidden, hidden_regions
-from assay.sim import World, compile_scene, load_pack
+from assay.sim import Simulation, compile_scene, load_pack
 from assay.sim.packs.base import AssetPack
 from assay.streams import stream
-from assay.suites.spec import EpisodeSpec
 from assay.tasks import Task, check
 
 FEWEST = 4
@@ -97,7 +97,7 @@ def _certified(
 ) -> list[tuple[Task, int]]:
     """The first tasks of a scene that the oracle does, and its steps."""
     kept: list[tuple[Task, int]] = []
-    world = World(compile_scene(proposed[0].scene, pack))
+    world = Simulation(compile_scene(proposed[0].scene, pack))
     try:
         world.reset(world.sample(0))
         if unseen := hidden(world):
@@ -120,7 +120,7 @@ def _certified(
     return kept
 
 
-def _tried(world: World, task: Task, order: Order) -> tuple[str, int]:
+def _tried(world: Simulation, task: Task, order: Order) -> tuple[str, int]:
     """Why the oracle could not do a task, if it could not, and the most steps it took."""
     most = 0
     for seed in range(order.tries):

@@ -7,7 +7,7 @@ from itertools import product
 import mujoco
 import numpy as np
 
-from assay.sim import World
+from assay.sim import Simulation
 from assay.sim.compile import bounding_box
 
 CAMERA = "agentview"
@@ -19,7 +19,7 @@ _SOLID = np.array([1, 0, 0, 0, 0, 0], dtype=np.uint8)
 _GRID = tuple(product((-0.8, 0.0, 0.8), (-0.8, 0.0, 0.8), (-0.6, 0.6)))
 
 
-def hidden(world: World) -> list[str]:
+def hidden(world: Simulation) -> list[str]:
     """The movable things of which too little is seen: out of the picture, or behind something."""
     return [
         name
@@ -29,7 +29,7 @@ def hidden(world: World) -> list[str]:
     ]
 
 
-def hidden_regions(world: World) -> set[str]:
+def hidden_regions(world: Simulation) -> set[str]:
     """The regions of the workspace of which too little is seen, with something low on them."""
     things = frozenset[int]().union(*(entity.geoms for entity in world.compiled.entities.values()))
     room = frozenset(range(world.model.ngeom)) - things  # a table's top lies higher than a region may say
@@ -44,7 +44,7 @@ def hidden_regions(world: World) -> set[str]:
     return found
 
 
-def _share(world: World, box: tuple[np.ndarray, np.ndarray], geoms: frozenset[int]) -> float:
+def _share(world: Simulation, box: tuple[np.ndarray, np.ndarray], geoms: frozenset[int]) -> float:
     """The share of some points in a box, (3,) and (3,), that the camera sees; ``geoms`` hide nothing."""
     model, data = world.model, world.data
     camera = model.camera(CAMERA).id

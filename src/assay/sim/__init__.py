@@ -1,6 +1,6 @@
 """MuJoCo: asset packs, compiling a Scene, stepping, observing, predicates.
 
-world = World(compile_scene(task.scene, load_pack("primitives")))
+world = Simulation(compile_scene(task.scene, load_pack("primitives")))
 observation = world.reset(world.sample(seed=0))
 observation = world.step(action)
 """
@@ -9,14 +9,14 @@ from assay.sim.bare_mujoco import mujoco_version
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.observation import Observation
 from assay.sim.packs.registry import load_pack
+from assay.sim.simulation import Simulation
 from assay.sim.states import InitialState, stored_states
-from assay.sim.world import World
 
 __all__ = [
     "CompiledScene",
     "InitialState",
     "Observation",
-    "World",
+    "Simulation",
     "compile_scene",
     "load_pack",
     "mujoco_version",

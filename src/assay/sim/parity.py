@@ -19,8 +19,8 @@ from assay.errors import ActionError, RenderingError, StateError, did_you_mean
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.packs.libero import LiberoPack
 from assay.sim.render import CAMERAS
+from assay.sim.simulation import Simulation
 from assay.sim.states import InitialState
-from assay.sim.world import World
 from assay.tasks import Atom, Predicate
 
 TOLERANCE = 1e-6
@@ -204,13 +204,13 @@ class _Scenes:
     def __init__(self, pack: LiberoPack) -> None:
         self.pack = pack
         self._id = ""
-        self._world: World | None = None
+        self._world: Simulation | None = None
 
-    def world(self, suite: str, index: int) -> World:
+    def world(self, suite: str, index: int) -> Simulation:
         task = tasks.load(f"{suite}/{index}")
         if self._world is None or self._id != task.id:
             self.close()
-            self._world = World(compile_scene(task.scene, self.pack))
+            self._world = Simulation(compile_scene(task.scene, self.pack))
             self._id = task.id
         return self._world
 

@@ -17,7 +17,7 @@ import numpy as np
 from assay.errors import PlacementError
 from assay.sim.categories import OPENING, SWITCHING, Mechanism, resting_pose
 from assay.sim.compile import CompiledScene, RegionIndex
-from assay.sim.stage import RefusedError, Stage
+from assay.sim.placement_scene import PlacementScene, RefusedError
 from assay.streams import stream
 from assay.tasks.scene import Atom, Predicate, Rectangle, Region
 
@@ -86,11 +86,11 @@ class _Draw:
         self._seed = seed
         self._redrawn = redrawn
         self._streams: dict[tuple[str, str], np.random.Generator] = {}
-        self._stage: Stage
+        self._stage: PlacementScene
 
     def settled(self) -> tuple[np.ndarray, np.ndarray]:
         """Put everything on a stage, fixtures first, and let it come to rest."""
-        self._stage = Stage(self._compiled)
+        self._stage = PlacementScene(self._compiled)
         placing = []
         for atom in self._scene.initial:
             if atom.predicate in _MECHANISMS:

@@ -170,7 +170,7 @@ def _make_current(context: Any) -> None:
         context.make_current()
     except Exception as error:  # each backend has errors of its own
         raise RenderingError(
-            f"the GL context cannot be used here ({type(error).__name__}): a World draws in the one thread "
+            f"the GL context cannot be used here ({type(error).__name__}): a Simulation draws in the one thread "
             "that drew its first picture"
         ) from None
 

@@ -12,9 +12,9 @@ from assay.tabletop.pools import Difficulty, Level
 from assay.tabletop.prompt import Picture, Prompt
 from assay.tabletop.scene import Item, TableScene, Tool
 from assay.tabletop.selection import TableEntry, on_table, resolve_tables, table_entry
+from assay.tabletop.simulation import ACTION_SIZE, Effect, Report, TableSimulation, action
 from assay.tabletop.studio import table_point
 from assay.tabletop.tasks import KINDS, Kind, Setting, TableTask, make, settings
-from assay.tabletop.world import ACTION_SIZE, Effect, Report, TableWorld, action
 
 __all__ = [
     "ACTION_SIZE",
@@ -40,8 +40,8 @@ __all__ = [
     "TablePolicy",
     "TablePrivileged",
     "TableScene",
+    "TableSimulation",
     "TableTask",
-    "TableWorld",
     "Tool",
     "Verdict",
     "action",

@@ -12,8 +12,8 @@ from assay.errors import ActionError
 from assay.tabletop.goals import Progress
 from assay.tabletop.observation import TableObservation
 from assay.tabletop.prompt import Prompt
+from assay.tabletop.simulation import ACTION_SIZE, Effect, TableSimulation
 from assay.tabletop.tasks.base import TableTask
-from assay.tabletop.world import ACTION_SIZE, Effect, TableWorld
 
 
 class Occasion(Protocol):
@@ -46,7 +46,7 @@ class TablePolicy(Protocol):
 class TablePrivileged(Protocol):
     """A policy that may look behind the scenes; it is attached before it is reset."""
 
-    def attach(self, world: TableWorld, task: TableTask, progress: Progress) -> None:
+    def attach(self, world: TableSimulation, task: TableTask, progress: Progress) -> None:
         """Take the world, the task and the judge of the episode to come."""
         ...
 
@@ -87,7 +87,7 @@ def play(
     *,
     mistakes: bool = True,
     most: int | None = None,
-    world: TableWorld | None = None,
+    world: TableSimulation | None = None,
     spec: Occasion | None = None,
     sense: Watch = lambda observation: observation,
 ) -> Played:
@@ -95,7 +95,7 @@ def play(
 
     ``most`` sets the number of actions instead; ``sense`` gives what the policy sees of an observation.
     """
-    world = world or TableWorld(task.scene)
+    world = world or TableSimulation(task.scene)
     world.reset()
     start = world.poses()[:, :2]
     progress = Progress(task.goal, task.scene)

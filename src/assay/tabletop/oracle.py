@@ -14,9 +14,9 @@ from assay.tabletop.goals import Progress, Put, PutGoal, SweepGoal
 from assay.tabletop.observation import TableObservation
 from assay.tabletop.prompt import Prompt
 from assay.tabletop.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW
+from assay.tabletop.simulation import TableSimulation, action
 from assay.tabletop.sweeper import Sweeper
 from assay.tabletop.tasks.base import TableTask
-from assay.tabletop.world import TableWorld, action
 
 _INSET = 0.006
 """How far from an edge the tip takes hold, metres."""
@@ -26,7 +26,7 @@ _LOOKS = 24
 
 
 class Table(Protocol):
-    """What a demonstrator needs to know of the table: see `TableWorld`."""
+    """What a demonstrator needs to know of the table: see `TableSimulation`."""
 
     def poses(self) -> np.ndarray:
         """Where the items are, (items, 3)."""
@@ -44,7 +44,7 @@ class Table(Protocol):
 class TableOracle:
     """Does what the prompt of any of the tasks asks for. Told nothing, it does nothing."""
 
-    def attach(self, world: TableWorld, task: TableTask, progress: Progress) -> None:
+    def attach(self, world: TableSimulation, task: TableTask, progress: Progress) -> None:
         """Take what policies may not see."""
         self._world: Table = world
         self._task = task

@@ -15,9 +15,9 @@ from assay.tabletop.observation import TableObservation, shown
 from assay.tabletop.oracle import TableOracle
 from assay.tabletop.pools import Difficulty
 from assay.tabletop.prompt import Picture, Prompt
+from assay.tabletop.simulation import Effect, TableSimulation
 from assay.tabletop.studio import HEIGHT, WIDTH
 from assay.tabletop.tasks import KINDS, Setting, TableTask, make
-from assay.tabletop.world import Effect, TableWorld
 
 _PAPER, _INK, _GOOD, _BAD = (250, 250, 248), (25, 25, 30), (30, 120, 50), (190, 40, 40)
 _MARGIN, _LINE, _GAP = 14, 22, 6
@@ -38,7 +38,7 @@ def save_table_sheet(path: Path, titled: Iterable[tuple[str, TableTask]]) -> Pat
 
 
 def _row(title: str, task: TableTask) -> Image.Image:
-    world = TableWorld(task.scene)
+    world = TableSimulation(task.scene)
     start = _both(world.observe())
     played = play(task, TableOracle(), world=world)
     end = _both(world.observe())

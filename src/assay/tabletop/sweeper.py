@@ -10,7 +10,7 @@ import numpy as np
 from assay.tabletop.build import BLADE
 from assay.tabletop.goals import Rectangle, SweepGoal, straight
 from assay.tabletop.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, TableScene
-from assay.tabletop.world import BEHIND, SHORT, action
+from assay.tabletop.simulation import BEHIND, SHORT, action
 
 _MARGIN = 0.003
 _FROM_EDGE = 0.04

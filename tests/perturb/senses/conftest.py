@@ -7,20 +7,20 @@ import pytest
 
 from assay.perturb.senses import Senses
 from assay.perturb.senses.base import Sense
-from assay.sim import CompiledScene, Observation, World
+from assay.sim import CompiledScene, Observation, Simulation
 
 TASK = "libero_goal/0"
 
 
 @pytest.fixture(scope="module")
-def world(compiled: Callable[[str], CompiledScene]) -> Iterator[World]:
-    world = World(compiled(TASK))
+def world(compiled: Callable[[str], CompiledScene]) -> Iterator[Simulation]:
+    world = Simulation(compiled(TASK))
     yield world
     world.close()
 
 
 @pytest.fixture(scope="module")
-def seen(world: World) -> list[Observation]:
+def seen(world: Simulation) -> list[Observation]:
     """Four observations of an arm that moves."""
     move = np.array([0.4, 0.6, -0.6, 0.3, 0.0, 0.0, 1.0])
     return [world.reset(world.sample(0)), *(world.step(move) for _ in range(3))]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.perturb.senses import ActionDelay, ActionNoise, Fog, Senses
-from assay.sim import Observation, World
+from assay.sim import Observation, Simulation
 
 Begun = Callable[..., Senses]
 
@@ -28,7 +28,7 @@ def test_a_delayed_action_comes_late_and_unchanged(steps: int, actions: np.ndarr
 
 
 def test_the_robot_stays_as_it_is_until_the_first_action_comes(
-    world: World, actions: np.ndarray, senses: Begun
+    world: Simulation, actions: np.ndarray, senses: Begun
 ):
     episode, state = senses(ActionDelay(2)), world.sample(0)
     world.reset(state)

@@ -8,6 +8,7 @@ import pytest
 
 from assay import tasks
 from assay.errors import PerturbationError
+from assay.experiments import EpisodeSpec
 from assay.perturb import from_json, perturbed, to_json
 from assay.perturb.senses import (
     ActionDelay,
@@ -28,7 +29,6 @@ from assay.perturb.senses import (
 )
 from assay.perturb.senses.base import Chance, Sense
 from assay.perturb.senses.catalogue import others_at, pictures_at
-from assay.suites import EpisodeSpec
 
 EVERY = [each for severity in (1, 5, 10) for each in (pictures_at(severity) | others_at(severity)).values()]
 

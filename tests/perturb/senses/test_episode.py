@@ -23,7 +23,7 @@ from assay.perturb.senses import (
 from assay.perturb.senses.base import Chance
 from assay.policies.remote import openpi, vla_eval
 from assay.policies.remote.pictures import resized, turned
-from assay.sim import Observation, World
+from assay.sim import Observation, Simulation
 
 Begun = Callable[..., Senses]
 
@@ -82,7 +82,7 @@ def test_servers_get_what_is_sensed(convention: openpi.Convention, seen: list[Ob
 
 
 @pytest.mark.usefixtures("drawing")
-def test_looking_does_not_change_the_physics(world: World, senses: Begun):
+def test_looking_does_not_change_the_physics(world: Simulation, senses: Begun):
     moves = np.random.default_rng(1).uniform(-1, 1, (6, 7))
     ends = []
     for perturbations in ((), (Fog(9), MotionBlur(9), ProprioceptionNoise(0.1), DroppedCamera())):

@@ -7,7 +7,7 @@ import pytest
 
 from assay.errors import RenderingError
 from assay.perturb.senses import BlankPictures, DroppedCamera, FrozenCamera, GaussianNoise, Patch, Senses
-from assay.sim import Observation, World
+from assay.sim import Observation, Simulation
 
 pytestmark = pytest.mark.usefixtures("drawing")
 Begun = Callable[..., Senses]
@@ -111,7 +111,7 @@ def test_an_episode_begins_with_an_eye_of_its_own(seen: list[Observation], sense
 
 @pytest.mark.parametrize("sense", [DroppedCamera(), FrozenCamera(), BlankPictures()], ids=repr)
 def test_pictures_that_nobody_sees_are_drawn_once_an_episode(
-    sense: DroppedCamera, world: World, senses: Begun
+    sense: DroppedCamera, world: Simulation, senses: Begun
 ):
     episode = senses(sense)
     episode.observe(world.reset(world.sample(1)))

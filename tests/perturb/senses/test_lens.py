@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from assay.perturb.senses import Contrast, Fog, GaussianNoise, ProprioceptionOffset, Senses
-from assay.sim import World
+from assay.sim import Simulation
 
 pytestmark = pytest.mark.usefixtures("drawing")
 Begun = Callable[..., Senses]
 
 
-def test_nothing_is_drawn_until_it_is_read_and_then_once(world: World, senses: Begun):
+def test_nothing_is_drawn_until_it_is_read_and_then_once(world: Simulation, senses: Begun):
     episode = senses(Fog(3), GaussianNoise(2), ProprioceptionOffset(0.1), Contrast(0.5))
     before = world.renderer.count
     seen = world.reset(world.sample(2))
@@ -27,7 +27,7 @@ def test_nothing_is_drawn_until_it_is_read_and_then_once(world: World, senses: B
     assert world.renderer.count == before + 1, "the picture behind is kept too"
 
 
-def test_a_changed_observation_keeps_what_it_saw(world: World, senses: Begun):
+def test_a_changed_observation_keeps_what_it_saw(world: Simulation, senses: Begun):
     episode = senses(GaussianNoise(4))
     changed = episode.observe(world.reset(world.sample(3)))
     for _ in range(4):
@@ -37,7 +37,7 @@ def test_a_changed_observation_keeps_what_it_saw(world: World, senses: Begun):
     assert np.array_equal(late, again)
 
 
-def test_what_is_done_to_a_picture_does_not_change_the_next_reading(world: World):
+def test_what_is_done_to_a_picture_does_not_change_the_next_reading(world: Simulation):
     seen = world.reset(world.sample(2))
     changed = seen.through(lambda behind, *view: behind.picture(*view) // 2)
     expected = changed.image("agentview", 16)
@@ -46,7 +46,7 @@ def test_what_is_done_to_a_picture_does_not_change_the_next_reading(world: World
     assert np.array_equal(expected, seen.image("agentview", 16) // 2)
 
 
-def test_lenses_are_looked_through_one_after_the_other(world: World):
+def test_lenses_are_looked_through_one_after_the_other(world: Simulation):
     seen = world.reset(world.sample(2))
     halved = seen.through(lambda behind, *view: behind.picture(*view) // 2)
     shifted = halved.through(lambda behind, *view: behind.picture(*view) + 3)

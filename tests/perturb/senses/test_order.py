@@ -5,7 +5,7 @@ import pytest
 
 from assay.perturb import PermutedObjects, TableSenses
 from assay.perturb.prompts import Paraphrase
-from assay.tabletop import Difficulty, Setting, TableObservation, TableWorld, action, make
+from assay.tabletop import Difficulty, Setting, TableObservation, TableSimulation, action, make
 
 TASK = make(Setting("T1", 0, difficulty=Difficulty.DISTRACTING))
 COUNT = len(TASK.scene.items)
@@ -14,7 +14,7 @@ COUNT = len(TASK.scene.items)
 @pytest.fixture(scope="module")
 def seen(drawing: str) -> list[TableObservation]:
     """Five observations of a table on which nothing happens."""
-    world = TableWorld(TASK.scene)
+    world = TableSimulation(TASK.scene)
     observations = [world.observe()]
     for _ in range(4):
         world.step(action((0.5, 0.0), (0.5, 0.0)))

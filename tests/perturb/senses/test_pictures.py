@@ -10,7 +10,7 @@ from assay.perturb.senses import Senses
 from assay.perturb.senses.base import Chance
 from assay.perturb.senses.catalogue import pictures_at
 from assay.perturb.senses.pictures import CAMERAS, Optical
-from assay.sim import CompiledScene, Observation, World
+from assay.sim import CompiledScene, Observation, Simulation
 
 pytestmark = pytest.mark.usefixtures("drawing")
 
@@ -48,7 +48,7 @@ def psnr(one: np.ndarray, other: np.ndarray) -> float:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_changes_the_chosen_camera_and_nothing_else(
-    name: str, world: World, seen: list[Observation], senses: Callable[..., Senses]
+    name: str, world: Simulation, seen: list[Observation], senses: Callable[..., Senses]
 ):
     sense = replace(pictures_at(5)[name], cameras=("agentview",))
     before, state = [each.image("agentview", 96) for each in seen], world.state()

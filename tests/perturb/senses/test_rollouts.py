@@ -7,7 +7,7 @@ from assay import tasks
 from assay.perturb.senses import ActionDelay, ActionNoise, BlankPictures, ProprioceptionOffset
 from assay.policies import rollout
 from assay.policies.base import EpisodeSpec
-from assay.sim import Observation, World
+from assay.sim import Observation, Simulation
 from assay.tasks import Instruction
 
 TASK = "libero_goal/0"
@@ -25,7 +25,7 @@ class Watchful:
         return MOVE[None]
 
 
-def test_a_policy_gets_what_is_sensed_and_a_watcher_what_is_there(world: World):
+def test_a_policy_gets_what_is_sensed_and_a_watcher_what_is_there(world: Simulation):
     watched: list[Observation] = []
     spec = EpisodeSpec(TASK, 0, perturbations=(ProprioceptionOffset(0.05),), steps=4)
     policy = Watchful()
@@ -38,7 +38,7 @@ def test_a_policy_gets_what_is_sensed_and_a_watcher_what_is_there(world: World):
 
 
 @pytest.mark.usefixtures("drawing")
-def test_a_blind_policy_costs_one_picture(world: World):
+def test_a_blind_policy_costs_one_picture(world: Simulation):
     class Looking(Watchful):
         def act(self, observation: Observation) -> np.ndarray:
             assert (observation.image("agentview", 32) == 128).all()
@@ -51,7 +51,7 @@ def test_a_blind_policy_costs_one_picture(world: World):
 
 
 @pytest.mark.parametrize("fault", [ActionDelay(2), ActionNoise(0.3, 0.3)], ids=repr)
-def test_faults_change_what_happens_not_what_the_policy_did(fault: ActionDelay, world: World):
+def test_faults_change_what_happens_not_what_the_policy_did(fault: ActionDelay, world: Simulation):
     ends = {}
     for name, perturbations in (("control", ()), ("fault", (fault,)), ("again", (fault,))):
         spec = EpisodeSpec(TASK, 0, perturbations=perturbations, steps=6)

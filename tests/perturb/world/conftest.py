@@ -6,7 +6,7 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from assay.sim import CompiledScene, World, compile_scene, load_pack
+from assay.sim import CompiledScene, Simulation, compile_scene, load_pack
 from assay.tasks import Scene, Task
 
 
@@ -26,7 +26,7 @@ def places(built: Callable[[Task], CompiledScene]) -> Callable[[Task], dict[str,
     """Where the things of a task stand once they rest, (3,) each."""
 
     def found(task: Task) -> dict[str, np.ndarray]:
-        world = World(built(task))
+        world = Simulation(built(task))
         world.reset(world.sample(1))
         there = {entity.name: world.pose(entity.name)[0] for entity in task.scene.entities}
         world.close()

@@ -14,7 +14,7 @@ from assay.perturb.world import (
     Obstacle,
 )
 from assay.perturb.world.ground import Ground
-from assay.sim import World
+from assay.sim import Simulation
 from assay.tasks.staging import Colour
 
 from .example import BOWL, TASK, Built, Places, changed
@@ -77,7 +77,7 @@ def test_what_is_moved_or_added_stays_in_the_picture(drawing: str, task: str, bu
             made = changed(Displace(0.3), Distractors(2), task=tasks.load(task), seed=seed)
         except PerturbationError:
             continue
-        world = World(built(made))
+        world = Simulation(built(made))
         seen = set(np.unique(world.reset(world.sample(seed)).segmentation("agentview", 128)))
         labels = {name: number for number, name in enumerate(world.compiled.labels)}
         world.close()

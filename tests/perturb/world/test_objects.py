@@ -19,7 +19,7 @@ from assay.perturb.world import (
     Resize,
     unseen,
 )
-from assay.sim import CompiledScene, World
+from assay.sim import CompiledScene, Simulation
 from assay.sim.compile import bounding_box
 from assay.sim.packs.base import AssetPack
 from assay.tasks import Task
@@ -50,7 +50,7 @@ def test_a_colour_may_be_as_little_as_a_number_can_be(built: Built):
 
 @pytest.mark.parametrize("pattern", list(Pattern))
 def test_a_pattern_is_a_texture(drawing: str, pattern: Pattern, built: Built):
-    world = World(built(changed(Recolour((0.9, 0.1, 0.1), pattern))))
+    world = Simulation(built(changed(Recolour((0.9, 0.1, 0.1), pattern))))
     observation = world.reset(world.sample(1))
     label = world.compiled.labels.index(BOWL)
     bowl = observation.image("agentview", 256)[observation.segmentation("agentview", 256) == label]
@@ -75,7 +75,7 @@ def test_a_replaced_thing_keeps_its_name_and_the_goal(built: Built):
     task = changed(Replace("ketchup"))
     entity = next(entity for entity in task.scene.objects if entity.name == BOWL)
     assert entity.category == "ketchup" and task.goal == TASK.goal
-    world = World(built(task))
+    world = Simulation(built(task))
     world.reset(world.sample(1))
     assert not world.satisfied(task.goal)
 
@@ -129,7 +129,7 @@ def test_a_fixture_is_replaced_by_one_that_works_alike_or_not_at_all(built: Buil
     white = changed(Replace(among=Among.SAME), task=task)
     (cabinet,) = (each for each in white.scene.fixtures if each.name == "wooden_cabinet_1")
     assert cabinet.category == "white_cabinet"
-    world = World(built(white))
+    world = Simulation(built(white))
     world.reset(world.sample(1))
     assert not world.satisfied(task.goal)
     with pytest.raises(PerturbationError, match="ketchup does not work as wooden_cabinet_1 does"):
@@ -143,6 +143,6 @@ def _category(task: Task) -> str:
 def test_what_is_removed_is_gone_and_the_goal_cannot_be_reached(built: Built):
     task = changed(Remove())
     assert BOWL not in {entity.name for entity in task.scene.entities}
-    world = World(built(task))
+    world = Simulation(built(task))
     world.reset(world.sample(1))
     assert not world.satisfied(task.goal) and not Remove.plausible

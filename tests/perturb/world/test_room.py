@@ -11,7 +11,7 @@ from assay.perturb.world import (
     Room,
     StartPose,
 )
-from assay.sim import World
+from assay.sim import Simulation
 from assay.tasks import Arena
 from assay.tasks.staging import Pattern, Surface
 
@@ -22,7 +22,7 @@ from .example import TASK, Built, changed
 def test_another_room_holds_the_same_things(arena: Arena, built: Built):
     task = changed(Room(arena))
     assert task.scene.arena is arena and task.scene.objects == TASK.scene.objects
-    world = World(built(task))
+    world = Simulation(built(task))
     world.reset(world.sample(1))
     assert not world.satisfied(task.goal)
 
@@ -52,6 +52,6 @@ def test_the_robot_starts_elsewhere(built: Built):
     assert 0.01 < np.abs(off).max() <= 0.2
     hands = []
     for task in (TASK, shifted):
-        world = World(built(task))
+        world = Simulation(built(task))
         hands.append(world.reset(world.sample(1)).eef_position)
     np.testing.assert_allclose(hands[1] - hands[0], (0.0, 0.1, 0.0), atol=1e-6)

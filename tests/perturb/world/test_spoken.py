@@ -10,11 +10,11 @@ import pytest
 
 from assay import tasks
 from assay.errors import PerturbationError
+from assay.experiments import load_experiment
 from assay.perturb import perturbed
 from assay.perturb.world import Displace, Jitter, Swap
 from assay.perturb.world.ground import Ground, Spot
 from assay.perturb.world.spoken import Spoken
-from assay.suites import load_suite
 from assay.tasks import Instruction, Task
 
 MEANT, OTHER = "akita_black_bowl_1", "akita_black_bowl_2"
@@ -41,7 +41,7 @@ def realised(id: str) -> list[Task]:
     """A task moved about in all ways of two suites that are not refused."""
     found = []
     for suite in ("x", "pro"):
-        for spec in load_suite(suite).plan([tasks.load(id)], range(3)):
+        for spec in load_experiment(suite).plan([tasks.load(id)], range(3)):
             if spec.condition in MOVING:
                 try:
                     found.append(spec.realised())

@@ -9,6 +9,7 @@ import pytest
 
 from assay import tasks
 from assay.errors import PerturbationError
+from assay.experiments import load_experiment
 from assay.perturb import Perturbation, Say, perturbed
 from assay.perturb.world import (
     Among,
@@ -30,7 +31,6 @@ from assay.perturb.world.ground import Ground, carrier, named_entity, target
 from assay.perturb.world.kinds import sort_of
 from assay.perturb.world.position import LEAST
 from assay.perturb.world.spoken import colours_said, true_to
-from assay.suites import load_suite
 from assay.tasks import Arena, Entity, Task
 from assay.tasks.staging import Pattern
 
@@ -92,7 +92,7 @@ def test_pro_paints_nothing_in_a_colour_that_makes_the_words_false():
     painted = 0
     for task in tasks.resolve("all"):
         said = colours_said(task, about(task))
-        for spec in load_suite("pro").plan([task], (0,)):
+        for spec in load_experiment("pro").plan([task], (0,)):
             if not said or not spec.condition.startswith("pro/object") or not spec.labels["plausible"]:
                 continue
             changes = [each for each in spec.perturbations if isinstance(each, (Recolour, Replace))]

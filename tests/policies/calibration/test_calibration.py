@@ -13,7 +13,7 @@ from assay.policies import EpisodeSpec, Outcome, load_policy, rollout
 from assay.policies.calibration.colour import colour_of
 from assay.policies.calibration.keyword import Keyword, overlap
 from assay.policies.calibration.replay import recall
-from assay.sim import World, compile_scene, load_pack
+from assay.sim import Simulation, compile_scene, load_pack
 from assay.tasks import Instruction, Rectangle, Task
 from assay.tasks.names import names_of
 
@@ -57,9 +57,9 @@ def attempt() -> Callable[..., Tried]:
     """Lets a policy try a task, perhaps a changed one, under the spec of the task it is made from."""
 
     def tried(
-        address: str, task: Task, *, seed: int = 0, change: Callable[[World], None] = lambda world: None
+        address: str, task: Task, *, seed: int = 0, change: Callable[[Simulation], None] = lambda world: None
     ) -> Tried:
-        world = World(compile_scene(task.scene, load_pack("primitives")))
+        world = Simulation(compile_scene(task.scene, load_pack("primitives")))
         change(world)
         world.reset(world.sample(seed))
         objects = [entity.name for entity in task.scene.objects]
@@ -114,7 +114,7 @@ def test_replay_reaches_where_the_bowl_was(attempt: Attempt):
 
 def test_replay_plays_the_memory_whose_look_is_nearest():
     """The scene of seed 1 under the spec of seed 0: the memory of seed 1 is nearer than its own."""
-    world = World(compile_scene(BOWL_ON_PLATE.scene, load_pack("primitives")))
+    world = Simulation(compile_scene(BOWL_ON_PLATE.scene, load_pack("primitives")))
     state = world.sample(1)
     spec = EpisodeSpec(BOWL_ON_PLATE.id, 0)
     played = [
@@ -188,7 +188,7 @@ def test_keyword_waits_when_it_knows_no_word(attempt: Attempt):
 def test_keyword_never_hits_by_chance_what_it_does_not_know(task: str):
     """Each trained name of the instruction replaced: what it then pursues is something else, and possible."""
     usual = tasks.load(task)
-    world = World(compile_scene(usual.scene, load_pack("primitives")))
+    world = Simulation(compile_scene(usual.scene, load_pack("primitives")))
     policy = Keyword()
     policy.attach(world, usual)
     spec = EpisodeSpec(task, 0)
@@ -249,7 +249,7 @@ def test_clumsy_as_it_is_fails_now_and_then_the_same_way_each_time(attempt: Atte
 # -- colour
 
 
-def paint(world: World, name: str, rgba: tuple[float, float, float, float]) -> None:
+def paint(world: Simulation, name: str, rgba: tuple[float, float, float, float]) -> None:
     model = world.model
     for geom in range(model.ngeom):
         if model.body_rootid[model.geom_bodyid[geom]] == world.compiled.entities[name].body:
@@ -265,7 +265,7 @@ def test_colour_takes_what_has_the_bowls_colour(attempt: Attempt):
     model = compile_scene(BOWL_ON_PLATE.scene, load_pack("primitives"))
     black = (*colour_of(model.model, model.entities["akita_black_bowl_1"]), 1.0)
 
-    def change(world: World) -> None:
+    def change(world: Simulation) -> None:
         paint(world, "akita_black_bowl_1", (1.0, 0.5, 0.0, 1.0))
         paint(world, "cream_cheese_1", black)
 

@@ -5,26 +5,28 @@ from collections import Counter
 import pytest
 
 from assay import tasks
+from assay.experiments import EpisodeSpec, load_experiment
 from assay.policies.calibration import Keyword, Semantic
-from assay.sim import World, compile_scene, load_pack
-from assay.suites import EpisodeSpec, load_suite
+from assay.sim import Simulation, compile_scene, load_pack
 from assay.tasks import Goal, Instruction
 
 BOWL_ON_STOVE = tasks.load("libero_goal/1")
 
 
 @pytest.fixture(scope="module")
-def world() -> World:
-    return World(compile_scene(BOWL_ON_STOVE.scene, load_pack("primitives")))
+def world() -> Simulation:
+    return Simulation(compile_scene(BOWL_ON_STOVE.scene, load_pack("primitives")))
 
 
 @pytest.fixture(scope="module")
 def grid() -> list[EpisodeSpec]:
     chosen = tasks.resolve("libero_goal/1,libero_goal/6,libero_goal/7")
-    return [spec for spec in load_suite("para?per_cell=1").plan(chosen, (7,)) if spec.labels]
+    return [spec for spec in load_experiment("para?per_cell=1").plan(chosen, (7,)) if spec.labels]
 
 
-def test_it_does_what_resembles_the_words_and_waits_where_nothing_does(world: World, grid: list[EpisodeSpec]):
+def test_it_does_what_resembles_the_words_and_waits_where_nothing_does(
+    world: Simulation, grid: list[EpisodeSpec]
+):
     policy = Semantic()
     policy.attach(world, BOWL_ON_STOVE)
     spec = EpisodeSpec(BOWL_ON_STOVE.id, 0)
@@ -33,7 +35,7 @@ def test_it_does_what_resembles_the_words_and_waits_where_nothing_does(world: Wo
     assert policy.goal(Instruction("zqx vrrp"), spec) == policy.goal(Instruction(""), spec) == Goal(())
 
 
-def test_its_profile_on_the_grid_is_not_keywords(world: World, grid: list[EpisodeSpec]):
+def test_its_profile_on_the_grid_is_not_keywords(world: Simulation, grid: list[EpisodeSpec]):
     """Both follow what keeps the names; only semantic follows most of what changes them."""
     understood: Counter[tuple[str, str]] = Counter()
     asked: Counter[str] = Counter()

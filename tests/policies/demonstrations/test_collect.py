@@ -17,7 +17,7 @@ import pytest
 from assay import tasks
 from assay.policies.demonstrations import DemonstrationError, collect, tries
 from assay.policies.demonstrations.features import CAMERAS, state
-from assay.sim import World, compile_scene, load_pack
+from assay.sim import Simulation, compile_scene, load_pack
 from assay.tasks import Atom, Goal, Predicate
 
 TASKS = ("libero_goal/7", "libero_goal/8")
@@ -78,7 +78,7 @@ def test_its_actions_lead_to_its_states_its_pictures_and_the_goal(collected: Pat
             shown[key] = [(frame.time, frame.to_ndarray(format="rgb24")) for frame in file.decode(video=0)]
     for row in rows:
         task = tasks.load(row["assay/task"])
-        world = World(compile_scene(task.scene, load_pack(row["assay/pack"])))
+        world = Simulation(compile_scene(task.scene, load_pack(row["assay/pack"])))
         observation = world.reset(world.sample(row["assay/seed"]))
         episode = data.filter(pl.col("episode_index") == row["episode_index"])
         for frame in episode.iter_rows(named=True):

@@ -12,7 +12,7 @@ from assay.policies.learned.dataset import STRANGE, Vocabulary, batched, load
 from assay.policies.learned.demos import FIRST_SEED, Job, jobs, record, told, write
 from assay.policies.learned.teacher import Teacher
 from assay.policies.learned.tokens import Form, seen, segments
-from assay.tabletop import TableWorld, play
+from assay.tabletop import TableSimulation, play
 
 
 def test_what_is_read_is_what_the_teacher_was_told_saw_and_did(recorded: Path):
@@ -21,7 +21,7 @@ def test_what_is_read_is_what_the_teacher_was_told_saw_and_did(recorded: Path):
         assert dataset.episodes == {"T1": 3, "T3": 2, "T15": 1} and dataset.paraphrased
         assert len(dataset.examples) == 7
         example, task = dataset.examples[1], told("T1", FIRST_SEED + 1, paraphrase=True)
-        table = seen(TableWorld(task.scene).observe(), form)
+        table = seen(TableSimulation(task.scene).observe(), form)
         assert (example.table.crops == table.crops).all() and (example.table.boxes == table.boxes).all()
         assert np.allclose(example.bins, to_bins(play(task, Teacher()).actions)[0])
         for got, true in zip(example.prompt, segments(task.prompt, form), strict=True):

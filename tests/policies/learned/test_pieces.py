@@ -5,14 +5,14 @@ import pytest
 
 from assay.policies.learned.pieces import SIDE, bare_table, pieces
 from assay.policies.learned.tokens import Form, Sight, pictured, seen
-from assay.tabletop import Item, Setting, TableScene, TableWorld, make
+from assay.tabletop import Item, Setting, TableScene, TableSimulation, make
 
 pytestmark = pytest.mark.usefixtures("drawing")
 HEIGHT, WIDTH = 64, 128
 
 
 def _table(*items: Item) -> Sight:
-    return seen(TableWorld(TableScene(items)).observe(), Form.PATCHES)
+    return seen(TableSimulation(TableScene(items)).observe(), Form.PATCHES)
 
 
 def _corners(sight: Sight) -> tuple[np.ndarray, np.ndarray]:

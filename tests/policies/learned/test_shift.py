@@ -8,7 +8,7 @@ import pytest
 from assay.policies.learned.bins import from_bins, nearest, to_bins
 from assay.policies.learned.shift import moved, moved_bins, room
 from assay.policies.learned.tokens import Form, Sight, seen
-from assay.tabletop import Item, TableScene, TableWorld, action
+from assay.tabletop import Item, TableScene, TableSimulation, action
 
 pytestmark = pytest.mark.usefixtures("drawing")
 ITEMS = (
@@ -20,7 +20,7 @@ PIXEL = 2 * 0.51 / 128
 
 def _seen(way: tuple[float, float], form: Form) -> Sight:
     items = tuple(replace(item, x=item.x + way[0], y=item.y + way[1]) for item in ITEMS)
-    return seen(TableWorld(TableScene(items)).observe(), form)
+    return seen(TableSimulation(TableScene(items)).observe(), form)
 
 
 def test_objects_are_where_they_would_be_seen():

@@ -7,23 +7,23 @@ import numpy as np
 import pytest
 
 from assay import tasks
+from assay.experiments import EpisodeSpec, horizon
 from assay.policies import Outcome, rollout
 from assay.policies.oracle.grasps import Obstacles, hand_points, obstacles, of_piece, pieces, ranked_grasps
 from assay.policies.oracle.motion import DOWN, about_vertical, facing, turn
 from assay.policies.oracle.plan import ImpossibleError, pursue
 from assay.policies.oracle.policy import Oracle
 from assay.policies.oracle.sight import Sight
-from assay.sim import World, compile_scene, load_pack
-from assay.suites import EpisodeSpec, horizon
+from assay.sim import Simulation, compile_scene, load_pack
 from assay.tasks import Atom, Goal, Predicate, Rectangle
 
 
 @cache
-def world_of(task: str) -> World:
-    return World(compile_scene(tasks.load(task).scene, load_pack("primitives")))
+def world_of(task: str) -> Simulation:
+    return Simulation(compile_scene(tasks.load(task).scene, load_pack("primitives")))
 
 
-def pursued(world: World, goal: Goal, steps: int) -> bool:
+def pursued(world: Simulation, goal: Goal, steps: int) -> bool:
     """Whether the oracle reaches a goal in time, from the first sampled state."""
     world.reset(world.sample(0))
     motion = pursue(Sight(world), goal)
@@ -161,7 +161,7 @@ def test_an_oracle_that_fails_says_on_what():
         for region in task.scene.regions
     )
     task = replace(task, scene=replace(task.scene, regions=far))
-    world = World(compile_scene(task.scene, load_pack("primitives")))
+    world = Simulation(compile_scene(task.scene, load_pack("primitives")))
     done = rollout(world, task, Oracle(), world.sample(0), EpisodeSpec(task.id, 0, steps=150))
     assert done.outcome is Outcome.FAILURE
     assert done.note == "not reached: On akita_black_bowl_1 plate_1"

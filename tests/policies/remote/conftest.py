@@ -26,7 +26,7 @@ from websockets.sync.server import serve as serve_websocket
 
 from assay.policies.remote.serve import Server
 from assay.policies.simple import STILL
-from assay.sim import CompiledScene, Observation, World
+from assay.sim import CompiledScene, Observation, Simulation
 
 PEERS = Path(__file__).with_name("peers")
 
@@ -36,7 +36,7 @@ Handler = Callable[[ServerConnection], None]
 @pytest.fixture(scope="session")
 def observation(drawing: str, compiled: Callable[[str], CompiledScene]) -> Iterator[Observation]:
     """What a policy sees after ten waiting steps; its pictures are drawn once."""
-    world = World(compiled("libero_goal/7"))
+    world = Simulation(compiled("libero_goal/7"))
     world.reset(world.sample(3))
     for _ in range(10):
         seen = world.step(STILL)

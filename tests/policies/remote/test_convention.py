@@ -10,7 +10,7 @@ from assay.policies.remote import openpi, vla_eval
 from assay.policies.remote.convention import checked_actions
 from assay.policies.remote.pictures import Orientation
 from assay.policies.remote.rotations import Rotation
-from assay.sim import CompiledScene, InitialState, Observation, World
+from assay.sim import CompiledScene, InitialState, Observation, Simulation
 from assay.sim.parity import _fixtures
 
 
@@ -21,7 +21,7 @@ def robosuite_vector(quaternion: np.ndarray) -> np.ndarray:
 
 
 def test_the_state_is_what_libero_would_have_given(
-    reference: Path, compiled_libero: Callable[[str], CompiledScene], world_of: Callable[..., World]
+    reference: Path, compiled_libero: Callable[[str], CompiledScene], world_of: Callable[..., Simulation]
 ):
     file = reference / "trajectories" / "libero_goal_00_00_traj.npz"
     record = np.load(file)
@@ -42,7 +42,7 @@ def test_the_state_is_what_libero_would_have_given(
 
 
 def test_our_own_arm_has_the_sign_of_libero_s(
-    reference: Path, compiled: Callable[[str], CompiledScene], world_of: Callable[..., World]
+    reference: Path, compiled: Callable[[str], CompiledScene], world_of: Callable[..., Simulation]
 ):
     record = np.load(reference / "trajectories" / "libero_goal_00_00_traj.npz")
     world = world_of(compiled("libero_goal/0"))

@@ -16,7 +16,7 @@ from assay.policies import EpisodeSpec, Outcome, Policy, load_policy, rollout
 from assay.policies.remote import OpenPI
 from assay.policies.remote.address import Patience
 from assay.policies.remote.convention import ADJUSTABLE
-from assay.sim import CompiledScene, Observation, World
+from assay.sim import CompiledScene, Observation, Simulation
 
 PAGE = Path(__file__).parents[3] / "docs" / "policies.md"
 TASK = tasks.load("libero_goal/7")
@@ -34,7 +34,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def play(
-    compiled: Callable[[str], CompiledScene], world_of: Callable[..., World]
+    compiled: Callable[[str], CompiledScene], world_of: Callable[..., Simulation]
 ) -> Callable[[Policy], tuple[Outcome, np.ndarray]]:
     def run(policy: Policy) -> tuple[Outcome, np.ndarray]:
         world = world_of(compiled(TASK.id))

@@ -17,7 +17,7 @@ from assay.policies import EpisodeSpec, Outcome, rollout
 from assay.policies.remote import OpenPI, RemoteError, ReplyError, ServerError, StalledError, codec
 from assay.policies.remote.openpi import CONVENTION
 from assay.policies.simple import STILL
-from assay.sim import CompiledScene, Observation, World
+from assay.sim import CompiledScene, Observation, Simulation
 
 TASK = tasks.load("libero_goal/7")
 SPEC = EpisodeSpec(TASK.id, 3, "primitives")
@@ -62,7 +62,7 @@ def test_a_request_is_what_openpis_libero_example_sends(stub: Stub, observation:
 
 
 def test_it_waits_then_asks_every_five_steps_and_draws_only_then(
-    stub: Stub, drawing: str, compiled: Callable[[str], CompiledScene], world_of: Callable[..., World]
+    stub: Stub, drawing: str, compiled: Callable[[str], CompiledScene], world_of: Callable[..., Simulation]
 ):
     seen: list[Any] = []
     chunk = np.zeros((16, 7))
@@ -80,7 +80,7 @@ def test_it_waits_then_asks_every_five_steps_and_draws_only_then(
 
 
 def test_the_picture_that_is_sent_is_the_one_after_waiting(
-    stub: Stub, drawing: str, compiled: Callable[[str], CompiledScene], world_of: Callable[..., World]
+    stub: Stub, drawing: str, compiled: Callable[[str], CompiledScene], world_of: Callable[..., Simulation]
 ):
     seen: list[Any] = []
     policy = client(stub(answering({"actions": np.zeros((5, 7))}, seen=seen)), wait=3)
@@ -180,7 +180,7 @@ def test_a_server_that_never_greets_is_given_up(stub: Stub):
 
 
 def test_an_episode_with_a_server_that_breaks_is_an_error_and_the_next_one_is_not(
-    stub: Stub, drawing: str, compiled: Callable[[str], CompiledScene], world_of: Callable[..., World]
+    stub: Stub, drawing: str, compiled: Callable[[str], CompiledScene], world_of: Callable[..., Simulation]
 ):
     episodes: list[int] = []
     good = answering({"actions": np.zeros((5, 7))})
@@ -211,7 +211,7 @@ def test_an_episode_with_a_server_that_breaks_is_an_error_and_the_next_one_is_no
 
 
 def test_a_dead_server_makes_an_error_episode(
-    compiled: Callable[[str], CompiledScene], world_of: Callable[..., World]
+    compiled: Callable[[str], CompiledScene], world_of: Callable[..., Simulation]
 ):
     world = world_of(compiled(TASK.id))
     result = rollout(world, TASK, client("127.0.0.1:1", connect=0.2), world.sample(3), replace(SPEC, steps=8))
@@ -276,7 +276,7 @@ def test_our_client_and_our_server_understand_each_other(
     served: Callable[..., str],
     drawing: str,
     compiled: Callable[[str], CompiledScene],
-    world_of: Callable[..., World],
+    world_of: Callable[..., Simulation],
 ):
     address = served("random", "openpi")
     paths = []

@@ -16,7 +16,7 @@ from assay.policies import EpisodeSpec, Outcome, load_policy, rollout
 from assay.policies.remote import RemoteError, ReplyError, ServerError, VlaEval, codec
 from assay.policies.remote.rotations import Rotation
 from assay.policies.remote.vla_eval import CONVENTION
-from assay.sim import CompiledScene, Observation, World
+from assay.sim import CompiledScene, Observation, Simulation
 from assay.tasks import Instruction
 
 TASK = tasks.load("libero_goal/7")
@@ -119,7 +119,7 @@ def test_a_real_server_that_chunks_for_itself_is_asked_every_step(
     notary: Callable[..., Any],
     drawing: str,
     compiled: Callable[[str], CompiledScene],
-    world_of: Callable[..., World],
+    world_of: Callable[..., Simulation],
 ):
     server = notary(EVERYTHING, chunk_size=3)
     world = world_of(compiled(TASK.id))
@@ -137,7 +137,7 @@ def test_a_real_server_that_hands_out_whole_chunks_is_asked_once_for_each(
     notary: Callable[..., Any],
     drawing: str,
     compiled: Callable[[str], CompiledScene],
-    world_of: Callable[..., World],
+    world_of: Callable[..., Simulation],
 ):
     server = notary(EVERYTHING)
     world = world_of(compiled(TASK.id))
@@ -153,7 +153,7 @@ def test_episodes_in_which_a_real_server_breaks_are_errors_and_the_others_are_no
     notary: Callable[..., Any],
     drawing: str,
     compiled: Callable[[str], CompiledScene],
-    world_of: Callable[..., World],
+    world_of: Callable[..., Simulation],
 ):
     server = notary()
     world = world_of(compiled(TASK.id))
@@ -250,7 +250,7 @@ def test_a_policy_acts_over_the_wire_as_it_does_at_home(
     served: Callable[..., str],
     drawing: str,
     compiled: Callable[[str], CompiledScene],
-    world_of: Callable[..., World],
+    world_of: Callable[..., Simulation],
 ):
     spec = replace(SPEC, steps=6)
     world = world_of(compiled(TASK.id))

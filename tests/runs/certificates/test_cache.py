@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from assay.errors import RunError
+from assay.experiments import EpisodeSpec
 from assay.runs.certificates import Cache, Certificate, Verdict, cache_file, claim
-from assay.suites import EpisodeSpec
 
 CLAIM = claim(EpisodeSpec("libero_goal/1", 0))
 CERTIFICATE = Certificate(Verdict.FAILED, 0, "not reached: On a b")

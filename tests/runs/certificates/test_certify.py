@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from assay import tasks
+from assay.experiments import Experiment, Variant
 from assay.perturb import Say
 from assay.perturb.world import Displace, Remove, Resize
 from assay.runs.certificates import Cache, Service, Verdict, certify, claim, missing, summarise
 from assay.runs.executor import Died, Event, Source
-from assay.suites import Suite, Variant
 
-SUITE = Suite(
+SUITE = Experiment(
     "some",
     "Some changes.",
     variants=lambda task: (

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from assay.experiments import EpisodeSpec
 from assay.perturb import Mask, Perturbation, Say
 from assay.perturb.senses.catalogue import pictures_at
 from assay.perturb.words.rewordings import Counterfactual, OtherTask
 from assay.perturb.world import Displace, MoveCamera, Recolour, Relight, Relocate, Remove, Repaint, Room
 from assay.runs.certificates import claim
-from assay.suites import EpisodeSpec
 from assay.tasks import Arena
 from assay.tasks.staging import USUAL_FINISH, USUAL_STAGING, Surface
 
@@ -19,7 +19,7 @@ ASKED = ("On plate_1 flat_stove_1_cook_region",)
 
 def changed(*perturbations: Perturbation) -> EpisodeSpec:
     return replace(
-        SPEC, suite="pro", condition="pro/x", perturbations=perturbations, replan=8, labels={"a": 1}
+        SPEC, experiment="pro", condition="pro/x", perturbations=perturbations, replan=8, labels={"a": 1}
     )
 
 

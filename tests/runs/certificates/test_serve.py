@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.experiments import EpisodeSpec
 from assay.perturb.world import Displace
 from assay.runs.certificates import (
     Cache,
@@ -20,9 +21,8 @@ from assay.runs.certificates import (
 )
 from assay.runs.merge import merge
 from assay.runs.store import Store
-from assay.suites import EpisodeSpec
 
-CONTROL = EpisodeSpec("libero_goal/1", 0, suite="x")
+CONTROL = EpisodeSpec("libero_goal/1", 0, experiment="x")
 MOVED = replace(CONTROL, condition="moved", perturbations=(Displace(0.1),), labels={"level": 1})
 SOLVED, SLOWER = Certificate(Verdict.SOLVED, 100), Certificate(Verdict.SOLVED, 145)
 FAILED = Certificate(Verdict.FAILED, why="not reached: On a b")
@@ -76,7 +76,7 @@ def test_what_takes_the_demonstrator_longer_than_the_limit_is_refused(cache: Cac
 def test_a_run_remembers_its_refusals_also_when_it_grows_or_is_merged(tmp_path: Path):
     first, second, again = (Refusal("moved", "a", seed, "why") for seed in (0, 1, 1))
     meta = dict.fromkeys(
-        ("suite", "policy", "policy_metadata", "pack", "pack_digest", "mujoco", "settings"), "same"
+        ("experiment", "policy", "policy_metadata", "pack", "pack_digest", "mujoco", "settings"), "same"
     )
     for name, refused in (("one", [first]), ("two", [second])):
         with Store.writing(tmp_path / f"{name}.assay") as store:

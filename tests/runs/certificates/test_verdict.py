@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from assay.experiments import EpisodeSpec
 from assay.perturb.world import Remove
 from assay.policies import Outcome
 from assay.runs.certificates.verdict import Certificate, Verdict, judge
 from assay.runs.episode import Episode, nothing_happened
-from assay.suites import EpisodeSpec
 
 Made = Callable[..., Episode]
 SPEC = EpisodeSpec("libero_goal/1", 0)

@@ -8,14 +8,14 @@ import pytest
 
 from assay import tasks
 from assay.errors import PerturbationError
+from assay.experiments import EpisodeSpec
+from assay.experiments.changes import CHANGES, contradiction
 from assay.perturb import Perturbation, Say
 from assay.perturb.base import decides
 from assay.perturb.senses import Sense
 from assay.perturb.words.rewordings import OtherTask, Synonyms
 from assay.perturb.world import Confound, Displace, MoveCamera, Orbit, Recolour, Relight, Relocate, Room
 from assay.runs.certificates import Cache, Certificate, Service, Verdict, claim, counted, summarise
-from assay.suites import EpisodeSpec
-from assay.suites.changes import CHANGES, contradiction
 from assay.tasks import Arena, Scene
 from assay.tasks.staging import USUAL_FINISH, Lighting
 

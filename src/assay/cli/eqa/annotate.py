@@ -33,7 +33,7 @@ def annotate(
     from assay.eqa.asking.judging import wrong_answers
     from assay.eqa.question import load
     from assay.eqa.sheet import chosen
-    from assay.ui.annotate import Desk, serve
+    from assay.web.annotate import Desk, serve
 
     questions, wanted = load(folder), options.kinds(kinds)
     asked = [each for each in questions if each.kind in wanted]

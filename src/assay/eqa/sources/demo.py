@@ -9,10 +9,10 @@ from assay import tasks
 from assay.eqa.episode import FOUND, Episode, Tally
 from assay.eqa.sources.simulated import RULES, Studio, Watcher
 from assay.errors import PlacementError, StateError
+from assay.experiments.spec import EpisodeSpec
 from assay.perturb.words.rewordings.goals import alternatives
 from assay.policies.oracle.policy import Oracle
 from assay.policies.rollout import Outcome, rollout
-from assay.suites.spec import EpisodeSpec
 from assay.tasks import Instruction, Task
 
 SCENES: tuple[tuple[str, int], ...] = (

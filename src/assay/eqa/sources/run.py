@@ -9,12 +9,12 @@ from pathlib import Path
 from assay.eqa.episode import FOUND, Episode, Tally, fault_of
 from assay.eqa.sources.simulated import RULES, Studio, Watcher
 from assay.errors import AssayError
+from assay.experiments.spec import EpisodeSpec
 from assay.perturb import Senses
 from assay.policies.control import initial_state
 from assay.policies.rollout import Outcome
 from assay.runs.episode import Path as HandPath
 from assay.runs.store import Store
-from assay.suites.spec import EpisodeSpec
 from assay.tasks import Goal
 
 

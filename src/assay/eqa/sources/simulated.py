@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 from assay.eqa.episode import Camera, Episode
 from assay.eqa.sources.schema import NEAR
 from assay.errors import AssayError
-from assay.sim import Observation, World, compile_scene, load_pack
+from assay.sim import Observation, Simulation, compile_scene, load_pack
 from assay.sim.render import Moment
 from assay.tasks import Goal, Scene
 
@@ -34,15 +34,15 @@ class Studio:
     def __init__(self, size: int) -> None:
         self.size = size
         """Height and width of the pictures."""
-        self._worlds: OrderedDict[tuple[Scene, str], World] = OrderedDict()
+        self._worlds: OrderedDict[tuple[Scene, str], Simulation] = OrderedDict()
 
-    def world(self, scene: Scene, pack: str) -> World:
+    def world(self, scene: Scene, pack: str) -> Simulation:
         """The world of a scene; whoever uses it resets it."""
         key = (scene, pack)
         if key not in self._worlds:
             while len(self._worlds) >= WORLDS:
                 self._worlds.popitem(last=False)[1].close()
-            self._worlds[key] = World(compile_scene(scene, load_pack(pack)))
+            self._worlds[key] = Simulation(compile_scene(scene, load_pack(pack)))
         self._worlds.move_to_end(key)
         return self._worlds[key]
 
@@ -94,7 +94,7 @@ class Watcher:
         name: str,
         instruction: str,
         scene: str,
-        world: World,
+        world: Simulation,
         studio: Studio,
         pack: str,
         goals: Mapping[str, Goal],
@@ -127,7 +127,7 @@ def state_of(observation: Observation) -> np.ndarray:
     return np.array([*observation.eef_position, *angles, opening])
 
 
-def _holds(world: World, goal: Goal) -> bool:
+def _holds(world: Simulation, goal: Goal) -> bool:
     try:
         return world.satisfied(goal)
     except AssayError:  # a goal of another task that makes no sense here

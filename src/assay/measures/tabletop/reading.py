@@ -249,7 +249,7 @@ def _tests(
 
 
 def _bare(condition: str) -> str:
-    """A condition without the folder that a suite may put before it."""
+    """A condition without the folder that an experiment may put before it."""
     return condition.rpartition("/")[2]
 
 

@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
+from assay.experiments.spec import CONTROL
 from assay.measures.intervals import Interval, newcombe, paired_difference, share_interval, wilson_interval
 from assay.measures.result import MeasureError, Result
 from assay.measures.significance import paired, within
 from assay.measures.table import START, controls, judged, pairs, sums
 from assay.measures.tabletop.scores import Mean, TaskScore, mean_of
-from assay.suites.spec import CONTROL
 
 TOLERATED = 0.05
 """The share of successes that may be luck."""

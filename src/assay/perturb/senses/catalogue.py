@@ -1,4 +1,4 @@
-"""One of each perturbation of the senses at a severity, for sheets, figures and suites."""
+"""One of each perturbation of the senses at a severity, for sheets, figures and experiments."""
 
 from __future__ import annotations
 

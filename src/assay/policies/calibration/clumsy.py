@@ -11,7 +11,7 @@ from assay.policies.base import EpisodeSpec
 from assay.policies.calibration.flawed import Flawed
 from assay.policies.oracle.motion import CLOSED, OPEN
 from assay.policies.simple import STILL
-from assay.sim import Observation, World
+from assay.sim import Observation, Simulation
 from assay.streams import stream
 from assay.tasks import Instruction
 
@@ -40,7 +40,7 @@ class Clumsy(Flawed):
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         """Think the episode through."""
-        real, thought = self._world, World(self._world.compiled)
+        real, thought = self._world, Simulation(self._world.compiled)
         seen = thought.reset(real.state())
         self._world = thought
         super().reset(instruction, spec)

@@ -13,7 +13,7 @@ from assay.policies.control import control
 from assay.policies.oracle.policy import Oracle
 from assay.policies.rollout import rollout
 from assay.policies.simple import STILL
-from assay.sim import Observation, World
+from assay.sim import Observation, Simulation
 from assay.tasks import Instruction, Task
 
 Look = Mapping[str, np.ndarray]
@@ -45,7 +45,7 @@ class Replay:
     seeds: tuple[int, ...] = ()
     """Further seeds of them that it remembers, besides the episode's own."""
 
-    def attach(self, world: World, task: Task) -> None:
+    def attach(self, world: Simulation, task: Task) -> None:
         """Take the world, to look at it once."""
         self._world = world
 
@@ -78,7 +78,7 @@ def recall(spec: EpisodeSpec) -> Memory:
     return Memory(usual.task.instruction.text, look, done.actions)
 
 
-def _look(world: World) -> Look:
+def _look(world: Simulation) -> Look:
     return {name: world.pose(name)[0] for name in world.compiled.entities}
 
 

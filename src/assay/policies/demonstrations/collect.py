@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from assay.experiments.spec import EpisodeSpec
 from assay.policies.demonstrations.demonstration import DemonstrationError
 from assay.policies.demonstrations.folder import Folder, opened
 from assay.policies.demonstrations.record import attempt
-from assay.sim import World, compile_scene, load_pack
+from assay.sim import Simulation, compile_scene, load_pack
 from assay.sim.packs.base import AssetPack
-from assay.suites.spec import EpisodeSpec
 from assay.tasks import Task
 
 SIZES = range(16, 2049, 2)
@@ -74,11 +74,11 @@ def collect(
 def _demonstrated(folder: Folder, task: Task, assets: AssetPack, seeds: Iterable[int]) -> Iterator[int]:
     """The seeds from which a task is demonstrated; those not tried yet are tried as they come up."""
     there = folder.demonstrations
-    world: World | None = None
+    world: Simulation | None = None
     try:
         for seed in seeds:
             if seed not in folder.demonstrations.tried(task.id):
-                world = world or World(compile_scene(task.scene, assets))
+                world = world or Simulation(compile_scene(task.scene, assets))
                 spec = EpisodeSpec(task.id, seed, there.pack)
                 folder.add(attempt(world, task, spec, there.size, folder.scratch))
             if seed in folder.demonstrations.seeds(task.id):

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from assay.sim import Observation
-from assay.sim.world import ACTION_SIZE, CONTROL_HZ
+from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ
 from assay.video import ENCODER
 
 FPS = CONTROL_HZ

@@ -10,18 +10,18 @@ import numpy as np
 import polars as pl
 
 from assay.errors import PlacementError, StateError
+from assay.experiments.spec import EpisodeSpec
 from assay.policies.demonstrations.demonstration import Episode, LeftOut
 from assay.policies.demonstrations.features import ACTION, CAMERAS, FPS, KEYFRAMES, STATE, VECTORS, state
 from assay.policies.demonstrations.stats import PictureStats
 from assay.policies.oracle.policy import Oracle
 from assay.policies.rollout import Outcome, rollout
-from assay.sim import Observation, World
-from assay.suites.spec import EpisodeSpec
+from assay.sim import Observation, Simulation
 from assay.tasks import Task
 from assay.video import Clip, VideoWriter
 
 
-def attempt(world: World, task: Task, spec: EpisodeSpec, size: int, scratch: Path) -> Episode | LeftOut:
+def attempt(world: Simulation, task: Task, spec: EpisodeSpec, size: int, scratch: Path) -> Episode | LeftOut:
     """Let the oracle try; videos of ``size`` x ``size`` pixels go into the folder ``scratch``.
 
     Pictures are drawn afterwards: an attempt that fails costs none.

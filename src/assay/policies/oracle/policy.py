@@ -10,7 +10,7 @@ from assay.policies.oracle.motion import Motion
 from assay.policies.oracle.plan import pursue
 from assay.policies.oracle.sight import Sight
 from assay.policies.simple import STILL
-from assay.sim import Observation, World
+from assay.sim import Observation, Simulation
 from assay.tasks import Goal, Instruction, Task
 
 
@@ -21,7 +21,7 @@ class Oracle:
     nothing that makes sense it does nothing.
     """
 
-    def attach(self, world: World, task: Task) -> None:
+    def attach(self, world: Simulation, task: Task) -> None:
         """Take the world and the goal."""
         self._world, self._task = world, task
 

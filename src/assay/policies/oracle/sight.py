@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.sim.compile import EntityIndex, RegionIndex, bounding_box
 from assay.sim.compose import GRIPPER, ROBOT
-from assay.sim.world import World
+from assay.sim.simulation import Simulation
 from assay.tasks import Atom
 
 
@@ -36,7 +36,7 @@ class Box:
 class Sight:
     """Reads a world; never changes it."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: Simulation) -> None:
         self.world = world
         self.model = world.compiled.model
         self._site = self.model.site(f"{GRIPPER}grip_site").id

@@ -12,8 +12,8 @@ from assay.tabletop import (
     Prompt,
     TableObservation,
     TableOracle,
+    TableSimulation,
     TableTask,
-    TableWorld,
     action,
     table_point,
 )
@@ -29,7 +29,7 @@ _USUAL = Prompt("Do what is usually done here.")
 class PromptBlind(TableOracle):
     """Knows from the table what is usually wanted there; whatever it is told."""
 
-    def attach(self, world: TableWorld, task: TableTask, progress: Progress) -> None:
+    def attach(self, world: TableSimulation, task: TableTask, progress: Progress) -> None:
         """Take what policies may not see."""
         super().attach(world, replace(task, asked=task.goal), progress)
 
@@ -44,9 +44,9 @@ class OrderFollower(TableOracle):
     In training that order was always the scene's, so it was enough.
     """
 
-    def attach(self, world: TableWorld, task: TableTask, progress: Progress) -> None:
+    def attach(self, world: TableSimulation, task: TableTask, progress: Progress) -> None:
         """Take what policies may not see."""
-        self._table: TableWorld = world
+        self._table: TableSimulation = world
         super().attach(world, task, progress)
 
     def act(self, observation: TableObservation) -> np.ndarray:
@@ -66,7 +66,7 @@ class OrderFollower(TableOracle):
 class _Mistaken:
     """A table on which each item is taken for the one that stands in its place of the order."""
 
-    def __init__(self, world: TableWorld, order: np.ndarray) -> None:
+    def __init__(self, world: TableSimulation, order: np.ndarray) -> None:
         self._real, self._order = world, order
 
     def poses(self) -> np.ndarray:

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.errors import ActionError, AssayError, PolicyError
+from assay.experiments.spec import EpisodeSpec
 from assay.perturb.table import TableSenses
 from assay.policies.rollout import Outcome, guarded
-from assay.suites.spec import EpisodeSpec
 from assay.tabletop import (
     Played,
     Progress,
     Prompt,
     TableObservation,
     TablePolicy,
+    TableSimulation,
     TableTask,
-    TableWorld,
     play,
 )
 from assay.tabletop.episode import TablePrivileged, checked_chunk
@@ -63,7 +63,7 @@ class _Guarded:
         self._policy = policy
         self._step = 0
 
-    def attach(self, world: TableWorld, task: TableTask, progress: Progress) -> None:
+    def attach(self, world: TableSimulation, task: TableTask, progress: Progress) -> None:
         if isinstance(self._policy, TablePrivileged):
             guarded(self._policy, 0, self._policy.attach, world, task, progress)
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
+from assay.experiments.spec import CONTROL
 from assay.measures.curves import Curve
 from assay.measures.timing import Limits, TimeToSuccess
 from assay.report.figures.forest import MOST, Mark, forest, height
 from assay.report.style import BLUE, HALF, ORANGE, WIDTH, Drawing, aside, draw, series, share_limits
 from assay.report.tables import REFERENCE
 from assay.report.wording import between, group_name, listed, number, p_phrase, plural, points
-from assay.suites.spec import CONTROL
 
 
 def curve_figure(name: str, title: str, along: str, runs: Mapping[str, Curve]) -> Drawing:

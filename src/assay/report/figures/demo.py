@@ -1,4 +1,4 @@
-"""The demo at a glance: success of every policy on every suite."""
+"""The demo at a glance: success of every policy on every experiment."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from assay.report.style import HALF, Drawing, draw
 
 
 def success_figure(found: Mapping[str, Mapping[str, Rate | None]]) -> Drawing:
-    """Success as a heat map: policy -> suite -> rate."""
-    suites = list(next(iter(found.values()), {}))
+    """Success as a heat map: policy -> experiment -> rate."""
+    experiments = list(next(iter(found.values()), {}))
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
@@ -22,9 +22,9 @@ def success_figure(found: Mapping[str, Mapping[str, Rate | None]]) -> Drawing:
             for column, rate in enumerate(rates.values()):
                 if rate is not None:
                     cell(axes, row, column, rate)
-        axes.set_xlim(0, len(suites))
+        axes.set_xlim(0, len(experiments))
         axes.set_ylim(len(found), 0)
-        axes.set_xticks(np.arange(len(suites)) + 0.5, suites)
+        axes.set_xticks(np.arange(len(experiments)) + 0.5, experiments)
         axes.set_yticks(np.arange(len(found)) + 0.5, list(found))
         axes.xaxis.set_ticks_position("top")
         axes.tick_params(length=0)
@@ -36,4 +36,4 @@ def success_figure(found: Mapping[str, Mapping[str, Rate | None]]) -> Drawing:
         "Success in per cent where a good policy should succeed and, below it, how many episodes; libero "
         "as it is, the others where something was changed."
     )
-    return draw("success", "Success by policy and suite", caption, (HALF, 0.5 + 0.4 * len(found)), paint)
+    return draw("success", "Success by policy and experiment", caption, (HALF, 0.5 + 0.4 * len(found)), paint)

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from assay.experiments.spec import CONTROL
 from assay.measures.result import MeasureError
 from assay.measures.tabletop import Kept, LevelScore, TaskScore
 from assay.report.figures.forest import Mark, forest, height
@@ -28,7 +29,6 @@ from assay.report.style import (
     share_limits,
 )
 from assay.report.wording import between, percent, plural
-from assay.suites.spec import CONTROL
 from assay.tabletop import KINDS
 
 LEVELS = ("L1", "L2", "L3", "L4")

@@ -11,10 +11,10 @@ from typing import Self
 
 from assay import tasks
 from assay.errors import RunError
+from assay.experiments.spec import EpisodeSpec
 from assay.folders import CACHE_VARIABLE, cache_folder
 from assay.runs.certificates.engine import engine_digest
 from assay.runs.certificates.verdict import Certificate, Verdict
-from assay.suites.spec import EpisodeSpec
 
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS certificates "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from assay.experiments.spec import EpisodeSpec
 from assay.runs.certificates.cache import Cache
 from assay.runs.certificates.claim import claim
 from assay.runs.certificates.verdict import judge
@@ -11,7 +12,6 @@ from assay.runs.driver import Ending, Watch, drive
 from assay.runs.episode import Episode
 from assay.runs.executor import Executor
 from assay.runs.store import Store
-from assay.suites.spec import EpisodeSpec
 
 DEMONSTRATOR = "oracle"
 """The policy that solves what is to be certified."""

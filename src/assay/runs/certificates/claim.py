@@ -7,15 +7,15 @@ from functools import lru_cache
 
 from assay import tasks
 from assay.errors import PerturbationError
+from assay.experiments.spec import EpisodeSpec, horizon
 from assay.perturb import Perturbation, perturbed
 from assay.perturb.base import decides
 from assay.perturb.senses.actuators import ActionNoise
 from assay.perturb.words.rewordings import Counterfactual, OtherTask
 from assay.perturb.world import Remove, Replace, Room
-from assay.suites.spec import EpisodeSpec, horizon
 
 CLAIM = "certificate"
-"""Suite and condition of all claims."""
+"""Experiment and condition of all claims."""
 DISTURBANCE = ActionNoise(translation=0.02, rotation=0.02)
 """Of further tries: errors of 1 mm and 10 mrad a step."""
 
@@ -28,7 +28,7 @@ PATIENCE = 2
 def claim(spec: EpisodeSpec, disturbed: int = 0) -> EpisodeSpec:
     """The claim that an episode can be solved, as a spec for the demonstrator; many episodes share one.
 
-    Left out is what cannot matter: words that keep the goal, the senses, looks, and how the suite calls it.
+    Left out is what cannot matter: words that keep the goal, the senses, looks, and how the experiment calls it.
     Where an instruction asks for another goal than the one that is judged, the claim is about the one asked
     for. Where nothing is to be solved (the target is gone), it is about the scene alone: one step.
 
@@ -37,7 +37,7 @@ def claim(spec: EpisodeSpec, disturbed: int = 0) -> EpisodeSpec:
     kept = decisive(spec.perturbations)
     return replace(
         spec,
-        suite=CLAIM,
+        experiment=CLAIM,
         condition=CLAIM,
         perturbations=kept + (DISTURBANCE,) * disturbed,
         steps=PATIENCE * horizon(spec.task) if solvable(kept) else 1,

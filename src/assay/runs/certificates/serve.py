@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from assay.experiments.spec import EpisodeSpec
 from assay.runs.certificates.cache import Cache
 from assay.runs.certificates.claim import claim
 from assay.runs.certificates.verdict import refusal
 from assay.runs.store import Store
-from assay.suites.spec import EpisodeSpec
 
 META = "refused"
 """The name under which a run remembers its refusals."""
@@ -32,7 +32,7 @@ class Service:
 
     cache: Cache
     limit: float | None = None
-    """A suite's: the time limit as a multiple of the demonstrator's time."""
+    """An experiment's: the time limit as a multiple of the demonstrator's time."""
     refused: list[Refusal] = field(default_factory=list)
 
     def serve(self, specs: Iterable[EpisodeSpec]) -> Iterator[EpisodeSpec]:
@@ -50,7 +50,7 @@ class Service:
                 yield self._limited(spec, own.steps or control.steps)
 
     def _limited(self, spec: EpisodeSpec, reference: int) -> EpisodeSpec:
-        """A spec with its suite's time limit; ``reference``: the demonstrator's time, control steps."""
+        """A spec with its experiment's time limit; ``reference``: the demonstrator's time, control steps."""
         if self.limit is None:
             return spec
         labels = {**spec.labels, "reference_steps": reference, "limit_factor": self.limit or None}

@@ -1,4 +1,4 @@
-"""Certificates of a suite, condition by condition."""
+"""Certificates of an experiment, condition by condition."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from assay.experiments.spec import EpisodeSpec
 from assay.runs.certificates.cache import Cache
 from assay.runs.certificates.claim import claim
 from assay.runs.certificates.verdict import Verdict, refusal
-from assay.suites.spec import EpisodeSpec
 
 
 @dataclass(slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from assay.experiments.spec import EpisodeSpec
 from assay.policies.rollout import Outcome
 from assay.runs.certificates.claim import solvable, unsaid
 from assay.runs.episode import Episode
-from assay.suites.spec import EpisodeSpec
 
 UNKNOWN = "no certificate: the demonstrator's worker died"
 """Why what has no certificate has none."""

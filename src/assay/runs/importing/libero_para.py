@@ -21,12 +21,12 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from assay import __version__, tasks
 from assay.errors import PerturbationError, RunError
+from assay.experiments.spec import EpisodeSpec, Label
 from assay.perturb import Say
 from assay.perturb.words.grid.cells import Cell, cell_of_official
 from assay.policies.rollout import Outcome
 from assay.runs.episode import Episode, nothing_happened
 from assay.runs.store import Store
-from assay.suites.spec import EpisodeSpec, Label
 
 SUITE = "para"
 TASKS = "libero_goal"
@@ -140,7 +140,7 @@ def import_libero_para(folder: Path, metadata: Path, out: Path) -> Imported:
                 task=task,
                 seed=seed,
                 pack="libero",
-                suite=SUITE,
+                experiment=SUITE,
                 condition=f"{SUITE}/{cell}",
                 # A wording that a cell has twice is said twice, which is another spec and the same task.
                 perturbations=(Say(text),) * said[task, seed, cell, text],
@@ -235,7 +235,7 @@ def _about(evaluations: dict[int, _Settings], folder: Path, expected: int) -> di
         return ", ".join(dict.fromkeys(str(value) for value in values if value))
 
     return {
-        "suite": SUITE,
+        "experiment": SUITE,
         "policy": all_of("model_name"),
         "pack": "libero",
         "assay": __version__,

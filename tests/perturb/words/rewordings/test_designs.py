@@ -6,11 +6,11 @@ import pytest
 
 from assay import tasks
 from assay.errors import PerturbationError
+from assay.experiments import EpisodeSpec
 from assay.perturb import from_json, perturbed, to_json
 from assay.perturb.words.mask import Mask
 from assay.perturb.words.rewordings import LADDER, LEVEL5, SEMANTIC, STYLES, Rewording
 from assay.perturb.words.say import Say
-from assay.suites import EpisodeSpec
 
 ALL = (*LADDER, *LEVEL5, *SEMANTIC, *STYLES)
 BY_CHANCE = ("paraphrase", "synonyms", "substitute", "shuffle", "gobbledygook_words", "verbose", "typos")

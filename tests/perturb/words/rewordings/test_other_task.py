@@ -4,11 +4,11 @@ import pytest
 
 from assay import tasks
 from assay.errors import PerturbationError
+from assay.experiments import EpisodeSpec
 from assay.perturb import from_json, perturbed, to_json
 from assay.perturb.words.rewordings import Counterfactual, OtherTask, counterfactuals, other_tasks
 from assay.policies.rollout import Outcome
 from assay.runs.stage import Orders, Stage
-from assay.suites import EpisodeSpec
 
 TASK = tasks.load("libero_goal/1")
 ASKED = ("turn on the stove", ("TurnOn flat_stove_1",))

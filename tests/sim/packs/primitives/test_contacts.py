@@ -18,8 +18,8 @@ import pytest
 from assay import tasks
 from assay.sim.compile import CompiledScene
 from assay.sim.packs.primitives import PrimitivesPack
+from assay.sim.simulation import Simulation
 from assay.sim.states import stored_states
-from assay.sim.world import World
 from assay.tasks.scene import Arena
 
 Compile = Callable[[str], CompiledScene]
@@ -112,7 +112,7 @@ def test_no_movable_thing_is_in_another_once_a_task_has_settled(
     compiled: Compile, task: str, seed: int
 ) -> None:
     scene = compiled(task)
-    world = World(scene)
+    world = Simulation(scene)
     world.reset(world.sample(seed))
     things = [set(entity.geoms) for entity in scene.entities.values() if entity.movable]
     for i, one in enumerate(things):
@@ -158,7 +158,7 @@ def test_a_plate_that_falls_onto_the_low_table_stays_where_it_falls() -> None:
         assert data.qpos[:2] == pytest.approx((x, -0.009), abs=0.005)
 
 
-def idle(world: World, shared: Path, task: str, state: int) -> tuple[np.ndarray, np.ndarray]:
+def idle(world: Simulation, shared: Path, task: str, state: int) -> tuple[np.ndarray, np.ndarray]:
     """Where things are in a stored state and after 20 steps of doing nothing, (things, 3) each."""
     scene = world.compiled
     suite, _ = task.split("/")
@@ -185,7 +185,7 @@ OVERLAPS = [
 def test_stored_states_that_begin_with_overlaps_come_apart_gently(
     compiled: Compile, shared: Path, task: str, states: tuple[int, ...]
 ) -> None:
-    world = World(compiled(task))
+    world = Simulation(compiled(task))
     for state in states:
         before, after = idle(world, shared, task, state)
         assert np.linalg.norm((after - before)[:, :2], axis=1).max() < 0.12
@@ -196,7 +196,7 @@ def test_stored_states_that_begin_with_overlaps_come_apart_gently(
 def test_things_of_a_stored_state_fall_to_where_the_real_ones_do(
     compiled: Compile, compiled_libero: Compile, shared: Path, task: str
 ) -> None:
-    ours, real = World(compiled(task)), World(compiled_libero(task))
+    ours, real = Simulation(compiled(task)), Simulation(compiled_libero(task))
     for state in (0, 1):
         _, mine = idle(ours, shared, task, state)
         _, theirs = idle(real, shared, task, state)

@@ -5,7 +5,7 @@
     goals, other_task     LIBERO-PRO's task change, and counterfactual instructions
     telegraphic, typos    how people write in a hurry
     corrupt, gobbledygook from words in the wrong place to no words at all
-    designs               what a suite takes: LADDER, LEVEL5, other_tasks(task), ...
+    designs               what an experiment takes: LADDER, LEVEL5, other_tasks(task), ...
 
     text, verbs, clauses  what they are made of: instructions read as steps
 

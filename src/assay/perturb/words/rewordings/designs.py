@@ -1,4 +1,4 @@
-"""Rewordings for suites: each with a name, what it does, whether it is plausible, and labels.
+"""Rewordings for experiments: each with a name, what it does, whether it is plausible, and labels.
 
 A *plausible* one is a request like another: a good policy still succeeds. An *implausible* one says no
 longer what is wanted, or something else: a policy that reaches the task's goal all the same was not
@@ -28,7 +28,7 @@ Label = str | int | bool | None
 
 @dataclass(frozen=True, slots=True)
 class Rewording:
-    """One way in which a suite rewords a task."""
+    """One way in which an experiment rewords a task."""
 
     name: str
     """Unique in its design; fit for the name of a condition."""

@@ -1,0 +1,97 @@
+"""Experiments: how long planning takes, and what a changed scene costs to compile."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from assay import tasks
+from assay.errors import AssayError
+from assay.experiments import EpisodeSpec, load_experiment
+from assay.experiments.changes import CHANGES
+from assay.runs.certificates import Cache, Certificate, Service, Verdict, missing
+from assay.runs.store import Store
+from assay.sim.compile import compile_scene
+from assay.sim.packs.registry import load_pack
+from assay.tasks import Scene
+from bench.figure import Figure
+
+PLANNED = ("pro", "x")
+TASKS = ("libero_goal/1", "libero_spatial/0")
+ROUNDS = 3
+
+
+def measure() -> list[Figure]:
+    return [_planning(), _serving(), *_compiling()]
+
+
+def _planning() -> Figure:
+    start, count = time.perf_counter(), 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name in PLANNED:
+            experiment = load_experiment(name)
+            with Store.writing(Path(folder) / f"{name}.assay") as store:
+                count += store.plan(experiment.plan(tasks.resolve(experiment.tasks), experiment.seeds))
+    what = f"planning all of {' and '.join(PLANNED)} for {len(tasks.resolve('all'))} tasks"
+    return Figure(what, time.perf_counter() - start, "s", 60.0, note=f"{count} episodes")
+
+
+def _serving() -> Figure:
+    """Looking up every certificate of x, none of which is missing, and planning what is served."""
+    experiment = load_experiment("x")
+    chosen = tasks.resolve(experiment.tasks)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Cache(Path(folder) / "certificates.sqlite") as cache,
+        Store.writing(Path(folder) / "x.assay") as store,
+    ):
+        for each in missing(experiment.plan(chosen, experiment.seeds), cache):
+            cache.put(each, Certificate(Verdict.SOLVED, 100))
+        start = time.process_time()
+        assert not missing(experiment.plan(chosen, experiment.seeds), cache)
+        count = store.plan(Service(cache, experiment.limit).serve(experiment.plan(chosen, experiment.seeds)))
+        seconds = time.process_time() - start
+    what = "planning certified episodes, each, CPU"
+    return Figure(what, 1e3 * seconds / count, "ms", 1.0, note=f"{count} episodes of x, {seconds:.1f} s")
+
+
+def _compiling() -> list[Figure]:
+    ratios: dict[str, list[float]] = {}
+    refused: dict[str, list[str]] = {}
+    for task in TASKS:
+        control = EpisodeSpec(task, 0)
+        for name, changed in CHANGES.items():
+            perturbations = changed(control.realised())
+            if not any(each.rebuilds for each in perturbations):
+                continue
+            try:
+                scene = replace(control, perturbations=perturbations).realised().scene
+            except AssayError:  # not every change can be made to every task
+                refused.setdefault(name, []).append(task)
+                continue
+            ratios.setdefault(name, []).append(_ratio(scene, control.realised().scene))
+    means = {name: statistics.mean(each) for name, each in ratios.items()}
+    slowest = max(means, key=lambda name: means[name])
+    what = "compiling a changed scene / its control"
+    skipped = "; ".join(f"{name} refused on {', '.join(each)}" for name, each in refused.items())
+    return [
+        Figure(
+            f"{what} (mean of {len(means)} changes)", statistics.mean(means.values()), "x", 1.2, note=skipped
+        ),
+        Figure(f"{what} (slowest)", means[slowest], "x", 1.2, note=slowest),
+    ]
+
+
+def _ratio(changed: Scene, control: Scene) -> float:
+    """Of the best of some rounds, in turn: what else the machine does comes and goes."""
+    pack = load_pack("primitives")
+    times: dict[int, list[float]] = {0: [], 1: []}
+    for _ in range(ROUNDS):
+        for number, scene in enumerate((changed, control)):
+            start = time.process_time()
+            compile_scene(scene, pack)
+            times[number].append(time.process_time() - start)
+    return min(times[0]) / min(times[1])

@@ -1,0 +1,98 @@
+"""What kind of task a task is, derived from its goal, scene and instruction; and what a change changes."""
+
+from __future__ import annotations
+
+from assay.experiments.spec import Label
+from assay.perturb import Perturbation
+from assay.perturb.senses.pictures import PictureSense
+from assay.perturb.world import spoken
+from assay.perturb.world.ground import owner
+from assay.sim.categories import OPENING
+from assay.sim.render import CAMERAS
+from assay.tasks import Predicate, Scene, Task
+from assay.tasks.names import words
+
+AXES = ("words", "world", "senses", "release")
+IDIOMS = ("on top of", "orange juice")
+"""What sounds like an ordinal or a colour and is none."""
+STATES = (Predicate.OPEN, Predicate.CLOSE, Predicate.TURN_ON, Predicate.TURN_OFF)
+COLOURS = frozenset({*spoken.COLOURS, "wooden"})
+SIZES = frozenset(words("big bigger large larger small smaller little tall short"))
+PATTERNS = frozenset(words("striped checkered plain dotted grid"))
+ORDINALS = frozenset(words("top middle bottom first second third last back"))
+SIDES = frozenset(words("left right"))
+DISTANCES = frozenset(words("near nearest next closest far furthest between front behind"))
+
+
+def nature(perturbations: tuple[Perturbation, ...]) -> dict[str, Label]:
+    """What is changed, and whether a policy that understands can still do the task: axis, plausible."""
+    axes = sorted({each.kind.split("/")[0] for each in perturbations}, key=AXES.index)
+    plausible = all(getattr(each, "plausible", True) for each in perturbations)
+    hidden = [each for each in perturbations if isinstance(each, PictureSense) and each.hides]
+    blind = all(any(each.concerns(camera) for each in hidden) for camera in CAMERAS)
+    return {"axis": "+".join(axes), "plausible": plausible and not blind}
+
+
+def families(task: Task) -> dict[str, str]:
+    """Four label families: interaction, subtasks, relation, attribute."""
+    return {
+        "interaction": _interaction(task),
+        "subtasks": _subtasks(task),
+        "relation": _relation(task),
+        "attribute": _attribute(task),
+    }
+
+
+def _interaction(task: Task) -> str:
+    """Placement, state change, or both."""
+    states = {atom.predicate in STATES for atom in task.goal.atoms}
+    if states == {True, False} or _needs_opening(task):
+        return "composite"
+    return "state change" if states == {True} else "placement"
+
+
+def _subtasks(task: Task) -> str:
+    """How many things there are to do, one that must be opened first included."""
+    count = len(task.goal.atoms) + _needs_opening(task)
+    return str(count) if count < 3 else "3+"
+
+
+def _relation(task: Task) -> str:
+    """How the instruction says where: by a side, an order, a distance, a container or a surface."""
+    said = _said(task)
+    for name, vocabulary in (("left-right", SIDES), ("ordinal", ORDINALS), ("relative distance", DISTANCES)):
+        if said & vocabulary:
+            return name
+    inside = any(atom.predicate in (Predicate.IN, Predicate.EXACT_IN) for atom in task.goal.atoms)
+    return "container" if inside else "surface"
+
+
+def _attribute(task: Task) -> str:
+    """What the instruction tells things by, besides their category."""
+    said = _said(task)
+    for name, vocabulary in (("colour", COLOURS), ("size", SIZES), ("pattern", PATTERNS)):
+        if said & vocabulary:
+            return name
+    return "category"
+
+
+def _said(task: Task) -> set[str]:
+    text = task.instruction.text.lower()
+    for idiom in IDIOMS:
+        text = text.replace(idiom, "")
+    return set(words(text))
+
+
+def _needs_opening(task: Task) -> bool:
+    """Whether something goes into what is closed at the start."""
+    return any(
+        atom.predicate is Predicate.IN and _is_closed(task.scene, atom.arguments[1])
+        for atom in task.goal.atoms
+    )
+
+
+def _is_closed(scene: Scene, place: str) -> bool:
+    """Whether a place is inside of what opens and closes, and is not open at the start."""
+    inside = {entity.name for entity in scene.entities if entity.category in OPENING}
+    open_now = {atom.arguments[0] for atom in scene.initial if atom.predicate is Predicate.OPEN}
+    return owner(scene, place) in inside and not {place, owner(scene, place)} & open_now

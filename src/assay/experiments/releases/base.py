@@ -1,0 +1,56 @@
+"""What the suites of releases have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from pathlib import Path
+
+from assay import tasks as catalogue
+from assay.errors import ExperimentError
+from assay.experiments.base import Experiment, Variant
+from assay.perturb.words.releases import ReleaseError
+from assay.tasks import Task
+
+Variants = Mapping[str, Iterable[Variant]]
+"""Task id -> what the release does to it."""
+
+
+def release(
+    name: str,
+    about: str,
+    folder: str,
+    read: Callable[[Path], Variants],
+    *,
+    seeds: tuple[int, ...],
+    tasks: str = "all",
+    own: str = "",
+) -> Experiment:
+    """A suite whose variants are read from a folder, once, when the first of them is asked for.
+
+    ``own``: what its tasks are, in words, where they are not the built-in ones.
+    """
+
+    @cache
+    def once() -> Variants:
+        place = named(name, folder)
+        found = read(place)
+        if not any(found.values()):
+            raise ReleaseError(f"{place}: the release of {name} in it holds no names")
+        return found
+
+    def variants(task: Task) -> Iterable[Variant]:
+        found = once()
+        if task.id not in found and (own or catalogue.names_file(task.id)):
+            valid = own or "built-in tasks such as libero_goal/3"
+            raise ExperimentError(f"{name} has no task '{task.id}'; valid: {valid}")
+        return found.get(task.id, ())
+
+    return Experiment(name, about, variants, tasks=tasks, seeds=seeds)
+
+
+def named(name: str, folder: str) -> Path:
+    """The folder of a release. Raises ExperimentError where none is given."""
+    if not folder:
+        raise ExperimentError(f"{name} needs the folder of the release: {name}?folder=DIR")
+    return Path(folder)

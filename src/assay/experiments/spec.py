@@ -1,0 +1,142 @@
+"""Everything that determines one rollout."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from assay import tasks
+from assay.errors import SpecError
+from assay.perturb import Perturbation, from_json, perturbed, to_json
+from assay.tabletop import TableTask, make, on_table, table_entry
+from assay.tasks import Task
+
+Initial = Literal["sampled", "stored"]
+"""Drawn by the seed, or the seed's place in LIBERO's file of initial states."""
+Label = str | int | float | bool | None
+
+CONTROL = "control"
+"""The condition in which nothing is changed."""
+HORIZONS = {"libero_spatial": 220, "libero_object": 280, "libero_goal": 300, "libero_10": 520}
+"""Control steps that the literature gives a task, by suite."""
+DEFAULT_HORIZON = 400
+
+
+def horizon(task_id: str) -> int:
+    """How many control steps a task gets."""
+    suite = "" if tasks.names_file(task_id) else task_id.split("/")[0]
+    return HORIZONS.get(suite, DEFAULT_HORIZON)
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeSpec:
+    """One rollout, but for who acts. Equal specs give equal rollouts; the key is a hash of the content."""
+
+    task: str
+    """The id of the unperturbed task."""
+    seed: int
+    pack: str = "primitives"
+    """Name of the asset pack."""
+    experiment: str = "libero"
+    condition: str = CONTROL
+    perturbations: tuple[Perturbation, ...] = ()
+    steps: int | None = None
+    """The most control steps; None for what the field gives the task."""
+    replan: int | None = None
+    """How many actions of each chunk are executed; None for all."""
+    initial: Initial = "sampled"
+    labels: dict[str, Label] = field(default_factory=dict, compare=False)
+    """What is known about the condition, for the measures; not part of the identity."""
+
+    @property
+    def horizon(self) -> int:
+        """The most control steps."""
+        return horizon(self.task) if self.steps is None else self.steps
+
+    @property
+    def key(self) -> str:
+        """32 hex digits that stand for the content."""
+        return key_of(self.to_json())
+
+    @property
+    def scene_key(self) -> str:
+        """Episodes with the same scene key share one compiled scene."""
+        rebuilding = tuple(each for each in self.perturbations if each.rebuilds)
+        return f"{self.pack} {self.task}" + (f" {self.seed} {_written(rebuilding)}" if rebuilding else "")
+
+    def control(self) -> EpisodeSpec:
+        """The same task and seed with nothing changed."""
+        return replace(self, condition=CONTROL, perturbations=(), labels={})
+
+    @property
+    def on_table(self) -> bool:
+        """Whether it is played on the table of `assay.tabletop`."""
+        return on_table(self.task)
+
+    def realised(self) -> Task:
+        """The task as it is given to the policy."""
+        return perturbed(tasks.load(self.task), self.perturbations, seed=self.seed)
+
+    def realised_table(self) -> TableTask:
+        """The tabletop task as it is given to the policy."""
+        return perturbed(make(table_entry(self.task).setting(self.seed)), self.perturbations, seed=self.seed)
+
+    def told(self) -> str:
+        """What the policy is told, in words."""
+        return self.realised_table().prompt.words if self.on_table else self.realised().instruction.text
+
+    def to_json(self) -> str:
+        """Canonical JSON: equal specs give equal texts. Labels are left out."""
+        # Written out, with what repeats from spec to spec kept: plans have hundreds of thousands of them.
+        return (
+            f'{{"condition":{_canonical(self.condition)},"initial":{_canonical(self.initial)},'
+            f'"pack":{_canonical(self.pack)},"perturbations":{_written(self.perturbations)},'
+            f'"replan":{_canonical(self.replan)},"seed":{self.seed},"steps":{_canonical(self.steps)},'
+            f'"suite":{_canonical(self.experiment)},"task":{_canonical(self.task)}}}'
+        )
+
+    @classmethod
+    def from_json(cls, text: str, labels: dict[str, Label] | None = None) -> EpisodeSpec:
+        """The spec that a canonical JSON text stands for."""
+        try:
+            content: dict[str, Any] = json.loads(text)
+            changes = tuple(from_json(each) for each in content.pop("perturbations"))
+            content["experiment"] = content.pop("suite")
+            return cls(**_Plain(**content).model_dump(), perturbations=changes, labels=labels or {})
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            reason = " ".join(str(error).split())[:120]
+            raise SpecError(f"not an episode spec ({reason}): {text[:120]}") from None
+
+
+class _Plain(BaseModel, extra="forbid", strict=True):
+    """The fields of a spec that are plain values."""
+
+    condition: str
+    initial: Initial
+    pack: str
+    replan: int | None
+    seed: int
+    steps: int | None
+    experiment: str
+    task: str
+
+
+def key_of(text: str) -> str:
+    """The key of the spec that a canonical JSON text stands for."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@lru_cache(maxsize=4096)
+def _written(perturbations: tuple[Perturbation, ...]) -> str:
+    content = [to_json(each) for each in perturbations]
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+@lru_cache(maxsize=4096)
+def _canonical(value: str | int | None) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,131 @@
+"""The runs in a folder, by name: how far each is, and why one cannot be read. Nothing is ever written."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import polars as pl
+
+from assay.errors import AssayError, RunError
+from assay.measures import Missing, attempt
+from assay.measures.rates import Rate, success_rate
+from assay.measures.table import perturbed, plausible
+from assay.measures.tabletop.rows import alike, on_tables
+from assay.runs.store import SUFFIX
+from assay.web.kept import Kept
+from assay.web.reading import NotFoundError, reading
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One line of the list of runs."""
+
+    name: str
+    """Its path below the folder, without the suffix."""
+    link: str = ""
+    """The address of its page; empty where it cannot be read."""
+    problem: str = ""
+    """Why it cannot be read."""
+    running: bool = False
+    meta: dict[str, Any] = field(default_factory=dict)
+    planned: int = 0
+    done: int = 0
+    errors: int = 0
+    rate: Rate | None = None
+    """As in the report: of perturbed episodes in which a good policy should succeed; of all, if none is."""
+
+
+class Library:
+    """The runs below one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        if not folder.is_dir():
+            raise RunError(f"{folder} is not a folder; valid: one with runs (*{SUFFIX}) in it, or below")
+        self.folder = folder.resolve()
+        self._summary = Kept(_summary, most=10_000)
+
+    def path(self, name: str) -> Path:
+        """The file of a run. Raises NotFoundError unless it is one below the folder."""
+        try:
+            path = (self.folder / f"{name}{SUFFIX}").resolve()
+            hidden = any(part.startswith(".") for part in Path(name).parts)
+            if hidden or not name or not path.is_relative_to(self.folder) or not path.is_file():
+                raise NotFoundError(f"there is no run '{name[:100]}' here")
+        except (OSError, ValueError):  # a name that no file can have
+            raise NotFoundError(f"there is no run '{name[:100]}' here") from None
+        return path
+
+    def names(self) -> list[str]:
+        """Every run that can be asked for, in the order of their names."""
+        return [name for name, _ in self._found() if name.isprintable()]
+
+    def listed(self) -> list[Listed]:
+        """Every run, the latest first; those that cannot be read at the end."""
+        found = [self._line(name, path) for name, path in self._found()]
+        found.sort(key=lambda each: str(each.meta.get("started", "")), reverse=True)
+        return sorted(found, key=lambda each: bool(each.problem))
+
+    def _found(self) -> Iterator[tuple[str, Path]]:
+        for path in sorted(self.folder.rglob(f"*{SUFFIX}")):
+            name = path.relative_to(self.folder)
+            if not any(part.startswith(".") for part in name.parts):
+                yield name.as_posix().removesuffix(SUFFIX), path
+
+    def _line(self, name: str, path: Path) -> Listed:
+        shown = os.fsencode(name).decode(errors="replace")
+        try:
+            file = self.path(name)
+            if shown != name:
+                raise NotFoundError("its name is not UTF-8")
+            summary = self._summary(file)
+        except NotFoundError as error:
+            outside = path.is_symlink() and "a link that leads out of the folder"
+            return Listed(shown, problem=outside or ("a folder" if path.is_dir() else str(error)))
+        except (AssayError, sqlite3.Error, ValueError) as error:
+            return Listed(shown, problem=str(error).removeprefix(f"{path}: ").removeprefix(f"{file}: "))
+        return replace(summary, name=name, link=run_address(name), running=is_running(file))
+
+
+def _summary(path: Path) -> Listed:
+    with reading(path) as run:
+        rows, counts, meta = measured(run.store.frame()), run.store.counts(), run.store.meta
+    asked = perturbed(plausible(rows))
+    rate = attempt(success_rate, asked if len(asked) else rows)
+    planned, done, errors = (int(counts[name].sum()) for name in ("planned", "done", "error"))
+    return Listed(
+        name=path.stem,
+        meta=meta,
+        planned=planned,
+        done=done,
+        errors=errors,
+        rate=None if isinstance(rate, Missing) else rate,
+    )
+
+
+def measured(frame: pl.DataFrame) -> pl.DataFrame:
+    """A run's episodes as the report measures them."""
+    return alike(frame) if on_tables(frame) else frame
+
+
+def run_address(name: str) -> str:
+    """Where a run's pages are."""
+    return f"/runs/{quote(name)}{SUFFIX}"
+
+
+def is_running(path: Path) -> bool:
+    """Whether a driver is writing a run at this moment."""
+    try:
+        with path.with_name(f".{path.name}.lock").open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return False

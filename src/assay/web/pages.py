@@ -1,0 +1,231 @@
+"""The pages: runs, a run, its episodes, one episode, two runs side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from fastapi import APIRouter, HTTPException, Query, Request, Response
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
+
+from assay.errors import AssayError
+from assay.measures import MeasureError
+from assay.runs.episode import Path as HandPath
+from assay.runs.episode import nothing_happened
+from assay.runs.store import SUFFIX
+from assay.tabletop import on_table
+from assay.web import episodes
+from assay.web.charts import strips, views
+from assay.web.contrast import differing
+from assay.web.difference import difference
+from assay.web.episodes import OUTCOMES, Filters, Row
+from assay.web.library import is_running
+from assay.web.reading import NotFoundError, Run, reading
+from assay.web.replays import Replay, own_film
+from assay.web.site import TheSite, shown
+
+router = APIRouter()
+
+Text = Annotated[str, Query(max_length=300)]
+Number = Annotated[int | None, Query(ge=0, lt=2**63)]
+
+REPORT_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; sandbox"
+)
+"""The report holds its own styles and pictures; it runs nothing, and fetches nothing."""
+RUN = f"/runs/{{name:path}}{SUFFIX}"
+
+
+@router.get("/")
+def runs(request: Request, site: TheSite) -> Response:
+    """The list of runs."""
+    return shown(request, "runs.html", folder=site.library.folder.name, runs=site.library.listed())
+
+
+@router.get(f"{RUN}/live")
+def live(name: str, site: TheSite) -> Response:
+    """Where a run stands, for its page to show in place."""
+    path = site.library.path(name)
+    now = site.standing(path).as_json() | {"running": is_running(path)}
+    return JSONResponse(now)
+
+
+@router.get(f"{RUN}/episodes")
+def episode_list(
+    request: Request,
+    site: TheSite,
+    name: str,
+    condition: Text = "",
+    task: Text = "",
+    outcome: Literal["", "success", "failure", "error", "waiting"] = "",
+    object: Text = "",
+    action: Text = "",
+    label: Text = "",
+    says: Text = "",
+    after: Number = None,
+    before: Number = None,
+) -> Response:
+    """A page of the episodes that are asked for."""
+    path = site.library.path(name)
+    filters = Filters(condition, task, outcome, object, action, label, says)
+    with reading(path) as run:
+        page = episodes.page(run, filters, after=after, before=before)
+    return shown(
+        request,
+        "episodes.html",
+        name=name,
+        page=page,
+        filters=filters,
+        choices=episodes.choices(path),
+        outcomes=OUTCOMES,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Side:
+    """One of the two episodes that are shown side by side."""
+
+    kind: str
+    """``mine`` or ``other``."""
+    title: str
+    run: str
+    row: Row
+    path: HandPath
+
+
+@router.get(f"{RUN}/episodes/{{key}}")
+def episode(request: Request, site: TheSite, name: str, key: str, beside: Text = "") -> Response:
+    """One episode beside its control; or beside the same episode of another run."""
+    path = site.library.path(name)
+    with reading(path) as run:
+        row = episodes.one(run, key)
+        control = episodes.control_of(run, row)
+        mine = _side("mine", "this episode", name, run, row)
+        other = None if control is None else _side("other", "its control", name, run, control)
+        neighbours = {
+            which: found[0][0] if (found := run.rows(question, {"id": row.id})) else None
+            for which, question in (
+                ("previous", "SELECT key FROM specs WHERE id < :id ORDER BY id DESC LIMIT 1"),
+                ("next", "SELECT key FROM specs WHERE id > :id ORDER BY id LIMIT 1"),
+            )
+        }
+    if beside:
+        with reading(site.library.path(beside)) as run:
+            other = _side("other", f"the same in {beside}", beside, run, episodes.one(run, key))
+    original = control.instruction if control is not None else _original(row)
+    return shown(
+        request,
+        "episode.html",
+        name=name,
+        beside=beside,
+        row=row,
+        neighbours=neighbours,
+        sides=[mine] if other is None else [mine, other],
+        original=original,
+        pieces=difference(original, row.instruction) if row.instruction else (),
+        longest=max(row.steps, 0 if other is None else other.row.steps),
+        table=on_table(row.task),
+        views=() if on_table(row.task) else views(mine.path.hand, None if other is None else other.path.hand),
+        strips=strips(
+            row.truth,
+            row.steps,
+            None if other is None else other.row.truth,
+            0 if other is None else other.row.steps,
+        ),
+    )
+
+
+@router.get(f"{RUN}/episodes/{{key}}/film")
+def film(request: Request, site: TheSite, name: str, key: str) -> Response:
+    """How far an episode's film is; asking orders it."""
+    return JSONResponse(_replay(request, site, name, key).as_json())
+
+
+@router.get(f"{RUN}/episodes/{{key}}/film.mp4")
+def film_file(request: Request, site: TheSite, name: str, key: str) -> Response:
+    """The film, when it is ready."""
+    replay = _replay(request, site, name, key)
+    if replay.path is None or not replay.path.is_file():
+        raise NotFoundError(f"the film is not ready ({replay.state})")
+    return FileResponse(replay.path, media_type="video/mp4")
+
+
+@router.get(f"{RUN}/report")
+def report_page(request: Request, site: TheSite, name: str) -> Response:
+    """The report, within the app."""
+    return shown(request, "report.html", name=name, running=is_running(site.library.path(name)))
+
+
+@router.get(f"{RUN}/report.html")
+def report(site: TheSite, name: str) -> Response:
+    """The report as `assay report` writes it, of what is done so far."""
+    page = site.report(site.library.path(name))
+    return HTMLResponse(page.encode(errors="replace"), headers={"Content-Security-Policy": REPORT_POLICY})
+
+
+@router.get(RUN)
+def run_page(request: Request, site: TheSite, name: str) -> Response:
+    """A run: success per condition and cell, live while it runs."""
+    path = site.library.path(name)
+    with reading(path) as run:
+        meta, unsound = run.store.meta, run.store.unsound()
+    others = [each for each in site.library.names() if each != name]
+    return shown(
+        request,
+        "run.html",
+        name=name,
+        meta=meta,
+        others=others,
+        unsound=unsound,
+        running=is_running(path),
+        standing=site.standing(path),
+    )
+
+
+@router.get("/compare")
+def compare_page(
+    request: Request, site: TheSite, a: Text = "", b: Text = "", condition: Text = "", after: Number = None
+) -> Response:
+    """Two runs on the same specs."""
+    values: dict[str, Any] = {"comparison": None, "page": None, "problem": ""}
+    if a and b:
+        first, second = (site.library.path(each) for each in (a, b))
+        try:
+            values["comparison"] = site.contrast(first, second)
+            with reading(first) as run:
+                values["page"] = differing(run, second, condition, after or 0)
+        except MeasureError as error:
+            values["problem"] = str(error)
+    return shown(request, "compare.html", a=a, b=b, condition=condition, names=site.library.names(), **values)
+
+
+def _side(kind: str, title: str, name: str, run: Run, row: Row) -> _Side:
+    found = [path for _, path in run.store.paths([row.id])]
+    return _Side(kind, title, name, row, found[0] if found else nothing_happened())
+
+
+def _original(row: Row) -> str:
+    """What the task's instruction is, where no control tells."""
+    try:
+        return episodes.spec_of(row).control().told()
+    except AssayError:
+        return ""
+
+
+def _replay(request: Request, site: TheSite, name: str, key: str) -> Replay:
+    # A page elsewhere must not be able to keep this machine busy.
+    if request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+        raise HTTPException(403, "films are for the pages of this app")
+    path: Path = site.library.path(name)
+    with reading(path) as run:
+        row = episodes.one(run, key)
+        if row.outcome is None:
+            raise NotFoundError("the episode has not been done yet")
+        spec = episodes.spec_of(row)
+        made = own_film(path, spec, row.outcome)
+        if made is not None:
+            return Replay("ready", path=made)
+        actions = next((each.actions for _, each in run.store.paths([row.id])), np.zeros((0, 7), np.float32))
+    return site.replays.film(spec, actions, row.outcome, row.error if row.outcome == "error" else "")

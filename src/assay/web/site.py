@@ -1,0 +1,78 @@
+"""What the pages share: the runs, the films, what is known already, and the templates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import Depends, Request, Response
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from assay import __version__
+from assay.measures.compare import Comparison
+from assay.report.page import build
+from assay.report.run_report import RunReport
+from assay.report.wording import between, p_value, percent, points, thing
+from assay.web.contrast import contrast
+from assay.web.kept import Kept
+from assay.web.library import Library, run_address
+from assay.web.replays import Replays
+from assay.web.standing import Standing, standing
+
+SHADES = 10
+"""Steps of the heat map's colours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One app's belongings."""
+
+    library: Library
+    replays: Replays
+    standing: Kept[Standing] = field(default_factory=lambda: Kept(standing))
+    report: Kept[str] = field(default_factory=lambda: Kept(_report))
+    contrast: Kept[Comparison] = field(default_factory=lambda: Kept(contrast))
+
+
+def _report(path: Path) -> str:
+    return build([RunReport.read(path)]).html()
+
+
+def _site(request: Request) -> Site:
+    found = request.app.state.site
+    assert isinstance(found, Site)
+    return found
+
+
+TheSite = Annotated[Site, Depends(_site)]
+
+_templates = Environment(
+    loader=PackageLoader("assay.web"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_templates.filters |= {
+    "percent": percent,
+    "between": between,
+    "points": points,
+    "p_value": p_value,
+    "thing": thing,
+    "part": lambda text: quote(str(text), safe=""),
+    "breaks": lambda text: escape(text).replace(",", Markup(",<wbr>")),
+    "shade": lambda rate: round(rate * SHADES),
+    "when": lambda text: str(text)[:16].replace("T", " "),
+}
+_templates.globals |= {"version": __version__, "address": run_address}
+
+
+def shown(request: Request, template: str, *, status: int = 200, **values: Any) -> Response:
+    """A page."""
+    text = _templates.get_template(template).render(request=request, **values)
+    # What a file holds need not be Unicode; a lone surrogate cannot be sent.
+    return HTMLResponse(text.encode(errors="replace"), status)

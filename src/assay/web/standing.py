@@ -1,0 +1,104 @@
+"""Where a run stands: success so far for each condition and cell, also while it is being written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.measures import Missing, attempt, grid, rates
+from assay.measures.paraphrase import ACTIONS, OBJECTS
+from assay.measures.rates import Rate
+from assay.web.library import is_running, measured
+from assay.web.reading import reading
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One group of episodes."""
+
+    id: str
+    """What the page calls its place."""
+    name: str
+    planned: int | None
+    done: int
+    rate: Rate | None
+    """None where nothing has ended yet."""
+    decided: bool = False
+    """Whether it was stopped before its end, because its rate was known well enough."""
+    merit: bool = True
+    """Whether success is one: what is asked for can be known and done."""
+
+    def as_json(self) -> dict[str, Any]:
+        """What the page shows, in place."""
+        rate = self.rate
+        return {
+            "done": self.done,
+            "planned": self.planned,
+            "successes": rate.successes if rate else 0,
+            "count": rate.count if rate else 0,
+            "errors": rate.errors if rate else 0,
+            "rate": rate.rate if rate else None,
+            "low": rate.interval.low if rate and rate.interval else None,
+            "high": rate.interval.high if rate and rate.interval else None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A run at one moment."""
+
+    planned: int
+    done: int
+    running: bool
+    conditions: tuple[Line, ...]
+    cells: dict[tuple[str, str], Line]
+    """By object and action; empty unless the run has paraphrases."""
+    errors: dict[str, int]
+    """What broke, and how often."""
+
+    objects = OBJECTS
+    actions = ACTIONS
+
+    def as_json(self) -> dict[str, Any]:
+        """What the page asks for every two seconds."""
+        return {
+            "planned": self.planned,
+            "done": self.done,
+            "running": self.running,
+            "lines": {each.id: each.as_json() for each in (*self.conditions, *self.cells.values())},
+        }
+
+
+def standing(path: Path) -> Standing:
+    """Measure a run as it is."""
+    with reading(path) as run:
+        frame, counts, stopped = run.store.frame(), run.store.counts(), run.store.stopped
+        errors = run.store.reasons()
+    frame = measured(frame)
+    known = rates(frame, stopped=stopped) if len(frame) else ()
+    found = {str(each.group["condition"]): each for each in known}
+    conditions = tuple(
+        Line(f"c{number}", name, planned, done, found.get(name), name in stopped, merit=merit)
+        for number, (name, planned, done, *_, merit) in enumerate(counts.iter_rows())
+    )
+    cells = attempt(grid, frame)
+    return Standing(
+        planned=sum(each.planned or 0 for each in conditions),
+        done=sum(each.done for each in conditions),
+        running=is_running(path),
+        conditions=conditions,
+        cells={}
+        if isinstance(cells, Missing)
+        else {
+            (each.object, each.action): Line(
+                f"g-{each.object}-{each.action}",
+                f"{each.object}, {each.action}",
+                None,
+                each.rate.count + each.rate.errors,
+                each.rate,
+            )
+            for each in cells.cells
+        },
+        errors=errors,
+    )

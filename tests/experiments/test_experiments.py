@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from assay import tasks
+from assay.errors import ExperimentError
+from assay.experiments import CONTROL, EpisodeSpec, load_experiment, names
+from assay.experiments.labels import families
+
+GOAL = tasks.suite("libero_goal")
+
+
+@pytest.fixture(scope="module")
+def para(tmp_path_factory: pytest.TempPathFactory) -> list[EpisodeSpec]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ASSAY_CACHE", str(tmp_path_factory.mktemp("cache")))
+        return list(load_experiment("para?per_cell=1").plan(GOAL, (7,)))
+
+
+def test_the_grid_has_43_cells_and_a_control_for_every_task(para: list[EpisodeSpec]):
+    counts = Counter(spec.condition for spec in para)
+    assert counts.pop(CONTROL) == 10 and len(counts) == 43
+    assert len({spec.key for spec in para}) == len(para)
+
+
+def test_each_paraphrase_is_labelled_with_its_cell_and_its_distance(para: list[EpisodeSpec]):
+    for spec in para:
+        if spec.condition == CONTROL:
+            assert not spec.labels
+            continue
+        labels = spec.labels
+        assert spec.condition == f"para/obj={labels['object']},act={labels['action']}"
+        assert labels["pd"] == pytest.approx(1 - (labels["s_k"] + labels["s_t"]) / 2)
+        assert labels["plausible"] is True and labels["axis"] == "words" and labels["parser"]
+
+
+def test_the_papers_protocol_is_the_default():
+    experiment = load_experiment("para")
+    assert experiment.tasks == "libero_goal" and experiment.seeds == (7, 8, 9, 10, 11)
+
+
+def test_paraphrases_share_the_compiled_scene_of_their_control(para: list[EpisodeSpec]):
+    assert len({spec.scene_key for spec in para}) == 10
+
+
+def test_the_ladder_goes_from_paraphrase_to_nothing():
+    plan = list(load_experiment("corruption").plan([tasks.load("libero_goal/1")], (0,)))
+    told = {spec.condition.removeprefix("corruption/"): spec.realised().instruction.text for spec in plan}
+    assert told[CONTROL] == "put the bowl on the stove" and told["empty"] == "" and told["xxx"] == "xxx"
+    assert (
+        sorted(told["shuffle"].split()) == sorted(told[CONTROL].split()) and told["shuffle"] != told[CONTROL]
+    )
+    plausible = {spec.condition: spec.labels.get("plausible") for spec in plan}
+    assert plausible["corruption/paraphrase"] and not plausible["corruption/gobbledygook_words"]
+
+
+def test_tasks_of_one_scene_are_asked_for_different_other_things():
+    plan = [
+        spec for spec in load_experiment("corruption").plan(GOAL, (0,)) if "counterfactual" in spec.condition
+    ]
+    asked = [spec.labels["asked_goal"] for spec in plan]
+    assert len(plan) == 10 and len(set(asked)) >= 5 and Counter(asked).most_common(1)[0][1] <= 3
+
+
+def test_pro_combines_its_axes_and_task_stands_alone():
+    plan = list(load_experiment("pro?experiments=false").plan([tasks.load("libero_goal/1")], (0,)))
+    conditions = [spec.condition for spec in plan]
+    assert len(conditions) == 1 + 15 + 1 and "pro/task" in conditions
+    assert not any("task" in condition and "+" in condition for condition in conditions)
+    assert "pro/object+position+semantic+environment" in conditions
+
+
+def test_pro_draws_the_same_positions_in_every_combination():
+    plan = load_experiment("pro?experiments=false").plan([tasks.load("libero_goal/1")], (3,))
+    made = {spec.condition: spec.realised().scene for spec in plan}
+    alone, together = made["pro/position"], made["pro/object+position+semantic+environment"]
+    assert [each.rectangles for each in alone.regions] == [each.rectangles for each in together.regions]
+
+
+def test_the_ladder_of_objects_goes_from_colour_to_abstract_shape():
+    plan = {spec.condition: spec for spec in load_experiment("pro").plan([tasks.load("libero_goal/1")], (0,))}
+    ladder = ("colour", "pattern", "size", "same", "category", "shape")
+    rungs = [plan[f"pro/object={name}"] for name in ladder]
+    assert [spec.labels["dissimilarity"] for spec in rungs] == [1, 2, 3, 4, 5, 6]
+    assert [spec.labels["plausible"] for spec in rungs] == [True] * 4 + [False] * 2, "no bowl is left"
+    looks = [spec.realised().scene.objects[0] for spec in rungs]
+    assert len({(each.category, each.finish, each.size) for each in looks}) == 6
+    two = plan["pro/task=two"].realised()
+    assert len(two.goal.atoms) == 2 and " and " in two.instruction.text
+
+
+def test_each_level_of_x_keeps_what_the_lower_ones_did():
+    plan = {spec.condition: spec for spec in load_experiment("x").plan([tasks.load("libero_goal/1")], (0,))}
+    levels = [plan[f"x/{name}"] for name in ("level1", "level2", "level3", "level4/unseen", "level5/passive")]
+    for lower, upper in itertools.pairwise(levels):
+        assert upper.perturbations[: len(lower.perturbations)] == lower.perturbations
+    assert [spec.labels["level"] for spec in levels] == [1, 2, 3, 4, 5]
+    words = {spec.realised().instruction.text for name, spec in plan.items() if "level5" in name}
+    assert len(words) == 5
+
+
+@pytest.mark.parametrize(
+    ("task", "labels"),
+    [
+        ("libero_goal/3", ("composite", "2", "ordinal", "category")),
+        ("libero_goal/7", ("state change", "1", "surface", "category")),
+        ("libero_10/4", ("placement", "2", "left-right", "colour")),
+        ("libero_spatial/1", ("placement", "1", "relative distance", "colour")),
+        ("libero_object/1", ("placement", "1", "container", "category")),
+    ],
+)
+def test_labels_are_derived_from_the_task(task: str, labels: tuple[str, ...]):
+    assert tuple(families(tasks.load(task)).values()) == labels
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("parra", "did you mean 'para'?"),
+        ("para?percell=2", "did you mean 'per_cell'?"),
+        ("para?per_cell=many", "got 'many'"),
+        ("libero?x=1", "it has none"),
+    ],
+)
+def test_a_wrong_suite_says_what_would_be_right(address: str, words: str):
+    with pytest.raises(ExperimentError) as caught:
+        load_experiment(address)
+    assert words in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_suites_are_listed_and_shown(assay: Callable[..., Any]):
+    said = assay("experiments", "list")
+    assert said.status == 0 and all(name in said.out for name in names())
+    said = assay("experiments", "show", "corruption", "--tasks", "libero_goal/1")
+    assert said.status == 0 and "put bowl on stove" in " ".join(said.out.split())
+    assert assay("experiments", "show", "corruptoin").status == 2

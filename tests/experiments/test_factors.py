@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from assay import tasks
+from assay.errors import ExperimentError
+from assay.experiments import CONTROL, load_experiment
+from assay.experiments.changes import CHANGES, contradiction
+from assay.experiments.factors import GENERATORS, fraction, resolution
+from assay.measures.attribution import attribution
+
+TASK = tasks.load("libero_goal/8")
+
+
+def test_a_full_design_has_every_combination_once():
+    plan = list(load_experiment("factors?over=recolour,relocate,fog").plan([TASK], (0,)))
+    assert len(plan) == 8 and plan[0].condition == CONTROL
+    flags = {
+        tuple(bool(spec.labels.get(f"factor:{name}")) for name in ("recolour", "relocate", "fog"))
+        for spec in plan
+    }
+    assert len(flags) == 8
+    both = next(spec for spec in plan if spec.condition == "factors/recolour+fog")
+    assert [each.kind for each in both.perturbations] == ["world/recolour", "senses/fog"]
+    assert both.labels["axis"] == "world+senses" and both.labels["plausible"] is True
+
+
+@pytest.mark.parametrize(("count", "halvings"), GENERATORS)
+def test_a_fraction_is_balanced_and_as_resolved_as_it_says(count: int, halvings: int):
+    rows = np.array(fraction(count, halvings))
+    assert rows.shape == (2 ** (count - halvings), count) and len({tuple(row) for row in rows}) == len(rows)
+    assert not rows[0].any(), "all off is the control"
+    signs = np.where(rows, 1, -1)
+    shortest = min(
+        size
+        for size in range(1, count + 1)
+        for chosen in combinations(range(count), size)
+        if abs(signs[:, chosen].prod(axis=1).sum()) == len(rows)
+    )
+    assert shortest == resolution(count, halvings) >= 3
+
+
+def test_resolutions_are_the_best_there_are():
+    best = {(3, 1): 3, (4, 1): 4, (5, 1): 5, (5, 2): 3, (6, 1): 6, (6, 2): 4, (6, 3): 3, (7, 1): 7, (7, 2): 4}
+    best |= {(7, 3): 4, (7, 4): 3, (8, 1): 8, (8, 2): 5, (8, 3): 4, (8, 4): 4}
+    assert {each: resolution(*each) for each in GENERATORS} == best
+    assert (
+        "16 of 32 combinations (resolution V)"
+        in load_experiment("factors?over=recolour,relocate,semantic,light,camera&halvings=1").about
+    )
+
+
+def test_attribution_finds_the_planted_factor_from_the_labels():
+    rows = []
+    for spec in load_experiment("factors?over=recolour,semantic,fog,light&halvings=1").plan(
+        [TASK], range(20)
+    ):
+        lost = bool(spec.labels.get("factor:fog"))
+        rows.append(
+            {
+                "task": spec.task,
+                "seed": spec.seed,
+                "condition": spec.condition,
+                "outcome": "failure" if lost or spec.seed == 3 else "success",
+                **{f"factor:{name}": None for name in ("recolour", "semantic", "fog", "light")},
+                **spec.labels,
+            }
+        )
+    shares = {each.factor: each.loss for each in attribution(pl.DataFrame(rows)).shares}
+    assert max(shares, key=lambda name: shares[name]) == "fog" and shares["fog"] > 0.8
+    assert all(abs(loss) < 0.1 for name, loss in shares.items() if name != "fog")
+
+
+@pytest.mark.parametrize("name", sorted(CHANGES))
+def test_every_change_can_be_named_and_changes_something(name: str):
+    (change,) = CHANGES[name](TASK)
+    assert change.kind.split("/")[0] in ("words", "world", "senses")
+    assert name == "jitter" or not contradiction(name, "jitter")
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("over=mask,semantic", "'mask' and 'semantic' contradict each other: no words are left"),
+        ("over=recolour,remove", "the thing it changes is gone"),
+        ("over=blank_pictures,fog", "no picture is left to be changed"),
+        ("over=recolour,pattern", "contradict each other"),
+        ("over=words,synonyms", "they are the same"),
+        ("over=senses,gaussian_noise", "they are the same"),
+        ("over=recolor", "did you mean 'recolour'?"),
+        ("over=fog,fog", "each once"),
+        ("over=fog,light&halvings=1", "halvings=1 for 2 changes; valid: 0"),
+        ("over=fog,light,recolour&halvings=2", "valid: 0, 1"),
+    ],
+)
+def test_what_makes_no_sense_together_is_refused_in_one_line(query: str, words: str):
+    with pytest.raises(ExperimentError) as caught:
+        load_experiment(f"factors?{query}")
+    assert words in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_words_come_last_so_that_looks_go_by_the_tasks_own():
+    plan = load_experiment("factors?over=synonyms,pattern,displace").plan([TASK], (0,))
+    (all_three,) = (spec for spec in plan if spec.condition == "factors/synonyms+pattern+displace")
+    kinds = [each.kind for each in all_three.perturbations]
+    assert kinds == ["world/displace", "world/recolour", "words/synonyms"]
+
+
+def test_positions_are_the_same_whatever_else_is_changed():
+    plan = load_experiment("factors?over=resize,room,relocate").plan([TASK], (4,))
+    made = {spec.condition: spec.realised().scene for spec in plan}
+    alone, all_three = made["factors/relocate"], made["factors/resize+room+relocate"]
+    for one, other in zip(alone.regions, all_three.regions, strict=True):
+        assert one.rectangles == other.rectangles

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from assay import tasks
+from assay.errors import ExperimentError, PerturbationError
+from assay.experiments import CONTROL, EpisodeSpec, load_experiment
+from assay.perturb.senses import Sense
+
+TASK = tasks.load("libero_goal/8")
+
+
+@pytest.fixture(scope="module")
+def plan() -> list[EpisodeSpec]:
+    return [spec for spec in load_experiment("plus").plan([TASK], (0,)) if spec.condition != CONTROL]
+
+
+def test_there_are_seven_dimensions_and_five_difficulties(plan: list[EpisodeSpec]):
+    found = Counter(spec.labels["dimension"] for spec in plan)
+    assert set(found) == {"layout", "camera", "robot", "language", "light", "background", "noise"}
+    assert {spec.labels["difficulty"] for spec in plan} == {1, 2, 3, 4, 5}
+    for dimension in found:
+        levels = {spec.labels["difficulty"] for spec in plan if spec.labels["dimension"] == dimension}
+        assert levels == {1, 2, 3, 4, 5}, dimension
+
+
+def test_each_condition_says_what_it_is(plan: list[EpisodeSpec]):
+    assert len({spec.condition for spec in plan}) == len(plan)
+    for spec in plan:
+        labels = spec.labels
+        name = f"plus/{labels['dimension']}/{labels['subdimension']}={labels['difficulty']}"
+        assert spec.condition == name and labels["plausible"] is True
+        axes = {"language": "words", "noise": "senses"}
+        assert labels["axis"] == axes.get(str(labels["dimension"]), "world")
+
+
+def test_no_two_difficulties_of_a_kind_are_alike(plan: list[EpisodeSpec]):
+    assert len({(spec.perturbations) for spec in plan}) == len(plan)
+
+
+def test_every_condition_is_realised_or_refused_with_a_reason(plan: list[EpisodeSpec]):
+    refused = 0
+    for spec in plan:
+        try:
+            made = spec.realised()
+        except PerturbationError as error:
+            assert "\n" not in str(error)
+            refused += 1
+            continue
+        senses = any(isinstance(each, Sense) for each in spec.perturbations)
+        assert senses == (made == TASK), f"{spec.condition} changes nothing"
+        assert made.goal == TASK.goal
+    assert refused <= 5
+
+
+def test_dimensions_and_difficulties_can_be_chosen():
+    plan = list(load_experiment("plus?dimensions=light,noise&difficulties=1,5").plan([TASK], (0,)))
+    assert {spec.labels.get("dimension") for spec in plan} == {None, "light", "noise"}
+    assert {spec.labels.get("difficulty") for spec in plan} == {None, 1, 5}
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("plus?dimensions=lite", "did you mean 'light'?"),
+        ("plus?difficulties=6", "there is no difficulty 6; valid: 1 to 5"),
+        ("plus?difficulties=many", "got 'many'"),
+        ("plus?difficulties=", "valid difficulties: 1 to 5"),
+        ("plus?dimensions=camera,camera", "once each"),
+        ("plus?difficulties=2,2", "once each"),
+    ],
+)
+def test_what_is_no_dimension_or_difficulty_is_refused(address: str, words: str):
+    with pytest.raises(ExperimentError) as caught:
+        load_experiment(address)
+    assert words in str(caught.value) and "\n" not in str(caught.value)

@@ -1,0 +1,57 @@
+"""Experiments on the table."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from assay.errors import ExperimentError
+from assay.experiments import EpisodeSpec, load_experiment
+from assay.tabletop import Difficulty
+
+
+def test_the_levels_are_made_harder_beside_their_control():
+    experiment = load_experiment("tabletop")
+    plan = list(experiment.plan(experiment.choose("T1,T8"), (0, 1)))
+    assert len(plan) == 4 * 4 * 2  # T1 at three levels and T8 at one, four difficulties, two seeds
+    assert Counter(spec.condition for spec in plan)["difficulty=extreme"] == 8
+    harder = next(spec for spec in plan if spec.condition == "difficulty=distracting")
+    assert harder.realised_table().setting.difficulty is Difficulty.DISTRACTING
+    assert harder.control().realised_table().setting == harder.control().realised_table().setting
+    assert harder.control().realised_table().setting.difficulty is Difficulty.DEFAULT
+
+
+def test_prompts_are_changed_where_the_change_is_defined():
+    experiment = load_experiment("prompts")
+    conditions = {
+        kind: {spec.condition for spec in experiment.plan(experiment.choose(f"{kind}"), (0,))}
+        for kind in ("T1", "T4")
+    }
+    assert conditions["T1"] - conditions["T4"] == {"referents=text", "instruction=other"}
+    assert {"control", "paraphrase", "mask=language", "mask=visual", "mask=instruction"} <= conditions["T4"]
+    assert {"gobbledygook=words", "gobbledygook=tokens", "order=permuted"} <= conditions["T4"]
+
+
+def test_every_episode_knows_what_it_is_and_the_fewest_actions_it_takes():
+    experiment = load_experiment("prompts")
+    for spec in experiment.plan(experiment.choose("tabletop/T9/L1"), range(4)):
+        task = spec.realised_table()
+        assert spec.labels["kind"] == "T9" and spec.labels["level"] == "L1"
+        assert spec.labels["best"] == task.best and spec.steps is None
+        assert EpisodeSpec.from_json(spec.to_json(), spec.labels) == spec
+        if spec.condition != "control":
+            assert spec.labels["plausible"] == (task.asked is not None)
+
+
+def test_without_mistakes_there_are_no_more_actions_than_it_takes():
+    experiment = load_experiment("tabletop?mistakes=false")
+    plan = list(experiment.plan(experiment.choose("T9"), range(6)))
+    assert {spec.steps for spec in plan} == {1, 2}
+    assert all(spec.steps == spec.realised_table().best for spec in plan)
+
+
+def test_there_are_no_asset_packs_for_tables():
+    experiment = load_experiment("tabletop")
+    with pytest.raises(ExperimentError, match="no asset packs"):
+        next(experiment.plan(experiment.choose("T1"), (0,), pack="libero"))

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay import tasks
+from assay.experiments import EpisodeSpec, Experiment, Variant
+from assay.perturb import Say
+from assay.policies import Outcome
+from assay.runs.driver import drive
+from assay.runs.episode import Episode, nothing_happened
+from assay.runs.executor import Done
+from assay.runs.stage import Orders, Stage
+from assay.runs.store import Store
+
+TASK = "libero_goal/7"
+HOSTILE = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">&amp; stove"
+CELL = {"axis": "words", "plausible": True, "object": "habitual", "action": "hint", "pd": 0.4}
+
+
+def variants(task: object) -> tuple[Variant, ...]:
+    return (
+        Variant("para/obj=habitual,act=hint", (Say("the burner is still cold"),), CELL),
+        Variant("para/obj=habitual,act=hint", (Say(HOSTILE),), CELL | {"pd": 0.9}),
+        Variant("words/other", (Say("put the bowl on the plate"),), {"axis": "words", "plausible": False}),
+    )
+
+
+SUITE = Experiment("para", "Three wordings.", variants=variants)
+
+
+class ThisProcess:
+    """Executes episodes here and now."""
+
+    workers = 1
+
+    def __init__(self, orders: Orders) -> None:
+        self._stage = Stage(orders)
+
+    def execute(self, source, stopping) -> Iterator[Done]:
+        while batch := source.take(None):
+            for number, spec in batch:
+                yield Done(number, self._stage.perform(spec))
+        self._stage.close()
+
+
+def driven(path: Path, policy: str, specs: list[EpisodeSpec], **orders: Any) -> Path:
+    """A real run."""
+    with Store.writing(path) as store:
+        store.describe(
+            experiment="para", policy=policy, pack="primitives", started="2026-01-02T03:04:05+00:00"
+        )
+        store.plan(specs)
+        drive(store, ThisProcess(Orders(policy, **orders)))
+    return path
+
+
+def broken(path: Path, reason: str) -> Path:
+    """A run whose only episode broke."""
+    with Store.writing(path) as store:
+        store.plan([EpisodeSpec(TASK, 0)])
+        store.append(1, Episode(Outcome.ERROR, 0, nothing_happened(), error=reason))
+    return path
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of runs, beside a run that is not in it."""
+    home = tmp_path_factory.mktemp("home")
+    folder = home / "runs"
+    (folder / "more").mkdir(parents=True)
+    task = tasks.load(TASK)
+    specs = list(SUITE.plan([task], [0], steps=150))
+    driven(folder / "blind.assay", "blind", specs)
+    driven(folder / "more" / "short ö#?.assay", "random", list(SUITE.plan([task], [0, 1], steps=8)))
+    driven(folder / "idle.assay", "idle", [*specs[:1], *SUITE.plan([task], [5], steps=6)])
+    broken(folder / "broken.assay", HOSTILE)
+    shutil.copy(folder / "blind.assay", home / "outside.assay")
+    (folder / "link.assay").symlink_to(home / "outside.assay")
+    (folder / "text.assay").write_text("not a run")
+    (folder / "cut.assay").write_bytes((folder / "blind.assay").read_bytes()[:9000])
+    (folder / "folder.assay").mkdir()
+    (folder / "secret.txt").write_text("secret")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def address(library: Path) -> Iterator[str]:
+    """``assay ui``, in a process of its own; host and port."""
+    command = [Path(sys.executable).with_name("assay"), "ui", library, "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    watchdog = threading.Timer(180, process.kill)
+    watchdog.start()
+    assert process.stdout is not None
+    said = process.stdout.readline()
+    watchdog.cancel()
+    yield said.split("http://")[1].split("/")[0]
+    process.terminate()
+    process.wait(60)
+
+
+class Answer:
+    """What came back."""
+
+    def __init__(self, status: int, headers: dict[str, str], text: str) -> None:
+        self.status, self.headers, self.text = status, headers, text
+
+
+@pytest.fixture(scope="session")
+def get(address: str) -> Callable[..., Answer]:
+    """Asks the server for exactly this path, however odd."""
+
+    def ask(path: str, method: str = "GET", **headers: str) -> Answer:
+        connection = HTTPConnection(address, timeout=60)
+        try:
+            connection.putrequest(method, path, skip_host="Host" in headers)
+            for name, value in headers.items():
+                connection.putheader(name.replace("_", "-"), value)
+            connection.endheaders()
+            response = connection.getresponse()
+            text = response.read().decode(errors="replace")
+            return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, text)
+        finally:
+            connection.close()
+
+    return ask
+
+
+@pytest.fixture(scope="session")
+def keys(library: Path) -> dict[str, str]:
+    """The episodes of the run ``blind``: instruction -> key."""
+    with Store.reading(library / "blind.assay") as store:
+        return dict(store.frame().select("instruction", "key").iter_rows())

@@ -1,0 +1,267 @@
+"""A real server on loopback, asked for odd things."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from markupsafe import escape
+
+from assay.experiments import EpisodeSpec
+from assay.experiments.tabletop import PACK
+from assay.policies import Outcome
+from assay.runs.episode import Episode, nothing_happened
+from assay.runs.store import Store
+from assay.runs.table import TableTroupe
+from assay.tabletop import TableOracle
+
+from .conftest import HOSTILE
+
+RUN = "/runs/blind.assay"
+ODD = quote("more/short ö#?")
+
+
+def addresses(keys: dict[str, str]) -> list[str]:
+    key = keys[HOSTILE]
+    return [
+        "/",
+        RUN,
+        f"{RUN}/report",
+        f"{RUN}/episodes",
+        f"{RUN}/episodes?outcome=success",
+        f"{RUN}/episodes/{key}",
+        f"{RUN}/episodes/{key}?beside=idle",
+        "/runs/broken.assay",
+        "/runs/broken.assay/episodes",
+        f"/runs/{ODD}.assay/episodes?label=axis%3Dwords",
+        "/compare",
+        "/compare?a=blind&b=idle",
+        "/compare?a=blind&b=broken",
+        "/nothing",
+        "/runs/cut.assay",
+    ]
+
+
+class Page(HTMLParser):
+    """What a browser would load and run."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.inline: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.links += [value or "" for name, value in attrs if name in ("src", "href", "action")]
+        self.inline += [name for name in given if name == "style" or name.startswith("on")]
+        if tag == "style" or (tag == "script" and "src" not in given):
+            self.inline.append(tag)
+
+
+def test_every_page_escapes_what_runs_hold_and_needs_nothing_from_elsewhere(get, keys):
+    for address in addresses(keys):
+        answer = get(address)
+        assert answer.headers["content-security-policy"].startswith("default-src 'self'"), address
+        page = Page(answer.text)
+        assert not page.inline and all(link.startswith(("/", "#", "?")) for link in page.links), address
+    assert f'class="said">{escape(HOSTILE)}' in get(f"{RUN}/episodes?says=script").text
+
+
+def test_the_report_runs_nothing_and_fetches_nothing(get):
+    answer = get(f"{RUN}/report.html")
+    assert answer.status == 200 and "<h1" in answer.text
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy and "sandbox" in policy and "script-src" not in policy
+
+
+def test_runs_that_cannot_be_read_are_listed_with_the_reason(get):
+    text = get("/").text
+    assert text.count("cannot be read:") == 4
+    for reason in ("file is not a database", "leads out of the folder", "a folder"):
+        assert reason in text
+    assert get("/runs/text.assay").status == get("/runs/cut.assay").status == 422
+    assert "not a run, or damaged" in get("/runs/text.assay").text
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/runs/../outside.assay",
+        "/runs/..%2foutside.assay",
+        "/runs/%2e%2e/outside.assay",
+        "/runs/more/../../outside.assay",
+        "/runs//etc/passwd.assay",
+        "/runs/link.assay",
+        "/runs/folder.assay",
+        "/runs/.assay",
+        "/runs/secret.txt",
+        "/runs/missing.assay",
+        "/runs/a%00b.assay",
+        "/runs/%ff%fe.assay",
+        f"/runs/{'a' * 5000}.assay",
+        "/static/../app.py",
+        "/static/%2e%2e/app.py",
+        "/static/..%2f..%2fapp.py",
+        f"{RUN}/episodes/{'0' * 32}",
+        f"{RUN}/episodes/{'x' * 3000}",
+        f"{RUN}/episodes/{'0' * 32}/film",
+        f"{RUN}/episodes/..%2f..%2foutside/film.mp4",
+        "/compare?a=blind&b=../outside",
+        "/compare?a=blind&b=missing",
+        "/openapi.json",
+        "/docs",
+    ],
+)
+def test_nothing_but_the_runs_in_the_folder_is_served(get, path):
+    answer = get(path)
+    assert answer.status == 404 and "Traceback" not in answer.text and "secret" not in answer.text
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"task={'a' * 301}",
+        "after=-1",
+        "after=x",
+        f"after={2**63}",
+        "before=1e9",
+        f"label={'=' * 500}",
+        "outcome=odd",
+    ],
+)
+def test_oversized_and_senseless_parameters_are_refused(get, query):
+    assert get(f"{RUN}/episodes?{query}").status == 400
+
+
+@pytest.mark.parametrize("query", ["task=%00", "says=%25", "says=%ff", "label=%22'%5C=1", "action=%F0%9F"])
+def test_odd_parameters_find_nothing(get, query):
+    answer = get(f"{RUN}/episodes?{query}")
+    assert answer.status == 200 and "No episode is like that" in answer.text
+
+
+def test_only_this_machines_names_are_answered(get, address):
+    port = address.split(":")[1]
+    assert get("/", Host=f"localhost:{port}").status == get("/", Host=address).status == 200
+    for host in ("evil.example", f"evil.example:{port}", "127.0.0.1.evil.example", ""):
+        assert get("/", Host=host).status == 400
+
+
+def test_it_can_only_be_read(get, keys):
+    for method in ("POST", "PUT", "DELETE", "PATCH"):
+        assert get(RUN, method).status == 405
+
+
+def test_other_sites_cannot_order_films(get, keys):
+    film = f"{RUN}/episodes/{keys[HOSTILE]}/film"
+    assert get(film, Sec_Fetch_Site="cross-site").status == 403
+    assert get(f"{film}.mp4", Sec_Fetch_Site="same-site").status == 403
+
+
+def test_a_run_that_holds_nonsense_gives_one_line(get, library: Path):
+    path = library / "nonsense.assay"
+    path.write_bytes((library / "blind.assay").read_bytes())
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE episodes SET truth = 'no JSON', steps = 'many'")
+        db.execute("UPDATE specs SET spec = '{}'")
+        db.execute("UPDATE trajectories SET hand = x'00'")
+        key = db.execute("SELECT key FROM specs").fetchone()[0]
+    db.close()
+    try:
+        for page in ("", "/episodes", f"/episodes/{key}", f"/episodes/{key}/film", "/report.html"):
+            answer = get(f"/runs/nonsense.assay{page}")
+            assert answer.status in (200, 422, 500) and "Traceback" not in answer.text, page
+        assert "This cannot be shown: ValueError" in get(f"/runs/nonsense.assay/episodes/{key}").text
+    finally:
+        path.unlink()
+
+
+def test_damaged_labels_and_outcomes_are_told_and_the_rest_is_shown(get, library: Path):
+    path = library / "labels.assay"
+    path.write_bytes((library / "blind.assay").read_bytes())
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE specs SET labels = '{' WHERE id = 2")
+        db.execute("UPDATE episodes SET outcome = 'banana' WHERE id = 3")
+    db.close()
+    try:
+        told = get("/runs/labels.assay").text
+        assert "1 of its episodes left out: labels that are no JSON object" in told
+        assert "1 of its episodes left out: the outcome &#39;banana&#39;" in told
+        assert get("/runs/labels.assay/episodes").status == 200
+        assert get("/compare?a=labels&b=blind").status == 200
+    finally:
+        path.unlink()
+
+
+def test_an_episode_on_the_table_has_a_page_of_its_own_kind(get, library: Path):
+    path = library / "table.assay"
+    spec = EpisodeSpec("tabletop/T1/L1", 0, pack=PACK, labels={"kind": "T1", "level": "L1", "best": 1})
+    with Store.writing(path) as store:
+        store.plan([spec])
+        store.append(1, TableTroupe(TableOracle()).attempt(spec, lambda: None))
+    try:
+        page = get(f"/runs/table.assay/episodes/{spec.key}").text
+        assert "The task&#39;s own words." in page or "The task's own words." in page
+        assert "held first" in page and "20 Hz" not in page and "hand's path" not in page
+        for other in ("", "/episodes", "/report.html"):
+            assert get(f"/runs/table.assay{other}").status == 200
+    finally:
+        path.unlink()
+
+
+def test_reading_changes_no_file(get, library: Path, keys):
+    def state() -> dict[str, str]:
+        files = [path for path in library.rglob("*") if path.is_file()]
+        return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+    before = state()
+    for address in addresses(keys):
+        get(address)
+    assert state() == before
+
+
+def test_a_run_is_live_while_it_is_written_and_its_driver_is_not_disturbed(
+    get, library: Path, tmp_path: Path
+):
+    path = library / "growing.assay"
+    with Store.reading(library / "blind.assay") as store:
+        specs = store.specs([1, 2, 3, 4])
+    try:
+        with Store.writing(path) as store:
+            store.plan(specs)
+            assert get("/runs/growing.assay").status == 200
+            for number in (1, 2):
+                store.append(number, Episode(Outcome.SUCCESS, 3, nothing_happened()))
+            until = time.monotonic() + 60
+            while (now := json.loads(get("/runs/growing.assay/live").text))["done"] < 2:
+                assert time.monotonic() < until
+                time.sleep(0.05)
+            assert (now["running"], now["done"], now["planned"]) == (True, 2, 4)
+            assert now["lines"]["c0"]["rate"] == 1.0 and now["lines"]["g-habitual-hint"]["successes"] == 1
+            assert "running</span>" in get("/").text
+        assert not path.with_name("growing.assay-wal").exists()
+        assert json.loads(get("/runs/growing.assay/live").text)["running"] is False
+    finally:
+        path.unlink()
+
+
+def test_two_runs_are_compared_pair_by_pair(get, keys):
+    text = get("/compare?a=blind&b=idle").text
+    assert (
+        "On the 1 specs that both did" in text
+        and f"{RUN}/episodes/{keys['turn on the stove']}?beside=idle" in text
+    )
+    assert "share no spec" in get(f"/compare?a=blind&b={ODD}").text
+    assert "all 1 episodes ended in an error" in get("/compare?a=blind&b=broken").text
+
+
+def test_an_episode_shows_what_was_said_instead(get, keys):
+    text = get(f"{RUN}/episodes/{keys['put the bowl on the plate']}").text
+    assert "<del>turn</del>" in text and "<ins>put the bowl</ins>" in text and "<del>stove</del>" in text
+    assert text.count("<polyline") == 4 and "its control" in text

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assay.experiments import EpisodeSpec
+from assay.perturb import Say
+from assay.policies import Outcome
+from assay.runs.episode import Episode, nothing_happened
+from assay.runs.store import Store
+from assay.web.episodes import PAGE, Filters, choices, control_of, one, page
+from assay.web.reading import NotFoundError, Run, reading
+
+COUNT = 2 * PAGE + 7
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("runs") / "many.assay"
+    specs = [EpisodeSpec("libero_goal/1", 0)] + [
+        EpisodeSpec(
+            f"libero_goal/{seed % 3}",
+            seed,
+            condition="words",
+            perturbations=(Say(f"100% of no_{seed}"),),
+            labels={
+                "flag": seed % 2 == 0,
+                "level": seed % 5,
+                "pd": seed / 7,
+                "object": "none",
+                "odd.name": None,
+            },
+        )
+        for seed in range(COUNT)
+    ]
+    with Store.writing(path) as store:
+        store.plan(specs)
+        for number, spec in enumerate(specs[:-1], start=1):
+            outcome = (Outcome.SUCCESS, Outcome.FAILURE)[spec.seed % 2]
+            store.append(number, Episode(outcome, 1, nothing_happened(), spec.realised().instruction.text))
+        store.append(1, Episode(Outcome.SUCCESS, 1, nothing_happened(), "the control"))
+    return path
+
+
+@pytest.fixture
+def run(path: Path):
+    with reading(path) as opened:
+        yield opened
+
+
+def test_pages_go_to_the_end_and_back_again(run: Run):
+    first = page(run, Filters())
+    second = page(run, Filters(), after=first.next)
+    third = page(run, Filters(), after=second.next)
+    assert [len(each.rows) for each in (first, second, third)] == [PAGE, PAGE, 7]
+    assert [each.before for each in (first, second, third)] == [0, PAGE, 2 * PAGE]
+    assert first.previous is None and third.next is None and {first.total, third.total} == {COUNT}
+    assert page(run, Filters(), before=third.previous) == second
+    assert page(run, Filters(), before=second.previous) == first
+
+
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [
+        (Filters(condition="control"), 1),
+        (Filters(task="libero_goal/0", outcome="success"), len([s for s in range(COUNT - 1) if s % 6 == 0])),
+        (Filters(outcome="waiting"), 1),
+        (Filters(label="flag=true"), len([s for s in range(COUNT - 1) if s % 2 == 0])),
+        (Filters(label="level=3"), len([s for s in range(COUNT - 1) if s % 5 == 3])),
+        (Filters(label="odd.name=null"), COUNT - 1),
+        (Filters(object="none"), COUNT - 1),
+        (Filters(says="NO_1 "), 0),
+        (Filters(says="100% of no_1"), len([s for s in range(COUNT - 1) if str(s).startswith("1")])),
+        (Filters(says="%no"), 0),
+        (Filters(says="no-1"), 0),
+        (Filters(label="flag=1' OR '1"), 0),
+    ],
+)
+def test_filters_find_what_they_say(run: Run, filters: Filters, found: int):
+    assert page(run, filters).total == found
+
+
+def test_what_can_be_chosen_leaves_measurements_out(path: Path):
+    found = choices(path)
+    assert found.conditions == ("control", "words") and set(found.tasks) == {
+        f"libero_goal/{n}" for n in range(3)
+    }
+    assert found.labels == {
+        "flag": ("true", "false"),
+        "level": ("0", "1", "2", "3", "4"),
+        "odd.name": ("null",),
+    }
+    assert found.objects == ("none",)
+
+
+def test_the_control_is_that_of_the_same_task_and_seed(run: Run):
+    rows = page(run, Filters(task="libero_goal/1")).rows
+    control = rows[0]
+    assert control_of(run, control) is None
+    assert control_of(run, next(row for row in rows if row.seed == 1)) is None
+    other = one(run, EpisodeSpec("libero_goal/1", 0).key)
+    assert other == control
+
+
+def test_an_unknown_key_is_not_found(run: Run):
+    with pytest.raises(NotFoundError, match="no episode"):
+        one(run, "0" * 32)

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from assay.web.kept import Kept
+
+
+def test_what_is_known_is_asked_again_when_the_file_changes_but_not_all_the_time(tmp_path: Path):
+    path, asked = tmp_path / "a.assay", []
+    path.write_text("1")
+
+    def slow(file: Path) -> str:
+        asked.append(file)
+        time.sleep(0.02)
+        return file.read_text()
+
+    kept = Kept(slow, most=2)
+    assert [kept(path), kept(path)] == ["1", "1"] and len(asked) == 1
+    path.write_text("22")
+    assert kept(path) == "1"  # so soon after what took so long, the old will do
+    time.sleep(0.3)
+    assert kept(path) == "22" and len(asked) == 2
+    for name in "bc":
+        (tmp_path / name).write_text(name)
+        kept(tmp_path / name)
+    os.utime(path)
+    assert kept(path) == "22" and len(asked) == 5  # the oldest was forgotten

@@ -1,0 +1,93 @@
+"""Films of recorded episodes, drawn by a process of its own."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+
+from assay.experiments import EpisodeSpec
+from assay.experiments.tabletop import PACK
+from assay.runs.film import HOLD, film_name
+from assay.runs.store import Store
+from assay.tabletop import TableOracle, play
+from assay.web import replays as films
+from assay.web.painter import STRIDE
+from assay.web.replays import Replay, Replays, own_film
+
+
+def made(replays: Replays, *order: object) -> Replay:
+    """A film, when it is ready or has failed."""
+    until = time.monotonic() + 120
+    while time.monotonic() < until:
+        replay = replays.film(*order)  # type: ignore[arg-type]
+        if replay.state in ("ready", "failed"):
+            return replay
+        time.sleep(0.05)
+    raise AssertionError("no film")
+
+
+@pytest.fixture
+def recorded(library: Path) -> tuple[EpisodeSpec, np.ndarray]:
+    with Store.reading(library / "more" / "short ö#?.assay") as store:
+        return store.specs([1])[0], next(path.actions for _, path in store.paths([1]))
+
+
+def test_an_episode_is_filmed_from_its_spec_and_actions(recorded, drawing, monkeypatch: pytest.MonkeyPatch):
+    spec, actions = recorded
+    with Replays() as replays:
+        film = made(replays, spec, actions, "failure", "")
+        assert (film.state, film.said) == ("ready", "") and film.path is not None
+        with av.open(str(film.path)) as video:
+            assert video.streams.video[0].frames == len(actions) // STRIDE + HOLD
+        assert replays.film(spec, actions, "failure", "") == film
+
+        odd = made(replays, spec, actions[:4], "success", "")
+        assert odd.state == "ready" and "the record says success after 4" in odd.said
+
+        monkeypatch.setattr(films, "MOST_BYTES", 1)
+        last = made(replays, spec, actions[:2], "error", "a wire broke")
+        assert last.state == "ready" and last.path is not None and last.path.exists()
+        assert not film.path.exists()
+    assert not last.path.exists()
+
+
+def test_an_episode_on_the_table_is_filmed_action_by_action(drawing):
+    spec = EpisodeSpec("tabletop/T1/L1", 0, pack=PACK)
+    played = play(spec.realised_table(), TableOracle())
+    with Replays() as replays:
+        film = made(replays, spec, played.actions.astype(np.float32), "success", "")
+        assert (film.state, film.said) == ("ready", "") and film.path is not None
+        with av.open(str(film.path)) as video:
+            assert video.streams.video[0].frames * film.stride == len(played.actions) + 1
+
+
+def test_where_nothing_can_be_drawn_it_says_so(recorded, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MUJOCO_GL", "nothing")
+    with Replays() as replays:
+        film = made(replays, *recorded, "failure", "")
+    assert film.state == "failed" and "MUJOCO_GL is 'nothing', which cannot draw" in film.said
+
+
+def test_what_cannot_be_played_again_is_refused_at_once(recorded):
+    spec, _ = recorded
+    with Replays() as replays:
+        assert "No actions" in replays.film(spec, np.zeros((0, 7), np.float32), "error", "").said
+        assert "too many" in replays.film(spec, np.zeros((9999, 7), np.float32), "failure", "").said
+
+
+def test_films_of_the_run_itself_are_found_but_none_elsewhere(tmp_path: Path):
+    run, spec = tmp_path / "runs" / "a.assay", EpisodeSpec("libero_goal/7", 3)
+    folder = run.with_suffix(".videos")
+    folder.mkdir(parents=True)
+    film = folder / f"{film_name(spec)}_failure.mp4"
+    film.write_bytes(b"film")
+    assert own_film(run, spec, "failure") == film
+    assert own_film(run, spec, "success") is None
+    assert own_film(run, spec, "x/../../secret") is None
+    film.unlink()
+    film.symlink_to("/etc/passwd")
+    assert own_film(run, spec, "failure") is None
