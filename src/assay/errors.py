@@ -11,6 +11,7 @@
     ├── PerturbationError         a perturbation that does not exist, or cannot be applied
     ├── ExperimentError           an experiment or condition that does not exist or makes no sense
     │   └── SpecError             ... an episode spec that makes no sense
+    ├── PluginError               a plugin that cannot be imported, or takes a name that another has
     ├── RunError                  a run file that is not one, is in use, or does not fit what is asked
     └── RenderingError            no way to draw a picture on this machine
 
@@ -76,6 +77,10 @@ class ExperimentError(AssayError):
 
 class SpecError(ExperimentError):
     """An episode spec that makes no sense."""
+
+
+class PluginError(AssayError):
+    """A plugin that cannot be imported, or takes a name that another has."""
 
 
 class RunError(AssayError):

@@ -29,7 +29,7 @@ def test_what_is_refused_says_why(assay: Callable[..., Any], wide: None):
 def test_a_sheet_is_drawn(assay: Callable[..., Any], drawing: str, tmp_path: Path, wide: None):
     file = tmp_path / "sheet.png"
     said = assay(
-        "suites",
+        "experiments",
         "show",
         "factors?over=recolour",
         "--tasks",
@@ -46,7 +46,9 @@ def test_a_sheet_is_drawn(assay: Callable[..., Any], drawing: str, tmp_path: Pat
 
 @pytest.mark.parametrize("name", ["a.txt", ".", "x"])
 def test_a_sheet_that_is_no_picture_is_refused_first(assay: Callable[..., Any], name: str):
-    said = assay("experiments", "show", "factors?over=recolour", "--tasks", "libero_object/0", "--sheet", name)
+    said = assay(
+        "experiments", "show", "factors?over=recolour", "--tasks", "libero_object/0", "--sheet", name
+    )
     assert said.status == 2 and said.err == f"error: --sheet '{name}': valid: a file that ends in .png\n"
     assert not said.out
 

@@ -1,0 +1,198 @@
+"""Names and what they stand for: Assay's own things, installed plugins, and ``python:module:object``.
+
+Each kind of thing that has a name (an experiment, a world, an asset pack, ...) has one `Registry`. Assay's own
+entries are addresses, imported when somebody asks for them. A plugin is a module that registers things when it
+is imported: an installed package names it in the entry-point group ``assay.plugins``; anything importable is
+reached by ``python:module:object`` wherever a name is taken.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, entry_points, packages_distributions, version
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Generic, TypeVar
+
+from assay.errors import AssayError, PluginError, did_you_mean
+
+GROUP = "assay.plugins"
+"""The entry-point group in which an installed package names its module."""
+PYTHON = "python:"
+"""How an address begins that names anything importable: ``python:module:object``."""
+_OWN = "assay"
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """The things of one kind, by name."""
+
+    def __init__(self, noun: str, error: type[AssayError], built_in: Mapping[str, str]) -> None:
+        """``built_in`` maps names to ``module:object``; ``noun`` and ``error`` are for messages."""
+        self.noun = noun
+        self._error = error
+        self._addresses = dict(built_in)
+        self._known: dict[str, T] = {}
+
+    def register(self, name: str, thing: T) -> T:
+        """Make a thing known by a name. Raises PluginError if another has it."""
+        known = self._known.get(name)
+        if name in self._addresses or (known is not None and _source(known) != _source(thing)):
+            raise PluginError(
+                f"there are two {self.noun}s '{name}': {_source(thing)} must choose another name"
+            )
+        self._known[name] = thing
+        return thing
+
+    def names(self) -> tuple[str, ...]:
+        """Every name there is: Assay's own, then those of plugins."""
+        load_entry_points()
+        return (*self._addresses, *(name for name in self._known if name not in self._addresses))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._addresses or name in self._known or name in self.names()
+
+    def __getitem__(self, name: str) -> T:
+        """The thing of a name, or of ``python:module:object``. Raises an error that says what is valid."""
+        if name.startswith(PYTHON):
+            thing: T = from_python(name, self._error)
+            return thing
+        if name not in self._known:
+            if name in self._addresses:
+                self._known[name] = imported(self._addresses[name])
+            else:
+                load_entry_points()
+        if name not in self._known:
+            others = f" (or {PYTHON}module:object)"
+            raise self._error(f"there is no {self.noun} '{name}': {did_you_mean(name, self.names())}{others}")
+        return self._known[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """A module that is not Assay's, as a run remembers it."""
+
+    module: str
+    distribution: str
+    """The installed package it belongs to; empty for a loose file."""
+    version: str
+    digest: str
+    """12 hex digits that stand for the source of its top-level package or module."""
+
+    @classmethod
+    def of(cls, thing: object) -> Plugin | None:
+        """The plugin that a class, function or instance comes from; None for Assay's own."""
+        module = getattr(thing, "__module__", None) or type(thing).__module__
+        if module.partition(".")[0] in (_OWN, "builtins"):
+            return None
+        return _plugin(module)
+
+    def as_json(self) -> dict[str, str]:
+        """A JSON object."""
+        return asdict(self)
+
+
+def plugins_of(things: Iterable[object]) -> tuple[Plugin, ...]:
+    """The plugins that some things come from, each once, sorted by module."""
+    found = {plugin for thing in things if (plugin := Plugin.of(thing)) is not None}
+    return tuple(sorted(found, key=lambda plugin: plugin.module))
+
+
+def load_plugins(records: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Import the plugins that a run used; returns a line for each that cannot be, or is another than it was."""
+    problems = []
+    for record in records:
+        module = str(record.get("module"))
+        try:
+            import_module(module)
+        except PluginError as error:
+            problems.append(str(error))
+            continue
+        if (now := _plugin(module)).digest != record.get("digest"):
+            problems.append(
+                f"the plugin {module} has changed since the run: {record.get('version') or 'unversioned'} "
+                f"({record.get('digest')}) then, {now.version or 'unversioned'} ({now.digest}) now"
+            )
+    return problems
+
+
+@cache
+def load_entry_points() -> tuple[str, ...]:
+    """Import the plugins of all installed packages, once; returns a line for each that cannot be."""
+    problems = []
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        try:
+            point.load()
+        except Exception as error:  # whatever somebody's module raises; the others are still of use
+            problems.append(f"the plugin '{point.name}' ({point.value}) cannot be loaded: {_one_line(error)}")
+    return tuple(problems)
+
+
+def from_python(address: str, error: type[AssayError] = PluginError) -> Any:
+    """What ``python:module:object`` stands for. Raises ``error`` in one line."""
+    module, _, name = address.removeprefix(PYTHON).partition(":")
+    if not module or not name:
+        raise error(f"'{address}' should be {PYTHON}module:object")
+    try:
+        offered = vars(import_module(module))
+    except PluginError as wrong:
+        raise error(f"'{address}': {wrong}") from wrong
+    if name not in offered:
+        public = [key for key in offered if not key.startswith("_")]
+        raise error(f"'{address}': {module} has no {name}: {did_you_mean(name, public)}")
+    return offered[name]
+
+
+def import_module(module: str) -> ModuleType:
+    """Import somebody's module, also one of the folder we are in. Raises PluginError that names it."""
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))  # as python itself does for a script of one's own
+    try:
+        return importlib.import_module(module)
+    except (Exception, SystemExit) as error:  # whatever somebody's module raises
+        raise PluginError(f"{module} cannot be imported: {_one_line(error)}") from error
+
+
+def imported(address: str) -> Any:
+    """What ``module:object`` stands for, of Assay's own."""
+    module, _, name = address.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+@cache
+def _plugin(module: str) -> Plugin:
+    top = module.partition(".")[0]
+    names = packages_distributions().get(top, [])
+    try:
+        distribution, number = names[0], version(names[0])
+    except (IndexError, PackageNotFoundError):
+        distribution = number = ""
+    return Plugin(module, distribution, number, _digest(sys.modules.get(top) or import_module(top)))
+
+
+def _digest(top: ModuleType) -> str:
+    """Of the source of a module, or of all modules of a package."""
+    file = getattr(top, "__file__", None)
+    folders = [Path(folder) for folder in getattr(top, "__path__", ())]
+    files = sorted(file for folder in folders for file in folder.rglob("*.py"))
+    digest = hashlib.sha256()
+    for each in files or ([Path(file)] if file else []):
+        digest.update(f"{each.name} ".encode() + each.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def _source(thing: object) -> str:
+    return f"{getattr(thing, '__module__', type(thing).__module__)}.{getattr(thing, '__qualname__', '')}"
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())[:200]
