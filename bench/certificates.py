@@ -9,12 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay import tasks
-from assay.experiments import EpisodeSpec, load_experiment
+from assay.episodes import EpisodeSpec
+from assay.experiments import load_experiment
 from assay.runs.certificates import Cache, Certificate, Verdict, certify, claim, missing
 from assay.runs.certificates.certify import DEMONSTRATOR
 from assay.runs.certificates.claim import solvable
 from assay.runs.local import LocalProcesses
-from assay.runs.stage import Orders
+from assay.runs.worker import WorkerConfig
 from bench.figure import Figure
 
 TASKS = {"pro": ("libero_object/2",), "x": ("libero_spatial/3", "libero_goal/1", "libero_10/6")}
@@ -41,7 +42,7 @@ def _figures(experiment: str, cache: Cache) -> Iterable[Figure]:
 
 def _tried(specs: list[EpisodeSpec], cache: Cache) -> dict[str, Certificate]:
     """The certificates of all distinct claims of some episodes, by key."""
-    executor = LocalProcesses(Orders(DEMONSTRATOR), os.cpu_count() or 1)
+    executor = LocalProcesses(WorkerConfig(DEMONSTRATOR), os.cpu_count() or 1)
     certify(missing(specs, cache), cache, executor)
     claims = {each.key: each for each in map(claim, specs)}
     found = {key: cache.get(each) for key, each in claims.items()}

@@ -9,8 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay import tasks
+from assay.episodes import EpisodeSpec, task_of
 from assay.errors import AssayError
-from assay.experiments import EpisodeSpec, load_experiment
+from assay.experiments import load_experiment
 from assay.experiments.changes import CHANGES
 from assay.runs.certificates import Cache, Certificate, Service, Verdict, missing
 from assay.runs.store import Store
@@ -64,15 +65,15 @@ def _compiling() -> list[Figure]:
     for task in TASKS:
         control = EpisodeSpec(task, 0)
         for name, changed in CHANGES.items():
-            perturbations = changed(control.realised())
+            perturbations = changed(task_of(control))
             if not any(each.rebuilds for each in perturbations):
                 continue
             try:
-                scene = replace(control, perturbations=perturbations).realised().scene
+                scene = task_of(replace(control, perturbations=perturbations)).scene
             except AssayError:  # not every change can be made to every task
                 refused.setdefault(name, []).append(task)
                 continue
-            ratios.setdefault(name, []).append(_ratio(scene, control.realised().scene))
+            ratios.setdefault(name, []).append(_ratio(scene, task_of(control).scene))
     means = {name: statistics.mean(each) for name, each in ratios.items()}
     slowest = max(means, key=lambda name: means[name])
     what = "compiling a changed scene / its control"

@@ -15,14 +15,13 @@ from pathlib import Path
 import numpy as np
 
 from assay import tasks
-from assay.experiments.spec import Label
+from assay.episodes.episode import Episode, Trajectory
+from assay.episodes.spec import Label
 from assay.measures.dtw import distances
 from assay.measures.paths import POINTS
 from assay.perturb import Say
 from assay.perturb.words.grid.cells import CELLS
 from assay.policies import EpisodeSpec, Outcome
-from assay.runs.episode import Episode
-from assay.runs.episode import Path as HandPath
 from assay.runs.store import Store
 from bench.figure import Figure
 
@@ -120,7 +119,7 @@ def _episode(rng: np.random.Generator) -> Episode:
     success = rng.random() < 0.7
     steps = STEPS if success else 300
     hand = np.cumsum(rng.normal(scale=0.01, size=(steps + 1, 3)), axis=0).astype(np.float32)
-    path = HandPath(hand, hand[:, 0].copy(), np.zeros((steps, 7), np.float32))
+    path = Trajectory(hand, hand[:, 0].copy(), np.zeros((steps, 7), np.float32))
     truth = {"On akita_black_bowl_1 flat_stove_1_cook_region": ((steps, steps + 1),) if success else ()}
     outcome = Outcome.SUCCESS if success else Outcome.FAILURE
     return Episode(

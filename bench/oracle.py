@@ -9,14 +9,15 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from assay import tasks
+from assay.episodes.spec import EpisodeSpec, Initial
 from assay.errors import AssetError
-from assay.experiments.spec import EpisodeSpec, Initial
 from assay.policies import Outcome, load_policy, rollout
-from assay.policies.trials import Trial, attempts, by_task
+from assay.runs.trials import Trial, attempts, by_task
 from assay.sim.compile import compile_scene
 from assay.sim.packs.locate import LIBERO_VARIABLE, ROBOSUITE_VARIABLE, STATES_VARIABLE, locate_states
 from assay.sim.packs.registry import load_pack
 from assay.sim.simulation import CONTROL_HZ, Simulation
+from assay.sim.world import SceneEnv
 from bench.figure import Figure
 
 SPEED_SEEDS = range(3)
@@ -50,11 +51,11 @@ def _speed(task_id: str) -> float:
     world = Simulation(compile_scene(task.scene, load_pack("primitives")))
     policy = load_policy("oracle")
     states = [world.sample(seed) for seed in SPEED_SEEDS]
-    rollout(world, task, policy, states[0], EpisodeSpec(task_id, 0, steps=5))
+    rollout(SceneEnv(world, task, states[0]), policy, EpisodeSpec(task_id, 0, steps=5))
     steps, seconds = 0, 0.0
     for seed, state in zip(SPEED_SEEDS, states, strict=True):
         start = time.perf_counter()
-        done = rollout(world, task, policy, state, EpisodeSpec(task_id, seed))
+        done = rollout(SceneEnv(world, task, state), policy, EpisodeSpec(task_id, seed))
         seconds += time.perf_counter() - start
         steps += done.steps if done.outcome is Outcome.SUCCESS else 0
     return steps / CONTROL_HZ / seconds

@@ -1,4 +1,4 @@
-"""Runs: what two workers, Ray, the driver and large plans cost; how many pictures are drawn."""
+"""Runs: what two workers, Ray, the driver and large plans cost; how many images are drawn."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from rich.console import Console
 
 from assay import tasks
 from assay.cli.run_display import Display
+from assay.episodes.episode import Episode
 from assay.errors import RenderingError
 from assay.experiments import load_experiment
 from assay.policies import EpisodeSpec
 from assay.runs.driver import drive
-from assay.runs.episode import Episode
 from assay.runs.executor import Done, Event, Executor, Source
 from assay.runs.local import LocalProcesses
 from assay.runs.on_ray import RayActors
-from assay.runs.stage import Orders, Stage
 from assay.runs.store import Store
+from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.sim import Observation, gl
 from assay.sim.render import CAMERAS
 from assay.tasks import Instruction
@@ -46,8 +46,8 @@ def _workers() -> list[Figure]:
     """In turn, so that other things that come and go on the machine weigh on both."""
     paces: dict[int, list[float]] = {1: [], 2: []}
     for workers in (1, 2, 2, 1):
-        paces[workers].append(_pace(_timed(LocalProcesses(Orders("oracle"), workers), 100)))
-    what = "episodes per minute of two workers / of one, oracle, no pictures"
+        paces[workers].append(_pace(_timed(LocalProcesses(WorkerConfig("oracle"), workers), 100)))
+    what = "episodes per minute of two workers / of one, oracle, no images"
     return [Figure(what, sum(paces[2]) / sum(paces[1]), "x", 1.8, at_most=False, note=_cores())]
 
 
@@ -55,8 +55,8 @@ def _ray() -> list[Figure]:
     what = f"time of a run of {EPISODES} short episodes on Ray local / on local processes, two workers"
     if importlib.util.find_spec("ray") is None:
         return [Figure(what, None, "x", 1.1, note="ray is not installed")]
-    ray = _timed(RayActors(Orders("oracle"), "local", 2), EPISODES)
-    local = _timed(LocalProcesses(Orders("oracle"), 2), EPISODES)
+    ray = _timed(RayActors(WorkerConfig("oracle"), "local", 2), EPISODES)
+    local = _timed(LocalProcesses(WorkerConfig("oracle"), 2), EPISODES)
     return [
         Figure(
             what,
@@ -106,8 +106,8 @@ class _Here:
 
     workers = 1
 
-    def __init__(self, orders: Orders) -> None:
-        self._stage = Stage(orders)
+    def __init__(self, orders: WorkerConfig) -> None:
+        self._stage = EpisodeRunner(orders)
         self.inside = 0.0
 
     def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
@@ -115,14 +115,14 @@ class _Here:
         while batch := source.take(latest):
             for number, spec in batch:
                 start = time.perf_counter()
-                episode = self._stage.perform(spec)
+                episode = self._stage.run(spec)
                 self.inside += time.perf_counter() - start
                 yield Done(number, episode)
             latest = batch[-1][1].scene_key
 
 
 def _overhead() -> Figure:
-    executor = _Here(Orders("oracle"))
+    executor = _Here(WorkerConfig("oracle"))
     start = time.perf_counter()
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -143,7 +143,7 @@ from pathlib import Path
 from assay import tasks
 from assay.perturb import Say
 from assay.runs.store import Store
-from assay.experiments import Experiment, Variant
+from assay.experiments import Experiment,Variant
 
 wordings = [Variant(f"para/{i}", (Say(f"wording {i}"),), {"wording": i, "pd": i / 10}) for i in range(9)]
 chosen = tasks.resolve("all")
@@ -192,7 +192,7 @@ def _told(script: str, *arguments: str) -> list[float]:
 def _fill(path: Path) -> None:
     """Give every planned episode the result of a real one."""
     with Store.writing(path) as store:
-        store.append(1, Stage(Orders("oracle")).perform(EpisodeSpec("libero_goal/7", 0)))
+        store.append(1, EpisodeRunner(WorkerConfig("oracle")).perform(EpisodeSpec("libero_goal/7", 0)))
     with sqlite3.connect(path) as file:
         for table in ("episodes", "trajectories"):
             _, *row = file.execute(f"SELECT * FROM {table} WHERE id = 1").fetchone()
@@ -203,7 +203,7 @@ def _fill(path: Path) -> None:
 
 
 class Looking:
-    """Looks at both pictures whenever it is asked, and answers with eight actions."""
+    """Looks at both images whenever it is asked, and answers with eight actions."""
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         pass
@@ -215,13 +215,13 @@ class Looking:
 
 
 def _pictures() -> Figure:
-    what = "pictures with a decision at every step / every eight, both cameras, by count"
+    what = "images with a decision at every step / every eight, both cameras, by count"
     try:
         gl.backend()
     except RenderingError as error:
         return Figure(what, None, "x", 6.0, at_most=False, note=str(error))
-    stage = Stage(Orders("python:bench.runs:Looking"))
+    stage = EpisodeRunner(WorkerConfig("python:bench.runs:Looking"))
     specs = [EpisodeSpec("libero_goal/7", 0, steps=80, replan=replan) for replan in (1, 8)]
-    each, eighth = (stage.perform(spec).pictures for spec in specs)
+    each, eighth = (stage.run(spec).images for spec in specs)
     stage.close()
     return Figure(what, each / eighth, "x", 6.0, at_most=False, note=f"{each} / {eighth}")

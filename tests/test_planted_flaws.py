@@ -9,12 +9,13 @@ from functools import cache
 import pytest
 
 from assay import tasks
-from assay.experiments import EpisodeSpec, load_experiment
+from assay.episodes import EpisodeSpec
+from assay.experiments import load_experiment
 from assay.measures import Finding, Flaw, Profile, Verdict, diagnose, profile
 from assay.measures.memorisation import Memorisation
 from assay.measures.nearness import Failures
-from assay.runs.stage import Orders, Stage
 from assay.runs.store import Store
+from assay.runs.worker import EpisodeRunner, WorkerConfig
 
 TASKS = ("libero_object/0", "libero_object/1")
 """Short ones, about things that can be moved, with two nouns at least.
@@ -73,12 +74,12 @@ def examined(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Examin
 
     @cache
     def done(policy: str) -> Examined:
-        stage = Stage(Orders(policy))
+        stage = EpisodeRunner(WorkerConfig(policy))
         with Store.writing(folder / f"{policy}.assay") as run:
             run.plan(planned)
             for waiting in sorted(run.todo(), key=lambda each: each.scene):
                 (spec,) = run.specs([waiting.number])
-                run.append(waiting.number, stage.perform(spec))
+                run.append(waiting.number, stage.run(spec))
             found = profile(run)
         stage.close()
         return Examined(found, diagnose(found))

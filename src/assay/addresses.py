@@ -13,9 +13,16 @@ from assay.errors import AssayError, did_you_mean
 
 
 def configured(made: Callable[..., Any], query: str, address: str, error: type[AssayError]) -> Any:
-    """Call ``made`` with the fields that a query sets, each parsed by its type.
+    """Call ``made`` with the fields that a query sets; what ``made`` itself raises passes."""
+    return made(**arguments(made, query, address, error))
 
-    Raises ``error`` in one line for what is no field, or no value of it; what ``made`` itself raises passes.
+
+def arguments(
+    made: Callable[..., Any], query: str, address: str, error: type[AssayError]
+) -> dict[str, object]:
+    """The fields that a query sets, each parsed by its type.
+
+    Raises ``error`` in one line for what is no field, or no value of it.
     """
     given: dict[str, str] = {}
     parts = [part for part in query.split("&") if part] if query else []
@@ -25,17 +32,17 @@ def configured(made: Callable[..., Any], query: str, address: str, error: type[A
             raise error(f"'{address}': '{part}' should be a field=value, each field once")
         given[pairs[0][0]] = pairs[0][1]
     known = parameters(made)
-    arguments = {}
+    values: dict[str, object] = {}
     for name, text in given.items():
         if name not in known:
             valid = did_you_mean(name, known) if known else "it has none"
             raise error(f"'{address}' has no field '{name}': {valid}")
         try:
-            arguments[name] = _parsed(known[name], text)
+            values[name] = _parsed(known[name], text)
         except ValidationError as wrong:
             first = wrong.errors()[0]
             raise error(f"'{address}': {name}: {first['msg'].lower()}, got '{text}'") from None
-    return made(**arguments)
+    return values
 
 
 def parameters(made: Callable[..., Any]) -> dict[str, Any]:

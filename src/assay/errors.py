@@ -11,6 +11,7 @@
     ├── PerturbationError         a perturbation that does not exist, or cannot be applied
     ├── ExperimentError           an experiment or condition that does not exist or makes no sense
     │   └── SpecError             ... an episode spec that makes no sense
+    ├── WorldError                a world that does not exist, or cannot do what is asked of it
     ├── PluginError               a plugin that cannot be imported, or takes a name that another has
     ├── RunError                  a run file that is not one, is in use, or does not fit what is asked
     └── RenderingError            no way to draw a picture on this machine
@@ -59,7 +60,7 @@ class ActionError(AssayError):
 class PolicyError(AssayError):
     """A policy that broke: says which one and at which step."""
 
-    passing = False
+    transient = False
     """Whether it may be well again later by itself, as a server that is away."""
 
 
@@ -77,6 +78,10 @@ class ExperimentError(AssayError):
 
 class SpecError(ExperimentError):
     """An episode spec that makes no sense."""
+
+
+class WorldError(AssayError):
+    """A world that does not exist, or cannot do what is asked of it."""
 
 
 class PluginError(AssayError):

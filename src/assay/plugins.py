@@ -92,8 +92,13 @@ class Plugin:
     def of(cls, thing: object) -> Plugin | None:
         """The plugin that a class, function or instance comes from; None for Assay's own."""
         module = getattr(thing, "__module__", None) or type(thing).__module__
-        if module.partition(".")[0] in (_OWN, "builtins"):
+        if module.partition(".")[0] in (_OWN, "builtins", "functools"):
             return None
+        return _plugin(module)
+
+    @classmethod
+    def named(cls, module: str) -> Plugin:
+        """The plugin of a module's name."""
         return _plugin(module)
 
     def as_json(self) -> dict[str, str]:

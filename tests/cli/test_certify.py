@@ -78,7 +78,7 @@ def test_a_certify_that_is_killed_leaves_nothing_behind(tmp_path: Path):
 HOLD = """
 import time
 from assay.runs.store import Store
-from assay.experiments import EpisodeSpec
+from assay.episodes import EpisodeSpec
 store = Store.scratch()
 print(store.plan(EpisodeSpec("libero_goal/1", seed) for seed in range(2000)), flush=True)
 time.sleep(60)

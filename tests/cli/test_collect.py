@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from assay.cli import console
+from assay.episodes.episode import Outcome
 from assay.policies.demonstrations import dataset, tries
 from assay.policies.demonstrations.demonstration import Demonstrations, LeftOut
-from assay.policies.rollout import Outcome
 
 Run = Callable[..., Any]
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.experiments.spec import EpisodeSpec
+from assay.episodes.episode import Episode, no_trajectory
+from assay.episodes.spec import EpisodeSpec
 from assay.policies import Outcome
-from assay.runs.episode import Episode, nothing_happened
 from assay.runs.store import Store
 
 
@@ -18,7 +18,7 @@ def a_run(path: Path, outcomes: Iterable[bool], first: int = 0) -> Path:
         store.plan(EpisodeSpec("libero_goal/1", first + seed) for seed in range(len(wins)))
         for waiting, win in zip(store.todo(), wins, strict=True):
             outcome = Outcome.SUCCESS if win else Outcome.FAILURE
-            store.append(waiting.number, Episode(outcome, 100, nothing_happened(), "do it"))
+            store.append(waiting.number, Episode(outcome, 100, no_trajectory(), "do it"))
     return path
 
 

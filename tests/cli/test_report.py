@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.experiments.spec import EpisodeSpec
+from assay.episodes.episode import Episode, no_trajectory
+from assay.episodes.spec import EpisodeSpec
 from assay.policies import Outcome
-from assay.runs.episode import Episode, nothing_happened
 from assay.runs.store import Store
 
 
@@ -17,7 +17,7 @@ def a_run(path: Path, count: int = 2, done: int = 2) -> Path:
         store.describe(experiment="libero", policy="oracle", pack="primitives")
         store.plan(EpisodeSpec("libero_goal/1", seed) for seed in range(count))
         for waiting in store.todo()[:done]:
-            store.append(waiting.number, Episode(Outcome.SUCCESS, 100, nothing_happened(), "do it"))
+            store.append(waiting.number, Episode(Outcome.SUCCESS, 100, no_trajectory(), "do it"))
     return path
 
 

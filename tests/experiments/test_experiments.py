@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from assay import tasks
+from assay.episodes import CONTROL, EpisodeSpec, task_of
 from assay.errors import ExperimentError
-from assay.experiments import CONTROL, EpisodeSpec, load_experiment, names
+from assay.experiments import load_experiment, names
 from assay.experiments.labels import families
 
 GOAL = tasks.suite("libero_goal")
@@ -50,7 +51,7 @@ def test_paraphrases_share_the_compiled_scene_of_their_control(para: list[Episod
 
 def test_the_ladder_goes_from_paraphrase_to_nothing():
     plan = list(load_experiment("corruption").plan([tasks.load("libero_goal/1")], (0,)))
-    told = {spec.condition.removeprefix("corruption/"): spec.realised().instruction.text for spec in plan}
+    told = {spec.condition.removeprefix("corruption/"): task_of(spec).instruction.text for spec in plan}
     assert told[CONTROL] == "put the bowl on the stove" and told["empty"] == "" and told["xxx"] == "xxx"
     assert (
         sorted(told["shuffle"].split()) == sorted(told[CONTROL].split()) and told["shuffle"] != told[CONTROL]
@@ -77,7 +78,7 @@ def test_pro_combines_its_axes_and_task_stands_alone():
 
 def test_pro_draws_the_same_positions_in_every_combination():
     plan = load_experiment("pro?experiments=false").plan([tasks.load("libero_goal/1")], (3,))
-    made = {spec.condition: spec.realised().scene for spec in plan}
+    made = {spec.condition: task_of(spec).scene for spec in plan}
     alone, together = made["pro/position"], made["pro/object+position+semantic+environment"]
     assert [each.rectangles for each in alone.regions] == [each.rectangles for each in together.regions]
 
@@ -88,9 +89,9 @@ def test_the_ladder_of_objects_goes_from_colour_to_abstract_shape():
     rungs = [plan[f"pro/object={name}"] for name in ladder]
     assert [spec.labels["dissimilarity"] for spec in rungs] == [1, 2, 3, 4, 5, 6]
     assert [spec.labels["plausible"] for spec in rungs] == [True] * 4 + [False] * 2, "no bowl is left"
-    looks = [spec.realised().scene.objects[0] for spec in rungs]
+    looks = [task_of(spec).scene.objects[0] for spec in rungs]
     assert len({(each.category, each.finish, each.size) for each in looks}) == 6
-    two = plan["pro/task=two"].realised()
+    two = task_of(plan["pro/task=two"])
     assert len(two.goal.atoms) == 2 and " and " in two.instruction.text
 
 
@@ -100,7 +101,7 @@ def test_each_level_of_x_keeps_what_the_lower_ones_did():
     for lower, upper in itertools.pairwise(levels):
         assert upper.perturbations[: len(lower.perturbations)] == lower.perturbations
     assert [spec.labels["level"] for spec in levels] == [1, 2, 3, 4, 5]
-    words = {spec.realised().instruction.text for name, spec in plan.items() if "level5" in name}
+    words = {task_of(spec).instruction.text for name, spec in plan.items() if "level5" in name}
     assert len(words) == 5
 
 

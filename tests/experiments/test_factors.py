@@ -7,8 +7,9 @@ import polars as pl
 import pytest
 
 from assay import tasks
+from assay.episodes import CONTROL, task_of
 from assay.errors import ExperimentError
-from assay.experiments import CONTROL, load_experiment
+from assay.experiments import load_experiment
 from assay.experiments.changes import CHANGES, contradiction
 from assay.experiments.factors import GENERATORS, fraction, resolution
 from assay.measures.attribution import attribution
@@ -112,7 +113,7 @@ def test_words_come_last_so_that_looks_go_by_the_tasks_own():
 
 def test_positions_are_the_same_whatever_else_is_changed():
     plan = load_experiment("factors?over=resize,room,relocate").plan([TASK], (4,))
-    made = {spec.condition: spec.realised().scene for spec in plan}
+    made = {spec.condition: task_of(spec).scene for spec in plan}
     alone, all_three = made["factors/relocate"], made["factors/resize+room+relocate"]
     for one, other in zip(alone.regions, all_three.regions, strict=True):
         assert one.rectangles == other.rectangles

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import tasks
+from assay.episodes import EpisodeSpec, horizon, task_of
 from assay.errors import AssayError, ExperimentError, SpecError
-from assay.experiments import EpisodeSpec, horizon, load_experiment
+from assay.experiments import load_experiment
 from assay.perturb import Say
 
 SPEC = EpisodeSpec("libero_goal/3", 7, condition="para", perturbations=(Say("make it so"),), replan=5)
@@ -52,8 +53,8 @@ def test_words_share_the_compiled_scene_of_their_control():
 
 
 def test_a_realised_task_is_told_in_other_words():
-    assert SPEC.realised().instruction.text == "make it so"
-    assert SPEC.realised().scene == tasks.load("libero_goal/3").scene
+    assert task_of(SPEC).instruction.text == "make it so"
+    assert task_of(SPEC).scene == tasks.load("libero_goal/3").scene
 
 
 @pytest.mark.parametrize(

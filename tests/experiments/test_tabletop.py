@@ -6,8 +6,9 @@ from collections import Counter
 
 import pytest
 
+from assay.episodes import EpisodeSpec, task_of
 from assay.errors import ExperimentError
-from assay.experiments import EpisodeSpec, load_experiment
+from assay.experiments import load_experiment
 from assay.tabletop import Difficulty
 
 
@@ -17,9 +18,9 @@ def test_the_levels_are_made_harder_beside_their_control():
     assert len(plan) == 4 * 4 * 2  # T1 at three levels and T8 at one, four difficulties, two seeds
     assert Counter(spec.condition for spec in plan)["difficulty=extreme"] == 8
     harder = next(spec for spec in plan if spec.condition == "difficulty=distracting")
-    assert harder.realised_table().setting.difficulty is Difficulty.DISTRACTING
-    assert harder.control().realised_table().setting == harder.control().realised_table().setting
-    assert harder.control().realised_table().setting.difficulty is Difficulty.DEFAULT
+    assert task_of(harder).setting.difficulty is Difficulty.DISTRACTING
+    assert task_of(harder.control()).setting == task_of(harder.control()).setting
+    assert task_of(harder.control()).setting.difficulty is Difficulty.DEFAULT
 
 
 def test_prompts_are_changed_where_the_change_is_defined():
@@ -36,7 +37,7 @@ def test_prompts_are_changed_where_the_change_is_defined():
 def test_every_episode_knows_what_it_is_and_the_fewest_actions_it_takes():
     experiment = load_experiment("prompts")
     for spec in experiment.plan(experiment.choose("tabletop/T9/L1"), range(4)):
-        task = spec.realised_table()
+        task = task_of(spec)
         assert spec.labels["kind"] == "T9" and spec.labels["level"] == "L1"
         assert spec.labels["best"] == task.best and spec.steps is None
         assert EpisodeSpec.from_json(spec.to_json(), spec.labels) == spec
@@ -48,7 +49,7 @@ def test_without_mistakes_there_are_no_more_actions_than_it_takes():
     experiment = load_experiment("tabletop?mistakes=false")
     plan = list(experiment.plan(experiment.choose("T9"), range(6)))
     assert {spec.steps for spec in plan} == {1, 2}
-    assert all(spec.steps == spec.realised_table().best for spec in plan)
+    assert all(spec.steps == task_of(spec).best for spec in plan)
 
 
 def test_there_are_no_asset_packs_for_tables():

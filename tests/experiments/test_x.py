@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from assay import tasks
+from assay.episodes import EpisodeSpec, task_of
 from assay.errors import ExperimentError
-from assay.experiments import EpisodeSpec, Experiment, load_experiment, names
+from assay.experiments import Experiment, load_experiment, names
 from assay.perturb.words.rewordings import OtherTask
 from assay.perturb.world.ground import standing_region
 from assay.tabletop import TableEntry
@@ -17,7 +18,7 @@ from assay.tasks import Rectangle, Scene, Task
 
 def realised(task: str) -> dict[str, Scene]:
     plan: list[EpisodeSpec] = list(load_experiment("x").plan([tasks.load(task)], (3,)))
-    return {spec.condition: spec.realised().scene for spec in plan}
+    return {spec.condition: task_of(spec).scene for spec in plan}
 
 
 def places(scene: Scene) -> dict[str, tuple[Rectangle, ...]]:

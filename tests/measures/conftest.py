@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.experiments.spec import CONTROL, EpisodeSpec, Label
+from assay.episodes.episode import Episode, Intervals, Trajectory, no_trajectory
+from assay.episodes.spec import CONTROL, EpisodeSpec, Label
 from assay.perturb import Perturbation, Say
 from assay.policies import Outcome
-from assay.runs.episode import Episode, Intervals, nothing_happened
-from assay.runs.episode import Path as HandPath
 from assay.runs.store import Store
 
 TASK = "libero_goal/1"
@@ -59,10 +58,10 @@ class Made:
 
     @property
     def episode(self) -> Episode:
-        path, steps = nothing_happened(), self.steps
+        path, steps = no_trajectory(), self.steps
         if self.hand is not None:
             hand = np.asarray(self.hand, np.float32)
-            path = HandPath(hand, hand[:, 0].copy(), np.zeros((len(hand) - 1, 7), np.float32))
+            path = Trajectory(hand, hand[:, 0].copy(), np.zeros((len(hand) - 1, 7), np.float32))
             steps = len(hand) - 1
         outcome = (
             Outcome.ERROR if self.success is None else Outcome.SUCCESS if self.success else Outcome.FAILURE

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from assay.episodes.perturbation import kinds
 from assay.measures import Change, changed
 from assay.measures.changes import change_drops, what
-from assay.perturb.base import kinds
 from assay.perturb.world import Displace, Recolour
 
 

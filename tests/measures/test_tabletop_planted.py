@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from assay.experiments import EpisodeSpec, load_experiment
+from assay.episodes import EpisodeSpec
+from assay.experiments import load_experiment
 from assay.measures import Flaw, Profile, Verdict, diagnose, profile
-from assay.runs.stage import Orders, Stage
 from assay.runs.store import Store
+from assay.runs.worker import EpisodeRunner, WorkerConfig
 
 CONDITIONS = ("control", "paraphrase", "mask=instruction", "order=permuted")
 
@@ -22,12 +23,12 @@ def plan() -> list[EpisodeSpec]:
 
 
 def measured(path: Path, policy: str, plan: list[EpisodeSpec]) -> Profile:
-    stage = Stage(Orders(policy, on_table=True))
+    stage = EpisodeRunner(WorkerConfig(policy, on_table=True))
     with Store.writing(path) as store:
         store.plan(plan)
         for waiting in store.todo():
             (spec,) = store.specs([waiting.number])
-            store.append(waiting.number, stage.perform(spec))
+            store.append(waiting.number, stage.run(spec))
     stage.close()
     with Store.reading(path) as store:
         return profile(store)

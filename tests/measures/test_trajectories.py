@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from assay.episodes.episode import Trajectory
 from assay.measures import MeasureError, Paths, failures
 from assay.measures.dtw import distances
 from assay.measures.paths import POINTS
-from assay.runs.episode import Path
 
 
 def slow_dtw(one: np.ndarray, other: np.ndarray) -> float:
@@ -47,7 +47,7 @@ def test_distances_are_exact():
 def test_speed_makes_no_difference_to_a_distance():
     slow, fast, other = path_to((0.4, 0, 0), 200), path_to((0.4, 0, 0), 60), path_to((0, 0.4, 0), 60)
     paths = Paths.of(
-        (number, Path(hand.astype(np.float32), hand[:, 0], hand[:-1]))
+        (number, Trajectory(hand.astype(np.float32), hand[:, 0], hand[:-1]))
         for number, hand in enumerate((slow, fast, other))
     )
     points = paths.resampled(np.arange(3))
@@ -56,7 +56,9 @@ def test_speed_makes_no_difference_to_a_distance():
 
 def test_resampling_is_linear_in_time_and_may_cut():
     hand = np.stack([np.linspace(0, 2, 201), np.zeros(201), np.ones(201)], axis=1).astype(np.float32)
-    paths = Paths.of([(3, Path(hand[:1], hand[:1, 0], hand[:0])), (5, Path(hand, hand[:, 0], hand[:-1]))])
+    paths = Paths.of(
+        [(3, Trajectory(hand[:1], hand[:1, 0], hand[:0])), (5, Trajectory(hand, hand[:, 0], hand[:-1]))]
+    )
     assert list(paths.ids) == [5] and list(paths.has(np.array([3, 5]))) == [False, True]
     whole, cut = paths.resampled(np.array([5]))[0], paths.resampled(np.array([5]), np.array([101]))[0]
     assert whole.shape == (POINTS, 3)

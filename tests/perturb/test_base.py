@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -9,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import tasks
+from assay.episodes import EpisodeSpec
+from assay.episodes.perturbation import perturbation
 from assay.errors import PerturbationError
-from assay.experiments import EpisodeSpec
-from assay.perturb import Say, from_json, perturbed, to_json
-from assay.perturb.base import perturbation
+from assay.perturb import Say, apply_perturbations, from_json, to_json
 from assay.tasks import Instruction, Task
 
 
@@ -21,8 +20,7 @@ from assay.tasks import Instruction, Task
 class Shift:
     """Names what it drew as what is of interest."""
 
-    kind: ClassVar[str] = "test/shift"
-    rebuilds: ClassVar[bool] = True
+    kind = "test/shift"
 
     metres: float
     places: tuple[float, ...] = ()
@@ -46,12 +44,12 @@ def test_numbers_that_are_equal_are_written_alike(metres: float, places: list[fl
 
 def test_new_words_leave_the_draws_of_the_world_as_they_were():
     task = tasks.load("libero_goal/0")
-    alone = perturbed(task, (Shift(1.0),), seed=3)
-    reworded = perturbed(task, (Say("hello"), Shift(1.0)), seed=3)
+    alone = apply_perturbations(task, (Shift(1.0),), seed=3)
+    reworded = apply_perturbations(task, (Say("hello"), Shift(1.0)), seed=3)
     assert reworded == replace(alone, instruction=Instruction("hello"))
-    twice = perturbed(task, (Shift(1.0), Shift(1.0)), seed=3).of_interest
+    twice = apply_perturbations(task, (Shift(1.0), Shift(1.0)), seed=3).of_interest
     assert twice[:-1] == alone.of_interest and twice[-1] != alone.of_interest[-1]
-    assert perturbed(task, (Shift(1.0),), seed=4) != alone
+    assert apply_perturbations(task, (Shift(1.0),), seed=4) != alone
 
 
 @pytest.mark.parametrize(

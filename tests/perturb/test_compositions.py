@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
 
 from assay import tasks
+from assay.episodes.perturbation import kinds
 from assay.errors import PerturbationError, PlacementError
-from assay.perturb import Perturbation, Senses, perturbed
-from assay.perturb.base import kinds
-from assay.perturb.fields import catalogue
-from assay.perturb.table import TablePerturbation
+from assay.perturb import Perturbation, Senses, apply_perturbations
+from assay.perturb.catalogue import catalogue
+from assay.perturb.prompts.base import TablePerturbation
 from assay.perturb.words.rewordings import Counterfactual, OtherTask, alternatives
 from assay.perturb.world import SHAPES, unseen
 from assay.perturb.world.ground import UPON, owner
@@ -133,7 +133,7 @@ def test_any_composition_is_refused_or_leaves_all_standing_with_the_goal_unreach
     control, wanted = composition
     try:
         chosen = [make() for make in wanted]
-        task = perturbed(control, chosen, seed=seed)
+        task = apply_perturbations(control, chosen, seed=seed)
         world = Simulation(compile_scene(task.scene, load_pack("primitives")))
         first = world.reset(world.sample(seed))
     except (PerturbationError, PlacementError) as error:

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from assay import tasks
-from assay.perturb import PermutedObjects, Perturbation, Say, perturbed, prompts, rewordings
-from assay.perturb.base import kinds
-from assay.perturb.fields import catalogue
-from assay.perturb.senses.base import Sense
+from assay.episodes.perturbation import kinds
+from assay.episodes.senses import Sense
+from assay.perturb import PermutedObjects, Perturbation, Say, apply_perturbations, prompts, rewordings
+from assay.perturb.catalogue import catalogue
+from assay.perturb.prompts.base import TablePerturbation
 from assay.perturb.senses.catalogue import others_at, pictures_at
-from assay.perturb.table import TablePerturbation
 from assay.perturb.words.mask import Mask
 from assay.perturb.world import (
     Confound,
@@ -249,7 +249,7 @@ def test_a_perturbation_changes_what_it_says_and_nothing_else(
     assert case is not None, f"{kind} has no case here: say what it changes"
     on_table = isinstance(case.made, TablePerturbation)
     control = make(Setting("T1", 0)) if on_table else tasks.load(case.task)
-    after = perturbed(control, (case.made,), seed=1)
+    after = apply_perturbations(control, (case.made,), seed=1)
     if not case.made.rebuilds:
         assert after.scene == control.scene, "and so it need not be compiled anew"
     found = differences(facts(control), facts(after))

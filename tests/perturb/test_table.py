@@ -6,7 +6,7 @@ import pytest
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.perturb import PermutedObjects, Say, from_json, perturbed, to_json
+from assay.perturb import PermutedObjects, Say, apply_perturbations, from_json, to_json
 from assay.perturb.prompts import (
     Gobbledygook,
     OtherInstruction,
@@ -16,8 +16,8 @@ from assay.perturb.prompts import (
     TextReferents,
     Unit,
 )
+from assay.perturb.prompts.base import TablePerturbation
 from assay.perturb.senses import Fog
-from assay.perturb.table import TablePerturbation
 from assay.tabletop import KINDS, Effect, Setting, TableOracle, make, play
 
 ALL: tuple[TablePerturbation, ...] = (
@@ -33,14 +33,14 @@ ALL: tuple[TablePerturbation, ...] = (
 @pytest.mark.parametrize("value", ALL, ids=repr)
 def test_a_perturbation_of_the_table_is_refused_elsewhere_in_one_line(value: TablePerturbation):
     with pytest.raises(PerturbationError) as caught:
-        perturbed(tasks.load("libero_goal/0"), value, seed=0)
+        apply_perturbations(tasks.load("libero_goal/0"), value, seed=0)
     assert str(caught.value) == f"{value.kind} is for tasks on the table: libero_goal/0 is none"
 
 
 @pytest.mark.parametrize("value", [Say("put it there"), Fog(3)], ids=repr)
 def test_the_table_refuses_perturbations_of_the_other_world(value: Say | Fog):
     with pytest.raises(PerturbationError) as caught:
-        perturbed(make(Setting("T1", 0)), (Paraphrase(), value), seed=0)
+        apply_perturbations(make(Setting("T1", 0)), (Paraphrase(), value), seed=0)
     assert str(caught.value) == f"{value.kind} is for tasks of LIBERO's kind: tabletop/T1/L1 is none"
 
 
@@ -68,12 +68,12 @@ def test_scene_and_goal_stay_and_where_a_perturbation_is_not_defined_it_is_refus
     for kind in KINDS.values():
         task = make(Setting(kind.id, 0, kind.levels[0]))
         if value.concerns(kind.id):
-            changed = perturbed(task, value, seed=0)
+            changed = apply_perturbations(task, value, seed=0)
             assert (changed.scene, changed.goal, changed.setting) == (task.scene, task.goal, task.setting)
-            assert changed == perturbed(task, value, seed=0)
+            assert changed == apply_perturbations(task, value, seed=0)
         else:
             with pytest.raises(PerturbationError, match=rf"^{value.kind}: {task.id}: .*valid: T1, "):
-                perturbed(task, value, seed=0)
+                apply_perturbations(task, value, seed=0)
 
 
 def test_only_what_keeps_the_meaning_is_plausible():
@@ -83,7 +83,7 @@ def test_only_what_keeps_the_meaning_is_plausible():
 @pytest.mark.parametrize("value", [each for each in ALL if each.concerns("T3")], ids=repr)
 def test_the_oracle_is_unmoved_by_what_is_plausible_and_idle_where_nothing_is_asked(value: TablePerturbation):
     task = make(Setting("T3", 0))
-    played = play(perturbed(task, value, seed=0), TableOracle())
+    played = play(apply_perturbations(task, value, seed=0), TableOracle())
     if value.plausible:
         assert played.flawless
     else:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from assay import tasks
+from assay.episodes import EpisodeSpec
 from assay.errors import AssetError, SpecError, StateError
-from assay.experiments import EpisodeSpec
 from assay.perturb.world import Displace
 from assay.policies.control import control
 from assay.sim.packs.locate import STATES_VARIABLE

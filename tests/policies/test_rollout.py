@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from assay import tasks
+from assay.episodes import MOST_ACTIONS, horizon
 from assay.policies import EpisodeSpec, Outcome, load_policy, rollout
-from assay.policies.rollout import MOST_ACTIONS
 from assay.policies.simple import STILL
 from assay.sim import Observation, Simulation, compile_scene, load_pack
+from assay.sim.world import SceneEnv
 from assay.tasks import Instruction
 
 TASK = tasks.load("libero_goal/7")
@@ -59,7 +60,7 @@ def world() -> Simulation:
 
 
 def run(world: Simulation, policy: Scripted, **options: int):
-    return rollout(world, TASK, policy, world.sample(0), replace(SPEC, **options))
+    return rollout(SceneEnv(world, TASK, world.sample(0)), policy, replace(SPEC, **options))
 
 
 def test_a_policy_that_waits_fails_when_its_time_is_over(world: Simulation):
@@ -103,8 +104,8 @@ def test_a_policy_that_breaks_is_an_error_with_its_name_and_the_step(
 
 
 def test_the_oracle_reaches_the_goal_and_the_episode_ends_there(world: Simulation):
-    result = rollout(world, TASK, load_policy("oracle"), world.sample(0), SPEC)
-    assert result.outcome is Outcome.SUCCESS and result.steps < SPEC.horizon
+    result = rollout(SceneEnv(world, TASK, world.sample(0)), load_policy("oracle"), SPEC)
+    assert result.outcome is Outcome.SUCCESS and result.steps < horizon(SPEC)
 
 
 def test_random_actions_are_the_same_for_the_same_episode(world: Simulation):
@@ -124,7 +125,7 @@ def test_random_actions_are_the_same_for_the_same_episode(world: Simulation):
 
 
 def test_a_played_back_rollout_is_the_same_to_the_last_bit(world: Simulation):
-    first = rollout(world, TASK, load_policy("oracle"), world.sample(0), SPEC)
+    first = rollout(SceneEnv(world, TASK, world.sample(0)), load_policy("oracle"), SPEC)
     after = world.state().vector
     world.reset(world.sample(0))
     for action in first.actions:
@@ -133,7 +134,7 @@ def test_a_played_back_rollout_is_the_same_to_the_last_bit(world: Simulation):
 
 
 def test_a_policy_that_breaks_when_it_is_attached_is_an_error(world: Simulation):
-    result = rollout(world, TASK, Attaching(), world.sample(0), SPEC)
+    result = rollout(SceneEnv(world, TASK, world.sample(0)), Attaching(), SPEC)
     assert (result.outcome, result.error) == (Outcome.ERROR, "Attaching, step 0: ValueError: no")
 
 
@@ -143,5 +144,5 @@ def test_a_simulation_that_breaks_is_an_error(world: Simulation):
             world.data.qvel[:] = 1e12
             return STILL[None]
 
-    result = rollout(world, TASK, Wild(), world.sample(0), SPEC)
+    result = rollout(SceneEnv(world, TASK, world.sample(0)), Wild(), SPEC)
     assert result.outcome is Outcome.ERROR and "unstable" in result.error

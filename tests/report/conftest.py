@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.experiments.spec import CONTROL, EpisodeSpec, Label
+from assay.episodes.episode import Episode, Trajectory, no_trajectory
+from assay.episodes.spec import CONTROL, EpisodeSpec, Label
 from assay.perturb import Say
 from assay.policies import Outcome
-from assay.runs.episode import Episode, nothing_happened
-from assay.runs.episode import Path as HandPath
 from assay.runs.store import Store
 
 GOAL = "On akita_black_bowl_1 flat_stove_1_cook_region"
@@ -40,10 +39,10 @@ class Made:
 
     @property
     def episode(self) -> Episode:
-        path = nothing_happened()
+        path = no_trajectory()
         if self.hand is not None:
             hand = np.asarray(self.hand, np.float32)
-            path = HandPath(hand, hand[:, 0].copy(), np.zeros((len(hand) - 1, 7), np.float32))
+            path = Trajectory(hand, hand[:, 0].copy(), np.zeros((len(hand) - 1, 7), np.float32))
         outcome = Outcome.ERROR if self.error else Outcome.SUCCESS if self.success else Outcome.FAILURE
         moved = "akita_black_bowl_1" if self.success else "plate_1"
         truth = {GOAL: ((99, 100),) if self.success else ()}

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from assay.demo import PARTS, PLANTED, Part, run_demo
 from assay.measures import Flaw
 from assay.policies.registry import BUILT_IN
-from assay.report.demo import PARTS, PLANTED, Part, run_demo
 from assay.runs.store import Store
 
 

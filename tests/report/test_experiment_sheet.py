@@ -7,9 +7,10 @@ import pytest
 from PIL import Image
 
 from assay import tasks
-from assay.experiments import CONTROL, EpisodeSpec, Experiment, Variant
-from assay.experiments.releases.senses import StartJoints
-from assay.experiments.releases.values import FromFile, Recategorise
+from assay.episodes import CONTROL, EpisodeSpec
+from assay.experiments import Experiment, Variant
+from assay.perturb.releases.senses import StartJoints
+from assay.perturb.releases.values import FromFile, Recategorise
 from assay.perturb.senses import FrozenCamera
 from assay.perturb.words.say import Say
 from assay.perturb.world import Displace, Recolour

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from assay.episodes.episode import Episode, Trajectory
 from assay.policies import Outcome
-from assay.runs.episode import Episode, Path
 from assay.runs.store import Store
 
 
@@ -14,7 +14,7 @@ def episode():
 
     def made(outcome: Outcome = Outcome.SUCCESS, steps: int = 4, **more: object) -> Episode:
         rng = np.random.default_rng(steps)
-        path = Path(
+        path = Trajectory(
             *(
                 rng.normal(size=shape).astype(np.float32)
                 for shape in ((steps + 1, 3), (steps + 1,), (steps, 7))
@@ -32,7 +32,7 @@ def facts():
     def of(store: Store) -> dict[str, tuple[object, ...]]:
         frame = store.frame()
         columns = ["outcome", "steps", "decisions", "touched", "moved", "truth", "error"]
-        paths = dict(store.paths())
+        paths = dict(store.trajectories())
         return {
             row["key"]: (
                 *(row[name] for name in columns),

@@ -16,15 +16,16 @@ import psutil
 import pytest
 
 from assay import tasks
+from assay.episodes import EpisodeSpec
 from assay.errors import PolicyError
-from assay.experiments import EpisodeSpec, Experiment, Variant
+from assay.experiments import Experiment, Variant
 from assay.perturb import Say
 from assay.policies import Outcome
 from assay.runs.driver import Ending, drive
 from assay.runs.local import LocalProcesses
 from assay.runs.sequential import parse_until
-from assay.runs.stage import Orders, Stage
 from assay.runs.store import Store
+from assay.runs.worker import EpisodeRunner, WorkerConfig
 
 SUITE = Experiment("words", "One wording.", variants=lambda task: (Variant("para", (Say("do it"),)),))
 CHOSEN = [tasks.load("libero_goal/7"), tasks.load("libero_spatial/0")]
@@ -71,7 +72,7 @@ MODULE = textwrap.dedent(
         def reset(self, instruction, spec):
             from assay.errors import PolicyError
             error = PolicyError("nobody answers")
-            error.passing = True
+            error.transient = True
             raise error
 
     class Unborn(Base):
@@ -88,7 +89,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "python:moody_policies"
 
 
-def executed(path: Path, specs: list[EpisodeSpec], orders: Orders, workers: int = 2, **more) -> Ending:
+def executed(path: Path, specs: list[EpisodeSpec], orders: WorkerConfig, workers: int = 2, **more) -> Ending:
     timeout = more.pop("timeout", 60.0)
     with Store.writing(path) as store:
         store.plan(specs)
@@ -103,14 +104,14 @@ def outcomes(path: Path) -> dict[tuple[str, str, int], str]:
 
 def test_one_worker_or_two_or_this_process_give_the_same_episodes(tmp_path: Path, facts):
     specs = plan(2)
-    orders = Orders("random")
+    orders = WorkerConfig("random")
     for workers in (1, 2):
         assert executed(tmp_path / f"{workers}.assay", specs, orders, workers) == Ending(8, 0)
-    stage = Stage(orders)
+    stage = EpisodeRunner(orders)
     with Store.writing(tmp_path / "0.assay") as store:
         store.plan(specs)
         for waiting, spec in zip(store.todo(), specs, strict=True):
-            store.append(waiting.number, stage.perform(spec))
+            store.append(waiting.number, stage.run(spec))
     stage.close()
     found = []
     for name in (0, 1, 2):
@@ -121,9 +122,9 @@ def test_one_worker_or_two_or_this_process_give_the_same_episodes(tmp_path: Path
 
 def test_what_is_done_is_never_done_again(tmp_path: Path):
     path = tmp_path / "a.assay"
-    assert executed(path, plan(1), Orders("random")).done == 4
-    assert executed(path, plan(1), Orders("random")) == Ending(0, 0)
-    assert executed(path, plan(2), Orders("random")) == Ending(4, 0)
+    assert executed(path, plan(1), WorkerConfig("random")).done == 4
+    assert executed(path, plan(1), WorkerConfig("random")) == Ending(0, 0)
+    assert executed(path, plan(2), WorkerConfig("random")) == Ending(4, 0)
 
 
 @pytest.mark.parametrize(("name", "reason"), [("Segfaults", "SIGSEGV"), ("Exits", "exit status 3")])
@@ -132,7 +133,7 @@ def test_an_episode_that_kills_its_worker_twice_is_an_error_and_the_run_goes_on(
 ):
     path = tmp_path / "a.assay"
     specs = [spec for spec in plan(3) if spec.condition == "control"]
-    assert executed(path, specs, Orders(f"{module}:{name}")).left == 0
+    assert executed(path, specs, WorkerConfig(f"{module}:{name}")).left == 0
     found = outcomes(path)
     assert len(found) == 6
     assert {seed for (_, _, seed), outcome in found.items() if outcome == "error"} == {1}
@@ -143,7 +144,7 @@ def test_an_episode_that_kills_its_worker_twice_is_an_error_and_the_run_goes_on(
 def test_a_policy_that_hangs_is_ended(tmp_path: Path, module: str):
     path = tmp_path / "a.assay"
     specs = [spec for spec in plan(2) if spec.task == "libero_goal/7" and spec.condition == "control"]
-    executed(path, specs, Orders(f"{module}:Hangs"), workers=1, timeout=4.0)
+    executed(path, specs, WorkerConfig(f"{module}:Hangs"), workers=1, timeout=4.0)
     with Store.reading(path) as store:
         (reason,) = store.reasons()
     assert "no sign of life for 4 s" in reason and sorted(outcomes(path).values()) == ["error", "failure"]
@@ -152,7 +153,7 @@ def test_a_policy_that_hangs_is_ended(tmp_path: Path, module: str):
 def test_what_broke_is_tried_again_with_the_same_seed_and_counted(tmp_path: Path, module: str):
     for retries, expected in ((0, "error"), (1, "failure")):
         path = tmp_path / f"{retries}.assay"
-        executed(path, plan(1), Orders(f"{module}:Moody", retries=retries), workers=1)
+        executed(path, plan(1), WorkerConfig(f"{module}:Moody", retries=retries), workers=1)
         assert set(outcomes(path).values()) == {expected}
         with Store.reading(path) as store:
             assert set(store.frame()["attempts"]) == {retries + 1}
@@ -160,7 +161,7 @@ def test_what_broke_is_tried_again_with_the_same_seed_and_counted(tmp_path: Path
 
 def test_a_policy_that_is_away_stops_the_run_and_is_tried_again_later(tmp_path: Path, module: str):
     path = tmp_path / "a.assay"
-    ending = executed(path, plan(4), Orders(f"{module}:Away"), workers=1)
+    ending = executed(path, plan(4), WorkerConfig(f"{module}:Away"), workers=1)
     assert "nobody answers" in ending.reason and ending.left > 0
     with Store.writing(path) as store:
         assert len(store.todo()) == 16
@@ -168,7 +169,7 @@ def test_a_policy_that_is_away_stops_the_run_and_is_tried_again_later(tmp_path: 
 
 def test_a_policy_that_cannot_be_loaded_is_one_line(tmp_path: Path, module: str):
     with pytest.raises(PolicyError, match="OSError: no checkpoint") as caught:
-        executed(tmp_path / "a.assay", plan(1), Orders(f"{module}:Unborn"))
+        executed(tmp_path / "a.assay", plan(1), WorkerConfig(f"{module}:Unborn"))
     assert "\n" not in str(caught.value)
 
 
@@ -178,12 +179,12 @@ def test_stopping_finishes_what_runs_and_leaves_the_rest(tmp_path: Path):
     ending = executed(
         path,
         plan(6),
-        Orders("random"),
+        WorkerConfig("random"),
         stopping=lambda: len(seen) >= 3,
         watch=lambda spec, episode: seen.append(spec) if spec else None,
     )
     assert 3 <= ending.done < 24 and ending.done + ending.left == 24
-    assert executed(path, plan(6), Orders("random")) == Ending(ending.left, 0)
+    assert executed(path, plan(6), WorkerConfig("random")) == Ending(ending.left, 0)
 
 
 def test_conditions_are_decided_alike_by_one_worker_and_by_two(tmp_path: Path):
@@ -191,21 +192,21 @@ def test_conditions_are_decided_alike_by_one_worker_and_by_two(tmp_path: Path):
     kept = []
     for workers in (1, 2):
         path = tmp_path / f"{workers}.assay"
-        executed(path, specs, Orders("idle"), workers, until=parse_until("decided=0.3"))
+        executed(path, specs, WorkerConfig("idle"), workers, until=parse_until("decided=0.3"))
         with Store.reading(path) as store:
             assert set(store.stopped) == {"control", "para"}
             assert all(rule["high"] < 0.3 for rule in store.stopped.values())
             kept.append(store.frame()["key"].to_list())
             assert store.done < 160
     assert kept[0] == kept[1]
-    assert executed(path, specs, Orders("idle")).done == 0, "what is decided is not gone on with"
+    assert executed(path, specs, WorkerConfig("idle")).done == 0, "what is decided is not gone on with"
 
 
 def test_errors_that_are_tried_again_count_when_they_are_done_again(tmp_path: Path, module: str):
     """Decided by the new outcomes, in the order of keys; not by the errors of the time before."""
     path, specs = tmp_path / "a.assay", plan(20, steps=1)
-    executed(path, specs, Orders(f"{module}:Away"), workers=1)
-    executed(path, specs, Orders("idle"), until=parse_until("decided=0.3"))
+    executed(path, specs, WorkerConfig(f"{module}:Away"), workers=1)
+    executed(path, specs, WorkerConfig("idle"), until=parse_until("decided=0.3"))
     with Store.reading(path) as store:
         counted = {condition: rule["episodes"] for condition, rule in store.stopped.items()}
         kept = store.frame().group_by("condition").len()
@@ -224,16 +225,16 @@ def driver(tmp_path: Path) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
         from assay.perturb import Say
         from assay.runs.driver import drive
         from assay.runs.local import LocalProcesses
-        from assay.runs.stage import Orders
+        from assay.runs.worker import WorkerConfig
         from assay.runs.store import Store
-        from assay.experiments import Experiment, Variant
+        from assay.experiments import Experiment,Variant
 
         if __name__ == "__main__":
             experiment = Experiment("words", "One wording.", variants=lambda task: (Variant("para", (Say("do it"),)),))
             chosen = [tasks.load("libero_goal/7"), tasks.load("libero_spatial/0")]
             with Store.writing(Path(sys.argv[1])) as store:
                 store.plan(experiment.plan(chosen, range(14), steps=40))
-                drive(store, LocalProcesses(Orders("random"), 2, timeout=60))
+                drive(store, LocalProcesses(WorkerConfig("random"), 2, timeout=60))
         """
     )
     (tmp_path / "drive.py").write_text(script)
@@ -271,7 +272,7 @@ def test_killed_again_and_again_the_run_ends_as_if_nothing_had_happened(tmp_path
                 process = driver()
         assert time.monotonic() < deadline
     assert process.returncode == 0 and kills >= 2
-    executed(tmp_path / "calm.assay", plan(14, steps=40), Orders("random"))
+    executed(tmp_path / "calm.assay", plan(14, steps=40), WorkerConfig("random"))
     with Store.reading(path) as killed, Store.reading(tmp_path / "calm.assay") as calm:
         assert killed.planned == killed.done == 56
         assert facts(killed) == facts(calm)

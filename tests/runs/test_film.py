@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from assay import tasks
-from assay.experiments.spec import EpisodeSpec
+from assay.episodes.spec import EpisodeSpec
 from assay.policies import Outcome, load_policy, rollout
 from assay.runs.film import COLOURS, HEADER, HEIGHT, HOLD, MARGIN, SIZE, WIDTH, Film
 from assay.sim import Observation, Simulation
+from assay.sim.world import SceneEnv
 from assay.tasks import Instruction
 
 TASK = tasks.load("libero_goal/7")
@@ -43,7 +44,7 @@ def world(drawing: str, compiled: Any, world_of: Any) -> Simulation:
 def filmed(world: Simulation, tmp_path: Path) -> Callable[..., tuple[Path, list[np.ndarray]]]:
     def filming(policy: Any, task: tasks.Task = TASK) -> tuple[Path, list[np.ndarray]]:
         film = Film(task, SPEC)
-        done = rollout(world, task, policy, world.sample(SPEC.seed), SPEC, watch=film)
+        done = rollout(SceneEnv(world, task, world.sample(SPEC.seed)), policy, SPEC, watch=film)
         path = film.develop(tmp_path / "new", done)
         with av.open(str(path)) as file:
             return path, [frame.to_ndarray(format="rgb24").astype(int) for frame in file.decode(video=0)]

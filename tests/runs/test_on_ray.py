@@ -9,21 +9,22 @@ from pathlib import Path
 import pytest
 
 from assay import tasks
+from assay.episodes import EpisodeSpec
 from assay.errors import PolicyError, RunError
-from assay.experiments import EpisodeSpec, load_experiment
+from assay.experiments import load_experiment
 from assay.runs import on_ray
 from assay.runs.driver import Ending, drive
 from assay.runs.executor import Executor
 from assay.runs.local import LocalProcesses
 from assay.runs.on_ray import RayActors
-from assay.runs.stage import Orders
 from assay.runs.store import Store
+from assay.runs.worker import WorkerConfig
 
 pytest.importorskip("ray", reason="needs the package 'ray': pip install 'assay[ray]'")
 
 SHORT = list(load_experiment("libero").plan(tasks.resolve("libero_goal/0,libero_goal/7"), range(6), steps=15))
 ORACLE = [EpisodeSpec("libero_goal/7", 0)]
-STUCK = Orders("python:getting_stuck:GettingStuck")
+STUCK = WorkerConfig("python:getting_stuck:GettingStuck")
 Facts = dict[str, tuple[object, ...]]
 
 GETTING_STUCK = """
@@ -105,7 +106,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("undisturbed") / "run.assay"
     with Store.writing(path) as store:
         store.plan(SHORT)
-        assert drive(store, LocalProcesses(Orders("random"), 1)).left == 0
+        assert drive(store, LocalProcesses(WorkerConfig("random"), 1)).left == 0
     return path
 
 
@@ -116,13 +117,13 @@ def expected(undisturbed: Path, facts: Callable[[Store], Facts]) -> Facts:
 
 
 def test_a_ray_of_our_own_gives_the_episodes_of_local_processes(perform, expected: Facts):
-    assert perform(SHORT, RayActors(Orders("random"), "local", 2)) == (Ending(len(SHORT), 0), expected)
+    assert perform(SHORT, RayActors(WorkerConfig("random"), "local", 2)) == (Ending(len(SHORT), 0), expected)
 
 
 def test_the_oracle_acts_on_a_cluster_as_it_does_locally(perform, cluster, tmp_path: Path):
-    _, on_cluster = perform(ORACLE, RayActors(Orders("oracle"), cluster.address))
+    _, on_cluster = perform(ORACLE, RayActors(WorkerConfig("oracle"), cluster.address))
     (tmp_path / "run.assay").unlink()
-    _, locally = perform(ORACLE, LocalProcesses(Orders("oracle"), 1))
+    _, locally = perform(ORACLE, LocalProcesses(WorkerConfig("oracle"), 1))
     assert on_cluster == locally
     assert [fact[0] for fact in locally.values()] == ["success"]
 
@@ -184,7 +185,7 @@ def test_a_stopped_run_goes_on_where_it_was(perform, cluster, expected: Facts):
         if spec is not None:
             done.append(spec)
 
-    executor = RayActors(Orders("random"), cluster.address, 1)
+    executor = RayActors(WorkerConfig("random"), cluster.address, 1)
     ending, some = perform(SHORT, executor, watch=watch, stopping=lambda: len(done) >= 2)
     assert 2 <= ending.done <= 4 and ending.left == len(SHORT) - ending.done
     assert some.items() <= expected.items()
@@ -194,21 +195,21 @@ def test_a_stopped_run_goes_on_where_it_was(perform, cluster, expected: Facts):
 
 def test_a_policy_that_cannot_be_loaded_is_an_error_of_one_line(perform, cluster):
     with pytest.raises(PolicyError, match=r"^there is no policy 'orcale': did you mean 'oracle'\?[^\n]*$"):
-        perform(SHORT, RayActors(Orders("orcale"), cluster.address, 1))
+        perform(SHORT, RayActors(WorkerConfig("orcale"), cluster.address, 1))
 
 
 def test_a_cluster_without_a_place_in_time_is_an_error(perform, cluster, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(on_ray, "PLACING", 0.0)
     with pytest.raises(RunError, match=r"no place for a worker in 0 s; \d of 1 CPUs are free$"):
-        perform(SHORT, RayActors(Orders("random"), cluster.address, 1))
+        perform(SHORT, RayActors(WorkerConfig("random"), cluster.address, 1))
 
 
 def test_an_address_where_nobody_is_is_an_error():
     with pytest.raises(RunError, match=r"^--ray localhost:9: [^\n]*refused"):
-        RayActors(Orders("random"), "localhost:9")
+        RayActors(WorkerConfig("random"), "localhost:9")
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(RunError, match=r"pip install 'assay\[ray\]'$"):
-        RayActors(Orders("random"), "local")
+        RayActors(WorkerConfig("random"), "local")

@@ -20,8 +20,8 @@ from assay import tasks
 from assay.experiments import load_experiment
 from assay.runs.driver import drive
 from assay.runs.local import LocalProcesses
-from assay.runs.stage import Orders
 from assay.runs.store import Store
+from assay.runs.worker import WorkerConfig
 
 SPECS = list(
     load_experiment("libero").plan(
@@ -52,7 +52,7 @@ def server() -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
 def executed(path: Path, address: str, *, retries: int = 1) -> str:
     with Store.writing(path) as store:
         store.plan(SPECS)
-        return drive(store, LocalProcesses(Orders(address, retries=retries), 2, timeout=120)).reason
+        return drive(store, LocalProcesses(WorkerConfig(address, retries=retries), 2, timeout=120)).reason
 
 
 def test_a_server_killed_again_and_again_leaves_no_trace(drawing: str, tmp_path: Path, server, facts):

@@ -51,7 +51,7 @@ def test_what_a_damaged_file_holds_is_left_out_and_counted(path: Path, episode):
         assert store.frame()["id"].to_list() == [4, 5]
         assert store.unsound() == {"labels that are no JSON object": 2, "the outcome 'banana'": 1}
         assert not store.unread
-        assert [number for number, _ in store.paths()] == [1, 2, 3, 5] and store.unread == {4}
+        assert [number for number, _ in store.trajectories()] == [1, 2, 3, 5] and store.unread == {4}
 
 
 def test_an_episode_comes_back_as_it_was(path: Path, episode):
@@ -62,7 +62,7 @@ def test_an_episode_comes_back_as_it_was(path: Path, episode):
         store.plan(PLAN)
         store.append(2, given)
     with Store.reading(path) as store:
-        ((number, back),) = store.paths()
+        ((number, back),) = store.trajectories()
         assert number == 2
         for name in ("hand", "gripper", "actions"):
             assert np.array_equal(getattr(back, name), getattr(given.path, name))
@@ -90,7 +90,7 @@ def test_what_is_done_is_not_to_do_and_passing_errors_are(path: Path, episode):
         store.plan(PLAN)
         store.append(1, episode())
         store.append(2, episode(Outcome.ERROR, error="nan"))
-        store.append(3, episode(Outcome.ERROR, error="away", passing=True))
+        store.append(3, episode(Outcome.ERROR, error="away", transient=True))
         assert [each.number for each in store.todo()][:2] == [3, 4]
         assert [each.number for each in store.todo(again="errors")][:3] == [2, 3, 4]
         assert [each.number for each in store.todo(again="nothing")][:1] == [4]
@@ -180,7 +180,7 @@ def test_parts_of_an_experiment_merge_into_one(tmp_path: Path, episode):
     with Store.reading(out) as store:
         assert store.planned == 12
         assert store.frame()["outcome"].to_list() == ["success"] * 3
-        assert len(list(store.paths())) == 3
+        assert len(list(store.trajectories())) == 3
     with pytest.raises(RunError, match="exists already"):
         merge([tmp_path / "a.assay"], out)
     with pytest.raises(RunError, match="another experiment: its policy is idle, not oracle"):

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from assay.cli.run_display import condition_table
-from assay.experiments import EpisodeSpec, load_experiment
-from assay.policies.rollout import Outcome
+from assay.episodes import EpisodeSpec, task_of
+from assay.episodes.episode import Outcome
+from assay.experiments import load_experiment
 from assay.runs.driver import drive
 from assay.runs.local import LocalProcesses
-from assay.runs.stage import Orders, Stage
 from assay.runs.store import Store
+from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.tabletop import TableSimulation
 
 MODULE = """
@@ -44,15 +45,15 @@ def test_a_run_keeps_what_happened_and_it_can_be_played_again(tmp_path: Path):
     specs = plan("tabletop/T1/L1", (0, 1))
     with Store.writing(tmp_path / "r.assay") as store:
         store.plan(specs)
-        assert drive(store, LocalProcesses(Orders("oracle", on_table=True), 2)).left == 0
+        assert drive(store, LocalProcesses(WorkerConfig("oracle", on_table=True), 2)).left == 0
         frame, counts = store.frame(), store.counts()
-        (path,) = (path for _, path in store.paths([int(frame["id"][0])]))
+        (path,) = (path for _, path in store.trajectories([int(frame["id"][0])]))
     control = frame.row(0, named=True)
     assert (control["condition"], control["outcome"], control["steps"]) == ("control", "success", 1)
     assert (control["touched"], control["moved"], control["best"]) == ("dragged_obj", "dragged_obj", 1)
-    assert control["instruction"] == specs[0].told()
-    assert path.actions.shape == (1, 12) and path.hand.shape == (2, 3)
-    world = TableSimulation(specs[0].realised_table().scene)
+    assert control["instruction"] == task_of(specs[0]).instruction.words
+    assert path.actions.shape == (1, 12) and path.end_effector.shape == (2, 3)
+    world = task_of(TableSimulation(specs[0]).scene)
     world.step(path.actions[0])
     item, base = (world.scene.index(name) for name in ("dragged_obj", "base_obj"))
     assert np.linalg.norm(world.poses()[item, :2] - world.poses()[base, :2]) < 0.1
@@ -70,14 +71,14 @@ def test_a_run_keeps_what_happened_and_it_can_be_played_again(tmp_path: Path):
 def test_one_worker_or_another_gives_the_same_episodes():
     specs = plan("T12", (3,))[:4]
     one, other = (
-        Stage(Orders("order-follower", on_table=True)),
-        Stage(Orders("order-follower", on_table=True)),
+        EpisodeRunner(WorkerConfig("order-follower", on_table=True)),
+        EpisodeRunner(WorkerConfig("order-follower", on_table=True)),
     )
     other.perform(specs[2])
     for spec in specs:
         first, second = one.perform(spec), other.perform(spec)
         assert first.outcome == second.outcome
-        assert np.array_equal(first.path.actions, second.path.actions)
+        assert np.array_equal(first.trajectory.actions, second.trajectory.actions)
 
 
 @pytest.mark.parametrize(
@@ -93,8 +94,8 @@ def test_a_policy_that_breaks_is_an_error_and_no_failure(
 ):
     (tmp_path / "breaking_on_tables.py").write_text(MODULE)
     monkeypatch.syspath_prepend(tmp_path)
-    stage = Stage(Orders(f"python:breaking_on_tables:{name}", on_table=True))
-    episode = stage.perform(plan("tabletop/T1/L1")[0])
+    stage = EpisodeRunner(WorkerConfig(f"python:breaking_on_tables:{name}", on_table=True))
+    episode = stage.run(plan("tabletop/T1/L1")[0])
     assert episode.outcome is Outcome.ERROR
     with pytest.raises(AssertionError, match=said):
         raise AssertionError(episode.error)

@@ -10,12 +10,12 @@ import polars as pl
 import pytest
 
 from assay import tasks
+from assay.episodes import EpisodeSpec, Outcome, rollout
 from assay.errors import TaskError
-from assay.experiments import EpisodeSpec
 from assay.policies.oracle.policy import Oracle
-from assay.policies.rollout import Outcome, rollout
 from assay.scenes import Made, Order, generate, make, write
 from assay.sim import Simulation, compile_scene, load_pack
+from assay.sim.world import SceneEnv
 
 ORDER = Order(seed=2, tasks=1, tries=1)
 
@@ -32,7 +32,7 @@ def test_every_task_is_one_the_oracle_does(made: Made, tmp_path: Path):
         state = world.sample(0)
         world.reset(state)
         assert not world.satisfied(saved.goal)
-        done = rollout(world, saved, Oracle(), state, EpisodeSpec(saved.id, 0))
+        done = rollout(SceneEnv(world, saved, state), Oracle(), EpisodeSpec(saved.id, 0))
         world.close()
         assert (done.outcome, done.steps) == (Outcome.SUCCESS, steps)
 
@@ -46,7 +46,7 @@ def test_a_scene_has_several_tasks_each_of_which_is_done_from_several_states():
     steps = []
     for seed in range(order.tries):
         state = world.sample(seed)
-        done = rollout(world, made.tasks[1], Oracle(), state, EpisodeSpec(made.tasks[1].id, seed))
+        done = rollout(SceneEnv(world, made.tasks[1], state), Oracle(), EpisodeSpec(made.tasks[1].id, seed))
         assert done.outcome is Outcome.SUCCESS
         steps.append(done.steps)
     world.close()
@@ -54,7 +54,7 @@ def test_a_scene_has_several_tasks_each_of_which_is_done_from_several_states():
 
 
 def test_what_cannot_be_done_is_refused_and_counted(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("assay.experiments.spec.DEFAULT_HORIZON", 5)
+    monkeypatch.setattr("assay.episodes.spec.DEFAULT_HORIZON", 5)
     monkeypatch.setattr(generate, "DRAWS", 2)
     made = make(ORDER, 0)
     assert not made.tasks and sum(times for why, times in made.refused.items() if "scene:" in why) == 2

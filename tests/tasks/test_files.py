@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from assay import tasks
 from assay.errors import TaskError
-from assay.perturb import perturbed
+from assay.perturb import apply_perturbations
 from assay.perturb.world import MoveCamera, Recolour, Relight, Remove, Repaint, StartPose
 from assay.tasks import Task
 from assay.tasks.files import from_json, names_file, to_json
@@ -28,7 +28,7 @@ def dressed() -> Task:
         StartPose(0.2),
         Remove("cream_cheese_1"),
     )
-    return perturbed(tasks.load("libero_goal/3"), changes, seed=3)
+    return apply_perturbations(tasks.load("libero_goal/3"), changes, seed=3)
 
 
 def same(one: Task, other: Task) -> bool:

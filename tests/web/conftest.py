@@ -12,14 +12,15 @@ from typing import Any
 import pytest
 
 from assay import tasks
-from assay.experiments import EpisodeSpec, Experiment, Variant
+from assay.episodes import EpisodeSpec
+from assay.episodes.episode import Episode, no_trajectory
+from assay.experiments import Experiment, Variant
 from assay.perturb import Say
 from assay.policies import Outcome
 from assay.runs.driver import drive
-from assay.runs.episode import Episode, nothing_happened
 from assay.runs.executor import Done
-from assay.runs.stage import Orders, Stage
 from assay.runs.store import Store
+from assay.runs.worker import EpisodeRunner, WorkerConfig
 
 TASK = "libero_goal/7"
 HOSTILE = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">&amp; stove"
@@ -42,13 +43,13 @@ class ThisProcess:
 
     workers = 1
 
-    def __init__(self, orders: Orders) -> None:
-        self._stage = Stage(orders)
+    def __init__(self, orders: WorkerConfig) -> None:
+        self._stage = EpisodeRunner(orders)
 
     def execute(self, source, stopping) -> Iterator[Done]:
         while batch := source.take(None):
             for number, spec in batch:
-                yield Done(number, self._stage.perform(spec))
+                yield Done(number, self._stage.run(spec))
         self._stage.close()
 
 
@@ -59,7 +60,7 @@ def driven(path: Path, policy: str, specs: list[EpisodeSpec], **orders: Any) -> 
             experiment="para", policy=policy, pack="primitives", started="2026-01-02T03:04:05+00:00"
         )
         store.plan(specs)
-        drive(store, ThisProcess(Orders(policy, **orders)))
+        drive(store, ThisProcess(WorkerConfig(policy, **orders)))
     return path
 
 
@@ -67,7 +68,7 @@ def broken(path: Path, reason: str) -> Path:
     """A run whose only episode broke."""
     with Store.writing(path) as store:
         store.plan([EpisodeSpec(TASK, 0)])
-        store.append(1, Episode(Outcome.ERROR, 0, nothing_happened(), error=reason))
+        store.append(1, Episode(Outcome.ERROR, 0, no_trajectory(), error=reason))
     return path
 
 

@@ -11,14 +11,14 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from assay.runs.table import TableTroupe
 from markupsafe import escape
 
-from assay.experiments import EpisodeSpec
+from assay.episodes import EpisodeSpec
+from assay.episodes.episode import Episode, no_trajectory
 from assay.experiments.tabletop import PACK
 from assay.policies import Outcome
-from assay.runs.episode import Episode, nothing_happened
 from assay.runs.store import Store
-from assay.runs.table import TableTroupe
 from assay.tabletop import TableOracle
 
 from .conftest import HOSTILE
@@ -237,7 +237,7 @@ def test_a_run_is_live_while_it_is_written_and_its_driver_is_not_disturbed(
             store.plan(specs)
             assert get("/runs/growing.assay").status == 200
             for number in (1, 2):
-                store.append(number, Episode(Outcome.SUCCESS, 3, nothing_happened()))
+                store.append(number, Episode(Outcome.SUCCESS, 3, no_trajectory()))
             until = time.monotonic() + 60
             while (now := json.loads(get("/runs/growing.assay/live").text))["done"] < 2:
                 assert time.monotonic() < until

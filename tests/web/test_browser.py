@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from assay.episodes.episode import Episode, no_trajectory
 from assay.policies import Outcome
 from assay.report.wording import NOT
-from assay.runs.episode import Episode, nothing_happened
 from assay.runs.store import Store
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -124,8 +124,8 @@ def test_a_run_shows_what_happens_while_it_is_written(page, library: Path):
             page.goto("/runs/written.assay")
             line = page.locator("tr", has_text="control")
             expect(line.locator("[data-part=rate]")).to_have_text(NOT)
-            store.append(1, Episode(Outcome.SUCCESS, 3, nothing_happened()))
-            store.append(2, Episode(Outcome.FAILURE, 3, nothing_happened()))
+            store.append(1, Episode(Outcome.SUCCESS, 3, no_trajectory()))
+            store.append(2, Episode(Outcome.FAILURE, 3, no_trajectory()))
             expect(line.locator("[data-part=rate]")).to_have_text("100.0 %")
             expect(page.locator("[data-live=done]")).to_have_text("2")
             expect(page.locator(".live")).to_be_visible()

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from assay.experiments.spec import CONTROL, EpisodeSpec
+from assay.episodes.episode import Episode, no_trajectory
+from assay.episodes.spec import CONTROL, EpisodeSpec
 from assay.measures import compare
 from assay.perturb import Say
 from assay.policies import Outcome
-from assay.runs.episode import Episode, nothing_happened
 from assay.runs.store import Store
 from assay.web.contrast import contrast
 
@@ -35,7 +35,7 @@ def runs(tmp_path: Path) -> tuple[Path, Path]:
             for each, spec in [(each, store.specs([each.number])[0]) for each in store.todo()]:
                 won = good != (spec.condition == "xxx")
                 outcome = Outcome.SUCCESS if won else Outcome.FAILURE
-                store.append(each.number, Episode(outcome, 9, nothing_happened(), each.key))
+                store.append(each.number, Episode(outcome, 9, no_trajectory(), each.key))
     return paths
 
 

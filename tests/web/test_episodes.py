@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from assay.experiments import EpisodeSpec
+from assay.episodes import EpisodeSpec, task_of
+from assay.episodes.episode import Episode, no_trajectory
 from assay.perturb import Say
 from assay.policies import Outcome
-from assay.runs.episode import Episode, nothing_happened
 from assay.runs.store import Store
 from assay.web.episodes import PAGE, Filters, choices, control_of, one, page
 from assay.web.reading import NotFoundError, Run, reading
@@ -38,8 +38,8 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         store.plan(specs)
         for number, spec in enumerate(specs[:-1], start=1):
             outcome = (Outcome.SUCCESS, Outcome.FAILURE)[spec.seed % 2]
-            store.append(number, Episode(outcome, 1, nothing_happened(), spec.realised().instruction.text))
-        store.append(1, Episode(Outcome.SUCCESS, 1, nothing_happened(), "the control"))
+            store.append(number, Episode(outcome, 1, no_trajectory(), task_of(spec).instruction.text))
+        store.append(1, Episode(Outcome.SUCCESS, 1, no_trajectory(), "the control"))
     return path
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from assay.experiments import EpisodeSpec
+from assay.episodes import EpisodeSpec
+from assay.episodes.episode import Episode, no_trajectory
 from assay.policies import Outcome
 from assay.report.run_report import RunReport
-from assay.runs.episode import Episode, nothing_happened
 from assay.runs.store import Store
 from assay.web.library import Library, is_running
 from assay.web.reading import NotFoundError
@@ -29,7 +29,7 @@ def test_success_is_that_of_changes_a_good_policy_should_bear(tmp_path: Path):
         store.plan(specs)
         for number, spec in enumerate(specs[:-1], start=1):
             outcome = Outcome.ERROR if spec.seed == 3 else Outcome.SUCCESS if spec.seed else Outcome.FAILURE
-            store.append(number, Episode(outcome, 1, nothing_happened()))
+            store.append(number, Episode(outcome, 1, no_trajectory()))
     (line,) = Library(tmp_path).listed()
     assert (line.done, line.planned, line.errors) == (11, 12, 2)
     assert (line.rate.successes, line.rate.count) == (2, 3) and not line.running

@@ -9,7 +9,7 @@ import av
 import numpy as np
 import pytest
 
-from assay.experiments import EpisodeSpec
+from assay.episodes import EpisodeSpec, task_of
 from assay.experiments.tabletop import PACK
 from assay.runs.film import HOLD, film_name
 from assay.runs.store import Store
@@ -33,7 +33,7 @@ def made(replays: Replays, *order: object) -> Replay:
 @pytest.fixture
 def recorded(library: Path) -> tuple[EpisodeSpec, np.ndarray]:
     with Store.reading(library / "more" / "short ö#?.assay") as store:
-        return store.specs([1])[0], next(path.actions for _, path in store.paths([1]))
+        return store.specs([1])[0], next(path.actions for _, path in store.trajectories([1]))
 
 
 def test_an_episode_is_filmed_from_its_spec_and_actions(recorded, drawing, monkeypatch: pytest.MonkeyPatch):
@@ -57,7 +57,7 @@ def test_an_episode_is_filmed_from_its_spec_and_actions(recorded, drawing, monke
 
 def test_an_episode_on_the_table_is_filmed_action_by_action(drawing):
     spec = EpisodeSpec("tabletop/T1/L1", 0, pack=PACK)
-    played = play(spec.realised_table(), TableOracle())
+    played = task_of(play(spec), TableOracle())
     with Replays() as replays:
         film = made(replays, spec, played.actions.astype(np.float32), "success", "")
         assert (film.state, film.said) == ("ready", "") and film.path is not None

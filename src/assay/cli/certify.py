@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Column, Table
 
-from assay.cli.certifying import make_certificates, print_reasons
 from assay.cli.console import number_of, output, say, table_of
 from assay.cli.execution import (
+    Assets,
     ExperimentAddress,
+    JsonFile,
     RayAddress,
     Seeds,
     Selection,
     Silence,
     States,
     Workers,
-    executor,
     parse_seeds,
 )
 from assay.errors import ExperimentError, RunError
@@ -34,62 +32,65 @@ def certify(
     experiment: ExperimentAddress,
     selection: Selection = None,
     seeds: Seeds = None,
-    assets: Annotated[str, typer.Option(help="Asset pack: primitives or libero.")] = "primitives",
+    assets: Assets = None,
     states: States = None,
     tries: Annotated[
-        int, typer.Option(min=1, max=10, help="Solve each so often; after the first with the arm disturbed.")
+        int,
+        typer.Option(min=1, max=10, help="Oracle attempts per scene; after the first, with actuation noise."),
     ] = 1,
     workers: Workers = None,
     ray: RayAddress = None,
     timeout: Silence = 1800.0,
-    out: Annotated[
-        str | None, typer.Option("--json", metavar="FILE", help="Write JSON to a file, or with - print it.")
-    ] = None,
+    out: JsonFile = None,
 ) -> None:
-    """Let the demonstrator solve every scene of an experiment, and count. The same command again goes on.
+    """Let the oracle solve every scene of an experiment, and count. The same command again goes on.
 
     Certificates are kept in the user's cache (or in the folder that ASSAY_CACHE names), for all runs.
     """
+    from assay.cli.run_display import RunDisplay, print_counts
     from assay.experiments import load_experiment
     from assay.runs.certificates import Cache, cache_file, summarise
-    from assay.runs.certificates.certify import DEMONSTRATOR
-    from assay.runs.stage import Orders
-    from assay.sim import load_pack
-    from assay.sim.packs.locate import STATES_VARIABLE
+    from assay.runs.execute import Options, make_certificates
+    from assay.runs.worker import WorkerConfig
 
     design = load_experiment(experiment)
-    if design.on_table:
+    demonstrator = design.place.demonstrator
+    if demonstrator is None:
         raise ExperimentError(
-            f"{experiment} needs no certificates: what can be solved on tables is measured (docs/tabletop.md)"
+            f"{experiment} needs no certificates: nothing is certified in the world '{design.world}'"
         )
+    options = Options(workers=workers, ray=ray, timeout=timeout, states=states)
     chosen = design.choose(selection)
     numbers = parse_seeds(seeds) if seeds is not None else design.seeds
-    load_pack(assets)
+    pack = design.checked_pack(assets, options.initial)
+    design.place.digest(pack)  # assets that are not there are missed now
     if out not in (None, "-"):
         _check_writable(Path(out))
-    if states is not None:
-        os.environ[STATES_VARIABLE] = str(states.absolute())
-    plan = partial(
-        design.plan, chosen, numbers, pack=assets, initial="sampled" if states is None else "stored"
-    )
-    demonstrators = partial(executor, Orders(DEMONSTRATOR), ray, workers, timeout)
+    plan = list(design.plan(chosen, numbers, pack=pack, initial=options.initial))
+    config = WorkerConfig(demonstrator, design.world, states=states and states.absolute())
     with Cache(cache_file()) as cache:
-        made = make_certificates(plan(), cache, demonstrators, tries)
-        found = summarise(plan(), cache, tries)
+        with RunDisplay() as display:
+            made = make_certificates(plan, cache, config, options, display, tries)
+        if made.left:
+            done = number_of(made.done, "certificate")
+            say(f"{done} made, {made.left} left: the same command goes on")
+            raise typer.Exit(130)
+        found = summarise(plan, cache, tries)
     if out is not None:
-        text = json.dumps(
-            {"experiment": experiment, "tries": tries, "conditions": [each.as_json() for each in found]}
-        )
+        content = {"experiment": experiment, "tries": tries, "conditions": [each.as_json() for each in found]}
         if out == "-":
-            typer.echo(text)
+            typer.echo(json.dumps(content))
             return
-        Path(out).write_text(text + "\n")
+        Path(out).write_text(json.dumps(content) + "\n")
     output.print(_table(found, disturbed=tries > 1))
     *_, whole = found
     if whole.nothing:
-        say(f"in {number_of(whole.nothing, 'scene')} more there is nothing to solve, on purpose: they stand")
-    print_reasons(dict(whole.refused.most_common()), most=20)
-    say(f"{made} certificates made, the others were there: {cache_file()}")
+        say(
+            f"{number_of(whole.nothing, 'more scene')} unsolvable by design (the target was removed); "
+            "their layouts are stable"
+        )
+    print_counts(dict(whole.refused.most_common()), most=20)
+    say(f"{made.done} certificates made, the others were there: {cache_file()}")
 
 
 def _check_writable(file: Path) -> None:

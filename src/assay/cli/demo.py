@@ -33,18 +33,18 @@ def demo(
         sheet = None
     if pictures:
         return
-    from assay.report.demo import run_demo
+    from assay.demo import run_demo
 
     with progress_bar() as bar:
         task = bar.add_task("episodes", total=None)
-        page, patients = run_demo(
+        page, examined = run_demo(
             out,
             assets,
             workers=workers or os.cpu_count() or 1,
             watch=lambda done, planned: bar.update(task, completed=done, total=planned),
             sheet=sheet,
         )
-    for each in patients:
+    for each in examined:
         for sentence in each.diagnosis.found:
             say(f"{each.policy}: {sentence}")
     say(f"written to {page}")

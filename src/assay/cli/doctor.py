@@ -18,7 +18,7 @@ GOOD, BAD = "[green]works[/]", "[red]does not work[/]"
 def doctor() -> None:
     """Check how pictures can be drawn and which asset packs are there. Exit status 1 if nothing can draw."""
     from assay.sim import gl, mujoco_version
-    from assay.sim.packs.registry import NAMES, load_pack
+    from assay.sim.packs.registry import PACKS, load_pack
 
     say(f"assay {__version__}, Python {platform.python_version()}, MuJoCo {mujoco_version()}")
     pictures = table_of("pictures by", "state", "detail", title="Drawing", title_justify="left")
@@ -33,7 +33,7 @@ def doctor() -> None:
         say(f"MUJOCO_GL is '{chosen}': {verdict}")
 
     packs = table_of("pack", "state", "detail", title="Asset packs", title_justify="left")
-    for name in NAMES:
+    for name in PACKS:
         try:
             pack = load_pack(name)
             packs.add_row(name, GOOD, f"{len(pack.categories)} categories, digest {pack.digest()[:12]}")

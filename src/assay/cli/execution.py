@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 from itertools import count, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from assay.cli.console import errors
 from assay.errors import RunError
-
-if TYPE_CHECKING:
-    from assay.runs.executor import Executor
-    from assay.runs.stage import Orders
 
 MOST_SEEDS = 100_000
 
@@ -29,20 +24,16 @@ Seeds = Annotated[str | None, typer.Option(help="How many (4 means 0 to 3), or w
 States = Annotated[
     Path | None, typer.Option(help="LIBERO's folder of stored initial states, instead of sampled ones.")
 ]
+Assets = Annotated[
+    str | None, typer.Option(help="Asset pack: primitives (the usual one), libero, a plugin's.")
+]
+Replan = Annotated[int | None, typer.Option(min=1, help="Actions executed of each chunk; all by default.")]
 Workers = Annotated[int | None, typer.Option(min=1, help="Processes; one for each core by default.")]
 RayAddress = Annotated[str | None, typer.Option(help="Execute on Ray: local, or a cluster's address.")]
+JsonFile = Annotated[
+    str | None, typer.Option("--json", metavar="FILE", help="Write JSON to a file, or with - print it.")
+]
 Silence = Annotated[float, typer.Option(min=1, help="Seconds after which a silent worker is ended.")]
-
-
-def executor(orders: Orders, ray: str | None, workers: int | None, timeout: float) -> Executor:
-    """Local processes, or actors on Ray."""
-    if ray is not None:
-        from assay.runs.on_ray import RayActors
-
-        return RayActors(orders, ray, workers, timeout=timeout)
-    from assay.runs.local import LocalProcesses
-
-    return LocalProcesses(orders, workers or os.cpu_count() or 1, timeout=timeout)
 
 
 class Interrupts:

@@ -6,7 +6,7 @@ import inspect
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.box import SIMPLE
@@ -14,12 +14,11 @@ from rich.markup import escape
 from rich.table import Column
 
 from assay.cli.console import output, progress_bar, say, table_of
+from assay.cli.execution import Assets
 from assay.cli.pictures import check_picture
 
 if TYPE_CHECKING:
-    from assay.experiments import EpisodeSpec, Experiment
-    from assay.tabletop import TableEntry
-    from assay.tasks import Task
+    from assay.episodes import EpisodeSpec
 
 EXAMPLE = "libero_goal/1"
 MOST_ON_SHEET = 10
@@ -29,13 +28,12 @@ app = typer.Typer(help="The experiment designs.", no_args_is_help=True)
 @app.command("list")
 def list_() -> None:
     """List the experiments, and the fields an address may set: para?per_cell=2."""
-    from assay.experiments import load_experiment
-    from assay.experiments.registry import EXPERIMENTS
+    from assay.experiments import EXPERIMENTS, Experiment, load_experiment
 
     table = table_of(Column("experiment", no_wrap=True), "what it is", "tasks", "seeds", box=SIMPLE)
-    for name, made in EXPERIMENTS.items():
-        experiment = load_experiment(name)
-        fields = inspect.signature(made).parameters.values()
+    for name in EXPERIMENTS:
+        experiment, made = load_experiment(name), EXPERIMENTS[name]
+        fields = () if isinstance(made, Experiment) else inspect.signature(made).parameters.values()
         set_by = "&".join(f"{each.name}={_plain(each.default)}" for each in fields)
         about = experiment.about + (f"\n[dim]{escape(f'{name}?{set_by}')}[/]" if set_by else "")
         table.add_row(name, about, experiment.tasks, str(len(experiment.seeds)))
@@ -50,7 +48,7 @@ def show(
     sheet: Annotated[
         Path | None, typer.Option(help="Draw every condition beside its control into this PNG.")
     ] = None,
-    pack: Annotated[str, typer.Option("--assets", help="The asset pack to draw with.")] = "primitives",
+    assets: Assets = None,
 ) -> None:
     """Show an experiment's conditions: how many episodes each has for one seed, and what one task becomes.
 
@@ -58,8 +56,10 @@ def show(
     that task.
     """
     from assay import tasks
+    from assay.episodes import task_of
     from assay.errors import AssayError, ExperimentError
     from assay.experiments import load_experiment
+    from assay.plugins import imported
 
     design = load_experiment(experiment)
     chosen = design.choose(selection)
@@ -69,7 +69,7 @@ def show(
             raise ExperimentError(
                 f"a sheet of {len(chosen)} tasks is too large; valid: up to {MOST_ON_SHEET}"
             )
-    plan = list(design.plan(chosen, (seed,)))
+    plan = list(design.plan(chosen, (seed,), pack=assets))
     counts = Counter(spec.condition for spec in plan)
     example = chosen[0] if selection is not None else _telling(chosen, plan)
     of_task = {spec.condition: spec for spec in reversed(plan) if spec.task == example.id}
@@ -87,18 +87,23 @@ def show(
             table.add_row(condition, str(count), "", f"({called} has no such condition)")
             continue
         try:
-            told = spec.told()
+            told = task_of(spec).instruction.words
         except AssayError as error:
             told = f"refused: {error}"
         kinds = "\n".join(each.kind for each in spec.perturbations)
         table.add_row(condition, str(count), kinds, escape(told))
     output.print(table)
     if sheet is not None:
-        shown = (example,) if selection is None else chosen
-        if design.on_table:
-            _draw_tables(sheet, plan, {entry.id for entry in shown})
-        else:
-            _draw(sheet, design, shown, seed, pack)
+        if design.place.sheet is None:
+            raise ExperimentError(f"the world '{design.world}' draws no sheets")
+        shown = {task.id for task in ((example,) if selection is None else chosen)}
+        specs = [spec for spec in plan if spec.task in shown]
+        with progress_bar() as progress:
+            bar = progress.add_task("drawing", total=len({(each.task, each.condition) for each in specs}))
+            refused = imported(design.place.sheet)(sheet, specs, lambda name: progress.advance(bar))
+        for line in refused:
+            say(line, aside=True)
+        say(f"{progress.tasks[0].completed - len(refused):.0f} conditions drawn in {sheet}")
 
 
 @app.command()
@@ -106,7 +111,7 @@ def perturbations(
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print a table for documents.")] = False,
 ) -> None:
     """List every perturbation: what it changes, its fields and their ranges."""
-    from assay.perturb.fields import catalogue, markdown
+    from assay.perturb.catalogue import catalogue, markdown
 
     if as_markdown:
         say(markdown(catalogue()))
@@ -118,39 +123,12 @@ def perturbations(
     output.print(table)
 
 
-def _telling(chosen: Sequence[Task | TableEntry], plan: Sequence[EpisodeSpec]) -> Task | TableEntry:
+def _telling(chosen: Sequence[Any], plan: Sequence[EpisodeSpec]) -> Any:
     """The task with most conditions: of several, the usual example or else the first."""
     conditions: dict[str, set[str]] = {task.id: set() for task in chosen}
     for spec in plan:
         conditions[spec.task].add(spec.condition)
     return max(chosen, key=lambda task: (len(conditions[task.id]), task.id == EXAMPLE))
-
-
-def _draw(path: Path, design: Experiment, chosen: Sequence[Task | TableEntry], seed: int, pack: str) -> None:
-    from assay.report.experiment_sheet import experiment_sheet
-    from assay.tasks import Task
-
-    drawn = [task for task in chosen if isinstance(task, Task)]
-    total = sum(len({spec.condition for spec in design.plan([task], (seed,))}) for task in drawn)
-    with progress_bar() as progress:
-        bar = progress.add_task("drawing", total=total)
-        shown = experiment_sheet(
-            path, design, drawn, seed=seed, pack=pack, on_condition=lambda name: progress.advance(bar)
-        )
-    refused = [each for each in shown if not each.pictures]
-    for each in refused:
-        say(f"{each.spec.task} {each.spec.condition}: {each.told}", aside=True)
-    say(f"{len(shown) - len(refused)} of {len(shown)} conditions drawn in {path}")
-
-
-def _draw_tables(path: Path, plan: Sequence[EpisodeSpec], shown: set[str]) -> None:
-    from assay.tabletop.sheet import save_table_sheet
-
-    specs = [spec for spec in plan if spec.task in shown]
-    with progress_bar() as progress:
-        rows = progress.track(specs, description="drawing")
-        save_table_sheet(path, ((f"{spec.task}  {spec.condition}", spec.realised_table()) for spec in rows))
-    say(f"{len(specs)} conditions drawn in {path}")
 
 
 def _plain(value: object) -> str:

@@ -13,21 +13,20 @@ from assay.cli.console import output, table_of
 
 def policies() -> None:
     """List the built-in policies, and the fields an address may set: clumsy?miss=0.3."""
-    from assay.policies.registry import BUILT_IN
-    from assay.policies.table import TABLE_POLICIES
+    from assay.episodes import WORLDS
+    from assay.plugins import imported
 
-    table = table_of(Column("policy", no_wrap=True), "what it is", "fields")
-    for name, made in BUILT_IN.items():
-        table.add_row(name, escape(_about(made)), escape(_fields(made)))
-    table.add_section()
-    for name, made_for_tables in TABLE_POLICIES.items():
-        table.add_row(
-            name, escape(f"On the table: {_about(made_for_tables)}"), escape(_fields(made_for_tables))
-        )
-    table.add_section()
-    table.add_row("python:pkg.module:Class", "Your own, in this process.", "its constructor's")
-    table.add_row("openpi://host:port", "A server that speaks openpi's protocol.", "see docs/policies.md")
-    table.add_row("vla-eval://host:port", "A server that speaks vla-eval's protocol.", "see docs/policies.md")
+    table = table_of("world", Column("policy", no_wrap=True), "what it is", "fields")
+    for name in WORLDS:
+        world = WORLDS[name]
+        for policy, address in world.policies.items():
+            made = imported(address)
+            table.add_row(name, policy, escape(_about(made)), escape(_fields(made)))
+        for scheme in world.servers:
+            about = f"A server that speaks {scheme}'s protocol."
+            table.add_row(name, f"{scheme}://host:port", about, "see docs/policies.md")
+        table.add_section()
+    table.add_row("any", "python:pkg.module:Class", "Your own, in this process.", "its constructor's")
     output.print(table)
 
 

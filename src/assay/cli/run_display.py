@@ -14,19 +14,79 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from assay.cli.console import Pulse, say, table_of
+from assay.cli.console import Pulse, errors, number_of, progress_bar, say, table_of
+from assay.cli.execution import Interrupts
+from assay.runs.execute import Observer
 
 if TYPE_CHECKING:
     from polars import DataFrame
 
-    from assay.experiments import EpisodeSpec
-    from assay.runs.episode import Episode
+    from assay.episodes import Episode, EpisodeSpec
     from assay.runs.store import Store
 
 MOST_CONDITIONS = 20
 """How many conditions are shown while it runs; the latest ones."""
 RECENT = 60.0
 """Seconds over which the pace is taken."""
+
+
+class RunDisplay(Observer):
+    """Shows on standard error how a run goes; the first Ctrl-C lets running episodes finish."""
+
+    def __init__(self) -> None:
+        self._interrupted = Interrupts()
+        self._bar: Progress | None = None
+        self._live: Display | None = None
+        self.certifying_only = False
+        """Whether it has not come to the episodes."""
+
+    def __enter__(self) -> Self:
+        self._interrupted.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._interrupted.__exit__()
+        self._close(kind, error, trace)
+
+    def certifying(self, wanted: int) -> None:
+        """Begin a bar."""
+        self.certifying_only = True
+        self._bar = progress_bar()
+        self._bar.start()
+        self._task = self._bar.add_task("certifying", total=wanted)
+
+    def certified(self) -> None:
+        """Go on by one."""
+        assert self._bar is not None
+        self._bar.advance(self._task)
+
+    def began(self, store: Store, waiting: int) -> None:
+        """Begin the bar and the table of the episodes."""
+        self._close(None, None, None)
+        self.certifying_only = False
+        self._live = Display(store, waiting, console=errors)
+        self._live.__enter__()
+
+    def episode(self, spec: EpisodeSpec | None, episode: Episode | None) -> None:
+        """Show one more episode, or that time goes by."""
+        assert self._live is not None
+        self._live.update(spec, episode)
+
+    def stopping(self) -> bool:
+        """Whether Ctrl-C was pressed."""
+        return self._interrupted()
+
+    def _close(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+        if self._live is not None:
+            self._live.__exit__(kind, error, trace)
+            self._live = None
 
 
 class Display:
@@ -101,11 +161,11 @@ def condition_table(counts: DataFrame, decided: set[str], refused: Mapping[str, 
     A condition of which all were refused has a row too.
     """
     rows = _rows(counts)
-    vain = set(counts.filter(~counts["merit"])["condition"])
+    unexpected = set(counts.filter(~counts["success_expected"])["condition"])
     rows |= {name: [0, 0, 0, 0] for name in refused if name not in rows}
-    table = _table(rows, decided, refused, vain)
-    if vain:
-        table.caption = "no merit: success there is habit or luck"
+    table = _table(rows, decided, refused, unexpected)
+    if unexpected:
+        table.caption = "success is not expected under these conditions"
     return table
 
 
@@ -120,7 +180,7 @@ def _table(
     rows: dict[str, list[int]],
     decided: set[str],
     refused: Mapping[str, int] = MappingProxyType({}),
-    vain: AbstractSet[str] = frozenset(),
+    unexpected: AbstractSet[str] = frozenset(),
 ) -> Table:
     names = ("condition", "done", "success", "rate", "errors", *(("refused",) if refused else ()))
     table = table_of(*names)
@@ -128,7 +188,7 @@ def _table(
         counted = done - error
         rate = f"{100 * success / counted:.1f} %" if counted else "-"
         mark = " (decided)" if name in decided else ""
-        mark += " (no merit)" if name in vain else ""
+        mark += " (success not expected)" if name in unexpected else ""
         cells = [name + mark, f"{done}/{planned}", f"{success}/{counted}", rate, str(error or "")]
         table.add_row(*cells, *([str(refused.get(name) or "")] if refused else []))
     return table
@@ -140,3 +200,19 @@ def print_reasons(reasons: dict[str, int], *, most: int = 10) -> None:
         say(f"{count} x error: {reason}")
     if len(reasons) > most:
         say(f"... and {len(reasons) - most} other errors")
+
+
+def print_refused(reasons: Mapping[str, int], *, most: int = 10) -> None:
+    """Say how many episodes were left out of a plan, and why: the most frequent reasons first."""
+    if not reasons:
+        return
+    say(f"{number_of(sum(reasons.values()), 'episode')} refused, without a certificate:")
+    print_counts(reasons, most=most)
+
+
+def print_counts(reasons: Mapping[str, int], *, most: int) -> None:
+    """Reasons and how often each was given, in their order; how many others there are."""
+    for reason, count in list(reasons.items())[:most]:
+        say(f"{count} x {reason}")
+    if len(reasons) > most:
+        say(f"... and {number_of(len(reasons) - most, 'other reason')}")

@@ -10,7 +10,6 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.certifying import print_refused
 from assay.cli.console import number_of, output, say, table_of
 from assay.errors import RunError
 
@@ -46,7 +45,7 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Show what a run is, and success for each condition."""
-    from assay.cli.run_display import condition_table, print_reasons
+    from assay.cli.run_display import condition_table, print_reasons, print_refused
     from assay.runs.certificates import counted, recall
     from assay.runs.certificates.serve import META
     from assay.runs.store import Store

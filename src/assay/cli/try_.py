@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -14,9 +13,11 @@ from rich.markup import escape
 from rich.table import Column
 
 from assay.cli.console import output, progress_bar, table_of
+from assay.cli.execution import Assets, JsonFile, Replan, States, parse_seeds
+from assay.errors import RunError
 
 if TYPE_CHECKING:
-    from assay.policies.trials import Trial
+    from assay.runs.trials import Trial
 
 
 def try_(
@@ -26,62 +27,53 @@ def try_(
     selection: Annotated[
         str, typer.Option("--tasks", help="all, or suites, ids, task files and folders with commas.")
     ] = "all",
-    seeds: Annotated[int, typer.Option(min=1, help="How many seeds.")] = 5,
-    first_seed: Annotated[int, typer.Option(help="The first of them.")] = 0,
-    assets: Annotated[str, typer.Option(help="Asset pack: primitives or libero.")] = "primitives",
-    states: Annotated[
-        Path | None, typer.Option(help="LIBERO's folder of stored initial states, instead of sampled ones.")
-    ] = None,
-    replan: Annotated[int | None, typer.Option(min=1, help="Actions executed of each chunk.")] = None,
+    seeds: Annotated[str, typer.Option(help="How many (4 means 0 to 3), or which: 7,8,9 or 7-11.")] = "5",
+    assets: Assets = None,
+    states: States = None,
+    replan: Replan = None,
     video: Annotated[Path | None, typer.Option(help="A folder for a video of each episode.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    out: JsonFile = None,
 ) -> None:
     """Let a policy try tasks from several initial states, and count its successes."""
-    from assay import tasks
-    from assay.experiments import EpisodeSpec, horizon
+    from assay.episodes import EpisodeSpec, horizon, world_name, world_of
     from assay.policies.registry import check_address
-    from assay.policies.trials import Attempt, Watch, attempts, by_task
-    from assay.runs.film import Film
-    from assay.sim.packs.locate import STATES_VARIABLE, locate_states
-    from assay.tasks import Task
+    from assay.runs.trials import Attempt, attempts, by_task
 
-    chosen = tasks.resolve(selection)
-    check_address(policy)
-    if states is not None:
-        os.environ[STATES_VARIABLE] = str(states)
-        locate_states()
+    first = selection.partition(",")[0].strip()
+    world = world_of(first)
+    chosen, numbers = world.select(selection), parse_seeds(seeds)
+    check_address(policy, world_name(first))
+    if states is not None and not states.is_dir():
+        raise RunError(f"--states {states}: there is no such folder")
     tried: list[Attempt] = []
-    films: list[Film] = []
-
-    def film(task: Task, spec: EpisodeSpec) -> Watch:
-        films[:] = [Film(task, spec)] if video is not None else []
-        return films[0] if films else lambda observation: None
-
     with progress_bar() as bar, redirect_stdout(sys.stderr):  # what a policy prints is not our result
-        progress = bar.add_task("episodes", total=len(chosen) * seeds)
+        progress = bar.add_task("episodes", total=len(chosen) * len(numbers))
         for attempt in attempts(
             policy,
             chosen,
-            range(first_seed, first_seed + seeds),
-            pack=assets,
+            numbers,
+            world=world_name(first),
+            pack=assets or world.packs[0],
             initial="sampled" if states is None else "stored",
+            states=states,
             replan=replan,
-            watch=film,
+            videos=video,
         ):
             tried.append(attempt)
-            if video is not None:
-                films.pop().develop(video, attempt.rollout)
             bar.update(progress, advance=1, description=attempt.spec.task)
     done = by_task(tried)
-    if as_json:
-        typer.echo(json.dumps({"tasks": [trial.as_json() for trial in done]}, indent=2))
-        _end(done)
-        return
+    if out is not None:
+        text = json.dumps({"tasks": [trial.as_json() for trial in done]}, indent=2)
+        if out == "-":
+            typer.echo(text)
+            _end(done)
+            return
+        Path(out).write_text(text + "\n")
     widest = min(max(len(trial.task) for trial in done), 30)  # a file's path may fold, an id not
     table = table_of(Column("task", min_width=widest), "success", "errors", "steps", "why not")
     for trial in done:
         mean = f"{sum(trial.steps) / len(trial.steps):.0f}" if trial.steps else "-"
-        late = "" if not trial.failed else f"goal not reached in {horizon(trial.task)} steps"
+        late = "" if not trial.failed else f"goal not reached in {horizon(EpisodeSpec(trial.task, 0))} steps"
         reason = next(iter((*trial.reasons, *trial.notes)), late)
         table.add_row(
             trial.task, f"{trial.successes}/{trial.episodes}", str(trial.errors), mean, escape(reason)

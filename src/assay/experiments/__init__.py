@@ -4,7 +4,6 @@ specs = load_experiment("libero").plan(tasks.suite("libero_goal"), seeds=range(5
 """
 
 from assay.experiments.base import Experiment, Variant
-from assay.experiments.registry import load_experiment, names
-from assay.experiments.spec import CONTROL, EpisodeSpec, horizon
+from assay.experiments.registry import EXPERIMENTS, load_experiment
 
-__all__ = ["CONTROL", "EpisodeSpec", "Experiment", "Variant", "horizon", "load_experiment", "names"]
+__all__ = ["EXPERIMENTS", "Experiment", "Variant", "load_experiment"]

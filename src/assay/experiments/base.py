@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from assay.experiments.spec import CONTROL, EpisodeSpec, Initial, Label
-from assay.perturb import Perturbation
-from assay.tabletop import TableEntry
-from assay.tasks import Task, resolve
+from assay.episodes import CONTROL, LIBERO, WORLDS, EpisodeSpec, Initial, Label, Perturbation, World
+from assay.errors import ExperimentError
+from assay.experiments.labels import nature
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +18,14 @@ class Variant:
     condition: str = CONTROL
     perturbations: tuple[Perturbation, ...] = ()
     labels: dict[str, Label] = field(default_factory=dict)
+    """What is known about it, besides what its perturbations say of themselves: axis, change, plausible."""
     steps: int | None = None
-    """The most control steps, where there is more to do than in the task; None for what the field gives."""
+    """The most control steps, where there is more to do than in the task; None for the usual horizon."""
 
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """An experiment design: variants x tasks x seeds. The control is the first variant of every task."""
+    """A design: variants x tasks x seeds. The control is the first variant of every task."""
 
     name: str
     about: str
@@ -38,32 +38,40 @@ class Experiment:
     """Whether it changes what can be done, so that episodes need a certificate to be served."""
     limit: float | None = None
     """The time limit as a multiple of the demonstrator's time, which its certificate knows; 0 for no limit,
-    with the demonstrator's time as a label all the same; None for what the field gives the task."""
+    with the demonstrator's time as a label all the same; None for the task's usual horizon."""
+    world: str = LIBERO
+    """The name of the world whose tasks it changes."""
+    complete: Callable[[EpisodeSpec], EpisodeSpec] = lambda spec: spec
+    """Adds to each spec what only its seed tells: labels, a time limit."""
+    keep: Callable[[EpisodeSpec], bool] = lambda spec: True
+    """Which episodes of the design are run."""
 
     @property
-    def on_table(self) -> bool:
-        """Whether its tasks are those of `assay.tabletop`."""
-        return False
+    def place(self) -> World:
+        """The world its tasks are played in."""
+        return WORLDS[self.world]
 
-    def choose(self, selection: str | None = None) -> tuple[Task, ...] | tuple[TableEntry, ...]:
+    def choose(self, selection: str | None = None) -> Sequence[Any]:
         """The tasks that a selection names; the experiment's own by default. Raises TaskError."""
-        return resolve(self.tasks if selection is None else selection)
+        return self.place.select(self.tasks if selection is None else selection)
 
     def plan(
         self,
-        chosen: Iterable[Task | TableEntry],
+        chosen: Iterable[Any],
         seeds: Sequence[int],
         *,
-        pack: str = "primitives",
+        pack: str | None = None,
         initial: Initial = "sampled",
         steps: int | None = None,
         replan: int | None = None,
     ) -> Iterator[EpisodeSpec]:
-        """Every episode of the design."""
+        """Every episode of the design. Raises ExperimentError for what its world does not have."""
+        pack = self.checked_pack(pack, initial)
         for task in chosen:
             for variant in (Variant(), *self.variants(task)):
+                labels = nature(variant.perturbations) | variant.labels
                 for seed in seeds:
-                    yield EpisodeSpec(
+                    spec = EpisodeSpec(
                         task=task.id,
                         seed=seed,
                         pack=pack,
@@ -73,5 +81,20 @@ class Experiment:
                         steps=variant.steps if steps is None else steps,
                         replan=replan,
                         initial=initial,
-                        labels=variant.labels,
+                        labels=labels,
                     )
+                    if self.keep(spec):
+                        yield self.complete(spec)
+
+    def checked_pack(self, pack: str | None, initial: Initial = "sampled") -> str:
+        """The asset pack to use. Raises ExperimentError where the world has not what is asked for."""
+        packs = self.place.packs
+        if pack is not None and pack not in packs:
+            raise ExperimentError(f"--assets {pack}: {self.name} is played on {' or '.join(packs)}")
+        if initial == "stored" and not self.place.stored_states:
+            raise ExperimentError(f"--states: the tasks of {self.name} have no stored initial states")
+        return packs[0] if pack is None else pack
+
+    def named(self, address: str) -> Experiment:
+        """The same under the address that made it."""
+        return replace(self, name=address)

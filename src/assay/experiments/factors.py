@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
 from types import MappingProxyType
 
+from assay.episodes.spec import Label
 from assay.errors import ExperimentError, did_you_mean
 from assay.experiments.base import Experiment, Variant
 from assay.experiments.changes import CHANGES, contradiction, ordered
 from assay.experiments.labels import nature
-from assay.experiments.spec import Label
 from assay.perturb import Perturbation
 from assay.tasks import Task
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from assay.experiments.spec import Label
-from assay.perturb import Perturbation
-from assay.perturb.senses.pictures import PictureSense
+from assay.episodes import Label, Perturbation
 from assay.perturb.world import spoken
 from assay.perturb.world.ground import owner
 from assay.sim.categories import OPENING
-from assay.sim.render import CAMERAS
 from assay.tasks import Predicate, Scene, Task
 from assay.tasks.names import words
 
+CAMERAS = ("agentview", "robot0_eye_in_hand")
+"""The cameras that policies see through."""
 AXES = ("words", "world", "senses", "release")
 IDIOMS = ("on top of", "orange juice")
 """What sounds like an ordinal or a colour and is none."""
@@ -25,12 +24,24 @@ DISTANCES = frozenset(words("near nearest next closest far furthest between fron
 
 
 def nature(perturbations: tuple[Perturbation, ...]) -> dict[str, Label]:
-    """What is changed, and whether a policy that understands can still do the task: axis, plausible."""
-    axes = sorted({each.kind.split("/")[0] for each in perturbations}, key=AXES.index)
-    plausible = all(getattr(each, "plausible", True) for each in perturbations)
-    hidden = [each for each in perturbations if isinstance(each, PictureSense) and each.hides]
-    blind = all(any(each.concerns(camera) for each in hidden) for camera in CAMERAS)
-    return {"axis": "+".join(axes), "plausible": plausible and not blind}
+    """What is changed, and whether a policy that understands can still do the task: axis, change, plausible.
+
+    A change is that of all perturbations together, if it is one; with several there is none to name.
+    """
+    if not perturbations:
+        return {}
+    axes = sorted({each.axis for each in perturbations}, key=lambda axis: (_place(axis), axis))
+    changes = {str(each.change) for each in perturbations}
+    blind = all(any(each.hides(camera) for each in perturbations) for camera in CAMERAS)
+    return {
+        "axis": "+".join(axes),
+        "change": changes.pop() if len(changes) == 1 else None,
+        "plausible": all(each.plausible for each in perturbations) and not blind,
+    }
+
+
+def _place(axis: str) -> int:
+    return AXES.index(axis) if axis in AXES else len(AXES)
 
 
 def families(task: Task) -> dict[str, str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
+from assay.episodes.spec import Label
 from assay.experiments.base import Experiment, Variant
-from assay.experiments.spec import Label
 from assay.perturb import Say
 from assay.perturb.words.distance.memory import remembered
 from assay.perturb.words.grid.generate import paraphrases

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
+from assay.episodes.spec import Label
 from assay.errors import ExperimentError, did_you_mean
 from assay.experiments.base import Experiment, Variant
 from assay.experiments.labels import nature
-from assay.experiments.spec import Label
 from assay.perturb import Perturbation, Say
 from assay.perturb.senses import Fog, GaussianNoise, GlassBlur, MotionBlur, ZoomBlur
 from assay.perturb.words.grid.cells import ActionType, Cell, ObjectType

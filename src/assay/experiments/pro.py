@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
+from assay.episodes import Label
 from assay.experiments.base import Experiment, Variant
 from assay.experiments.changes import ROOMS, ordered
 from assay.experiments.labels import nature
-from assay.experiments.spec import Label, horizon
 from assay.perturb import Perturbation
 from assay.perturb.words.rewordings import LADDER, Rewording, Semantic, other_tasks
 from assay.perturb.world import Among, Displace, Recolour, Relocate, Replace, Resize, Room, compositions
@@ -16,6 +16,7 @@ from assay.perturb.world.ground import carrier, movable, target
 from assay.perturb.world.position import SWEEP
 from assay.streams import stream
 from assay.tasks import Task
+from assay.tasks.horizons import horizon
 from assay.tasks.staging import Pattern
 
 LARGER = 1.1

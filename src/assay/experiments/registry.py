@@ -2,55 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from types import MappingProxyType
+from collections.abc import Callable
 
 from assay.addresses import configured
-from assay.errors import ExperimentError, did_you_mean
+from assay.errors import ExperimentError
 from assay.experiments.base import Experiment
-from assay.experiments.corruption import corruption
-from assay.experiments.factors import factors
-from assay.experiments.para import para
-from assay.experiments.plus import plus
-from assay.experiments.pro import pro
-from assay.experiments.releases import libero_plus, libero_pro, libero_x
-from assay.experiments.tabletop import prompts, tabletop
-from assay.experiments.x import x
+from assay.plugins import Registry
 
-
-def libero() -> Experiment:
-    """The unperturbed baseline."""
-    return Experiment("libero", "The tasks as they are: the baseline.", variants=lambda task: ())
-
-
-EXPERIMENTS: Mapping[str, Callable[..., Experiment]] = MappingProxyType(
+EXPERIMENTS: Registry[Callable[..., Experiment] | Experiment] = Registry(
+    "experiment",
+    ExperimentError,
     {
-        "libero": libero,
-        "para": para,
-        "corruption": corruption,
-        "pro": pro,
-        "x": x,
-        "libero-pro": libero_pro,
-        "libero-x": libero_x,
-        "libero-plus": libero_plus,
-        "plus": plus,
-        "factors": factors,
-        "tabletop": tabletop,
-        "prompts": prompts,
-    }
+        "libero": "assay.experiments.libero:libero",
+        "para": "assay.experiments.para:para",
+        "corruption": "assay.experiments.corruption:corruption",
+        "pro": "assay.experiments.pro:pro",
+        "x": "assay.experiments.x:x",
+        "libero-pro": "assay.experiments.releases.pro:libero_pro",
+        "libero-x": "assay.experiments.releases.x:libero_x",
+        "libero-plus": "assay.experiments.releases.plus:libero_plus",
+        "plus": "assay.experiments.plus:plus",
+        "factors": "assay.experiments.factors:factors",
+        "tabletop": "assay.experiments.tabletop:tabletop",
+        "prompts": "assay.experiments.tabletop:prompts",
+    },
 )
-
-
-def names() -> tuple[str, ...]:
-    """Every experiment there is."""
-    return tuple(EXPERIMENTS)
+"""Functions that make an experiment, or experiments themselves."""
 
 
 def load_experiment(address: str) -> Experiment:
-    """The experiment of that name, with the fields its address sets. Raises ExperimentError that says what is valid."""
+    """The experiment of a name or ``python:module:object``, with the fields its address sets.
+
+    Raises ExperimentError that says what is valid.
+    """
     name, _, query = address.partition("?")
-    if name not in EXPERIMENTS:
-        raise ExperimentError(f"there is no experiment '{name}': {did_you_mean(name, EXPERIMENTS)}")
-    experiment: Experiment = configured(EXPERIMENTS[name], query, address, ExperimentError)
-    return replace(experiment, name=address)
+    made = EXPERIMENTS[name]
+    if isinstance(made, Experiment):
+        if query:
+            raise ExperimentError(f"'{address}': {name} has no fields to set")
+        return made.named(address)
+    if not callable(made):
+        raise ExperimentError(f"'{address}' is a {type(made).__name__}, not an experiment or what makes one")
+    experiment = configured(made, query, address, ExperimentError)
+    if not isinstance(experiment, Experiment):
+        raise ExperimentError(f"'{address}' made a {type(experiment).__name__}, not an Experiment")
+    return experiment.named(address)

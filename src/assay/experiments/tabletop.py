@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
-from assay.errors import ExperimentError
+from assay.episodes import EpisodeSpec, Label
 from assay.experiments.base import Experiment, Variant
-from assay.experiments.spec import EpisodeSpec, Initial, Label
 from assay.perturb.prompts import (
     Gobbledygook,
     OtherInstruction,
@@ -17,93 +16,64 @@ from assay.perturb.prompts import (
     TextReferents,
     Unit,
 )
+from assay.perturb.prompts.base import TablePerturbation
 from assay.perturb.senses.order import PermutedObjects
-from assay.perturb.table import TablePerturbation
 from assay.perturb.world import Harder
-from assay.tabletop import Difficulty, TableEntry, resolve_tables
-from assay.tasks import Task
+from assay.tabletop import Difficulty, TableEntry
+from assay.tabletop.world import TABLETOP_WORLD
 
-PACK = "tabletop"
-"""What stands in place of an asset pack: shapes and textures are made by arithmetic."""
+WORLD = "tabletop"
 SEEDS = tuple(range(20))
 
 
-@dataclass(frozen=True, slots=True)
-class TableExperiment(Experiment):
-    """An experiment design on the table."""
+def _design(
+    name: str, about: str, variants: Callable[[TableEntry], Iterable[Variant]], mistakes: bool
+) -> Experiment:
+    return Experiment(
+        name, about, variants, seeds=SEEDS, world=WORLD, complete=_labelled if mistakes else _flawless
+    )
 
-    mistakes: bool = True
-    """Whether there are more actions than the task takes."""
 
-    @property
-    def on_table(self) -> bool:
-        """Whether its tasks are those of `assay.tabletop`."""
-        return True
+def _labelled(spec: EpisodeSpec) -> EpisodeSpec:
+    """A spec with its kind, its level and the fewest actions it takes.
 
-    def choose(self, selection: str | None = None) -> tuple[TableEntry, ...]:
-        """The tasks that a selection names; the experiment's own by default. Raises TaskError."""
-        return resolve_tables(self.tasks if selection is None else selection)
+    Its prompt is made for that, so that one which cannot be is an error now and not later.
+    """
+    task = TABLETOP_WORLD.task(spec)
+    about: dict[str, Label] = {"kind": task.setting.task, "level": str(task.setting.level), "best": task.best}
+    return replace(spec, labels=about | spec.labels)
 
-    def plan(
-        self,
-        chosen: Iterable[Task | TableEntry],
-        seeds: Sequence[int],
-        *,
-        pack: str = PACK,
-        initial: Initial = "sampled",
-        steps: int | None = None,
-        replan: int | None = None,
-    ) -> Iterator[EpisodeSpec]:
-        """Every episode of the design, each labelled with the fewest actions it takes.
 
-        Every prompt is made, so that one which cannot be is an error now and not later.
-        """
-        if pack != PACK or initial != "sampled":
-            raise ExperimentError(f"{self.name}: tables have no asset packs and no stored states")
-        for entry in chosen:
-            assert isinstance(entry, TableEntry)
-            about = {"kind": entry.kind, "level": str(entry.level)}
-            for variant in (Variant(), *self.variants(entry)):
-                for seed in seeds:
-                    spec = EpisodeSpec(
-                        task=entry.id,
-                        seed=seed,
-                        pack=PACK,
-                        experiment=self.name,
-                        condition=variant.condition,
-                        perturbations=variant.perturbations,
-                        replan=replan,
-                    )
-                    best = spec.realised_table().best
-                    limit = steps if steps is not None or self.mistakes else best
-                    labels = {**about, "best": best, **variant.labels}
-                    yield replace(spec, steps=limit, labels=labels)
+def _flawless(spec: EpisodeSpec) -> EpisodeSpec:
+    """The same with no more actions than the task takes."""
+    spec = _labelled(spec)
+    best = spec.labels["best"]
+    assert isinstance(best, int)
+    return replace(spec, steps=best if spec.steps is None else spec.steps)
 
 
 def tabletop(mistakes: bool = True) -> Experiment:
     """Seventeen tasks, as they are and harder; ``mistakes``: whether a policy may make some."""
     harder = [each for each in Difficulty if each is not Difficulty.DEFAULT]
-    return TableExperiment(
-        name="tabletop",
-        about="Tasks told in words and pictures at four levels of novelty, and harder (after CoGeLoT).",
-        variants=lambda entry: [_variant(f"difficulty={each}", Harder(each)) for each in harder],
-        seeds=SEEDS,
-        mistakes=mistakes,
+    return _design(
+        "tabletop",
+        "Tasks told in words and pictures at four levels of novelty, and harder (after CoGeLoT).",
+        lambda entry: [Variant(f"difficulty={each}", (Harder(each),)) for each in harder],
+        mistakes,
     )
 
 
 def prompts(mistakes: bool = True) -> Experiment:
     """The same tasks told otherwise, or nothing; ``mistakes``: whether a policy may make some."""
-    return TableExperiment(
-        name="prompts",
-        about="Tabletop prompts reworded, masked, as nonsense or another's; objects in another order.",
-        variants=_prompt_variants,
-        seeds=SEEDS,
-        mistakes=mistakes,
+    return _design(
+        "prompts",
+        "Tabletop prompts reworded, masked, as nonsense or another's; objects in another order.",
+        _prompt_variants,
+        mistakes,
     )
 
 
-PROMPT_CHANGES: tuple[tuple[str, TablePerturbation], ...] = (
+PROMPT_CHANGES: tuple[tuple[str, TablePerturbation | PermutedObjects], ...] = (
     ("paraphrase", Paraphrase()),
     ("referents=text", TextReferents()),
     *((f"gobbledygook={unit}", Gobbledygook(unit)) for unit in Unit),
@@ -116,10 +86,5 @@ PROMPT_CHANGES: tuple[tuple[str, TablePerturbation], ...] = (
 
 def _prompt_variants(entry: TableEntry) -> Iterator[Variant]:
     for condition, change in PROMPT_CHANGES:
-        if change.concerns(entry.kind):
-            yield _variant(condition, change)
-
-
-def _variant(condition: str, change: TablePerturbation) -> Variant:
-    labels: dict[str, Label] = {"axis": change.kind.split("/")[0], "plausible": change.plausible}
-    return Variant(condition, (change,), labels)
+        if isinstance(change, PermutedObjects) or change.concerns(entry.kind):
+            yield Variant(condition, (change,))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
+from assay.episodes.spec import Label
 from assay.errors import ExperimentError
 from assay.experiments.base import Experiment, Variant
 from assay.experiments.labels import families
-from assay.experiments.spec import Label
 from assay.perturb import Perturbation
 from assay.perturb.words.rewordings import LEVEL5
 from assay.perturb.world import Confound, Distractors, Jitter, Relocate, Swap, unseen

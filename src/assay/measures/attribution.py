@@ -18,7 +18,7 @@ import polars as pl
 from scipy import stats
 from scipy.special import expit
 
-from assay.experiments.spec import CONTROL
+from assay.episodes.spec import CONTROL
 from assay.measures import logistic
 from assay.measures.bootstrap import ENOUGH, FEWEST, percentiles, resampled
 from assay.measures.intervals import LEVEL, Interval

@@ -11,8 +11,8 @@ from enum import StrEnum
 
 import polars as pl
 
+from assay.episodes.spec import CONTROL
 from assay.errors import AssayError
-from assay.experiments.spec import CONTROL
 from assay.measures.drops import Drop, drops
 from assay.measures.names import renamed
 from assay.measures.result import MeasureError

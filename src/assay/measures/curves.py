@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from assay.experiments.spec import CONTROL
+from assay.episodes.spec import CONTROL
 from assay.measures.intervals import Interval, stratified, tested
 from assay.measures.rates import Rate, rates
 from assay.measures.result import MeasureError, Result

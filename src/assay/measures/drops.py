@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from assay.experiments.spec import Label
+from assay.episodes.spec import Label
 from assay.measures.bootstrap import bootstrap
 from assay.measures.intervals import Interval, kish, paired_difference, tested
 from assay.measures.result import FOR_DRAWING, MeasureError, Result

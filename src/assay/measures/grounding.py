@@ -14,7 +14,7 @@ from typing import Literal
 
 import polars as pl
 
-from assay.experiments.spec import Label
+from assay.episodes.spec import Label
 from assay.measures.intervals import Interval
 from assay.measures.likeness import shares
 from assay.measures.result import MeasureError, Result

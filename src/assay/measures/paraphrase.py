@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from assay.experiments.spec import CONTROL
+from assay.episodes.spec import CONTROL
 from assay.measures.intervals import Interval, paired_difference
 from assay.measures.rates import Rate, rates
 from assay.measures.result import MeasureError, Result

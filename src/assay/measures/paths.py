@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.episodes.episode import Trajectory
 from assay.jit import compiled
-from assay.runs.episode import Path
 from assay.runs.store import Store
 
 POINTS = 50
@@ -27,10 +27,12 @@ class Paths:
     """Where each path begins, and where the last one ends: (n + 1,)."""
 
     @classmethod
-    def of(cls, paths: Iterable[tuple[int, Path]]) -> Paths:
+    def of(cls, paths: Iterable[tuple[int, Trajectory]]) -> Paths:
         """Gather paths by their episodes' ids, which ascend."""
         hands = {
-            number: path.hand for number, path in paths if len(path.hand) > 1 and np.isfinite(path.hand).all()
+            number: path.end_effector
+            for number, path in paths
+            if len(path.end_effector) > 1 and np.isfinite(path.end_effector).all()
         }
         lengths = [len(hand) for hand in hands.values()]
         points = np.concatenate(list(hands.values())) if hands else np.zeros((0, 3), np.float32)
@@ -41,7 +43,7 @@ class Paths:
     @classmethod
     def read(cls, store: Store) -> Paths:
         """The paths of all episodes of a run."""
-        return cls.of(store.paths())
+        return cls.of(store.trajectories())
 
     def has(self, ids: np.ndarray) -> np.ndarray:
         """Which of the episodes have a path: (len(ids),)."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from assay.experiments.spec import CONTROL
+from assay.episodes.spec import CONTROL
 from assay.measures.actions import ActionGaps, action_gaps
 from assay.measures.attribution import Attribution, attribution
 from assay.measures.changes import change_drops, changed

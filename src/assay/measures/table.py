@@ -14,12 +14,12 @@ from functools import lru_cache
 import numpy as np
 import polars as pl
 
-from assay.experiments.spec import CONTROL
+from assay.episodes.spec import CONTROL
 from assay.measures.result import MeasureError
 
 START = ("task", "seed")
 _BASE = """
-id key experiment condition task seed instruction outcome steps seconds decisions pictures attempts touched moved
+id key experiment condition task seed instruction outcome steps seconds decisions images attempts touched moved
 truth error
 """
 BASE = tuple(_BASE.split())

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from assay.experiments.spec import Label
+from assay.episodes.spec import Label
 from assay.measures.grounding import named
 from assay.measures.intervals import Interval
 from assay.measures.likeness import medians, shares

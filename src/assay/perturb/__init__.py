@@ -1,13 +1,11 @@
-"""Perturbations: small frozen values that turn one Task into another.
+"""Perturbations of the words, the world and the senses: small frozen values that turn one Task into another.
 
-changed = perturbed(task, (Say("switch on the range"),), seed=7)
+changed = apply_perturbations(task, (Say("switch on the range"),), seed=7)
 """
 
-from assay.perturb import prompts, world
-from assay.perturb.base import Perturbation, from_json, perturbed, to_json
-from assay.perturb.senses import Senses
+from assay.episodes import Perturbation, Senses, apply_perturbations, from_json, to_json
+from assay.perturb import prompts, releases, world
 from assay.perturb.senses.order import PermutedObjects
-from assay.perturb.table import TablePerturbation, TableSenses
 from assay.perturb.words import rewordings
 from assay.perturb.words.mask import Mask
 from assay.perturb.words.say import Say
@@ -18,11 +16,10 @@ __all__ = [
     "Perturbation",
     "Say",
     "Senses",
-    "TablePerturbation",
-    "TableSenses",
+    "apply_perturbations",
     "from_json",
-    "perturbed",
     "prompts",
+    "releases",
     "rewordings",
     "to_json",
     "world",

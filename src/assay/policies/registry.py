@@ -1,114 +1,104 @@
-"""Policies by address: built-in names, ``python:pkg.module:Class``, or a server: ``openpi://host:port``.
+"""Policies by address: a world's own by name, ``python:pkg.module:Class``, or a server: ``openpi://host:port``.
 
 A question mark sets fields: ``clumsy?miss=0.3``, ``replay?seeds=0,1``.
 """
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
-from assay.addresses import configured
+from assay.addresses import arguments
+from assay.episodes import LIBERO, WORLDS, Policy
 from assay.errors import PolicyError, did_you_mean
-from assay.policies.base import Policy
-from assay.policies.calibration import Blind, Clumsy, Colour, Keyword, Nearest, Replay, Semantic
-from assay.policies.oracle.policy import Oracle
-from assay.policies.remote.client import RemotePolicy
-from assay.policies.remote.registry import load_remote
-from assay.policies.simple import Idle, Random
+from assay.plugins import PYTHON, from_python, imported
 
-BUILT_IN: Mapping[str, Callable[[], Policy]] = MappingProxyType(
-    {
-        "oracle": Oracle,
-        "replay": Replay,
-        "blind": Blind,
-        "keyword": Keyword,
-        "semantic": Semantic,
-        "clumsy": Clumsy,
-        "colour": Colour,
-        "nearest": Nearest,
-        "random": Random,
-        "idle": Idle,
-    }
-)
-PYTHON = "python:"
+NEEDED = ("reset", "act")
+"""The methods of a policy."""
 
 
-def load_policy(address: str) -> Policy:
-    """A new policy. Raises PolicyError that says what would be valid."""
+def load_policy(address: str, world: str = LIBERO) -> Policy:
+    """A new policy that acts in a world. Raises PolicyError that says what would be valid."""
+    made, query = _maker(address, world)
     if "://" in address:
-        return load_remote(address)
-    policy: Policy = made_policy(address, BUILT_IN, "openpi://host:port, vla-eval://host:port")
-    return policy
-
-
-def made_policy(address: str, built_in: Mapping[str, Callable[..., Any]], servers: str = "") -> Any:
-    """A new policy of this process: one of the built-in ones, or ``python:pkg.module:Class``."""
-    name, _, query = address.partition("?")
-    if name.startswith(PYTHON):
-        made = _from_python(name)
-    elif name in built_in:
-        made = built_in[name]
-    else:
-        others = ", ".join(each for each in ("python:pkg.module:Class", servers) if each)
-        raise PolicyError(f"there is no policy '{name}': {did_you_mean(name, built_in)} (or {others})")
-    policy = _configured(made, query, address)
-    missing = [method for method in ("reset", "act") if not callable(getattr(policy, method, None))]
-    if missing:
-        raise PolicyError(f"'{address}': {type(policy).__name__} has no {' and no '.join(missing)}")
-    return policy
-
-
-def check_address(address: str) -> dict[str, str]:
-    """Raise PolicyError if an address cannot be right, or nobody answers there; nobody's own code is loaded.
-
-    Returns what a server says about itself.
-    """
-    if address.startswith(PYTHON):
-        return {}
-    policy = load_policy(address)
-    if not isinstance(policy, RemotePolicy):
-        return {}
-    policy.connect()
-    said = {str(name): str(value)[:200] for name, value in policy.metadata.items()}
-    policy.close()
-    return said
-
-
-def _from_python(address: str) -> Callable[[], Any]:
-    module, _, name = address.removeprefix(PYTHON).partition(":")
-    if not module or not name:
-        raise PolicyError(f"'{address}' should be python:pkg.module:Class")
-    if "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))  # as python itself does for a script of one's own
+        client: Policy = made(address)
+        return client
     try:
-        offered = vars(importlib.import_module(module))
-    except Exception as error:  # whatever somebody's module raises
-        raise PolicyError(f"'{address}': {module} cannot be imported: {_one_line(error)}") from error
-    if name not in offered:
-        classes = [key for key, value in offered.items() if isinstance(value, type)]
-        raise PolicyError(f"'{address}': {module} has no {name}: {did_you_mean(name, classes)}")
-    made = offered[name]
-    if not callable(made):
-        raise PolicyError(f"'{address}': {name} is a {type(made).__name__}, not a class")
-    return made  # type: ignore[no-any-return]
-
-
-def _configured(made: Callable[..., Any], query: str, address: str) -> Any:
-    """Make a policy, with the fields that a query sets."""
-    try:
-        return configured(made, query, address, PolicyError)
+        policy = made(**arguments(made, query, address, PolicyError))
     except PolicyError as error:
         text = str(error)
         raise PolicyError(text if text.startswith("'") else f"'{address}': {text}") from None
-    except Exception as error:
+    except Exception as error:  # whatever somebody's class raises
         name = getattr(made, "__name__", address)
-        raise PolicyError(f"'{address}': {name}() failed: {_one_line(error)}") from error
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise PolicyError(f"'{address}': {name}() failed: {reason}") from error
+    missing = lacking(policy)
+    if missing:
+        raise PolicyError(f"'{address}': {type(policy).__name__} has no {missing}")
+    return policy  # type: ignore[no-any-return]
 
 
-def _one_line(error: Exception) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())[:200]
+def lacking(policy: object) -> str:
+    """The methods that something lacks to be a policy, in words; empty if it is one."""
+    return " and no ".join(name for name in NEEDED if not callable(getattr(policy, name, None)))
+
+
+def check_address(address: str, world: str = LIBERO) -> dict[str, str]:
+    """Raise PolicyError if an address cannot be right, or no server answers there.
+
+    Somebody's own class is imported and not made: that may take a GPU. Returns what a server, or a policy
+    that knows how it came about, says of itself.
+    """
+    if address.startswith(PYTHON):
+        made, query = _maker(address, world)
+        arguments(made, query, address, PolicyError)
+        absent = [
+            name for name in NEEDED if isinstance(made, type) and not callable(getattr(made, name, None))
+        ]
+        if absent:
+            raise PolicyError(f"'{address}': {made.__name__} has no {' and no '.join(absent)}")
+        return {}
+    policy = load_policy(address, world)
+    connect = getattr(policy, "connect", None)
+    if connect is not None:
+        connect()
+    metadata: Mapping[str, object] = getattr(policy, "metadata", {})
+    said = {str(name): str(value)[:200] for name, value in metadata.items()}
+    close = getattr(policy, "close", None)
+    if close is not None:
+        close()
+    return said
+
+
+def _maker(address: str, world: str) -> tuple[Callable[..., Any], str]:
+    """What makes the policy of an address, and the fields that are set."""
+    place = WORLDS[world]
+    if "://" in address:
+        scheme = address.partition("://")[0]
+        if not place.servers:
+            raise PolicyError(
+                f"'{address}': no server can act in the world '{world}'; valid: {_valid(world)}"
+            )
+        if scheme not in place.servers:
+            nearest = did_you_mean(scheme, place.servers)
+            raise PolicyError(f"there is no kind of policy server '{scheme}': {nearest}")
+        return imported(place.servers[scheme]), ""
+    name, _, query = address.partition("?")
+    if name.startswith(PYTHON):
+        made = from_python(name, PolicyError)
+        if not callable(made):
+            raise PolicyError(f"'{address}': it is a {type(made).__name__}, not a class")
+        return made, query
+    if name not in place.policies:
+        nearest = did_you_mean(name, place.policies)
+        raise PolicyError(f"there is no policy '{name}': {nearest} (or {_others(world)})")
+    return imported(place.policies[name]), query
+
+
+def _others(world: str) -> str:
+    servers = (f"{scheme}://host:port" for scheme in WORLDS[world].servers)
+    return ", ".join((f"{PYTHON}pkg.module:Class", *servers))
+
+
+def _valid(world: str) -> str:
+    return ", ".join((*WORLDS[world].policies, _others(world)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.policies.base import EpisodeSpec
+from assay.episodes import EpisodeSpec
 from assay.sim import Observation
 from assay.streams import stream
 from assay.tasks import Instruction

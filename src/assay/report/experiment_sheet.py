@@ -10,14 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from assay import tasks
+from assay.episodes import CONTROL, EpisodeSpec, Perturbation, Sense, Senses
 from assay.errors import AssayError
-from assay.experiments import CONTROL, EpisodeSpec, Experiment
-from assay.perturb import Perturbation, Senses
-from assay.perturb.senses import Sense
 from assay.perturb.world import MoveCamera
 from assay.report.sheet import Cell, save_cells
 from assay.sim import Simulation, compile_scene, load_pack
 from assay.sim.render import CAMERAS
+from assay.sim.world import LIBERO_WORLD
 from assay.tasks import Task
 
 SIZE = 224
@@ -42,33 +41,34 @@ class Shown:
 
 
 def experiment_sheet(
-    path: Path,
-    experiment: Experiment,
-    chosen: Sequence[Task],
-    *,
-    seed: int = 0,
-    pack: str = "primitives",
-    on_condition: Callable[[str], None] = lambda name: None,
+    path: Path, specs: Sequence[EpisodeSpec], on_condition: Callable[[str], None] = lambda name: None
+) -> list[str]:
+    """Draw every condition of some episodes, one variant of each; returns a line for each that is refused."""
+    shown = draw_conditions(path, specs, on_condition)
+    return [f"{each.spec.task} {each.spec.condition}: {each.told}" for each in shown if not each.pictures]
+
+
+def draw_conditions(
+    path: Path, specs: Sequence[EpisodeSpec], on_condition: Callable[[str], None] = lambda name: None
 ) -> tuple[Shown, ...]:
-    """Draw every condition of an experiment, one variant of each, for some tasks; returns what is on the sheet."""
+    """Draw every condition of some episodes, one variant of each; returns what is on the sheet."""
     shown: list[Shown] = []
     cells: list[Cell | str] = []
-    for task in chosen:
-        plan = list(experiment.plan([task], (seed,), pack=pack))
-        specs = {spec.condition: spec for spec in reversed(plan)}
+    for task in dict.fromkeys(spec.task for spec in specs):
+        plan = [spec for spec in specs if spec.task == task]
+        first = {spec.condition: spec for spec in reversed(plan)}
         variants = Counter(spec.condition for spec in plan)
-        cells.append(f"{task.id}: {task.instruction}")
-        artist = _Artist(specs[CONTROL])
+        cells.append(f"{task}: {LIBERO_WORLD.task(plan[0].control()).instruction}")
+        artist = _Artist(plan[0].control())
         try:
-            for spec in reversed(specs.values()):
-                on_condition(f"{task.id} {spec.condition}")
+            for spec in reversed(first.values()):
+                on_condition(f"{task} {spec.condition}")
                 shown.append(artist.show(spec))
                 cells.append(_cell(shown[-1], variants[spec.condition]))
         finally:
             artist.close()
-    save_cells(
-        path, f"{experiment.name}, seed {seed}: on the left the control, on the right the condition", cells
-    )
+    about = f"{specs[0].experiment}, seed {specs[0].seed}" if specs else ""
+    save_cells(path, f"{about}: on the left the control, on the right the condition", cells)
     return tuple(shown)
 
 
@@ -77,7 +77,7 @@ class _Artist:
 
     def __init__(self, control: EpisodeSpec) -> None:
         self._control = control
-        self._usual_task = control.realised()
+        self._usual_task = LIBERO_WORLD.task(control)
         self._world = Simulation(compile_scene(self._usual_task.scene, load_pack(control.pack)))
         self._drawn: dict[tuple[str, bool], np.ndarray] = {}
 
@@ -87,7 +87,7 @@ class _Artist:
         moved = any(isinstance(each, MoveCamera) and each.camera not in LOOK for each in spec.perturbations)
         cameras = CAMERAS if senses or moved else LOOK
         try:
-            task = spec.realised()
+            task = LIBERO_WORLD.task(spec)
             if spec.condition == CONTROL:
                 both = tuple(self._usual(camera, moving=False) for camera in CAMERAS)
                 return Shown(spec, task.instruction.text, (both,))

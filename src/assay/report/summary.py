@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from assay.experiments.spec import CONTROL
+from assay.episodes.spec import CONTROL
 from assay.measures.diagnosis import Finding, Verdict
 from assay.measures.intervals import Interval
 from assay.measures.likeness import UNVARIED
@@ -25,7 +25,6 @@ from assay.report.wording import (
     points,
     signed,
 )
-from assay.runs.certificates.certify import DEMONSTRATOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +152,7 @@ def banners(report: RunReport) -> list[str]:
             "Uncertified: nobody has shown that these episodes can be solved; a failure may be the scene's."
         )
     rate = profile.success_rate
-    demonstrates = str(report.meta.get("policy")).partition("?")[0] == DEMONSTRATOR
+    demonstrates = str(report.meta.get("policy")).partition("?")[0] == "oracle"
     if demonstrates and not isinstance(rate, Missing) and rate.successes < rate.count:
         found.append(
             f"The demonstrator itself fails in {rate.count - rate.successes:,} of "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from assay.experiments.spec import CONTROL
+from assay.episodes.spec import CONTROL
 from assay.measures.diagnosis import Finding
 from assay.measures.result import Missing
 from assay.measures.tabletop import Against, LevelScore, Tabletop, TaskScore

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable
 
 from assay import tasks
+from assay.episodes.spec import Label
 from assay.errors import AssayError
-from assay.experiments.spec import Label
 from assay.measures.intervals import Interval
 
 NOT = "\N{EN DASH}"

@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from assay.episodes.episode import Episode, Outcome, no_trajectory
+from assay.episodes.spec import EpisodeSpec
 from assay.errors import RunError
-from assay.experiments.spec import EpisodeSpec
-from assay.policies.rollout import Outcome
-from assay.runs.episode import Episode, nothing_happened
 from assay.runs.executor import Batch, Died, Done, Executor
 from assay.runs.sequential import Until
 from assay.runs.store import Again, Store
@@ -40,7 +39,7 @@ def drive(
     store: Store,
     executor: Executor,
     *,
-    again: Again = "passing",
+    again: Again = "transient",
     until: Until | None = None,
     stopping: Callable[[], bool] = lambda: False,
     watch: Watch = lambda spec, episode: None,
@@ -74,7 +73,7 @@ def drive(
     for event in executor.execute(source, over) if len(todo) else ():
         if isinstance(event, Done):
             record(event.number, event.episode)
-            away = away + 1 if event.episode.passing else 0
+            away = away + 1 if event.episode.transient else 0
             if away >= AWAY * executor.workers:
                 reason = event.episode.error
         elif isinstance(event, Died):
@@ -89,7 +88,7 @@ def drive(
                 continue
             times = deaths[event.number]
             error = f"{event.reason} ({times} times on this episode)" if times > 1 else event.reason
-            record(event.number, Episode(Outcome.ERROR, 0, nothing_happened(), error=error))
+            record(event.number, Episode(Outcome.ERROR, 0, no_trajectory(), error=error))
         else:
             watch(None, None)
     return Ending(done, len(todo), reason)

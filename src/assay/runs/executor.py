@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from assay.experiments.spec import EpisodeSpec
-from assay.runs.episode import Episode
+from assay.episodes.episode import Episode
+from assay.episodes.spec import EpisodeSpec
 
 Batch = Sequence[tuple[int, EpisodeSpec]]
 """Numbered specs that share a compiled scene."""

@@ -1,78 +1,80 @@
-"""A video of one episode: both cameras side by side, what the policy was told, and how it ended."""
+"""A video of one episode: what its world shows, what the policy was told, and how it ended."""
 
 from __future__ import annotations
 
 from collections import deque
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from assay.experiments.spec import EpisodeSpec
-from assay.policies import Outcome, Rollout
-from assay.sim import Observation
-from assay.sim.render import CAMERAS
-from assay.sim.simulation import CONTROL_HZ
-from assay.tasks import Task, short_name
-from assay.video import VideoWriter
+from assay.episodes import Env, Episode, EpisodeSpec, Outcome, horizon, world_of
+from assay.tasks import short_name
+from assay.video import FPS, VideoWriter
 
-SIZE = 256
-"""Height and width of each camera's picture."""
-HOLD = 2 * CONTROL_HZ
+HOLD = 2 * FPS
 """For how many frames the end is shown."""
 MARGIN = 12
 HEADER, FOOTER, BADGE = 58, 44, 76
-WIDTH, HEIGHT = 3 * MARGIN + 2 * SIZE, HEADER + SIZE + FOOTER
 PAPER, INK, FAINT = (252, 252, 250), (32, 32, 36), (110, 110, 116)
 TRACK = (224, 224, 220)
 COLOURS = {Outcome.SUCCESS: (38, 130, 72), Outcome.FAILURE: (188, 52, 44), Outcome.ERROR: (190, 120, 20)}
 
 
 class Film:
-    """Watches a rollout; becomes a video afterwards, when the outcome is known.
+    """Watches a rollout; becomes a video afterwards, when the outcome is known."""
 
-    film = Film(task, spec)
-    path = film.develop(folder, rollout(..., watch=film))
-    """
+    def __init__(self, env: Env, spec: EpisodeSpec, *, every: int = 1) -> None:
+        """``every``: one image for each so many steps."""
+        self._env, self._spec, self._every = env, spec, every
+        self._repeat = max(1, round(world_of(spec.task).frame_seconds * FPS))
+        self._seen: deque[Any] = deque()
+        self._last: Any = None
 
-    def __init__(self, task: Task, spec: EpisodeSpec) -> None:
-        self._task = task
-        self._spec = spec
-        self._seen: deque[Observation] = deque()
+    @property
+    def steps_per_frame(self) -> float:
+        """How many steps lie between two frames of the video."""
+        return self._every / self._repeat
 
-    def __call__(self, observation: Observation) -> None:
-        """Remember one moment; nothing is drawn yet."""
-        self._seen.append(observation)
+    def __call__(self, observation: Any) -> None:
+        """Remember one moment; nothing is rendered yet."""
+        if observation.step % self._every == 0:
+            self._seen.append(observation)
+        self._last = observation
 
-    def develop(self, folder: Path, result: Rollout) -> Path:
-        """Draw all that was seen, while its world is still open, into an mp4 file; returns its path."""
-        path = folder / f"{film_name(self._spec)}_{result.outcome}.mp4"
-        with VideoWriter(path, fps=CONTROL_HZ) as video:
+    def write(self, folder: Path, episode: Episode) -> Path:
+        """Render all that was seen, while its environment is still there, into an mp4 file."""
+        path = folder / f"{film_name(self._spec)}_{episode.outcome}.mp4"
+        if self._seen and self._last is not self._seen[-1]:
+            self._seen.append(self._last)
+        with VideoWriter(path, fps=FPS) as video:
             while self._seen:
-                observation = self._seen.popleft()  # an observation keeps its pictures; let it go
-                ended = result if not self._seen else None
+                observation = self._seen.popleft()  # an observation keeps its images; let it go
+                ended = episode if not self._seen else None
                 frame = self._frame(observation, ended)
-                for _ in range(HOLD if ended else 1):
+                for _ in range(HOLD if ended else self._repeat):
                     video.add(frame)
         return path
 
-    def _frame(self, observation: Observation, ended: Rollout | None) -> np.ndarray:
-        steps = max(self._spec.horizon, 1)
-        frame = Image.new("RGB", (WIDTH, HEIGHT), PAPER)
+    def _frame(self, observation: Any, ended: Episode | None) -> np.ndarray:
+        steps = max(horizon(self._spec), 1)
+        picture = Image.fromarray(self._env.frame(observation))
+        width, height = picture.width + 2 * MARGIN, HEADER + picture.height + FOOTER
+        frame = Image.new("RGB", (width + width % 2, height + height % 2), PAPER)
         pen = ImageDraw.Draw(frame)
-        _text(pen, (MARGIN, 10), f"{self._task.id}   seed {self._spec.seed}", FAINT, 13)
-        _text(pen, (MARGIN, 28), str(self._task.instruction), INK, 17)
-        for index, camera in enumerate(CAMERAS):
-            left = MARGIN + index * (SIZE + MARGIN)
-            frame.paste(Image.fromarray(observation.image(camera, SIZE)), (left, HEADER))
+        full = picture.width
+        _text(pen, (MARGIN, 10), f"{self._spec.task}   seed {self._spec.seed}", FAINT, 13, full)
+        _text(pen, (MARGIN, 28), self._env.task.instruction.words, INK, 17, full)
+        frame.paste(picture, (MARGIN, HEADER))
         colour = COLOURS[ended.outcome] if ended else INK
-        top, full = HEADER + SIZE + 8, WIDTH - 2 * MARGIN
-        for share, shade in ((1.0, TRACK), (observation.step / steps, colour)):
+        top = HEADER + picture.height + 8
+        for share, shade in ((1.0, TRACK), (min(observation.step / steps, 1.0), colour)):
             pen.rectangle((MARGIN, top, MARGIN + full * share, top + 3), shade)
         said = f"step {observation.step} of {steps}"
         room = full
         if ended:
-            badge = (WIDTH - MARGIN - BADGE, top + 9, WIDTH - MARGIN, top + 28)
+            badge = (width - MARGIN - BADGE, top + 9, width - MARGIN, top + 28)
             pen.rounded_rectangle(badge, 4, colour)
             middle = ((badge[0] + badge[2]) / 2, (badge[1] + badge[3]) / 2)
             pen.text(middle, ended.outcome, PAPER, ImageFont.load_default(13), anchor="mm")
@@ -94,7 +96,7 @@ def _text(
     text: str,
     colour: tuple[int, int, int],
     size: int,
-    room: int = WIDTH - 2 * MARGIN,
+    room: int,
 ) -> None:
     """One line that is made smaller, and in the end cut, until it fits into ``room`` pixels."""
     font = ImageFont.load_default(size)

@@ -14,10 +14,10 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
+from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError, PolicyError, RunError
-from assay.experiments.spec import EpisodeSpec
 from assay.runs.executor import Died, Done, Event, Source, Tick
-from assay.runs.stage import Orders, Stage
+from assay.runs.worker import EpisodeRunner, WorkerConfig
 
 TICK = 0.2
 """Seconds between looks at the clock."""
@@ -52,9 +52,9 @@ class _Worker:
 class LocalProcesses:
     """Executes on this machine."""
 
-    def __init__(self, orders: Orders, workers: int, *, timeout: float = 1800.0) -> None:
+    def __init__(self, config: WorkerConfig, workers: int, *, timeout: float = 1800.0) -> None:
         self.workers = workers
-        self._orders = orders
+        self._config = config
         self._timeout = timeout
         self._processes = multiprocessing.get_context("spawn")
         self._failed_starts = 0
@@ -84,7 +84,7 @@ class LocalProcesses:
     def _hire(self) -> _Worker:
         ours, theirs = self._processes.Pipe()
         os.environ.setdefault("OMP_NUM_THREADS", "1")  # as many processes as cores; and sums in one order
-        process = self._processes.Process(target=_work, args=(theirs, self._orders, os.getpid()), daemon=True)
+        process = self._processes.Process(target=_work, args=(theirs, self._config, os.getpid()), daemon=True)
         process.start()
         theirs.close()
         return _Worker(process, ours, time.monotonic())
@@ -177,13 +177,13 @@ def _ending(code: int | None) -> str:
     return f"exit status {code}"
 
 
-def _work(pipe: Connection, orders: Orders, parent: int) -> None:
+def _work(pipe: Connection, config: WorkerConfig, parent: int) -> None:
     """A worker's life: load the policy, perform episodes until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the driver; it lets us finish
     _die_with(parent)
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):  # the driver is done with us, or gone
         try:
-            stage = Stage(orders)
+            runner = EpisodeRunner(config)
         except AssayError as error:
             pipe.send(str(error))
             return
@@ -195,11 +195,11 @@ def _work(pipe: Connection, orders: Orders, parent: int) -> None:
                 latest = time.monotonic()
                 pipe.send(None)
 
-        with closing(stage):
+        with closing(runner):
             pipe.send(None)
             while True:
                 number, spec = pipe.recv()
-                pipe.send(Done(number, stage.perform(spec, beat)))
+                pipe.send(Done(number, runner.run(spec, beat)))
 
 
 def _die_with(parent: int) -> None:

@@ -14,12 +14,14 @@ from importlib.metadata import version
 from typing import Any
 
 from assay import __version__
+from assay.episodes.episode import Episode
+from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError, RunError
-from assay.experiments.spec import EpisodeSpec
-from assay.runs.episode import Episode
+from assay.folders import CACHE_VARIABLE
 from assay.runs.executor import Died, Done, Event, Source, Tick
 from assay.runs.local import LOADING, TICK
-from assay.runs.stage import Orders, Stage
+from assay.runs.worker import EpisodeRunner, WorkerConfig
+from assay.sim.packs.locate import LIBERO_VARIABLE, ROBOSUITE_VARIABLE, STATES_VARIABLE
 
 LOCAL = "local"
 """The address that stands for a Ray of our own, on this machine."""
@@ -39,6 +41,8 @@ LEAN = {
     "RAY_REPORTER_UPDATE_INTERVAL_MS": "60000",
 }
 """What keeps a Ray of our own from watching itself: its cores are for the workers."""
+PASSED_ON = (LIBERO_VARIABLE, ROBOSUITE_VARIABLE, STATES_VARIABLE, CACHE_VARIABLE)
+"""Environment variables that actors get from the driver: where assets and caches are, and no keys."""
 STORE_MEMORY = 80_000_000
 """Bytes that Ray may use for objects on this machine, its least: an episode has some 10 kB."""
 
@@ -74,14 +78,14 @@ class RayActors:
     """
 
     def __init__(
-        self, orders: Orders, address: str, workers: int | None = None, *, timeout: float = 1800.0
+        self, config: WorkerConfig, address: str, workers: int | None = None, *, timeout: float = 1800.0
     ) -> None:
         try:
             import ray
         except ImportError:
             raise RunError("--ray needs the package 'ray': pip install 'assay[ray]'") from None
         self._ray: Any = ray
-        self._orders = orders
+        self._config = config
         self._address = address
         self._timeout = timeout
         self._ours = False
@@ -151,8 +155,8 @@ class RayActors:
     def _hire(self) -> _Worker:
         remote = self._ray.remote(_Actor).options(num_cpus=1, scheduling_strategy="SPREAD")
         actor = remote.remote()
-        environment = {name: value for name, value in os.environ.items() if name.startswith("ASSAY_")}
-        calls = (actor.arrive.remote(), actor.load.remote(self._orders, environment, sys.path))
+        environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+        calls = (actor.arrive.remote(), actor.load.remote(self._config, environment, sys.path))
         return _Worker(actor, deque((None, call) for call in calls), time.monotonic())
 
     def _feed(self, worker: _Worker, source: Source) -> None:
@@ -165,7 +169,7 @@ class RayActors:
                 worker.heard = time.monotonic()
             number, spec = worker.queue.popleft()
             worker.latest = spec.scene_key
-            worker.calls.append((number, worker.actor.perform.remote(spec)))
+            worker.calls.append((number, worker.actor.run.remote(spec)))
 
     def _heard(self, team: list[_Worker]) -> list[_Worker]:
         """Those whose first call is answered. An actor does what it is asked in order."""
@@ -249,25 +253,25 @@ class RayActors:
 
 
 class _Actor:
-    """A worker's life on Ray: one stage in a process of its own."""
+    """A worker's life on Ray: one runner in a process of its own."""
 
     def arrive(self) -> str:
         """Says that there is a place for it, and what is installed there."""
         return _versions()
 
-    def load(self, orders: Orders, environment: dict[str, str], path: list[str]) -> None:
+    def load(self, config: WorkerConfig, environment: dict[str, str], path: list[str]) -> None:
         """Load the policy, with the driver's settings and where it finds modules."""
         os.environ.update(environment)
         sys.path.extend(folder for folder in path if folder not in sys.path)
-        self._stage = Stage(orders)
+        self._runner = EpisodeRunner(config)
 
-    def perform(self, spec: EpisodeSpec) -> Episode:
-        """Perform one episode."""
-        return self._stage.perform(spec)
+    def run(self, spec: EpisodeSpec) -> Episode:
+        """Execute one episode."""
+        return self._runner.run(spec)
 
     def close(self) -> None:
-        """Give back what the stage holds."""
-        self._stage.close()
+        """Give back what the runner holds."""
+        self._runner.close()
 
 
 def _knock(address: str) -> None:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
 import subprocess
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 
 from assay import __version__
+from assay.episodes import LIBERO, WORLDS
 from assay.errors import RunError
-from assay.experiments.tabletop import PACK
+from assay.plugins import Plugin
 from assay.runs.store import Store
-from assay.sim import load_pack, mujoco_version
+from assay.sim.bare_mujoco import mujoco_version
 
-DECIDING = ("experiment", "policy", "policy_metadata", "pack", "pack_digest", "mujoco", "settings")
+DECIDING = ("experiment", "policy", "policy_metadata", "pack", "pack_digest", "mujoco", "settings", "plugins")
 """What must be the same for a run to be resumed."""
+ABSENT: Mapping[str, object] = MappingProxyType({"plugins": []})
+"""What it means where a run of an older version does not say."""
 CIRCUMSTANCES = ("assay", "numpy", "python", "host", "machine", "commit", "started")
 """What may be another when it is resumed, and is written down."""
 
@@ -25,6 +31,8 @@ def provenance(
     policy: str,
     pack: str,
     *,
+    world: str = LIBERO,
+    plugins: Iterable[Plugin] = (),
     policy_metadata: dict[str, str] | None = None,
     settings: dict[str, object] | None = None,
 ) -> dict[str, object]:
@@ -35,7 +43,9 @@ def provenance(
         "policy_metadata": policy_metadata or {},
         "settings": settings or {},
         "pack": pack,
-        "pack_digest": "" if pack == PACK else load_pack(pack).digest(),
+        "pack_digest": WORLDS[world].digest(pack),
+        "world": WORLDS[world].traits.as_json(),
+        "plugins": [each.as_json() for each in plugins],
         "assay": __version__,
         "mujoco": mujoco_version(),
         "numpy": version("numpy"),
@@ -57,7 +67,7 @@ def describe(store: Store, fresh: dict[str, object]) -> None:
         store.describe(**fresh)
         return
     for name in DECIDING:
-        if known.get(name) != fresh[name]:
+        if known.get(name, ABSENT.get(name)) != fresh[name]:
             raise RunError(
                 f"{store.path} holds a run with {name.replace('_', ' ')} {known.get(name)}, "
                 f"not {fresh[name]}: choose another --out, or delete it"
@@ -68,11 +78,22 @@ def describe(store: Store, fresh: dict[str, object]) -> None:
         store.describe(resumed=[*known.get("resumed", ()), now])
 
 
+def states_digest(folder: Path) -> str:
+    """12 hex digits that stand for the files of a folder of stored initial states."""
+    digest = hashlib.sha256()
+    for file in sorted(each for each in folder.rglob("*") if each.is_file()):
+        digest.update(f"{file.relative_to(folder).as_posix()} ".encode() + file.read_bytes())
+    return digest.hexdigest()[:12]
+
+
 def _commit() -> str | None:
-    """The commit of the checkout that Assay runs from, if it is one."""
+    """The commit of the checkout that Assay runs from, if it is one; never that of a repository around it."""
+    root = Path(__file__).resolve().parents[3]
+    if not (root / ".git").exists() or not (root / "src" / "assay").is_dir():
+        return None
     try:
         done = subprocess.run(
-            ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=12"],
+            ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12"],
             capture_output=True,
             text=True,
             timeout=10,

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import polars as pl
 
-from assay.experiments.spec import EpisodeSpec, Label, key_of
-from assay.policies.rollout import Outcome
-from assay.runs.episode import Episode, Path
+from assay.episodes.episode import Episode, Outcome, Trajectory
+from assay.episodes.spec import EpisodeSpec, Label, key_of
 
 APPLICATION = 0x41535359
 """Marks the file as ours: "ASSY"."""
-VERSION = 1
+VERSION = 2
+"""Of the schema. Version 1 is that of Assay 0.1.0: see `format_1`."""
 
 SCHEMA = f"""
 BEGIN IMMEDIATE;
@@ -40,18 +40,18 @@ CREATE TABLE episodes (
     steps INTEGER NOT NULL,
     seconds REAL NOT NULL,
     decisions INTEGER NOT NULL,
-    pictures INTEGER NOT NULL,
+    images INTEGER NOT NULL,
     attempts INTEGER NOT NULL,
     touched TEXT,
     moved TEXT,
     truth TEXT NOT NULL,
     error TEXT NOT NULL,
-    passing INTEGER NOT NULL
+    transient INTEGER NOT NULL
 );
 CREATE TABLE trajectories (
     id INTEGER PRIMARY KEY REFERENCES specs,
     steps INTEGER NOT NULL,
-    hand BLOB NOT NULL,
+    end_effector BLOB NOT NULL,
     gripper BLOB NOT NULL,
     actions BLOB NOT NULL
 );
@@ -66,7 +66,7 @@ CASE WHEN outcome NOT IN ({", ".join(f"'{each}'" for each in Outcome)}) THEN 'th
 """Why an episode of a damaged file cannot count; null if it can."""
 FRAME = f"""
 SELECT specs.id, key, experiment, condition, task, seed, labels, instruction, outcome, steps, seconds, decisions,
-       pictures, attempts, touched, moved, truth, error
+       images, attempts, touched, moved, truth, error
 FROM specs JOIN episodes USING (id) LEFT JOIN stopped USING (condition)
 WHERE (last IS NULL OR key <= last) AND {UNSOUND} IS NULL ORDER BY specs.id
 """
@@ -83,7 +83,7 @@ COLUMNS = {
     "steps": pl.Int64,
     "seconds": pl.Float64,
     "decisions": pl.Int64,
-    "pictures": pl.Int64,
+    "images": pl.Int64,
     "attempts": pl.Int64,
     "touched": pl.String,
     "moved": pl.String,
@@ -120,20 +120,20 @@ def episode_row(episode: Episode) -> tuple[object, ...]:
         episode.steps,
         episode.seconds,
         episode.decisions,
-        episode.pictures,
+        episode.images,
         episode.attempts,
         episode.touched,
         episode.moved,
         json.dumps(episode.truth),
         episode.error,
-        int(episode.passing),
+        int(episode.transient),
     )
 
 
-def path_row(episode: Episode) -> tuple[object, ...]:
+def trajectory_row(episode: Episode) -> tuple[object, ...]:
     """A row of trajectories, without its id."""
-    path = episode.path
-    return (episode.steps, *map(_packed, (path.hand, path.gripper, path.actions)))
+    path = episode.trajectory
+    return (episode.steps, *map(_packed, (path.end_effector, path.gripper, path.actions)))
 
 
 def with_labels(frame: pl.DataFrame) -> pl.DataFrame:
@@ -150,11 +150,11 @@ def with_labels(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.join(table, on="labels", how="left", maintain_order="left").drop("labels")
 
 
-def path_of(*blobs: bytes) -> Path:
-    """A path from the blobs of its row. Raises ValueError, or zlib's error, for what is damaged."""
-    hand, gripper, actions = (_unpacked(blob) for blob in blobs)
+def trajectory_of(*blobs: bytes) -> Trajectory:
+    """A trajectory from the blobs of its row. Raises ValueError, or zlib's error, for what is damaged."""
+    positions, gripper, actions = (_unpacked(blob) for blob in blobs)
     width = len(actions) // (len(gripper) - 1) if len(actions) else 7
-    return Path(hand.reshape(-1, 3), gripper, actions.reshape(-1, width))
+    return Trajectory(positions.reshape(-1, 3), gripper, actions.reshape(-1, width))
 
 
 def _packed(values: np.ndarray) -> bytes:

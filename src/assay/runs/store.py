@@ -2,7 +2,7 @@
 
 specs          what is planned, in the order of the plan
 episodes       what happened; an episode is there whole or not at all
-trajectories   the hand's path and the actions, compressed
+trajectories   the end effector's path and the actions, compressed
 stopped        conditions that were decided before their end, and by which rule
 meta           who, what, where: one JSON value for each name
 
@@ -17,16 +17,16 @@ import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path as FilePath
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self
 
 import polars as pl
 
+from assay.episodes import Episode, EpisodeSpec, Outcome, Traits, Trajectory, world_of
+from assay.episodes.perturbation import known_kind
 from assay.errors import RunError
-from assay.experiments.spec import EpisodeSpec
-from assay.policies.rollout import Outcome
-from assay.runs.episode import Episode, Path
+from assay.runs import format_1
 from assay.runs.rows import (
     APPLICATION,
     COLUMNS,
@@ -35,16 +35,16 @@ from assay.runs.rows import (
     UNSOUND,
     VERSION,
     episode_row,
-    path_of,
-    path_row,
     spec_rows,
+    trajectory_of,
+    trajectory_row,
     with_labels,
 )
 
 SUFFIX = ".assay"
 
 
-Again = Literal["passing", "errors", "nothing"]
+Again = Literal["transient", "errors", "nothing"]
 """Which episodes that ended in an error a resumed run tries again."""
 
 
@@ -60,7 +60,7 @@ class Waiting(NamedTuple):
 class Store:
     """An open run file, made by ``Store.writing`` or ``Store.reading``; a context manager."""
 
-    def __init__(self, path: FilePath, connection: sqlite3.Connection, lock: Any = None) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection, lock: Any = None) -> None:
         self.path = path
         self._db = connection
         self._lock = lock
@@ -68,7 +68,7 @@ class Store:
         """Episodes whose paths were asked for and could not be read."""
 
     @classmethod
-    def writing(cls, path: FilePath) -> Store:
+    def writing(cls, path: Path) -> Store:
         """Open a run for writing; made if it is not there. Raises RunError if somebody else writes it."""
         if path.suffix != SUFFIX:
             raise RunError(f"{path}: a run's file ends in {SUFFIX}")
@@ -85,6 +85,8 @@ class Store:
             if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 connection.executescript(SCHEMA)
             _check(path, connection)
+            if connection.execute("PRAGMA user_version").fetchone()[0] == format_1.VERSION:
+                format_1.upgrade(connection, VERSION)
             (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
             if mode != "wal":
                 raise RunError(
@@ -104,19 +106,12 @@ class Store:
         """A run that nobody keeps: SQLite's own temporary file, gone with the process however that ends."""
         connection = sqlite3.connect("", isolation_level=None)
         connection.executescript(SCHEMA)
-        return cls(FilePath(f"scratch{SUFFIX}"), connection)
+        return cls(Path(f"scratch{SUFFIX}"), connection)
 
     @classmethod
-    def reading(cls, path: FilePath) -> Store:
+    def reading(cls, path: Path) -> Store:
         """Open a run for reading, also while it is being written."""
-        if not path.is_file():
-            raise RunError(f"{path}: there is no such run")
-        try:
-            connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=60)
-            _check(path, connection)
-        except sqlite3.DatabaseError as error:
-            raise RunError(f"{path}: not a run, or damaged: {error}") from None
-        return cls(path, connection)
+        return cls(path, read_connection(path))
 
     def close(self) -> None:
         """Close; what was written becomes a single file."""
@@ -144,6 +139,21 @@ class Store:
     def meta(self) -> dict[str, Any]:
         """Who, what, where."""
         return {name: json.loads(value) for name, value in self._db.execute("SELECT name, value FROM meta")}
+
+    @property
+    def world(self) -> Traits:
+        """What measures must know of the world it was played in."""
+        told = self.meta.get("world")
+        if isinstance(told, dict):
+            return Traits.from_json(told)
+        row = self._db.execute("SELECT task FROM specs LIMIT 1").fetchone()  # a run of Assay 0.1.0
+        return world_of("" if row is None else str(row[0])).traits
+
+    @property
+    def states(self) -> Path | None:
+        """The folder of stored initial states that it was begun with, if one was named."""
+        folder = self.meta.get("states_folder")
+        return Path(folder) if isinstance(folder, str) else None
 
     def describe(self, **values: object) -> None:
         """Set values of the meta table."""
@@ -182,13 +192,13 @@ class Store:
             self._db.execute("SELECT condition, count(*) FROM specs GROUP BY condition ORDER BY min(id)")
         )
 
-    def todo(self, *, again: Again = "passing") -> list[Waiting]:
+    def todo(self, *, again: Again = "transient") -> list[Waiting]:
         """Every planned episode that is not done, in the plan's order; those of decided conditions left out.
 
-        Of those that ended in an error, ``passing`` counts the ones whose policy server was away as not done,
+        Of those that ended in an error, ``transient`` counts the ones whose policy server was away as not done,
         ``errors`` counts all of them so, ``nothing`` none.
         """
-        redo = {"passing": "passing", "errors": "outcome = 'error'", "nothing": "0"}[again]
+        redo = {"transient": "transient", "errors": "outcome = 'error'", "nothing": "0"}[again]
         rows = self._db.execute(
             "SELECT id, key, scene, condition FROM specs LEFT JOIN episodes USING (id) "
             f"LEFT JOIN stopped USING (condition) WHERE last IS NULL AND (outcome IS NULL OR {redo}) "
@@ -225,7 +235,8 @@ class Store:
                 (number, *episode_row(episode)),
             )
             self._db.execute(
-                "INSERT OR REPLACE INTO trajectories VALUES (?, ?, ?, ?, ?)", (number, *path_row(episode))
+                "INSERT OR REPLACE INTO trajectories VALUES (?, ?, ?, ?, ?)",
+                (number, *trajectory_row(episode)),
             )
 
     def stop(self, condition: str, last: str, rule: dict[str, object]) -> None:
@@ -247,8 +258,15 @@ class Store:
     def frame(self) -> pl.DataFrame:
         """The recorded episodes, one row each, in the plan's order; labels are columns of their own."""
         rows = self._db.execute(FRAME).fetchall()
-        frame = pl.DataFrame(rows, schema=COLUMNS, orient="row")
-        return with_labels(frame)
+        frame = with_labels(pl.DataFrame(rows, schema=COLUMNS, orient="row"))
+        return frame if "change" in frame.columns else self._with_changes(frame)
+
+    def _with_changes(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """A frame with what each condition changes, which runs of Assay 0.1.0 do not say."""
+        first = "SELECT condition, spec FROM specs WHERE id IN (SELECT min(id) FROM specs GROUP BY condition)"
+        known = {condition: _change(text) for condition, text in self._db.execute(first)}
+        change = pl.col("condition").replace_strict(known, default=None, return_dtype=pl.String)
+        return frame.with_columns(change=change)
 
     def unsound(self) -> dict[str, int]:
         """What is wrong with episodes that are left out of the frame: reason -> how many."""
@@ -260,7 +278,7 @@ class Store:
         )
 
     def counts(self) -> pl.DataFrame:
-        """Per condition: planned, done, success, failure, error; whether success is a merit there."""
+        """Per condition: planned, done, success, failure, error; whether success is expected there."""
         rows = self._db.execute(
             "SELECT condition, count(*), count(outcome), sum(outcome IS 'success'), "
             "sum(outcome IS 'failure'), sum(outcome IS 'error'), "
@@ -271,9 +289,9 @@ class Store:
         names = ("planned", "done", "success", "failure", "error")
         return pl.DataFrame(
             rows,
-            schema={"condition": pl.String} | dict.fromkeys(names, pl.Int64) | {"merit": pl.Int64},
+            schema={"condition": pl.String} | dict.fromkeys(names, pl.Int64) | {"success_expected": pl.Int64},
             orient="row",
-        ).with_columns(pl.col("merit").cast(pl.Boolean))
+        ).with_columns(pl.col("success_expected").cast(pl.Boolean))
 
     def reasons(self) -> dict[str, int]:
         """What broke, and how often, the most frequent first."""
@@ -288,8 +306,8 @@ class Store:
         """Add another run's plan and episodes; an episode that is here already, and no error, stays."""
         specs = "key, experiment, condition, task, seed, scene, spec, labels"
         episodes = (
-            "outcome, instruction, steps, seconds, decisions, pictures, attempts, touched, moved, truth, "
-            "error, passing"
+            "outcome, instruction, steps, seconds, decisions, images, attempts, touched, moved, truth, "
+            "error, transient"
         )
         self._db.execute("ATTACH ? AS other", (f"{other.path.absolute().as_uri()}?mode=ro",))
         try:
@@ -306,7 +324,7 @@ class Store:
                 )
                 for table, columns in (
                     ("episodes", episodes),
-                    ("trajectories", "steps, hand, gripper, actions"),
+                    ("trajectories", "steps, end_effector, gripper, actions"),
                 ):
                     self._db.execute(
                         f"INSERT OR REPLACE INTO main.{table} (id, {columns}) "
@@ -316,17 +334,17 @@ class Store:
         finally:
             self._db.execute("DETACH other")
 
-    def paths(self, ids: Iterable[int] | None = None) -> Iterator[tuple[int, Path]]:
+    def trajectories(self, ids: Iterable[int] | None = None) -> Iterator[tuple[int, Trajectory]]:
         """The trajectories of recorded episodes, by id; those that cannot be are added to ``unread``."""
         if ids is None:
             ids = [number for (number,) in self._db.execute("SELECT id FROM trajectories ORDER BY id")]
         for number in ids:  # one query each: an open one would keep a writer from closing
             row = self._db.execute(
-                "SELECT hand, gripper, actions FROM trajectories WHERE id = ?", (number,)
+                "SELECT end_effector, gripper, actions FROM trajectories WHERE id = ?", (number,)
             ).fetchone()
             if row is not None:
                 try:
-                    path = path_of(*row)
+                    path = trajectory_of(*row)
                 except (zlib.error, ValueError, TypeError, ZeroDivisionError):
                     self.unread.add(number)
                 else:
@@ -343,10 +361,36 @@ class Store:
         self._db.execute("COMMIT")
 
 
-def _check(path: FilePath, connection: sqlite3.Connection) -> None:
+def read_connection(path: Path, *, timeout: float = 60.0) -> sqlite3.Connection:
+    """A connection that only reads a run, under the present names of its tables. Raises RunError."""
+    if not path.is_file():
+        raise RunError(f"{path}: there is no such run")
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=timeout)
+        _check(path, connection)
+        if connection.execute("PRAGMA user_version").fetchone()[0] == format_1.VERSION:
+            format_1.view(connection)
+    except sqlite3.DatabaseError as error:
+        raise RunError(f"{path}: not a run, or damaged: {error}") from None
+    return connection
+
+
+def _check(path: Path, connection: sqlite3.Connection) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION:
         raise RunError(f"{path}: not a run of Assay")
-    if version != VERSION:
-        raise RunError(f"{path}: a run of format {version}; this version of Assay reads format {VERSION}")
+    if version not in (format_1.VERSION, VERSION):
+        raise RunError(
+            f"{path}: a run of format {version}; this version of Assay reads formats 1 to {VERSION}"
+        )
+
+
+def _change(spec: str) -> str | None:
+    """What the perturbations of a spec's JSON change, if it is one thing that somebody here knows."""
+    try:
+        kinds = [known_kind(str(each.get("kind"))) for each in json.loads(spec)["perturbations"]]
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+    changes = {None if kind is None else str(kind.change) for kind in kinds}
+    return changes.pop() if len(changes) == 1 else None

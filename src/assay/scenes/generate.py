@@ -8,15 +8,16 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 
+from assay.episodes import Outcome, rollout
+from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError, PlacementError
-from assay.experiments.spec import EpisodeSpec
 from assay.policies.oracle.policy import Oracle
-from assay.policies.rollout import Outcome, rollout
 from assay.scenes.layout import draw, draw_room
 from assay.scenes.proposals import propose
 from assay.scenes.sightline import hidden, hidden_regions
 from assay.sim import Simulation, compile_scene, load_pack
 from assay.sim.packs.base import AssetPack
+from assay.sim.world import SceneEnv
 from assay.streams import stream
 from assay.tasks import Task, check
 
@@ -129,7 +130,7 @@ def _tried(world: Simulation, task: Task, order: Order) -> tuple[str, int]:
         if world.satisfied(task.goal):
             return "task: done at the start", 0
         spec = EpisodeSpec(task.id, seed, order.pack)
-        done = rollout(world, task, Oracle(), state, spec)
+        done = rollout(SceneEnv(world, task, state), Oracle(), spec)
         if done.outcome is Outcome.ERROR:
             return f"task: {done.error}", 0
         if done.outcome is Outcome.FAILURE:

@@ -4,28 +4,28 @@ task = make(Setting("T1", seed=0))
 played = play(task, TableOracle())
 """
 
-from assay.tabletop.episode import Occasion, Played, TablePolicy, TablePrivileged, play
 from assay.tabletop.goals import Progress, PutGoal, SweepGoal, Verdict
 from assay.tabletop.observation import ObjectTokens, TableObservation, object_tokens, patches, shown
 from assay.tabletop.oracle import TableOracle
 from assay.tabletop.pools import Difficulty, Level
 from assay.tabletop.prompt import Picture, Prompt
 from assay.tabletop.scene import Item, TableScene, Tool
-from assay.tabletop.selection import TableEntry, on_table, resolve_tables, table_entry
+from assay.tabletop.selection import TableEntry, resolve_tables, table_entry
 from assay.tabletop.simulation import ACTION_SIZE, Effect, Report, TableSimulation, action
 from assay.tabletop.studio import table_point
 from assay.tabletop.tasks import KINDS, Kind, Setting, TableTask, make, settings
+from assay.tabletop.world import TABLETOP_WORLD, Played, TableEnv, play
 
 __all__ = [
     "ACTION_SIZE",
     "KINDS",
+    "TABLETOP_WORLD",
     "Difficulty",
     "Effect",
     "Item",
     "Kind",
     "Level",
     "ObjectTokens",
-    "Occasion",
     "Picture",
     "Played",
     "Progress",
@@ -35,10 +35,9 @@ __all__ = [
     "Setting",
     "SweepGoal",
     "TableEntry",
+    "TableEnv",
     "TableObservation",
     "TableOracle",
-    "TablePolicy",
-    "TablePrivileged",
     "TableScene",
     "TableSimulation",
     "TableTask",
@@ -47,7 +46,6 @@ __all__ = [
     "action",
     "make",
     "object_tokens",
-    "on_table",
     "patches",
     "play",
     "resolve_tables",

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from copy import copy
 from itertools import islice
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from assay.episodes import EpisodeSpec
 from assay.streams import stream
-from assay.tabletop.episode import Occasion
 from assay.tabletop.goals import Progress, Put, PutGoal, SweepGoal
 from assay.tabletop.observation import TableObservation
 from assay.tabletop.prompt import Prompt
 from assay.tabletop.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW
-from assay.tabletop.simulation import TableSimulation, action
+from assay.tabletop.simulation import action
 from assay.tabletop.sweeper import Sweeper
-from assay.tabletop.tasks.base import TableTask
+
+if TYPE_CHECKING:
+    from assay.tabletop.world import TableEnv
 
 _INSET = 0.006
 """How far from an edge the tip takes hold, metres."""
@@ -44,15 +46,16 @@ class Table(Protocol):
 class TableOracle:
     """Does what the prompt of any of the tasks asks for. Told nothing, it does nothing."""
 
-    def attach(self, world: TableSimulation, task: TableTask, progress: Progress) -> None:
+    def attach(self, env: TableEnv) -> None:
         """Take what policies may not see."""
-        self._world: Table = world
+        task = env.task
+        self._world: Table = env.simulation
         self._task = task
         # What is asked may be another thing than what counts: then it keeps its own account of it.
         self._own = None if task.asked in (None, task.goal) else Progress(task.asked, task.scene)
-        self._progress = self._own or progress
+        self._progress = self._own or env.progress
 
-    def reset(self, prompt: Prompt, spec: Occasion) -> None:
+    def reset(self, prompt: Prompt, spec: EpisodeSpec) -> None:
         """Begin an episode."""
         self._told = bool(prompt.segments)
         self._rng = stream("tabletop", self._task.setting.id, "oracle")

@@ -28,11 +28,6 @@ class TableEntry:
         return Setting(self.kind, seed, self.level, difficulty)
 
 
-def on_table(task_id: str) -> bool:
-    """Whether an id names a tabletop task."""
-    return task_id.startswith(PREFIX)
-
-
 def table_entry(task_id: str) -> TableEntry:
     """The task of that id. Raises TaskError that says what is valid."""
     parts = task_id.removeprefix(PREFIX).split("/")

@@ -38,6 +38,8 @@ class Studio:
     """Draws scenes; belongs to the process and thread that drew first."""
 
     def __init__(self) -> None:
+        self.count = 0
+        """How many images were rendered."""
         self._process = os.getpid()
         self._gl: Any = None
         self._ready: OrderedDict[int, tuple[Built, Any, mujoco.MjvScene, mujoco.MjData]] = OrderedDict()
@@ -80,6 +82,7 @@ class Studio:
                 scene.flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = segmented
                 mujoco.mjr_render(viewport, scene, context)
                 mujoco.mjr_readPixels(target, None, viewport, context)
+            self.count += 1
             views[name] = (colour[::-1].copy(), _labels(built, scene, index[::-1]))
         return views
 

@@ -6,6 +6,7 @@ save(task, "my_task.json")
 tasks = resolve("libero_goal,libero_10/0,my_folder")
 """
 
+from assay.episodes.instruction import Instruction
 from assay.tasks import bddl
 from assay.tasks.catalogue import all_ids, describe, suite, suites
 from assay.tasks.catalogue.format import Entry
@@ -16,7 +17,6 @@ from assay.tasks.scene import (
     Atom,
     Entity,
     Goal,
-    Instruction,
     Predicate,
     Rectangle,
     Region,

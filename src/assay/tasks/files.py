@@ -27,10 +27,11 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from assay.episodes.instruction import Instruction
 from assay.errors import TaskError, did_you_mean
 from assay.tasks.bddl.reader import MAX_BYTES, document_from_bytes
 from assay.tasks.checks import atom, check, quoted
-from assay.tasks.scene import Goal, Instruction, Scene, Task
+from assay.tasks.scene import Goal, Scene, Task
 
 FORMAT = "assay-task/1"
 ENDINGS = (".bddl", ".json")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from assay.episodes.instruction import Instruction
 from assay.tasks.staging import USUAL_FINISH, USUAL_STAGING, Finish, Staging
 
 
@@ -161,16 +162,6 @@ class Goal:
 
     def __str__(self) -> str:
         return " and ".join(str(atom) for atom in self.atoms)
-
-
-@dataclass(frozen=True, slots=True)
-class Instruction:
-    """What the policy is told."""
-
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ import json
 from collections import defaultdict
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from assay.experiments.spec import CONTROL, EpisodeSpec, Label
+from assay.episodes.spec import CONTROL, EpisodeSpec, Label
 from assay.web.reading import NotFoundError, Run, reading
 
 PAGE = 50
@@ -185,14 +185,14 @@ def spec_of(row: Row) -> EpisodeSpec:
     return EpisodeSpec.from_json(row.spec, row.labels)
 
 
-def choices(path: FilePath) -> Choices:
+def choices(path: Path) -> Choices:
     """What a run's episodes can be filtered by."""
     with reading(path) as run:
         return _choices(path, path.stat().st_ino, run.store.planned)
 
 
 @lru_cache(maxsize=64)
-def _choices(path: FilePath, file: int, planned: int) -> Choices:
+def _choices(path: Path, file: int, planned: int) -> Choices:
     """Kept until the plan grows: it never changes otherwise."""
     with reading(path) as run:
         conditions = tuple(name for name, _ in run.store.conditions())

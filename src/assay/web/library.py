@@ -17,8 +17,7 @@ from assay.errors import AssayError, RunError
 from assay.measures import Missing, attempt
 from assay.measures.rates import Rate, success_rate
 from assay.measures.table import perturbed, plausible
-from assay.measures.tabletop.rows import alike, on_tables
-from assay.runs.store import SUFFIX
+from assay.runs.store import SUFFIX, Store
 from assay.web.kept import Kept
 from assay.web.reading import NotFoundError, reading
 
@@ -95,7 +94,7 @@ class Library:
 
 def _summary(path: Path) -> Listed:
     with reading(path) as run:
-        rows, counts, meta = measured(run.store.frame()), run.store.counts(), run.store.meta
+        rows, counts, meta = measured(run.store), run.store.counts(), run.store.meta
     asked = perturbed(plausible(rows))
     rate = attempt(success_rate, asked if len(asked) else rows)
     planned, done, errors = (int(counts[name].sum()) for name in ("planned", "done", "error"))
@@ -109,9 +108,9 @@ def _summary(path: Path) -> Listed:
     )
 
 
-def measured(frame: pl.DataFrame) -> pl.DataFrame:
+def measured(store: Store) -> pl.DataFrame:
     """A run's episodes as the report measures them."""
-    return alike(frame) if on_tables(frame) else frame
+    return store.frame().drop(*store.world.start_columns, strict=False)
 
 
 def run_address(name: str) -> str:

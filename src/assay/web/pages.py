@@ -10,12 +10,10 @@ import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
 
+from assay.episodes import Trajectory, no_trajectory, task_of
 from assay.errors import AssayError
 from assay.measures import MeasureError
-from assay.runs.episode import Path as HandPath
-from assay.runs.episode import nothing_happened
 from assay.runs.store import SUFFIX
-from assay.tabletop import on_table
 from assay.web import episodes
 from assay.web.charts import strips, views
 from assay.web.contrast import differing
@@ -92,7 +90,7 @@ class _Side:
     title: str
     run: str
     row: Row
-    path: HandPath
+    path: Trajectory
 
 
 @router.get(f"{RUN}/episodes/{{key}}")
@@ -102,6 +100,7 @@ def episode(request: Request, site: TheSite, name: str, key: str, beside: Text =
     with reading(path) as run:
         row = episodes.one(run, key)
         control = episodes.control_of(run, row)
+        continuous = run.store.world.continuous
         mine = _side("mine", "this episode", name, run, row)
         other = None if control is None else _side("other", "its control", name, run, control)
         neighbours = {
@@ -126,8 +125,10 @@ def episode(request: Request, site: TheSite, name: str, key: str, beside: Text =
         original=original,
         pieces=difference(original, row.instruction) if row.instruction else (),
         longest=max(row.steps, 0 if other is None else other.row.steps),
-        table=on_table(row.task),
-        views=() if on_table(row.task) else views(mine.path.hand, None if other is None else other.path.hand),
+        continuous=continuous,
+        views=views(mine.path.end_effector, None if other is None else other.path.end_effector)
+        if continuous
+        else (),
         strips=strips(
             row.truth,
             row.steps,
@@ -202,14 +203,14 @@ def compare_page(
 
 
 def _side(kind: str, title: str, name: str, run: Run, row: Row) -> _Side:
-    found = [path for _, path in run.store.paths([row.id])]
-    return _Side(kind, title, name, row, found[0] if found else nothing_happened())
+    found = [path for _, path in run.store.trajectories([row.id])]
+    return _Side(kind, title, name, row, found[0] if found else no_trajectory())
 
 
 def _original(row: Row) -> str:
     """What the task's instruction is, where no control tells."""
     try:
-        return episodes.spec_of(row).control().told()
+        return str(task_of(episodes.spec_of(row).control()).instruction.words)
     except AssayError:
         return ""
 
@@ -227,5 +228,10 @@ def _replay(request: Request, site: TheSite, name: str, key: str) -> Replay:
         made = own_film(path, spec, row.outcome)
         if made is not None:
             return Replay("ready", path=made)
-        actions = next((each.actions for _, each in run.store.paths([row.id])), np.zeros((0, 7), np.float32))
-    return site.replays.film(spec, actions, row.outcome, row.error if row.outcome == "error" else "")
+        actions = next(
+            (each.actions for _, each in run.store.trajectories([row.id])), np.zeros((0, 7), np.float32)
+        )
+        states = run.store.states
+        plugins = tuple(str(each["module"]) for each in run.store.meta.get("plugins", ()))
+    error = row.error if row.outcome == "error" else ""
+    return site.replays.film(spec, actions, row.outcome, error, states=states, plugins=plugins)

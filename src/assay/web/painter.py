@@ -10,20 +10,18 @@ from functools import lru_cache
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from assay.episodes import WORLDS, Env, EpisodeSpec, Instruction, rollout, world_of
 from assay.errors import AssayError, PolicyError, RenderingError
-from assay.experiments.spec import EpisodeSpec
-from assay.policies.control import initial_state
-from assay.policies.rollout import rollout
+from assay.plugins import import_module
 from assay.runs.film import Film
-from assay.sim import Observation, Simulation, compile_scene, gl, load_pack
-from assay.tasks import Instruction, Scene
-from assay.web.table_film import table_film
+from assay.sim import gl
 
-STRIDE = 2
-"""One picture for each so many control steps: drawing is by far the dearest."""
+FRAME_SECONDS = 0.1
+"""At most one image for so much simulated time, seconds: rendering is by far the dearest."""
 PATIENCE = 600.0
 """Seconds a film may take."""
 
@@ -34,12 +32,16 @@ class Order:
 
     spec: EpisodeSpec
     actions: np.ndarray
-    """(steps, 7); on the table (steps, 12)"""
+    """(steps, action size)"""
     outcome: str
     """As it is recorded."""
     error: str
     """What broke, as it is recorded."""
     out: Path
+    states: Path | None = None
+    """The run's folder of stored initial states."""
+    plugins: tuple[str, ...] = ()
+    """Modules to import first."""
 
 
 class Painter:
@@ -49,8 +51,11 @@ class Painter:
         self._process: SpawnProcess | None = None
         self._pipe: Connection | None = None
 
-    def paint(self, order: Order) -> str:
-        """Make a film; returns what is to be said about it. Raises RenderingError with the reason."""
+    def paint(self, order: Order) -> tuple[str, float]:
+        """Make a film; returns what is to be said about it, and the steps between two of its frames.
+
+        Raises RenderingError with the reason.
+        """
         if self._process is None or self._pipe is None or not self._process.is_alive():
             self._begin()
         assert self._process is not None and self._pipe is not None
@@ -63,8 +68,8 @@ class Painter:
         except (EOFError, OSError):
             raise RenderingError("the process that draws died") from None
         if not works:
-            raise RenderingError(said)
-        return str(said)
+            raise RenderingError(str(said))
+        return said  # type: ignore[no-any-return]
 
     def close(self) -> None:
         """End the process, whatever it is doing."""
@@ -86,39 +91,36 @@ def _work(pipe: Connection) -> None:
         while True:
             order: Order = pipe.recv()
             try:
+                for module in order.plugins:
+                    import_module(module)
                 pipe.send((True, film(order)))
             except Exception as error:
                 kind = "" if isinstance(error, AssayError) else f"{type(error).__name__}: "
                 pipe.send((False, " ".join(f"{kind}{error}".split())[:400]))
 
 
-def film(order: Order) -> str:
-    """Play an episode's actions from its initial state, and film it.
+def film(order: Order) -> tuple[str, float]:
+    """Replay an episode's actions from its initial state, and film it.
 
-    Returns a sentence if it did not end as it is recorded, which another asset pack or MuJoCo can cause.
+    Returns a sentence if it did not end as it is recorded, which other assets or another MuJoCo can cause;
+    and how many steps lie between two frames.
     """
     gl.backend()  # before the work, not after it
     spec = order.spec
-    if spec.on_table:
-        return table_film(spec, order.actions, order.outcome, order.out)
-    task = spec.realised()
-    world = _world(task.scene, spec.pack)
-    seen = Film(task, spec)
-    recorded = _Recorded(order.actions, order.error, spec.horizon)
-
-    def watch(observation: Observation) -> None:
-        if observation.step % STRIDE == 0 or observation.step == len(order.actions):
-            seen(observation)
-
-    result = rollout(world, task, recorded, initial_state(world, spec), spec, watch=watch)
+    world = world_of(spec.task)
+    env = _env(world.traits.name, order.states)
+    recorded = _Recorded(order.actions, order.error, world.horizon(spec))
+    seen = Film(env, spec, every=max(1, round(FRAME_SECONDS / world.frame_seconds)))
+    result = rollout(env, recorded, spec, watch=seen)
     same = result.outcome == order.outcome and result.steps == len(order.actions)
-    seen.develop(order.out.parent, replace(result, error=order.error)).replace(order.out)
+    seen.write(order.out.parent, replace(result, error=order.error)).replace(order.out)
     if same:
-        return ""
-    return (
-        f"Played again it ends in {result.outcome} after {result.steps} steps; the record says "
+        return "", seen.steps_per_frame
+    said = (
+        f"Replayed it ends in {result.outcome} after {result.steps} steps; the record says "
         f"{order.outcome} after {len(order.actions)}: other assets, or another version of MuJoCo."
     )
+    return said, seen.steps_per_frame
 
 
 class _Recorded:
@@ -133,7 +135,7 @@ class _Recorded:
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         """Nothing to prepare."""
 
-    def act(self, observation: Observation) -> np.ndarray:
+    def act(self, observation: Any) -> np.ndarray:
         """The next action of the record."""
         if observation.step >= len(self._actions):
             raise PolicyError(self._error or "the record ends here")
@@ -141,6 +143,6 @@ class _Recorded:
 
 
 @lru_cache(maxsize=2)
-def _world(scene: Scene, pack: str) -> Simulation:
-    """An episode and its control often share it."""
-    return Simulation(compile_scene(scene, load_pack(pack)))
+def _env(world: str, states: Path | None) -> Env:
+    """An episode and its control often share a compiled scene."""
+    return WORLDS[world].open(states)

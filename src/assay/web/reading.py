@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import AssayError
-from assay.runs.store import Store
+from assay.runs.store import Store, read_connection
 
 
 class NotFoundError(AssayError):
@@ -36,7 +36,7 @@ class Run:
 @contextmanager
 def reading(path: Path) -> Iterator[Run]:
     """Open a run for as long as one page needs it. Raises RunError, or sqlite3's errors, where it is none."""
-    with Store.reading(path) as store, closing(sqlite3.connect(_address(path), uri=True, timeout=10)) as db:
+    with Store.reading(path) as store, closing(read_connection(path, timeout=10)) as db:
         yield Run(store, db)
 
 

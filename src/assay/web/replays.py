@@ -14,11 +14,10 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError
-from assay.experiments.spec import EpisodeSpec
 from assay.runs.film import film_name
-from assay.web import table_film
-from assay.web.painter import STRIDE, Order, Painter
+from assay.web.painter import Order, Painter
 
 MOST_WAITING = 8
 """Films that wait to be drawn; more are not begun."""
@@ -40,7 +39,7 @@ class Replay:
     path: Path | None = None
     """The file, when it is ready."""
     stride: float = 1
-    """One picture for each so many control steps, or actions on the table."""
+    """One frame for each so many steps."""
 
     def as_json(self) -> dict[str, Any]:
         """For the page that waits for it."""
@@ -69,8 +68,17 @@ class Replays:
         self._thread.shutdown(wait=True)
         self._folder.cleanup()
 
-    def film(self, spec: EpisodeSpec, actions: np.ndarray, outcome: str, error: str) -> Replay:
-        """The film of a recorded episode, ordered if it is new; ``actions`` (steps, 7), or (steps, 12)."""
+    def film(
+        self,
+        spec: EpisodeSpec,
+        actions: np.ndarray,
+        outcome: str,
+        error: str,
+        *,
+        states: Path | None = None,
+        plugins: tuple[str, ...] = (),
+    ) -> Replay:
+        """The film of a recorded episode, ordered if it is new; ``actions`` (steps, action size)."""
         if not len(actions):
             return Replay("failed", said="No actions are recorded, so it cannot be played again.")
         if len(actions) > MOST_STEPS:
@@ -86,7 +94,9 @@ class Replays:
             waiting = Replay("waiting", time.monotonic())
             if sum(each.state == "waiting" for each in self._films.values()) < MOST_WAITING:
                 self._films[name] = waiting
-                order = Order(spec, actions, outcome, error, Path(self._folder.name) / f"{name}.mp4")
+                order = Order(
+                    spec, actions, outcome, error, Path(self._folder.name) / f"{name}.mp4", states, plugins
+                )
                 self._thread.submit(self._make, name, order)
             return waiting
 
@@ -94,8 +104,8 @@ class Replays:
         with self._lock:
             self._films[name] = Replay("drawing", time.monotonic())
         try:
-            stride = table_film.STRIDE if order.spec.on_table else STRIDE
-            made = Replay("ready", said=self._painter.paint(order), path=order.out, stride=stride)
+            said, stride = self._painter.paint(order)
+            made = Replay("ready", said=said, path=order.out, stride=stride)
         except AssayError as error:
             made = Replay("failed", said=str(error))
         with self._lock:

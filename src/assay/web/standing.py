@@ -73,9 +73,8 @@ class Standing:
 def standing(path: Path) -> Standing:
     """Measure a run as it is."""
     with reading(path) as run:
-        frame, counts, stopped = run.store.frame(), run.store.counts(), run.store.stopped
+        frame, counts, stopped = measured(run.store), run.store.counts(), run.store.stopped
         errors = run.store.reasons()
-    frame = measured(frame)
     known = rates(frame, stopped=stopped) if len(frame) else ()
     found = {str(each.group["condition"]): each for each in known}
     conditions = tuple(

@@ -8,8 +8,8 @@ from assay.eqa.episode import Episode, Tally
 from assay.eqa.sources import opened
 from assay.eqa.sources.demo import DemoSource, feasible
 from assay.policies import EpisodeSpec
-from assay.runs.stage import Orders, Stage
 from assay.runs.store import Store
+from assay.runs.worker import EpisodeRunner, WorkerConfig
 
 
 def test_a_scene_offers_every_task_that_can_be_done_in_it():
@@ -24,12 +24,12 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Episode, Episode, Ta
     source = DemoSource(48, [("libero_goal/7", 3)])
     demonstrated = next(source.episodes(Tally()))
     path = tmp_path_factory.mktemp("runs") / "some.assay"
-    stage = Stage(Orders("oracle"))
+    stage = EpisodeRunner(WorkerConfig("oracle"))
     specs = [EpisodeSpec("libero_goal/7", 3), EpisodeSpec("libero_goal/7", 3, steps=4)]
     with Store.writing(path) as store:
         store.plan(specs)
         for waiting, spec in zip(store.todo(), specs, strict=True):
-            store.append(waiting.number, stage.perform(spec))
+            store.append(waiting.number, stage.run(spec))
     stage.close()
     tally = Tally()
     (again,) = opened(str(path), size=48).episodes(tally)

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from assay import tasks
+from assay.episodes import EpisodeSpec, task_of
 from assay.errors import ExperimentError, PerturbationError
-from assay.experiments import EpisodeSpec, load_experiment
+from assay.experiments import load_experiment
 from assay.experiments.releases.plus import JOINTS
-from assay.experiments.releases.senses import GaussianBlur, StartJoints, View
-from assay.experiments.releases.values import FromFile, Unavailable
 from assay.perturb import Perturbation, Say
+from assay.perturb.releases.senses import GaussianBlur, StartJoints, View
+from assay.perturb.releases.values import FromFile, Unavailable
 from assay.perturb.senses import Fog, GlassBlur, MotionBlur, ZoomBlur
 from assay.perturb.words.releases import ReleaseError
 from assay.sim.compile import CompiledScene, compile_scene
@@ -62,7 +63,7 @@ def test_every_name_of_the_sample_is_decoded(shared: Path):
     told = set()
     for spec in plan:
         try:
-            told.add(spec.realised().instruction.text)
+            told.add(task_of(spec).instruction.text)
         except PerturbationError as error:
             reasons = ("cannot be read: No such file", "no joint angles", "no asset pack offers the light")
             assert any(reason in str(error) for reason in reasons)
@@ -85,14 +86,14 @@ def test_every_name_of_the_sample_is_decoded(shared: Path):
 def test_a_suffix_becomes_a_value(decoded: Callable[..., EpisodeSpec], suffix: str, change: Perturbation):
     spec = decoded(GOAL + suffix)
     assert spec.perturbations == (change,) and spec.task == "libero_goal/8"
-    assert spec.realised().instruction.text == "put the bowl on the plate"
+    assert task_of(spec).instruction.text == "put the bowl on the plate"
 
 
 def test_joint_angles_come_from_the_releases_table(decoded: Callable[..., EpisodeSpec], tmp_path: Path):
     name = f"{GOAL}_view_0_0_100_0_0_initstate_17"
     missing = decoded(name, "Robot Initial States")
     with pytest.raises(PerturbationError, match="has no joint angles of the start 17"):
-        missing.realised()
+        task_of(missing)
     (tmp_path / JOINTS).parent.mkdir(parents=True)
     angles = [0.1, -0.2, 0.0, -2.3, 0.0, 2.2, 0.8]
     (tmp_path / JOINTS).write_text(
@@ -102,7 +103,7 @@ def test_joint_angles_come_from_the_releases_table(decoded: Callable[..., Episod
     )
     spec = decoded(name, "Robot Initial States")
     assert spec.perturbations == (StartJoints(tuple(angles)),)
-    compiled = compile_scene(spec.realised().scene, PrimitivesPack())
+    compiled = compile_scene(task_of(spec).scene, PrimitivesPack())
     assert compiled.home == pytest.approx(angles)
 
 
@@ -113,13 +114,13 @@ def test_task_files_give_the_scene_and_never_the_words(
     moved = decoded("put_the_bowl_on_top_of_the_cabinet_moved_level4_sample2", "Objects Layout")
     (change,) = moved.perturbations
     assert isinstance(change, FromFile) and moved.labels["subdimension"] == "things moved"
-    task, usual = moved.realised(), tasks.load(moved.task)
+    task, usual = task_of(moved), tasks.load(moved.task)
     assert task.instruction == usual.instruction and task.goal == usual.goal and task.scene != usual.scene
     light = decoded("push_the_plate_to_the_front_of_the_stove_light_41", "Light Conditions")
     (change,) = light.perturbations
     assert isinstance(change, Unavailable) and change.what == "tabletop_light_sync_modified_538"
     with pytest.raises(PerturbationError, match="no asset pack offers the light or textures of its file"):
-        light.realised()
+        task_of(light)
     words = decoded(f"put_the_bowl_on_top_of_the_cabinet_language_32{VIEW}", "Language Instructions")
     (said,) = words.perturbations
     assert isinstance(said, Say) and not re.search(r"language|view|_", said.text)
@@ -163,7 +164,7 @@ def test_a_view_is_turned_about_the_workspace(compiled: Callable[[str], Compiled
 
     def seen(view: View) -> tuple[np.ndarray, np.ndarray]:
         spec = EpisodeSpec(task.id, 0, perturbations=(view,))
-        return camera(compile_scene(spec.realised().scene, PrimitivesPack()))
+        return camera(compile_scene(task_of(spec).scene, PrimitivesPack()))
 
     position, looking = camera(compiled(task.id))
     assert position == pytest.approx(LAYOUTS[Arena.TABLE].cameras["agentview"].position)

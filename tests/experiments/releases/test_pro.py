@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from assay import tasks
+from assay.episodes import CONTROL, EpisodeSpec, task_of
 from assay.errors import AssayError, ExperimentError, PerturbationError
-from assay.experiments import CONTROL, EpisodeSpec, load_experiment
-from assay.experiments.releases.values import Exchange, Recategorise, Unavailable
+from assay.experiments import load_experiment
 from assay.perturb import Say
+from assay.perturb.releases.values import Exchange, Recategorise, Unavailable
 from assay.perturb.words.releases import ReleaseError
 from assay.perturb.words.rewordings.other_task import OtherTask
 from assay.perturb.world import Room
@@ -48,7 +49,7 @@ def test_all_can_be_applied_but_for_what_the_release_has_wrong(plan: list[Episod
     refused = []
     for spec in plan:
         try:
-            spec.realised()
+            task_of(spec)
         except AssayError as error:
             refused.append((spec.condition, type(spec.perturbations[0]), str(error)))
     # Three goals with a parenthesis too many, and two categories that their scenes do not have.
@@ -58,7 +59,7 @@ def test_all_can_be_applied_but_for_what_the_release_has_wrong(plan: list[Episod
 
 def test_two_things_exchange_their_places():
     task = tasks.load("libero_goal/0")
-    changed = EpisodeSpec(task.id, 0, perturbations=(Exchange("plate_1", "wooden_cabinet_1"),)).realised()
+    changed = task_of(EpisodeSpec(task.id, 0, perturbations=(Exchange("plate_1", "wooden_cabinet_1"),)))
     before = {atom.arguments[0]: atom.arguments[1] for atom in task.scene.initial}
     after = {atom.arguments[0]: atom.arguments[1] for atom in changed.scene.initial}
     assert after["plate_1"] == before["wooden_cabinet_1"] and after["wooden_cabinet_1"] == before["plate_1"]
@@ -68,13 +69,13 @@ def test_two_things_exchange_their_places():
     with pytest.raises(
         PerturbationError, match="no initial relation places 'plate_2': did you mean 'plate_1'"
     ):
-        EpisodeSpec(task.id, 0, perturbations=(Exchange("plate_1", "plate_2"),)).realised()
+        task_of(EpisodeSpec(task.id, 0, perturbations=(Exchange("plate_1", "plate_2"),)))
 
 
 def test_everything_of_a_category_is_exchanged_under_its_name():
     task = tasks.load("libero_spatial/0")
     change = Recategorise("akita_black_bowl", "white_bowl")
-    changed = EpisodeSpec(task.id, 0, perturbations=(change,)).realised()
+    changed = task_of(EpisodeSpec(task.id, 0, perturbations=(change,)))
     bowls = {entity.name: entity.category for entity in changed.scene.objects if "bowl" in entity.category}
     assert bowls == {"akita_black_bowl_1": "white_bowl", "akita_black_bowl_2": "white_bowl"}
     assert changed.goal == task.goal and changed.scene.fixtures == task.scene.fixtures

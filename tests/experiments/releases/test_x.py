@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from assay import tasks
+from assay.episodes import CONTROL, EpisodeSpec, task_of
 from assay.errors import ExperimentError, PerturbationError
-from assay.experiments import CONTROL, EpisodeSpec, load_experiment
-from assay.experiments.releases.values import FromFile
+from assay.experiments import load_experiment
 from assay.experiments.releases.x import NO_CONTROL, NO_SCENE
 from assay.perturb import Say
+from assay.perturb.releases.values import FromFile
 from assay.perturb.words.releases import ReleaseError
 
 
@@ -41,10 +42,10 @@ def test_what_lacks_its_control_or_its_scene_cannot_begin_and_is_counted(shared:
     reasons: Counter[str] = Counter()
     for spec in plan:
         if spec.condition == CONTROL:
-            assert "LEVEL1" in spec.task and spec.realised().goal.atoms
+            assert "LEVEL1" in spec.task and task_of(spec).goal.atoms
             continue
         with pytest.raises(PerturbationError) as refused:
-            spec.realised()
+            task_of(spec)
         reasons[str(refused.value).removeprefix("release/unavailable: ")] += 1
     # Nothing of the sample's levels 2 to 4 goes with a task of its level 1; one file of level 4 is reworded.
     assert reasons == {NO_CONTROL: 24 + 5, NO_SCENE: 5 * 59}
@@ -96,10 +97,10 @@ def test_level_one_is_the_control_of_the_others(release: Path):
     scene, words = third.perturbations
     assert isinstance(scene, FromFile) and "LEVEL3__T11_bowl_plate.bddl@" in scene.file
     assert words == Say("in the words of level 3")
-    assert third.realised().instruction.text == "in the words of level 3"
+    assert task_of(third).instruction.text == "in the words of level 3"
     fifth = plan["libero-x/level5/synonym"]
     assert fifth.perturbations[0] == plan["libero-x/level4"].perturbations[0]
-    assert "level" not in fifth.realised().instruction.text
+    assert "level" not in task_of(fifth).instruction.text
 
 
 def test_a_name_that_says_nothing_is_refused(release: Path):

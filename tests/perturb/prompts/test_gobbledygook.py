@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from assay.perturb import perturbed
+from assay.perturb import apply_perturbations
 from assay.perturb.prompts import Gobbledygook, Unit
 from assay.perturb.prompts.gobbledygook import tokens
 from assay.perturb.prompts.grammar import vocabulary
@@ -23,7 +23,7 @@ def spoken(text: str) -> list[str]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_words_keep_their_number_and_lengths_between_the_same_pictures(kind: str):
     task = make(Setting(kind, 0, KINDS[kind].levels[0]))
-    before, after = task.prompt.text, perturbed(task, Gobbledygook(Unit.WORDS), seed=3).prompt.text
+    before, after = task.prompt.text, apply_perturbations(task, Gobbledygook(Unit.WORDS), seed=3).prompt.text
     assert Counter(map(len, spoken(before))) == Counter(map(len, spoken(after)))
     assert [bool(shown(word)) for word in before.split()] == [bool(shown(word)) for word in after.split()]
     assert shown(before) == shown(after)
@@ -35,7 +35,7 @@ def test_words_keep_their_number_and_lengths_between_the_same_pictures(kind: str
 @pytest.mark.parametrize("kind", KINDS)
 def test_tokens_keep_their_number_and_are_words_that_prompts_use(kind: str):
     task = make(Setting(kind, 0, KINDS[kind].levels[0]))
-    before, after = task.prompt.text, perturbed(task, Gobbledygook(Unit.TOKENS), seed=3).prompt.text
+    before, after = task.prompt.text, apply_perturbations(task, Gobbledygook(Unit.TOKENS), seed=3).prompt.text
     assert len(tokens(before)) == len(tokens(after))
     assert shown(before) == shown(after)
     assert set(spoken(after)) <= set(vocabulary())
@@ -44,7 +44,7 @@ def test_tokens_keep_their_number_and_are_words_that_prompts_use(kind: str):
 
 def test_nothing_can_be_done_by_nonsense_and_its_words_say_so():
     task = make(Setting("T1", 0))
-    changed = perturbed(task, Gobbledygook(Unit.WORDS), seed=0)
+    changed = apply_perturbations(task, Gobbledygook(Unit.WORDS), seed=0)
     assert changed.asked is None and changed.prompt.pictures == task.prompt.pictures
     assert re.fullmatch(r"[A-Za-z]{3} \[[^]]+\] [A-Za-z]{4} \[[^]]+\]\.", changed.prompt.words)
 
@@ -52,7 +52,10 @@ def test_nothing_can_be_done_by_nonsense_and_its_words_say_so():
 def test_other_seeds_give_other_nonsense():
     task = make(Setting("T9", 0))
     for unit in Unit:
-        assert len({perturbed(task, Gobbledygook(unit), seed=seed).prompt.text for seed in range(9)}) == 9
+        assert (
+            len({apply_perturbations(task, Gobbledygook(unit), seed=seed).prompt.text for seed in range(9)})
+            == 9
+        )
 
 
 def test_a_token_is_a_word_a_mark_or_a_picture():

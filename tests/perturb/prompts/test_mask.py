@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from assay.perturb import perturbed
+from assay.perturb import apply_perturbations
 from assay.perturb.prompts import Part, PromptMask
 from assay.tabletop import KINDS, Picture, Setting, TableTask, make
 
 
 def masked(kind: str, part: Part) -> TableTask:
-    return perturbed(make(Setting(kind, 0, KINDS[kind].levels[0])), PromptMask(part), seed=0)
+    return apply_perturbations(make(Setting(kind, 0, KINDS[kind].levels[0])), PromptMask(part), seed=0)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from assay.perturb import perturbed
+from assay.perturb import apply_perturbations
 from assay.perturb.prompts import OtherInstruction
 from assay.perturb.prompts.grammar import read
 from assay.tabletop import Effect, Level, PutGoal, Setting, TableOracle, TableTask, make, play
 
 
 def told_other(kind: str, seed: int, level: Level = Level.L1) -> TableTask:
-    return perturbed(make(Setting(kind, seed, level)), OtherInstruction(), seed=seed)
+    return apply_perturbations(make(Setting(kind, seed, level)), OtherInstruction(), seed=seed)
 
 
 def test_a_piece_that_should_go_into_a_container_is_to_be_turned_where_it_is():
@@ -19,7 +19,7 @@ def test_a_piece_that_should_go_into_a_container_is_to_be_turned_where_it_is():
     ((put,),) = task.asked.stages
     assert (put.item, put.x, put.y, put.turned) == ("dragged_obj", piece.x, piece.y, True)
     own = make(Setting("T1", 0))
-    drawn = {perturbed(own, OtherInstruction(), seed=seed).prompt.text for seed in range(80)}
+    drawn = {apply_perturbations(own, OtherInstruction(), seed=seed).prompt.text for seed in range(80)}
     assert len(drawn) == 5
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from assay.errors import PerturbationError
-from assay.perturb import perturbed
+from assay.perturb import apply_perturbations
 from assay.perturb.prompts import Gobbledygook, Paraphrase, Unit, wordings
 from assay.perturb.prompts.grammar import read
 from assay.tabletop import KINDS, Difficulty, Setting, TableTask, make
@@ -42,22 +42,22 @@ def test_every_wording_is_well_formed(kind: str):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_draw_hangs_on_the_seed_and_is_one_of_the_wordings(kind: str):
     task = make(Setting(kind, 0, KINDS[kind].levels[0]))
-    drawn = [perturbed(task, Paraphrase(), seed=seed) for seed in range(40)]
+    drawn = [apply_perturbations(task, Paraphrase(), seed=seed) for seed in range(40)]
     texts = [each.prompt.text for each in drawn]
-    assert texts == [perturbed(task, Paraphrase(), seed=seed).prompt.text for seed in range(40)]
+    assert texts == [apply_perturbations(task, Paraphrase(), seed=seed).prompt.text for seed in range(40)]
     assert len(set(texts)) >= FEWEST and set(texts) <= set(wordings(task))
     assert {each.asked for each in drawn} == {task.goal}
     assert {each.prompt.pictures for each in drawn} == {task.prompt.pictures}
 
 
 def test_a_direction_an_angle_and_a_count_are_kept():
-    assert "clockwise" in perturbed(make(Setting("T3", 0)), Paraphrase(), seed=1).prompt.text
+    assert "clockwise" in apply_perturbations(make(Setting("T3", 0)), Paraphrase(), seed=1).prompt.text
     assert {*read(make(Setting("T3", 0)))} == {"angle"}
     assert {*read(make(Setting("T12", 0)))} == {"count"}
     assert {*read(make(Setting("T16", 0)))} == {"way"}
 
 
 def test_nonsense_is_not_worded_back_into_sense():
-    task = perturbed(make(Setting("T1", 0)), Gobbledygook(Unit.WORDS), seed=0)
+    task = apply_perturbations(make(Setting("T1", 0)), Gobbledygook(Unit.WORDS), seed=0)
     with pytest.raises(PerturbationError, match="tabletop/T1/L1: the prompt was changed before"):
-        perturbed(task, Paraphrase(), seed=0)
+        apply_perturbations(task, Paraphrase(), seed=0)

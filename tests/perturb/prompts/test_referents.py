@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from assay.perturb import perturbed
+from assay.perturb import apply_perturbations
 from assay.perturb.prompts import Gobbledygook, Paraphrase, TextReferents, Unit
 from assay.tabletop import Difficulty, Item, Prompt, Setting, make
 from assay.tabletop.prompt import portrait
@@ -16,8 +16,8 @@ def test_things_are_named_and_nothing_is_shown(kind: str, reworded: bool):
     level = "L4" if kind in ("T13", "T14") else "L1"
     for seed in range(12):
         task = make(Setting(kind, seed, level, Difficulty.EXTREME if seed % 2 else Difficulty.DEFAULT))  # type: ignore[arg-type]
-        task = perturbed(task, Paraphrase(), seed=seed) if reworded else task
-        changed = perturbed(task, TextReferents(), seed=seed)
+        task = apply_perturbations(task, Paraphrase(), seed=seed) if reworded else task
+        changed = apply_perturbations(task, TextReferents(), seed=seed)
         assert changed.asked == task.goal and not changed.prompt.pictures
         text = changed.prompt.words
         assert re.fullmatch(r"[A-Z][^{}\[\]]*\.", text), text
@@ -29,7 +29,7 @@ def test_things_are_named_and_nothing_is_shown(kind: str, reworded: bool):
 def test_an_article_stands_where_one_is_missing():
     task = make(Setting("T16", 0))
     first, base = task.scene.item("dragged_obj").words, task.scene.item("base_obj").words
-    text = perturbed(task, TextReferents(), seed=0).prompt.text
+    text = apply_perturbations(task, TextReferents(), seed=0).prompt.text
     assert text.startswith(f"Put the {first} into the {base} first, and after it the piece ")
     assert text.endswith(f" of it into the same {base}.")
 
@@ -48,10 +48,10 @@ def test_several_things_are_named_in_the_plural(count: str, name: str):
     shown = {**dict(task.prompt.pictures), "swept_obj": portrait(Item("x", "cross", "red", 0.5, 0.0))}
     said = re.sub(r"^Sweep \w+", f"Sweep {count}", task.prompt.text)
     object.__setattr__(task, "prompt", Prompt(said, tuple(shown.items())))
-    assert f"Sweep {name} into the " in perturbed(task, TextReferents(), seed=0).prompt.text
+    assert f"Sweep {name} into the " in apply_perturbations(task, TextReferents(), seed=0).prompt.text
 
 
 def test_names_can_become_nonsense_too():
-    task = perturbed(make(Setting("T1", 0)), (TextReferents(), Gobbledygook(Unit.WORDS)), seed=0)
+    task = apply_perturbations(make(Setting("T1", 0)), (TextReferents(), Gobbledygook(Unit.WORDS)), seed=0)
     assert task.asked is None and not task.prompt.placeholders
     assert task.scene.item("base_obj").texture not in task.prompt.text

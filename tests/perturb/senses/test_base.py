@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from assay import tasks
+from assay.episodes import EpisodeSpec
+from assay.episodes.senses import Chance, Sense
 from assay.errors import PerturbationError
-from assay.experiments import EpisodeSpec
-from assay.perturb import from_json, perturbed, to_json
+from assay.perturb import apply_perturbations, from_json, to_json
 from assay.perturb.senses import (
     ActionDelay,
     ActionNoise,
@@ -27,7 +28,6 @@ from assay.perturb.senses import (
     ProprioceptionOffset,
     ZoomBlur,
 )
-from assay.perturb.senses.base import Chance, Sense
 from assay.perturb.senses.catalogue import others_at, pictures_at
 
 EVERY = [each for severity in (1, 5, 10) for each in (pictures_at(severity) | others_at(severity)).values()]
@@ -47,7 +47,7 @@ def test_cameras_survive_json_in_their_order():
 
 def test_the_task_stays_as_it_is_and_shares_its_compiled_scene():
     task = tasks.load("libero_goal/0")
-    assert perturbed(task, EVERY, seed=3) is task
+    assert apply_perturbations(task, EVERY, seed=3) is task
     plain = EpisodeSpec("libero_goal/0", 3)
     spec = EpisodeSpec("libero_goal/0", 3, perturbations=tuple(EVERY))
     assert spec.scene_key == plain.scene_key and spec.key != plain.key

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from assay.episodes.senses import Chance
 from assay.perturb.senses import GlassBlur, MotionBlur, ZoomBlur
-from assay.perturb.senses.base import Chance
 from assay.perturb.senses.pictures import Severe
 
 SIZE = 256

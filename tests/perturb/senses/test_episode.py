@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from assay.episodes.senses import Chance
 from assay.perturb import Say
 from assay.perturb.senses import (
     ActionNoise,
@@ -20,7 +21,6 @@ from assay.perturb.senses import (
     ProprioceptionNoise,
     Senses,
 )
-from assay.perturb.senses.base import Chance
 from assay.policies.remote import openpi, vla_eval
 from assay.policies.remote.pictures import resized, turned
 from assay.sim import Observation, Simulation
@@ -98,7 +98,7 @@ _HASH = """
 import hashlib
 import numpy as np
 from assay.perturb.senses import Fog, GaussianNoise, GlassBlur, MotionBlur
-from assay.perturb.senses.base import Chance
+from assay.episodes.senses import Chance
 picture = (np.arange(96 * 96 * 3) % 251).astype(np.uint8).reshape(96, 96, 3)
 for sense in (MotionBlur(7), GlassBlur(7), GaussianNoise(7), Fog(7)):
     picture = sense.changed(picture, Chance((3, "senses", "agentview"), 5))

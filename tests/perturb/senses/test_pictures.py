@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from assay.episodes.senses import Chance
 from assay.perturb.senses import Senses
-from assay.perturb.senses.base import Chance
 from assay.perturb.senses.catalogue import pictures_at
 from assay.perturb.senses.pictures import CAMERAS, Optical
 from assay.sim import CompiledScene, Observation, Simulation

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from assay import tasks
+from assay.episodes import EpisodeSpec
 from assay.perturb.senses import ActionDelay, ActionNoise, BlankPictures, ProprioceptionOffset
 from assay.policies import rollout
-from assay.policies.base import EpisodeSpec
 from assay.sim import Observation, Simulation
+from assay.sim.world import SceneEnv
 from assay.tasks import Instruction
 
 TASK = "libero_goal/0"
@@ -29,7 +30,7 @@ def test_a_policy_gets_what_is_sensed_and_a_watcher_what_is_there(world: Simulat
     watched: list[Observation] = []
     spec = EpisodeSpec(TASK, 0, perturbations=(ProprioceptionOffset(0.05),), steps=4)
     policy = Watchful()
-    rollout(world, tasks.load(TASK), policy, world.sample(0), spec, watch=watched.append)
+    rollout(SceneEnv(world, tasks.load(TASK), world.sample(0)), policy, spec, watch=watched.append)
     errors = [
         one.eef_position - other.eef_position for one, other in zip(policy.seen, watched[:-1], strict=True)
     ]
@@ -46,7 +47,7 @@ def test_a_blind_policy_costs_one_picture(world: Simulation):
 
     before = world.renderer.count
     spec = EpisodeSpec(TASK, 0, perturbations=(BlankPictures(),), steps=4)
-    done = rollout(world, tasks.load(TASK), Looking(), world.sample(0), spec)
+    done = rollout(SceneEnv(world, tasks.load(TASK), world.sample(0)), Looking(), spec)
     assert done.error == "" and world.renderer.count == before + 1
 
 
@@ -55,7 +56,7 @@ def test_faults_change_what_happens_not_what_the_policy_did(fault: ActionDelay, 
     ends = {}
     for name, perturbations in (("control", ()), ("fault", (fault,)), ("again", (fault,))):
         spec = EpisodeSpec(TASK, 0, perturbations=perturbations, steps=6)
-        done = rollout(world, tasks.load(TASK), Watchful(), world.sample(0), spec)
+        done = rollout(SceneEnv(world, tasks.load(TASK), world.sample(0)), Watchful(), spec)
         assert np.array_equal(done.actions, np.tile(MOVE, (6, 1)))
         ends[name] = world.state().vector
     assert np.array_equal(ends["fault"], ends["again"])

@@ -5,8 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from assay.episodes.senses import Chance
 from assay.perturb.senses import Brightness, Contrast, Fog, GaussianNoise
-from assay.perturb.senses.base import Chance
 
 CHANCE = Chance((5, "agentview"), 3)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from assay import tasks
-from assay.perturb import Perturbation, perturbed
+from assay.perturb import Perturbation, apply_perturbations
 from assay.sim import CompiledScene
 from assay.tasks import Task
 
@@ -19,4 +19,4 @@ Places = Callable[[Task], dict[str, np.ndarray]]
 
 def changed(*perturbations: Perturbation, task: Task = TASK, seed: int = 1) -> Task:
     """The task with perturbations."""
-    return perturbed(task, perturbations, seed=seed)
+    return apply_perturbations(task, perturbations, seed=seed)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from assay import tasks
-from assay.perturb import perturbed
+from assay.perturb import apply_perturbations
 from assay.perturb.world import Displace, Relocate, Swap
 from assay.perturb.world.ground import Ground, Spot
 from assay.sim.footprints import footprint
@@ -46,14 +46,14 @@ def test_in_a_crowd_things_stand_closer_rather_than_not_at_all():
     task = tasks.load("libero_goal/1")
     roomy, snug = Ground(task.scene, task.goal), Ground(task.scene, task.goal, snug=True)
     assert all(snug.spots[name].half_x < roomy.spots[name].half_x for name in ("plate_1", "cream_cheese_1"))
-    displaced = perturbed(task, (Displace(0.1),), seed=3).scene
+    displaced = apply_perturbations(task, (Displace(0.1),), seed=3).scene
     here, there = roomy.spots["akita_black_bowl_1"], Ground(displaced).spots["akita_black_bowl_1"]
     assert abs(here.distance(there) - 0.1) < 1e-9
 
 
 def test_where_the_task_is_about_a_fixture_two_others_are_swapped():
     task = tasks.load("libero_goal/0")
-    before, after = Ground(task.scene).spots, Ground(perturbed(task, (Swap(),), seed=0).scene).spots
+    before, after = Ground(task.scene).spots, Ground(apply_perturbations(task, (Swap(),), seed=0).scene).spots
     moved = [name for name in before if before[name].distance(after[name]) > 1e-9]
     assert len(moved) == 2 and "wooden_cabinet_1" not in moved
 
@@ -61,6 +61,6 @@ def test_where_the_task_is_about_a_fixture_two_others_are_swapped():
 def test_a_basket_is_not_moved_out_of_reach():
     task = tasks.load("libero_object/6")
     for seed in range(5):
-        changed = perturbed(task, (Relocate(1.0),), seed=seed)
+        changed = apply_perturbations(task, (Relocate(1.0),), seed=seed)
         ground = Ground(changed.scene, changed.goal)
         assert ground.reachable(ground.spots["basket_1"])

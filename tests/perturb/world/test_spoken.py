@@ -9,9 +9,10 @@ from math import hypot
 import pytest
 
 from assay import tasks
+from assay.episodes import task_of
 from assay.errors import PerturbationError
 from assay.experiments import load_experiment
-from assay.perturb import perturbed
+from assay.perturb import apply_perturbations
 from assay.perturb.world import Displace, Jitter, Swap
 from assay.perturb.world.ground import Ground, Spot
 from assay.perturb.world.spoken import Spoken
@@ -44,7 +45,7 @@ def realised(id: str) -> list[Task]:
         for spec in load_experiment(suite).plan([tasks.load(id)], range(3)):
             if spec.condition in MOVING:
                 try:
-                    found.append(spec.realised())
+                    found.append(task_of(spec))
                 except PerturbationError as error:
                     assert "\n" not in str(error)
     assert len(found) >= 12
@@ -90,18 +91,18 @@ def test_the_left_plate_stays_on_the_left():
 
 def test_what_would_make_the_words_untrue_is_refused_with_the_words():
     with pytest.raises(PerturbationError, match="'between the plate and the ramekin'") as caught:
-        perturbed(tasks.load("libero_spatial/0"), Displace(0.3), seed=0)
+        apply_perturbations(tasks.load("libero_spatial/0"), Displace(0.3), seed=0)
     assert "\n" not in str(caught.value)
 
 
 def test_two_things_that_look_the_same_do_not_change_places():
     with pytest.raises(PerturbationError, match="has nobody"):
-        perturbed(tasks.load("libero_10/8"), Swap("moka_pot_1", "moka_pot_2"), seed=0)
+        apply_perturbations(tasks.load("libero_10/8"), Swap("moka_pot_1", "moka_pot_2"), seed=0)
 
 
 def test_without_words_things_stand_anywhere():
     silent = told("libero_spatial/0", "")
-    assert not Spoken(silent).relations and perturbed(silent, Displace(0.2), seed=0) != silent
+    assert not Spoken(silent).relations and apply_perturbations(silent, Displace(0.2), seed=0) != silent
 
 
 @pytest.mark.parametrize(
@@ -133,4 +134,6 @@ def test_the_words_of_every_built_in_task_pick_out_one_thing(task: Task):
 
 def test_one_perturbation_needs_no_tuple():
     task = tasks.load("libero_goal/1")
-    assert perturbed(task, Jitter(0.02), seed=1) == perturbed(task, (Jitter(0.02),), seed=1)
+    assert apply_perturbations(task, Jitter(0.02), seed=1) == apply_perturbations(
+        task, (Jitter(0.02),), seed=1
+    )

@@ -10,7 +10,7 @@ import pytest
 from assay import tasks
 from assay.errors import PerturbationError
 from assay.experiments import load_experiment
-from assay.perturb import Perturbation, Say, perturbed
+from assay.perturb import Perturbation, Say, apply_perturbations
 from assay.perturb.world import (
     Among,
     Distractors,
@@ -42,7 +42,7 @@ BOWL = tasks.load("libero_goal/1")
 
 
 def changed(task: Task, *perturbations: Perturbation, seed: int = 0) -> Task:
-    return perturbed(task, perturbations, seed=seed)
+    return apply_perturbations(task, perturbations, seed=seed)
 
 
 def about(task: Task) -> Entity:

@@ -14,6 +14,7 @@ from assay.policies.calibration.colour import colour_of
 from assay.policies.calibration.keyword import Keyword, overlap
 from assay.policies.calibration.replay import recall
 from assay.sim import Simulation, compile_scene, load_pack
+from assay.sim.world import SceneEnv
 from assay.tasks import Instruction, Rectangle, Task
 from assay.tasks.names import names_of
 
@@ -118,7 +119,7 @@ def test_replay_plays_the_memory_whose_look_is_nearest():
     state = world.sample(1)
     spec = EpisodeSpec(BOWL_ON_PLATE.id, 0)
     played = [
-        rollout(world, BOWL_ON_PLATE, load_policy(address), state, spec).actions
+        rollout(SceneEnv(world, BOWL_ON_PLATE, state), load_policy(address), spec).actions
         for address in ("replay", "replay?seeds=2,1")
     ]
     remembered = [recall(EpisodeSpec(BOWL_ON_PLATE.id, seed)).actions for seed in (0, 1)]

@@ -5,7 +5,8 @@ from collections import Counter
 import pytest
 
 from assay import tasks
-from assay.experiments import EpisodeSpec, load_experiment
+from assay.episodes import EpisodeSpec, task_of
+from assay.experiments import load_experiment
 from assay.policies.calibration import Keyword, Semantic
 from assay.sim import Simulation, compile_scene, load_pack
 from assay.tasks import Goal, Instruction
@@ -44,7 +45,7 @@ def test_its_profile_on_the_grid_is_not_keywords(world: Simulation, grid: list[E
         asked[kind] += 1
         for policy in (Keyword(), Semantic()):
             policy.attach(world, task)
-            heard = policy.goal(spec.realised().instruction, spec)
+            heard = policy.goal(task_of(spec).instruction, spec)
             understood[type(policy).__name__, kind] += heard == task.goal
     share = {key: count / asked[key[1]] for key, count in understood.items()}
     for kind in ("none", "addition"):

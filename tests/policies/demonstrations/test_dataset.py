@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from assay.episodes.episode import Outcome
 from assay.policies.demonstrations import DemonstrationError, dataset
 from assay.policies.demonstrations.demonstration import Demonstrations, Episode, LeftOut
 from assay.policies.demonstrations.features import CAMERAS
-from assay.policies.rollout import Outcome
 
 Made = Callable[..., Episode]
 LEFT_OUT = LeftOut("libero_goal/7", 3, Outcome.ERROR, 12, "no way in")

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from assay.episodes.episode import Outcome
 from assay.policies.demonstrations import DemonstrationError, dataset
 from assay.policies.demonstrations.demonstration import Demonstrations, Episode, LeftOut
 from assay.policies.demonstrations.folder import Folder, opened
-from assay.policies.rollout import Outcome
 
 Made = Callable[..., Episode]
 FAILED = LeftOut("libero_goal/7", 1, Outcome.FAILURE, 300, "")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from assay import tasks
-from assay.experiments import EpisodeSpec, horizon
+from assay.episodes import EpisodeSpec, horizon
 from assay.policies import Outcome, rollout
 from assay.policies.oracle.grasps import Obstacles, hand_points, obstacles, of_piece, pieces, ranked_grasps
 from assay.policies.oracle.motion import DOWN, about_vertical, facing, turn
@@ -15,6 +15,7 @@ from assay.policies.oracle.plan import ImpossibleError, pursue
 from assay.policies.oracle.policy import Oracle
 from assay.policies.oracle.sight import Sight
 from assay.sim import Simulation, compile_scene, load_pack
+from assay.sim.world import SceneEnv
 from assay.tasks import Atom, Goal, Predicate, Rectangle
 
 
@@ -162,6 +163,6 @@ def test_an_oracle_that_fails_says_on_what():
     )
     task = replace(task, scene=replace(task.scene, regions=far))
     world = Simulation(compile_scene(task.scene, load_pack("primitives")))
-    done = rollout(world, task, Oracle(), world.sample(0), EpisodeSpec(task.id, 0, steps=150))
+    done = rollout(SceneEnv(world, task, world.sample(0)), Oracle(), EpisodeSpec(task.id, 0, steps=150))
     assert done.outcome is Outcome.FAILURE
     assert done.note == "not reached: On akita_black_bowl_1 plate_1"

@@ -18,6 +18,7 @@ from assay.policies.remote import OpenPI, RemoteError, ReplyError, ServerError, 
 from assay.policies.remote.openpi import CONVENTION
 from assay.policies.simple import STILL
 from assay.sim import CompiledScene, Observation, Simulation
+from assay.sim.world import SceneEnv
 
 TASK = tasks.load("libero_goal/7")
 SPEC = EpisodeSpec(TASK.id, 3, "primitives")
@@ -70,7 +71,7 @@ def test_it_waits_then_asks_every_five_steps_and_draws_only_then(
     chunk[:, 6] = -1.0
     world = world_of(compiled(TASK.id))
     policy = client(stub(answering({"actions": chunk}, seen=seen)), replan=4)
-    result = rollout(world, TASK, policy, world.sample(3), replace(SPEC, steps=11))
+    result = rollout(SceneEnv(world, TASK, world.sample(3)), policy, replace(SPEC, steps=11))
     assert (result.outcome, result.steps) == (Outcome.FAILURE, 21)
     assert np.array_equal(result.actions[:10], np.tile(STILL, (10, 1)))
     assert np.array_equal(result.actions[10:18], np.tile(chunk[:4], (2, 1)).astype(np.float32))
@@ -160,7 +161,7 @@ def test_a_bad_reply_is_an_error_with_address_and_reason(
     with pytest.raises(kind) as caught:
         policy.act(observation)
     assert words in str(caught.value) and "\n" not in str(caught.value)
-    assert str(caught.value).startswith(f"openpi://{place}: ") and not caught.value.passing
+    assert str(caught.value).startswith(f"openpi://{place}: ") and not caught.value.transient
     with pytest.raises(RemoteError, match="no connection"):
         policy.act(observation)
 
@@ -202,21 +203,25 @@ def test_an_episode_with_a_server_that_breaks_is_an_error_and_the_next_one_is_no
 
     world = world_of(compiled(TASK.id))
     policy = client(stub(sick), timeout=0.5)
-    results = [rollout(world, TASK, policy, world.sample(3), replace(SPEC, steps=8)) for _ in range(4)]
+    results = [
+        rollout(SceneEnv(world, TASK, world.sample(3)), policy, replace(SPEC, steps=8)) for _ in range(4)
+    ]
     policy.close()
     assert [each.outcome.value for each in results] == ["failure", "error", "error", "failure"]
     assert [each.steps for each in results] == [18, 15, 10, 18]
     assert "the connection ended" in results[1].error and "no answer within 0.5 s" in results[2].error
-    assert all("openpi://127.0.0.1:" in each.error and each.passing for each in results[1:3])
+    assert all("openpi://127.0.0.1:" in each.error and each.transient for each in results[1:3])
 
 
 def test_a_dead_server_makes_an_error_episode(
     compiled: Callable[[str], CompiledScene], world_of: Callable[..., Simulation]
 ):
     world = world_of(compiled(TASK.id))
-    result = rollout(world, TASK, client("127.0.0.1:1", connect=0.2), world.sample(3), replace(SPEC, steps=8))
+    result = rollout(
+        SceneEnv(world, TASK, world.sample(3)), client("127.0.0.1:1", connect=0.2), replace(SPEC, steps=8)
+    )
     assert result.outcome is Outcome.ERROR and result.steps == 0
-    assert "openpi://127.0.0.1:1: Connection refused; tried for 0.2 s" in result.error and result.passing
+    assert "openpi://127.0.0.1:1: Connection refused; tried for 0.2 s" in result.error and result.transient
 
 
 def saved(observation: Observation, folder: Path) -> Path:

@@ -17,6 +17,7 @@ from assay.policies.remote import RemoteError, ReplyError, ServerError, VlaEval,
 from assay.policies.remote.rotations import Rotation
 from assay.policies.remote.vla_eval import CONVENTION
 from assay.sim import CompiledScene, Observation, Simulation
+from assay.sim.world import SceneEnv
 from assay.tasks import Instruction
 
 TASK = tasks.load("libero_goal/7")
@@ -125,7 +126,7 @@ def test_a_real_server_that_chunks_for_itself_is_asked_every_step(
     world = world_of(compiled(TASK.id))
     task = replace(TASK, instruction=Instruction("chunk three"))
     policy = VlaEval(f"{server.address}?timeout=20")
-    result = rollout(world, task, policy, world.sample(3), replace(SPEC, steps=6))
+    result = rollout(SceneEnv(world, task, world.sample(3)), policy, replace(SPEC, steps=6))
     policy.close()
     assert result.outcome is Outcome.FAILURE
     assert result.actions[10:16, 6].tolist() == [1, -1, 1] * 2
@@ -143,7 +144,7 @@ def test_a_real_server_that_hands_out_whole_chunks_is_asked_once_for_each(
     world = world_of(compiled(TASK.id))
     task = replace(TASK, instruction=Instruction("chunk three"))
     policy = VlaEval(f"{server.address}?timeout=20&replan=2")
-    result = rollout(world, task, policy, world.sample(3), replace(SPEC, steps=6))
+    result = rollout(SceneEnv(world, task, world.sample(3)), policy, replace(SPEC, steps=6))
     policy.close()
     assert result.outcome is Outcome.FAILURE and world.renderer.count == 2 * 3
     assert [event[1] for event in server.events if event[0] == "look"] == [0, 1, 2]
@@ -161,7 +162,7 @@ def test_episodes_in_which_a_real_server_breaks_are_errors_and_the_others_are_no
 
     def play(told: str):
         task = replace(TASK, instruction=Instruction(told))
-        return rollout(world, task, policy, world.sample(3), replace(SPEC, steps=2))
+        return rollout(SceneEnv(world, task, world.sample(3)), policy, replace(SPEC, steps=2))
 
     good, broken, absurd, again = (play(told) for told in ("go", "break it", "nan it", "go"))
     assert [each.outcome.value for each in (good, broken, absurd, again)] == [
@@ -254,9 +255,9 @@ def test_a_policy_acts_over_the_wire_as_it_does_at_home(
 ):
     spec = replace(SPEC, steps=6)
     world = world_of(compiled(TASK.id))
-    at_home = rollout(world, TASK, load_policy("random"), world.sample(3), spec)
+    at_home = rollout(SceneEnv(world, TASK, world.sample(3)), load_policy("random"), spec)
     policy = VlaEval(served("random", "vla-eval"))
-    away = rollout(world, TASK, policy, world.sample(3), spec)
+    away = rollout(SceneEnv(world, TASK, world.sample(3)), policy, spec)
     policy.close()
     assert away.outcome is Outcome.FAILURE
     assert np.array_equal(away.actions[10:, :6], at_home.actions[:6, :6])

@@ -7,7 +7,7 @@ import pytest
 
 from assay.runs.certificates import Cache
 from assay.runs.executor import Done, Event, Source
-from assay.runs.stage import Orders, Stage
+from assay.runs.worker import EpisodeRunner, WorkerConfig
 
 
 class Here:
@@ -16,12 +16,12 @@ class Here:
     workers = 1
 
     def __init__(self) -> None:
-        self._stage = Stage(Orders("oracle"))
+        self._stage = EpisodeRunner(WorkerConfig("oracle"))
 
     def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
         while batch := source.take(None):
             for number, spec in batch:
-                yield Done(number, self._stage.perform(spec))
+                yield Done(number, self._stage.run(spec))
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from assay.episodes import EpisodeSpec
 from assay.errors import RunError
-from assay.experiments import EpisodeSpec
 from assay.runs.certificates import Cache, Certificate, Verdict, cache_file, claim
 
 CLAIM = claim(EpisodeSpec("libero_goal/1", 0))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from assay.experiments import EpisodeSpec
+from assay.episodes import EpisodeSpec, horizon, task_of
 from assay.perturb import Mask, Perturbation, Say
 from assay.perturb.senses.catalogue import pictures_at
 from assay.perturb.words.rewordings import Counterfactual, OtherTask
@@ -41,7 +41,7 @@ def test_words_senses_and_looks_share_the_claim_of_their_control(change: Perturb
 
 def test_a_claim_is_about_the_very_scene_of_its_episode_but_for_looks():
     spec = changed(Recolour(), Relocate(1.0), Say("now"), Room(Arena.KITCHEN), Displace(0.05))
-    scene, claimed = spec.realised().scene, claim(spec).realised().scene
+    scene, claimed = task_of(spec).scene, task_of(claim(spec)).scene
     objects = tuple(replace(each, finish=USUAL_FINISH) for each in scene.objects)
     assert claimed == replace(scene, objects=objects) != scene
     assert claim(spec) != claim(SPEC) and claimed.staging == USUAL_STAGING
@@ -50,16 +50,16 @@ def test_a_claim_is_about_the_very_scene_of_its_episode_but_for_looks():
 def test_a_claim_is_about_the_goal_that_is_asked_for():
     told, meant = changed(OtherTask("do", ASKED)), changed(Counterfactual("do", ASKED))
     assert claim(told) == claim(meant) != claim(SPEC)
-    assert str(claim(meant).realised().goal) == ASKED[0]
+    assert str(task_of(claim(meant)).goal) == ASKED[0]
 
 
 def test_what_is_asked_for_does_not_change_the_scene_that_was_made_for_the_tasks_own_goal():
     spec = changed(Counterfactual("do", ASKED), Displace(0.3))
-    assert claim(spec).realised().scene == spec.realised().scene
+    assert task_of(claim(spec)).scene == task_of(spec).scene
 
 
 def test_where_nothing_is_to_be_solved_the_claim_is_that_the_scene_stands():
-    assert claim(changed(Remove())).steps == 1 and claim(SPEC).horizon > SPEC.horizon
+    assert claim(changed(Remove())).steps == 1 and claim(SPEC).horizon > horizon(SPEC)
 
 
 def test_disturbed_tries_are_claims_of_their_own():

@@ -25,13 +25,10 @@ def test_another_demonstrator_or_scene_has_another_digest_and_another_report_has
 @pytest.mark.parametrize(
     "source",
     [
-        "perturb/fields.py",
         "perturb/words/rewordings/other_task.py",
-        "perturb/senses/base.py",
-        "perturb/senses/episode.py",
-        "experiments/spec.py",
-        "experiments/releases/values.py",
-        "experiments/releases/senses.py",
+        "episodes",
+        "perturb/releases/values.py",
+        "perturb/releases/senses.py",
         "runs/certificates/claim.py",
         "runs/certificates/verdict.py",
         "runs/trace.py",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.experiments import EpisodeSpec
+from assay.episodes import EpisodeSpec
 from assay.perturb.world import Displace
 from assay.runs.certificates import (
     Cache,

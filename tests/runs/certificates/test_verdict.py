@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from assay.experiments import EpisodeSpec
+from assay.episodes import EpisodeSpec
+from assay.episodes.episode import Episode, no_trajectory
 from assay.perturb.world import Remove
 from assay.policies import Outcome
 from assay.runs.certificates.verdict import Certificate, Verdict, judge
-from assay.runs.episode import Episode, nothing_happened
 
 Made = Callable[..., Episode]
 SPEC = EpisodeSpec("libero_goal/1", 0)
@@ -22,7 +22,7 @@ def test_a_solved_claim_says_in_how_many_steps(episode: Made):
 
 
 def test_what_was_never_seen_cannot_be_placed():
-    broken = Episode(Outcome.ERROR, 0, nothing_happened(), error="no room for milk")
+    broken = Episode(Outcome.ERROR, 0, no_trajectory(), error="no room for milk")
     found = judge(SPEC, broken)
     assert not found.good and found.reason == "cannot be placed: no room for milk"
 

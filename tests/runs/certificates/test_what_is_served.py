@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from assay import tasks
+from assay.episodes import EpisodeSpec, task_of
+from assay.episodes.perturbation import decides
 from assay.errors import PerturbationError
-from assay.experiments import EpisodeSpec
 from assay.experiments.changes import CHANGES, contradiction
 from assay.perturb import Perturbation, Say
-from assay.perturb.base import decides
 from assay.perturb.senses import Sense
 from assay.perturb.words.rewordings import OtherTask, Synonyms
 from assay.perturb.world import Confound, Displace, MoveCamera, Orbit, Recolour, Relight, Relocate, Room
@@ -40,7 +40,7 @@ def physical(scene: Scene) -> Scene:
 
 def realised(spec: EpisodeSpec) -> Scene | str:
     try:
-        return physical(spec.realised().scene)
+        return physical(task_of(spec).scene)
     except PerturbationError as error:
         return str(error)
 
@@ -78,8 +78,8 @@ def test_a_new_look_leaves_places_as_they_are_drawn_without_it(seed: int):
 def test_synonyms_leave_a_double_that_the_tasks_own_words_tell_from_the_original():
     """The words once were changed first, and the double was refused, though it was certified."""
     spec = changed(Synonyms(), Confound((0.75, 0.3, 0.2)))
-    assert any("double" in entity.name for entity in spec.realised().scene.objects)
-    assert spec.realised().instruction != TASK.instruction
+    assert any("double" in entity.name for entity in task_of(spec).scene.objects)
+    assert task_of(spec).instruction != TASK.instruction
 
 
 def test_a_claim_about_another_goal_has_the_places_that_its_words_allow():

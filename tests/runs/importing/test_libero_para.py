@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from assay.episodes import horizon, task_of
 from assay.errors import RunError
 from assay.runs.importing.libero_para import import_libero_para
 from assay.runs.store import Store
@@ -68,8 +69,8 @@ def test_the_official_logs_become_a_run(shared: Path, tmp_path: Path):
         assert meta["settings"] == {"seeds": "7", "max_steps": "300", "replan_steps": "10"}
         assert meta["started"] == "2026-03-04T13:22:36"
         (spec,) = store.specs([1])
-    assert spec.realised().instruction.text == "gently open the middle drawer of the cabinet"
-    assert (spec.horizon, spec.replan) == (300, 10)
+    assert task_of(spec).instruction.text == "gently open the middle drawer of the cabinet"
+    assert (horizon(spec), spec.replan) == (300, 10)
 
 
 def test_an_episode_carries_its_cell_and_the_published_similarities(logs):

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from assay import tasks
+from assay.episodes import Outcome, rollout
+from assay.episodes.spec import EpisodeSpec
 from assay.eqa.episode import FOUND, Episode, Tally
 from assay.eqa.sources.simulated import RULES, Studio, Watcher
 from assay.errors import PlacementError, StateError
-from assay.experiments.spec import EpisodeSpec
 from assay.perturb.words.rewordings.goals import alternatives
 from assay.policies.oracle.policy import Oracle
-from assay.policies.rollout import Outcome, rollout
+from assay.sim.world import SceneEnv
 from assay.tasks import Instruction, Task
 
 SCENES: tuple[tuple[str, int], ...] = (
@@ -52,7 +53,10 @@ class DemoSource:
                 try:
                     state = world.sample(seed)
                     done = rollout(
-                        world, task, Oracle(), state, EpisodeSpec(task_id, seed, PACK), watch=watcher
+                        SceneEnv(world, task, state),
+                        Oracle(),
+                        EpisodeSpec(task_id, seed, PACK),
+                        watch=watcher,
                     )
                 except (PlacementError, StateError) as error:
                     tally.add("episode: cannot be set up", f"{name}: {error}")

@@ -6,15 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+from assay.episodes.episode import Outcome, Trajectory
+from assay.episodes.spec import EpisodeSpec
 from assay.eqa.episode import FOUND, Episode, Tally, fault_of
 from assay.eqa.sources.simulated import RULES, Studio, Watcher
 from assay.errors import AssayError
-from assay.experiments.spec import EpisodeSpec
 from assay.perturb import Senses
-from assay.policies.control import initial_state
-from assay.policies.rollout import Outcome
-from assay.runs.episode import Path as HandPath
 from assay.runs.store import Store
+from assay.sim.world import LIBERO_WORLD, initial_state
 from assay.tasks import Goal
 
 
@@ -36,12 +35,12 @@ class RunSource:
                 for number, out in zip(numbers, frame["outcome"], strict=True)
                 if out == Outcome.SUCCESS
             ]
-            self._done = [(specs[number], path) for number, path in store.paths(good)]
+            self._done = [(specs[number], path) for number, path in store.trajectories(good)]
         self._others = len(numbers) - len(good)
         self.total = len(good)
         self._goals: defaultdict[str, dict[str, Goal]] = defaultdict(dict)
         for spec, _ in self._done:
-            task = spec.realised()
+            task = LIBERO_WORLD.task(spec)
             self._goals[_scene(spec)][task.instruction.text] = task.goal
 
     def episodes(self, tally: Tally) -> Iterator[Episode]:
@@ -60,8 +59,8 @@ class RunSource:
             else:
                 yield episode
 
-    def _performed(self, spec: EpisodeSpec, path: HandPath) -> Episode:
-        task = spec.realised()
+    def _performed(self, spec: EpisodeSpec, path: Trajectory) -> Episode:
+        task = LIBERO_WORLD.task(spec)
         world, watcher = self.studio.world(task.scene, spec.pack), Watcher()
         senses = Senses(spec.perturbations, task=spec.task, seed=spec.seed)
         watcher(world.reset(initial_state(world, spec)))

@@ -19,13 +19,13 @@ from functools import cache
 from pathlib import Path
 
 from assay import tasks
+from assay.episodes.spec import Label
 from assay.errors import TaskError
 from assay.experiments.base import Experiment, Variant
 from assay.experiments.releases.base import Variants, release
-from assay.experiments.releases.senses import CAMERA, GaussianBlur, StartJoints, View
-from assay.experiments.releases.values import FromFile, Unavailable
-from assay.experiments.spec import Label
 from assay.perturb import Perturbation, Say
+from assay.perturb.releases.senses import CAMERA, GaussianBlur, StartJoints, View
+from assay.perturb.releases.values import FromFile, Unavailable
 from assay.perturb.senses import Fog, GlassBlur, MotionBlur, ZoomBlur
 from assay.perturb.senses.pictures import Severe
 from assay.perturb.words.releases import ReleaseError, plus

@@ -13,12 +13,12 @@ from typing import Any
 
 import yaml
 
+from assay.episodes.spec import Label
 from assay.errors import BDDLError
 from assay.experiments.base import Experiment, Variant
 from assay.experiments.releases.base import Variants, release
-from assay.experiments.releases.values import Exchange, Recategorise, Unavailable
-from assay.experiments.spec import Label
 from assay.perturb import Perturbation, Say
+from assay.perturb.releases.values import Exchange, Recategorise, Unavailable
 from assay.perturb.words.releases import ReleaseError, pro
 from assay.perturb.words.releases.base import found, instruction, task_of_file, text_of
 from assay.perturb.words.rewordings.other_task import OtherTask

@@ -16,12 +16,12 @@ from functools import cached_property
 from pathlib import Path
 
 from assay import tasks
+from assay.episodes.spec import Label
 from assay.experiments.base import Experiment, Variant
 from assay.experiments.labels import families
 from assay.experiments.releases.base import Variants, named, release
-from assay.experiments.releases.values import FromFile, Unavailable
-from assay.experiments.spec import Label
 from assay.perturb import Perturbation, Say
+from assay.perturb.releases.values import FromFile, Unavailable
 from assay.perturb.words.releases import ReleaseError, x
 from assay.perturb.words.releases.base import Wording, found
 from assay.tasks import Task

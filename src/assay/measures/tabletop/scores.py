@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from assay.experiments.spec import CONTROL
+from assay.episodes.spec import CONTROL
 from assay.measures.drops import Drop, drops
 from assay.measures.intervals import Interval, wilson_interval
 from assay.measures.rates import Rate, rates

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from assay.experiments.spec import CONTROL
+from assay.episodes.spec import CONTROL
 from assay.measures.intervals import Interval, newcombe, paired_difference, share_interval, wilson_interval
 from assay.measures.result import MeasureError, Result
 from assay.measures.significance import paired, within

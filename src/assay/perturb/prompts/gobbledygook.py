@@ -6,14 +6,12 @@ import re
 import string
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import ClassVar
 
 import numpy as np
 
-from assay.perturb.base import perturbation
-from assay.perturb.fields import check
+from assay.episodes import Change, Effect, perturbation
+from assay.perturb.prompts.base import TablePerturbation
 from assay.perturb.prompts.grammar import vocabulary
-from assay.perturb.table import TablePerturbation
 from assay.tabletop import TableTask
 from assay.tabletop.prompt import PLACEHOLDER
 
@@ -32,15 +30,14 @@ class Unit(StrEnum):
 class Gobbledygook(TablePerturbation):
     """On the table: nonsense between the pictures. Nothing in it says what is to be done."""
 
-    kind: ClassVar[str] = "words/prompt_gobbledygook"
-    plausible: ClassVar[bool] = False
+    kind = "words/prompt_gobbledygook"
+    effects = frozenset({Effect.WORDS})
+    change = Change.WORDING
+    plausible = False
 
     unit: Unit
     """Random letters, as many words of the same lengths; or random words of other prompts, one for each
     word and mark."""
-
-    def __post_init__(self) -> None:
-        check(self)
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
         """The task with a prompt that asks for nothing."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import ClassVar
 
 import numpy as np
 
-from assay.perturb.base import perturbation
-from assay.perturb.fields import check
-from assay.perturb.table import TablePerturbation
+from assay.episodes import Change, Effect, perturbation
+from assay.perturb.prompts.base import TablePerturbation
 from assay.tabletop import Prompt, TableTask
 from assay.tabletop.prompt import PLACEHOLDER
 
@@ -29,14 +27,13 @@ class Part(StrEnum):
 class PromptMask(TablePerturbation):
     """On the table: hides the words, the pictures or both. In a few tasks the rest still says what to do."""
 
-    kind: ClassVar[str] = "words/prompt_mask"
-    plausible: ClassVar[bool] = False
+    kind = "words/prompt_mask"
+    effects = frozenset({Effect.WORDS})
+    change = Change.WORDING
+    plausible = False
 
     part: Part
     """What is hidden: the words, the pictures, or the whole instruction."""
-
-    def __post_init__(self) -> None:
-        check(self)
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
         """The task with what is left of its prompt, which asks for nothing."""

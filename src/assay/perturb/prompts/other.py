@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from assay.episodes import Change, Effect, perturbation
 from assay.errors import PerturbationError
-from assay.perturb.base import perturbation
+from assay.perturb.prompts.base import TablePerturbation
 from assay.perturb.prompts.grammar import original, read
-from assay.perturb.table import TablePerturbation
 from assay.tabletop import PutGoal, TableTask
 from assay.tabletop.goals import Goal, Put
 
@@ -28,8 +28,10 @@ class OtherInstruction(TablePerturbation):
     scene of T14 in a hundred the profile happens to pick out the same things as the texture.
     """
 
-    kind: ClassVar[str] = "words/prompt_other"
-    plausible: ClassVar[bool] = False
+    kind = "words/prompt_other"
+    effects = frozenset({Effect.WORDS})
+    change = Change.WORDING
+    plausible = False
     only: ClassVar[tuple[str, ...]] = ("T1", "T13", "T14", "T15")
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
-from assay.perturb.base import perturbation
+from assay.episodes import Change, Effect, perturbation
+from assay.perturb.prompts.base import TablePerturbation
 from assay.perturb.prompts.grammar import worded
-from assay.perturb.table import TablePerturbation
 from assay.tabletop import TableTask
 
 
@@ -18,7 +17,9 @@ from assay.tabletop import TableTask
 class Paraphrase(TablePerturbation):
     """On the table: says the same in other words, with every picture, number, direction and invented word."""
 
-    kind: ClassVar[str] = "words/prompt_paraphrase"
+    kind = "words/prompt_paraphrase"
+    effects = frozenset({Effect.WORDS})
+    change = Change.WORDING
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
         """The task in other words than its own. Raises PerturbationError if it is not in its own."""

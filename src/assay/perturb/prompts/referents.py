@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from assay.episodes import Change, Effect, perturbation
 from assay.errors import PerturbationError
-from assay.perturb.base import perturbation
+from assay.perturb.prompts.base import TablePerturbation
 from assay.perturb.prompts.grammar import capitalised
-from assay.perturb.table import TablePerturbation
 from assay.tabletop import Picture, TableTask
 from assay.tabletop.textures import GREY
 
@@ -25,7 +25,9 @@ _NO_ARTICLE = (*_SINGULAR, *_PLURAL, "the", "same")
 class TextReferents(TablePerturbation):
     """On the table: says in words what its pictures showed: ``Put the tiger letter A into the blue bowl.``"""
 
-    kind: ClassVar[str] = "words/prompt_referents"
+    kind = "words/prompt_referents"
+    effects = frozenset({Effect.WORDS})
+    change = Change.WORDING
     only: ClassVar[tuple[str, ...]] = ("T1", "T3", "T7", "T12", "T13", "T14", "T15", "T16", "T17")
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:

@@ -5,10 +5,10 @@ observation = senses.observe(world.reset(state))
 observation = senses.observe(world.step(senses.act(action, world.steps)))
 """
 
+from assay.episodes import Senses
+from assay.episodes.senses import Sense
 from assay.perturb.senses.actuators import ActionDelay, ActionNoise
-from assay.perturb.senses.base import Sense
 from assay.perturb.senses.blur import GlassBlur, MotionBlur, ZoomBlur
-from assay.perturb.senses.episode import Senses
 from assay.perturb.senses.hiding import BlankPictures, DroppedCamera, FrozenCamera, Patch
 from assay.perturb.senses.proprioception import ProprioceptionNoise, ProprioceptionOffset
 from assay.perturb.senses.tone import Brightness, Contrast, Fog, GaussianNoise

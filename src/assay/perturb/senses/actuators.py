@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
+from assay.episodes import Perturbation, perturbation
+from assay.episodes.fields import within
+from assay.episodes.senses import Chance, Filter, Key, Sense
 from assay.errors import PerturbationError
-from assay.perturb.base import perturbation
-from assay.perturb.fields import within
-from assay.perturb.senses.base import Chance, Filter, Key, Sense
 
 
 @perturbation
@@ -22,7 +21,7 @@ class ActionNoise(Sense):
     They are added to the action within its limits; the gripper obeys.
     """
 
-    kind: ClassVar[str] = "senses/action_noise"
+    kind = "senses/action_noise"
 
     translation: float = within(0.0, 1.0, default=0.0)
     """As a share of the largest command, which is 50 mm."""
@@ -30,7 +29,7 @@ class ActionNoise(Sense):
     """As a share of the largest command, which is 0.5 rad."""
 
     def __post_init__(self) -> None:
-        Sense.__post_init__(self)
+        Perturbation.__post_init__(self)
         if not (self.translation or self.rotation):
             raise PerturbationError(
                 f"{self.kind}: nothing is changed; valid: a translation or rotation above 0"
@@ -46,7 +45,7 @@ class ActionNoise(Sense):
 class ActionDelay(Sense):
     """Every action comes late; until the first one comes, the robot stays as it is."""
 
-    kind: ClassVar[str] = "senses/action_delay"
+    kind = "senses/action_delay"
 
     steps: int = within(1, 40)
     """By how many control steps of 50 ms."""

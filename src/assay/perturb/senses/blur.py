@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 from PIL import Image, ImageFilter
 
-from assay.perturb.base import perturbation
-from assay.perturb.senses.base import Chance
+from assay.episodes import perturbation
+from assay.episodes.senses import Chance
 from assay.perturb.senses.pictures import Severe
 
 
@@ -19,7 +19,7 @@ from assay.perturb.senses.pictures import Severe
 class MotionBlur(Severe):
     """The camera moves while a picture is taken, straight and in another direction at every step."""
 
-    kind: ClassVar[str] = "senses/motion_blur"
+    kind = "senses/motion_blur"
     LENGTH: ClassVar[float] = 0.014
     """How far it moves at each severity, as a share of the picture's longer side."""
 
@@ -44,7 +44,7 @@ class MotionBlur(Severe):
 class ZoomBlur(Severe):
     """The camera zooms in while a picture is taken: the middle stays sharp, the edges run."""
 
-    kind: ClassVar[str] = "senses/zoom_blur"
+    kind = "senses/zoom_blur"
     GROWTH: ClassVar[float] = 0.03
     """By how much the picture grows at each severity."""
     SPACING: ClassVar[float] = 4.0
@@ -70,7 +70,7 @@ class ZoomBlur(Severe):
 class GlassBlur(Severe):
     """The camera looks through frosted glass, which stays the same during an episode."""
 
-    kind: ClassVar[str] = "senses/glass_blur"
+    kind = "senses/glass_blur"
     REACH: ClassVar[float] = 0.0035
     """How far a point may be displaced at each severity, as a share of the picture's sides."""
     SOFTNESS: ClassVar[float] = 0.0004

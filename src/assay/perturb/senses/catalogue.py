@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from assay.episodes.senses import Sense
 from assay.perturb.senses.actuators import ActionDelay, ActionNoise
-from assay.perturb.senses.base import Sense
 from assay.perturb.senses.blur import GlassBlur, MotionBlur, ZoomBlur
 from assay.perturb.senses.hiding import BlankPictures, DroppedCamera, FrozenCamera, Patch
 from assay.perturb.senses.pictures import PictureSense

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from assay.perturb.base import perturbation
-from assay.perturb.fields import within
-from assay.perturb.senses.base import Chance, Filter, Key
+from assay.episodes import perturbation
+from assay.episodes.fields import within
+from assay.episodes.senses import Chance, Filter, Key
 from assay.perturb.senses.pictures import PictureSense
 from assay.sim import Observation
 from assay.sim.observation import Kind
@@ -24,7 +23,7 @@ class Patch(PictureSense):
     It hides depth and segmentation too: both are 0 there.
     """
 
-    kind: ClassVar[str] = "senses/patch"
+    kind = "senses/patch"
 
     size: float = within(0.01, 1.0)
     """Its height and width as a share of the picture's."""
@@ -34,14 +33,14 @@ class Patch(PictureSense):
     """Where it is between the top (0) and the bottom (1); drawn for each camera if None."""
 
     @property
-    def hides(self) -> bool:
+    def opaque(self) -> bool:
         """Whether next to nothing is left."""
         return self.size**2 > 0.9
 
     @property
     def plausible(self) -> bool:
         """unless it covers every camera"""
-        return not (self.hides and self.everywhere)
+        return not (self.opaque and self.everywhere)
 
     def begin(self, key: Key) -> Filter:
         """The filter of an episode."""
@@ -53,7 +52,7 @@ class _Insensitive(PictureSense):
     """A camera whose pictures have nothing to do with what happens after the start."""
 
     @property
-    def hides(self) -> bool:
+    def opaque(self) -> bool:
         """Always."""
         return True
 
@@ -76,7 +75,7 @@ class _Insensitive(PictureSense):
 class DroppedCamera(_Insensitive):
     """A camera that is dead: black pictures, no distance, no label."""
 
-    kind: ClassVar[str] = "senses/dropped_camera"
+    kind = "senses/dropped_camera"
 
     def shown(self, kind: Kind, first: np.ndarray) -> np.ndarray:
         """Zeros."""
@@ -88,7 +87,7 @@ class DroppedCamera(_Insensitive):
 class FrozenCamera(_Insensitive):
     """A camera that shows its first picture all the time."""
 
-    kind: ClassVar[str] = "senses/frozen_camera"
+    kind = "senses/frozen_camera"
 
     def shown(self, kind: Kind, first: np.ndarray) -> np.ndarray:
         """The first picture."""
@@ -100,7 +99,7 @@ class FrozenCamera(_Insensitive):
 class BlankPictures(_Insensitive):
     """Plain grey pictures: a camera that works and has nothing before it. Depth and segmentation are 0."""
 
-    kind: ClassVar[str] = "senses/blank_pictures"
+    kind = "senses/blank_pictures"
 
     grey: float = within(0.0, 1.0, default=0.5)
     """From black (0) to white (1)."""

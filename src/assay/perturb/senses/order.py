@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from assay.perturb.base import perturbation
-from assay.perturb.senses.base import Chance
-from assay.perturb.table import Key, TableFilter, TableSense
+from assay.episodes import perturbation
+from assay.episodes.senses import Chance, Filter, Key, Sense
 from assay.tabletop.observation import TableObservation
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class PermutedObjects(TableSense):
+class PermutedObjects(Sense):
     """On the table: objects, and labels of segmentations, come in an order drawn anew at every observation.
 
     It is the same in both views. Pictures, patches and the prompt stay as they are.
     """
 
-    kind: ClassVar[str] = "senses/permuted_objects"
+    kind = "senses/permuted_objects"
+    world = "tabletop"
 
-    def begin(self, key: Key) -> TableFilter:
+    def begin(self, key: Key) -> Filter:
         """The filter of an episode."""
         return _Permuting(key)
 
 
-class _Permuting(TableFilter):
+class _Permuting(Filter):
     def __init__(self, key: Key) -> None:
         self._key = key
 

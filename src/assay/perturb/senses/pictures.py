@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from assay.episodes import Perturbation
+from assay.episodes.fields import within
+from assay.episodes.senses import Chance, Filter, Key, Sense
 from assay.errors import PerturbationError, did_you_mean
-from assay.perturb.fields import within
-from assay.perturb.senses.base import Chance, Filter, Key, Sense
 from assay.sim import Observation
 from assay.sim.observation import Kind
 from assay.sim.render import CAMERAS as VIEWS
@@ -37,7 +38,7 @@ class PictureSense(Sense):
     """The cameras it is on; all of them if none is named."""
 
     def __post_init__(self) -> None:
-        Sense.__post_init__(self)
+        Perturbation.__post_init__(self)
         if not isinstance(self.cameras, tuple):
             raise PerturbationError(f"{self.kind}: cameras is {self.cameras!r:.60}; valid: a tuple of names")
         for camera in self.cameras:
@@ -47,9 +48,13 @@ class PictureSense(Sense):
                 )
 
     @property
-    def hides(self) -> bool:
+    def opaque(self) -> bool:
         """Whether nothing of what happens can be made out on its cameras."""
         return False
+
+    def hides(self, camera: str) -> bool:
+        """Whether nothing is to be seen through a camera."""
+        return self.opaque and self.concerns(camera)
 
     @property
     def everywhere(self) -> bool:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import mujoco
 import numpy as np
 
+from assay.episodes import Perturbation, perturbation
+from assay.episodes.fields import within
+from assay.episodes.senses import Chance, Filter, Key, Sense
 from assay.errors import PerturbationError
-from assay.perturb.base import perturbation
-from assay.perturb.fields import within
-from assay.perturb.senses.base import Chance, Filter, Key, Sense
 from assay.sim import Observation
 
 
@@ -43,7 +42,7 @@ class _Misjudged(Sense):
     """Of each finger, metres."""
 
     def __post_init__(self) -> None:
-        Sense.__post_init__(self)
+        Perturbation.__post_init__(self)
         if not (self.position or self.rotation or self.joints or self.gripper):
             raise PerturbationError(
                 f"{self.kind}: nothing is changed; valid: a position, rotation, joints or gripper above 0"
@@ -66,7 +65,7 @@ class ProprioceptionNoise(_Misjudged):
     Each quantity is sensed for itself: the noise of the joints is not that of the hand's pose.
     """
 
-    kind: ClassVar[str] = "senses/proprioception_noise"
+    kind = "senses/proprioception_noise"
 
     def error(self, chance: Chance) -> _Error:
         """Of one step."""
@@ -85,7 +84,7 @@ class ProprioceptionOffset(_Misjudged):
     both fingers seem further open, or further closed.
     """
 
-    kind: ClassVar[str] = "senses/proprioception_offset"
+    kind = "senses/proprioception_offset"
 
     def error(self, chance: Chance) -> _Error:
         """Of an episode."""

@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 from PIL import Image
 
-from assay.perturb.base import perturbation
-from assay.perturb.fields import check_change, within
-from assay.perturb.senses.base import Chance
+from assay.episodes import perturbation
+from assay.episodes.fields import check_change, within
+from assay.episodes.senses import Chance
 from assay.perturb.senses.pictures import Optical, Severe, as_picture
 
 FAINTEST = 0.02
@@ -22,7 +22,7 @@ FAINTEST = 0.02
 class GaussianNoise(Severe):
     """Grain, different at every step."""
 
-    kind: ClassVar[str] = "senses/gaussian_noise"
+    kind = "senses/gaussian_noise"
     DEVIATION: ClassVar[float] = 0.03
     """Its standard deviation at each severity, as a share of white."""
 
@@ -39,7 +39,7 @@ class GaussianNoise(Severe):
 class Fog(Severe):
     """Fog in uneven banks that drift across the picture during an episode."""
 
-    kind: ClassVar[str] = "senses/fog"
+    kind = "senses/fog"
     DENSITY: ClassVar[float] = 0.085
     """How much of the picture is lost at each severity, where the fog is as thick as on average."""
     COLOUR: ClassVar[tuple[int, int, int]] = (222, 226, 230)
@@ -65,7 +65,7 @@ class Fog(Severe):
 class Brightness(Optical):
     """Darker or lighter pictures, as by another exposure."""
 
-    kind: ClassVar[str] = "senses/brightness"
+    kind = "senses/brightness"
 
     factor: float = within(0.0, 4.0)
     """What every colour is multiplied by: 0 leaves black, 1 the picture as it is."""
@@ -75,14 +75,14 @@ class Brightness(Optical):
         check_change(self, factor=1.0)
 
     @property
-    def hides(self) -> bool:
+    def opaque(self) -> bool:
         """Whether it is as good as black."""
         return self.factor < FAINTEST
 
     @property
     def plausible(self) -> bool:
         """unless every camera is black"""
-        return not (self.hides and self.everywhere)
+        return not (self.opaque and self.everywhere)
 
     def changed(self, picture: np.ndarray, chance: Chance) -> np.ndarray:
         """The picture with other tones."""
@@ -94,7 +94,7 @@ class Brightness(Optical):
 class Contrast(Optical):
     """Flatter or harsher pictures."""
 
-    kind: ClassVar[str] = "senses/contrast"
+    kind = "senses/contrast"
 
     factor: float = within(0.0, 4.0)
     """What the distance of every colour from the picture's mean is multiplied by: 0 leaves plain grey."""
@@ -104,14 +104,14 @@ class Contrast(Optical):
         check_change(self, factor=1.0)
 
     @property
-    def hides(self) -> bool:
+    def opaque(self) -> bool:
         """Whether it is as good as plain."""
         return self.factor < FAINTEST
 
     @property
     def plausible(self) -> bool:
         """unless every camera is plain grey"""
-        return not (self.hides and self.everywhere)
+        return not (self.opaque and self.everywhere)
 
     def changed(self, picture: np.ndarray, chance: Chance) -> np.ndarray:
         """The picture with other tones."""

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
-from assay.perturb.base import perturbation
+from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.tasks import Instruction, Task
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Mask:
+class Mask(Perturbation):
     """Tells the policy nothing: the instruction's text is empty."""
 
-    kind: ClassVar[str] = "words/mask"
-    rebuilds: ClassVar[bool] = False
-    plausible: ClassVar[bool] = False
+    kind = "words/mask"
+    effects = frozenset({Effect.WORDS})
+    change = Change.WORDING
+    plausible = False
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """The task with a blank instruction."""

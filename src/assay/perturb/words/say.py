@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
+from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.errors import PerturbationError
-from assay.perturb.base import perturbation
 from assay.tasks import Instruction, Task
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Say:
+class Say(Perturbation):
     """Tells the policy exactly this."""
 
-    kind: ClassVar[str] = "words/say"
-    rebuilds: ClassVar[bool] = False
+    kind = "words/say"
+    effects = frozenset({Effect.WORDS})
+    change = Change.WORDING
 
     text: str
     plausible: bool = True

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from assay.episodes import Change, Effect, Perturbation, perturbation
+from assay.episodes.fields import between, check_change, within
 from assay.errors import PerturbationError, did_you_mean
-from assay.perturb.base import perturbation
-from assay.perturb.fields import between, check, check_change, within
 from assay.perturb.world.room import staged
 from assay.sim.layout import layout_of
 from assay.sim.render import CAMERAS
@@ -24,12 +23,12 @@ LARGEST_TURN = 0.6
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class MoveCamera:
+class MoveCamera(Perturbation):
     """A camera stands, looks or zooms differently."""
 
-    kind: ClassVar[str] = "world/camera"
-    rebuilds: ClassVar[bool] = True
-    looks_only: ClassVar[bool] = True
+    kind = "world/camera"
+    effects = frozenset({Effect.LOOKS})
+    change = Change.CAMERA
 
     camera: str = _CAMERA
     """The scene's, or ``robot0_eye_in_hand``."""
@@ -41,7 +40,7 @@ class MoveCamera:
     """Factor on the field of view."""
 
     def __post_init__(self) -> None:
-        check(self)
+        Perturbation.__post_init__(self)
         check_camera(self.kind, self.camera)
         check_change(self, shift=(0.0, 0.0, 0.0), turn=(0.0, 0.0, 0.0), zoom=1.0)
 
@@ -56,12 +55,12 @@ class MoveCamera:
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Orbit:
+class Orbit(Perturbation):
     """The scene's camera is led around the point of the workspace that it looks at, and still looks there."""
 
-    kind: ClassVar[str] = "world/orbit"
-    rebuilds: ClassVar[bool] = True
-    looks_only: ClassVar[bool] = True
+    kind = "world/orbit"
+    effects = frozenset({Effect.LOOKS})
+    change = Change.CAMERA
 
     azimuth: float = within(-1.6, 1.6, default=0.0)
     """How far around, radians; to the right as the camera sees it if positive."""
@@ -71,7 +70,7 @@ class Orbit:
     """Factor on how far off it is."""
 
     def __post_init__(self) -> None:
-        check(self)
+        Perturbation.__post_init__(self)
         check_change(self, azimuth=0.0, elevation=0.0, distance=1.0)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:

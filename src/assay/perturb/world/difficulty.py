@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
-from assay.perturb.base import perturbation
-from assay.perturb.fields import check
-from assay.perturb.table import TablePerturbation
+from assay.episodes import Change, Effect, perturbation
+from assay.perturb.prompts.base import TablePerturbation
 from assay.tabletop import Difficulty, TableTask, make
 
 
@@ -18,14 +16,11 @@ from assay.tabletop import Difficulty, TableTask, make
 class Harder(TablePerturbation):
     """A tabletop task at another difficulty: the seed draws a scene of the same kind and level."""
 
-    kind: ClassVar[str] = "world/harder"
-    rebuilds: ClassVar[bool] = True
-    plausible: ClassVar[bool] = True
+    kind = "world/harder"
+    effects = frozenset({Effect.PHYSICS})
+    change = Change.DIFFICULTY
 
     difficulty: Difficulty
-
-    def __post_init__(self) -> None:
-        check(self)
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
         """The task drawn anew."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import ClassVar
 
 import numpy as np
 
+from assay.episodes import Change, Effect, Perturbation, perturbation
+from assay.episodes.fields import between, within
 from assay.errors import PerturbationError
-from assay.perturb.base import perturbation
-from assay.perturb.fields import between, check, within
 from assay.perturb.world.ground import Ground, added, carrier, fresh_name, named_entity, owner, target
 from assay.perturb.world.kinds import SMALL, check_category, sort_of
 from assay.perturb.world.spoken import Spoken, colours_said, true_to
@@ -26,11 +25,12 @@ _PLACES = 20
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Distractors:
+class Distractors(Perturbation):
     """More things on the workspace, of sorts that neither the task is about nor its words name."""
 
-    kind: ClassVar[str] = "world/distractors"
-    rebuilds: ClassVar[bool] = True
+    kind = "world/distractors"
+    effects = frozenset({Effect.PHYSICS})
+    change = Change.CLUTTER
 
     count: int = within(1, 8)
     """How many."""
@@ -38,7 +38,7 @@ class Distractors:
     """What they are drawn from; small things that the scene does not have, if empty."""
 
     def __post_init__(self) -> None:
-        check(self)
+        Perturbation.__post_init__(self)
         for category in self.categories:
             check_category(category)
             if category in fixtures.BUILDERS:
@@ -77,22 +77,20 @@ class Distractors:
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Confound:
+class Confound(Perturbation):
     """Another thing that looks like the one a task is about: of the same kind, perhaps in another colour.
 
     Only where the words tell the two apart: they name a colour that the double does not have, or a place.
     """
 
-    kind: ClassVar[str] = "world/confound"
-    rebuilds: ClassVar[bool] = True
+    kind = "world/confound"
+    effects = frozenset({Effect.PHYSICS})
+    change = Change.CLUTTER
 
     colour: Colour | None = field(default=None, metadata=between(0.0, 1.0))
     """Of the double, red, green, blue; as the original if there is none."""
     thing: str = ""
     """What the task is about first, if empty."""
-
-    def __post_init__(self) -> None:
-        check(self)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Adds a double to a free place."""
@@ -132,11 +130,12 @@ class Confound:
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Obstacle:
+class Obstacle(Perturbation):
     """Something tall stands between the thing a task is about and where it goes."""
 
-    kind: ClassVar[str] = "world/obstacle"
-    rebuilds: ClassVar[bool] = True
+    kind = "world/obstacle"
+    effects = frozenset({Effect.PHYSICS})
+    change = Change.CLUTTER
 
     category: str = "milk"
     """What it is."""

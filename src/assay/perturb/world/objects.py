@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 import numpy as np
 
+from assay.episodes import Change, Effect, Perturbation, perturbation
+from assay.episodes.fields import between, check_change, within
 from assay.errors import PerturbationError
-from assay.perturb.base import perturbation
-from assay.perturb.fields import between, check, check_change, within
 from assay.perturb.world.ground import named_entity, target
 from assay.perturb.world.kinds import Among, candidates, check_category, places_of, works_alike
 from assay.perturb.world.spoken import COLOURS, colours_said, true_to
@@ -32,25 +31,22 @@ BLACKISH = (0.25, 0.25, 0.25)
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Recolour:
+class Recolour(Perturbation):
     """A thing has another colour, or a pattern.
 
     If the words name its colour, as in "the black bowl", it keeps that: a pattern is drawn in it, and nothing
     else can be done.
     """
 
-    kind: ClassVar[str] = "world/recolour"
-    rebuilds: ClassVar[bool] = True
-    looks_only: ClassVar[bool] = True
+    kind = "world/recolour"
+    effects = frozenset({Effect.LOOKS})
+    change = Change.APPEARANCE
 
     colour: Colour | None = field(default=None, metadata=between(0.0, 1.0))
     """Red, green, blue; drawn if there is none."""
     pattern: Pattern | None = None
     thing: str = ""
     """What the task is about first, if empty."""
-
-    def __post_init__(self) -> None:
-        check(self)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Changes the finish of one entity."""
@@ -80,11 +76,12 @@ class Recolour:
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Resize:
+class Resize(Perturbation):
     """A movable thing is larger or smaller."""
 
-    kind: ClassVar[str] = "world/resize"
-    rebuilds: ClassVar[bool] = True
+    kind = "world/resize"
+    effects = frozenset({Effect.PHYSICS})
+    change = Change.OBJECT
 
     factor: float = within(0.5, 1.5)
     """On its lengths."""
@@ -92,7 +89,7 @@ class Resize:
     """What the task is about first, if empty."""
 
     def __post_init__(self) -> None:
-        check(self)
+        Perturbation.__post_init__(self)
         check_change(self, factor=1.0)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
@@ -108,11 +105,13 @@ class Resize:
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Replace:
+class Replace(Perturbation):
     """A thing is of another category, under its old name: the goal is about the new thing."""
 
-    kind: ClassVar[str] = "world/replace"
-    rebuilds: ClassVar[bool] = True
+    kind = "world/replace"
+    effects = frozenset({Effect.PHYSICS})
+    change = Change.OBJECT
+    sets_vocabulary = True
 
     category: str = ""
     """Of the new thing; drawn if empty."""
@@ -122,7 +121,7 @@ class Replace:
     """What the task is about first, if empty."""
 
     def __post_init__(self) -> None:
-        check(self)
+        Perturbation.__post_init__(self)
         if self.category:
             check_category(self.category)
 
@@ -168,12 +167,14 @@ class Replace:
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Remove:
+class Remove(Perturbation):
     """The thing a task is about is gone. Nobody can do the task."""
 
-    kind: ClassVar[str] = "world/remove"
-    rebuilds: ClassVar[bool] = True
-    plausible: ClassVar[bool] = False
+    kind = "world/remove"
+    effects = frozenset({Effect.PHYSICS})
+    change = Change.OBJECT
+    sets_vocabulary = True
+    plausible = False
 
     thing: str = ""
     """What the task is about first, if empty."""

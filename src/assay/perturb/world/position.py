@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 from math import cos, hypot, sin
-from typing import ClassVar
 
 import numpy as np
 
+from assay.episodes import Change, Effect, Perturbation, perturbation
+from assay.episodes.fields import check_change, within
 from assay.errors import PerturbationError
-from assay.perturb.base import perturbation
-from assay.perturb.fields import check, check_change, within
 from assay.perturb.world.ground import (
     TRIES,
     Ground,
@@ -45,21 +44,22 @@ CLEAR = 0.18
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Jitter:
+class Jitter(Perturbation):
     """Every thing on the workspace that has room stands up to ``radius`` metres from where it stood.
 
     What the task is about moves by a quarter of that at least, up to 3 cm: with a fixture, if it is one or
     stands on or in one.
     """
 
-    kind: ClassVar[str] = "world/jitter"
-    rebuilds: ClassVar[bool] = True
+    kind = "world/jitter"
+    effects = frozenset({Effect.PHYSICS})
+    change = Change.POSITION
 
     radius: float = within(0.0, 0.2)
     """Metres."""
 
     def __post_init__(self) -> None:
-        check(self)
+        Perturbation.__post_init__(self)
         check_change(self, radius=0.0)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
@@ -74,7 +74,7 @@ class Jitter:
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Displace:
+class Displace(Perturbation):
     """The thing a task is about stands exactly ``distance`` metres away, in a direction that is drawn.
 
     With one seed it is one direction for all distances, if one leads to a free place 0.05, 0.10, ... 0.40 m
@@ -82,16 +82,14 @@ class Displace:
     not, the direction nearest to it that does.
     """
 
-    kind: ClassVar[str] = "world/displace"
-    rebuilds: ClassVar[bool] = True
+    kind = "world/displace"
+    effects = frozenset({Effect.PHYSICS})
+    change = Change.POSITION
 
     distance: float = within(0.0, LARGEST)
     """Metres."""
     thing: str = ""
     """What is moved; what the task is about first, if empty."""
-
-    def __post_init__(self) -> None:
-        check(self)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Tries directions until one leads to a free place within reach."""
@@ -111,7 +109,7 @@ class Displace:
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Relocate:
+class Relocate(Perturbation):
     """Every thing on the workspace stands further off than its neighbours allow a jitter to bring it.
 
     The radius of a thing's move is ``share`` of the distance to its nearest neighbour, as LIBERO-X's second
@@ -119,14 +117,12 @@ class Relocate:
     with a fixture, if it is one or stands on or in one.
     """
 
-    kind: ClassVar[str] = "world/relocate"
-    rebuilds: ClassVar[bool] = True
+    kind = "world/relocate"
+    effects = frozenset({Effect.PHYSICS})
+    change = Change.POSITION
 
     share: float = within(0.05, 2.0, default=0.5)
     """Of the distance to the nearest neighbour."""
-
-    def __post_init__(self) -> None:
-        check(self)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Moves things one after the other."""
@@ -145,14 +141,15 @@ class Relocate:
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Swap:
+class Swap(Perturbation):
     """Two movable things exchange their places: if nobody is named, one of them is what the task is about.
 
     Where that is a fixture, or fits nowhere else, they are two others; never two that look the same.
     """
 
-    kind: ClassVar[str] = "world/swap"
-    rebuilds: ClassVar[bool] = True
+    kind = "world/swap"
+    effects = frozenset({Effect.PHYSICS})
+    change = Change.POSITION
 
     first: str = ""
     """What the task is about first, if empty."""
@@ -187,19 +184,17 @@ class Swap:
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class MoveFixture:
+class MoveFixture(Perturbation):
     """A fixture stands elsewhere: up to ``distance`` metres off."""
 
-    kind: ClassVar[str] = "world/move_fixture"
-    rebuilds: ClassVar[bool] = True
+    kind = "world/move_fixture"
+    effects = frozenset({Effect.PHYSICS})
+    change = Change.POSITION
 
     distance: float = within(0.02, LARGEST, default=0.1)
     """Metres."""
     fixture: str = ""
     """Which one; any that can be moved, if empty."""
-
-    def __post_init__(self) -> None:
-        check(self)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Tries fixtures in random order, and places, half the distance off at least."""

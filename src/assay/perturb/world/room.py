@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 import numpy as np
 
+from assay.episodes import Change, Effect, Perturbation, perturbation
+from assay.episodes.fields import between, check_change, within
 from assay.errors import PerturbationError
-from assay.perturb.base import perturbation
-from assay.perturb.fields import between, check, check_change, within
 from assay.perturb.world.objects import HUES
 from assay.tasks import Arena, Atom, Region, Scene, Task
 from assay.tasks.staging import (
@@ -27,16 +26,15 @@ LIFTS = {Arena.STUDY: 0.018, Arena.FLOOR: 0.02}
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Room:
+class Room(Perturbation):
     """The same things in another arena."""
 
-    kind: ClassVar[str] = "world/room"
-    rebuilds: ClassVar[bool] = True
+    kind = "world/room"
+    effects = frozenset({Effect.PHYSICS})
+    change = Change.ROOM
+    sets_vocabulary = True
 
     arena: Arena
-
-    def __post_init__(self) -> None:
-        check(self)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Renames what belongs to the old workspace."""
@@ -69,20 +67,17 @@ class Room:
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Repaint:
+class Repaint(Perturbation):
     """A surface of the room looks different."""
 
-    kind: ClassVar[str] = "world/repaint"
-    rebuilds: ClassVar[bool] = True
-    looks_only: ClassVar[bool] = True
+    kind = "world/repaint"
+    effects = frozenset({Effect.LOOKS})
+    change = Change.ROOM
 
     surface: Surface
     colour: Colour | None = field(default=None, metadata=between(0.0, 1.0))
     """Red, green, blue; drawn if there is none."""
     pattern: Pattern | None = None
-
-    def __post_init__(self) -> None:
-        check(self)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Adds a finish to the staging."""
@@ -94,12 +89,12 @@ class Repaint:
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Relight:
+class Relight(Perturbation):
     """Other light: brighter or darker, coloured, from another side, with or without shadows."""
 
-    kind: ClassVar[str] = "world/light"
-    rebuilds: ClassVar[bool] = True
-    looks_only: ClassVar[bool] = True
+    kind = "world/light"
+    effects = frozenset({Effect.LOOKS})
+    change = Change.ROOM
 
     intensity: float = within(0.0, 3.0, default=1.0)
     """Factor on how bright the lamps are."""
@@ -111,7 +106,7 @@ class Relight:
     """Whether lamps cast shadows; as the room has it if None."""
 
     def __post_init__(self) -> None:
-        check(self)
+        Perturbation.__post_init__(self)
         check_change(self, intensity=1.0, colour=(1.0, 1.0, 1.0), tilt=(0.0, 0.0), shadows=None)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
@@ -132,11 +127,12 @@ class Relight:
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class StartPose:
+class StartPose(Perturbation):
     """The arm starts with other joint angles, or stands elsewhere."""
 
-    kind: ClassVar[str] = "world/robot"
-    rebuilds: ClassVar[bool] = True
+    kind = "world/robot"
+    effects = frozenset({Effect.PHYSICS})
+    change = Change.ROBOT
 
     joints: float = within(0.0, 0.5, default=0.0)
     """How far each joint is off at most, radians; drawn."""
@@ -144,7 +140,7 @@ class StartPose:
     """How far the base is off, metres."""
 
     def __post_init__(self) -> None:
-        check(self)
+        Perturbation.__post_init__(self)
         check_change(self, joints=0.0, base=(0.0, 0.0))
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay import tasks
-from assay.policies.base import EpisodeSpec
+from assay.episodes import EpisodeSpec
 from assay.policies.calibration.flawed import Flawed
 from assay.tasks import Goal, Instruction
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.episodes import EpisodeSpec, horizon
 from assay.errors import PolicyError
-from assay.policies.base import EpisodeSpec
 from assay.policies.calibration.flawed import Flawed
 from assay.policies.oracle.motion import CLOSED, OPEN
 from assay.policies.simple import STILL
@@ -40,15 +40,15 @@ class Clumsy(Flawed):
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         """Think the episode through."""
-        real, thought = self._world, Simulation(self._world.compiled)
+        real, thought = self._simulation, Simulation(self._simulation.compiled)
         seen = thought.reset(real.state())
-        self._world = thought
+        self._simulation = thought
         super().reset(instruction, spec)
         actions: list[np.ndarray] = []
-        while self._goal.atoms and len(actions) < spec.horizon and not thought.satisfied(self._goal):
+        while self._goal.atoms and len(actions) < horizon(spec) and not thought.satisfied(self._goal):
             actions.append(super().act(seen)[0].astype(np.float32))  # as a rollout will have them
             seen = thought.step(actions[-1])
-        self._world = real
+        self._simulation = real
         phase = stream("clumsy", spec.task, spec.condition).random()
         misses = (phase + GOLDEN * spec.seed) % 1.0 < self.miss
         self._actions = iter(_late(np.array(actions)) if actions and misses else actions)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from assay.policies.base import EpisodeSpec
+from assay.episodes import EpisodeSpec
 from assay.policies.calibration.flawed import Flawed, renamed
 from assay.policies.control import control
 from assay.sim.compile import EntityIndex
@@ -21,7 +21,7 @@ class Colour(Flawed):
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
         """The task's, with what has the learnt colours instead of what was meant."""
         asked = super().goal(instruction, spec)
-        usual = control(spec).world.compiled
+        usual = control(spec, self._states).simulation.compiled
         things = {atom.arguments[0] for atom in asked.atoms}
         learnt = {
             name: colour_of(usual.model, usual.entities[name])
@@ -32,7 +32,7 @@ class Colour(Flawed):
 
     def _looking_like(self, colour: np.ndarray, name: str) -> str:
         """The movable thing whose colour is nearest to one (3,)."""
-        model = self._world.model
+        model = self._simulation.model
         distances = {
             entity.name: (
                 round(float(np.linalg.norm(colour_of(model, entity) - colour)), 4),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from assay import tasks
-from assay.policies.base import EpisodeSpec
+from assay.episodes import EpisodeSpec
 from assay.policies.oracle.plan import ImpossibleError
 from assay.policies.oracle.policy import Oracle
 from assay.policies.simple import STILL
@@ -43,14 +43,14 @@ class Flawed(Oracle):
 
     def known_tasks(self, spec: EpisodeSpec) -> list[Task]:
         """The tasks known beside the episode's own that can be asked for in this scene; its own first."""
-        names = self._world.compiled.scene.names
+        names = self._simulation.compiled.scene.names
         own = tasks.load(spec.task)
         others = [task for task in tasks.siblings(own) if task.id != own.id]
         return [own, *(task for task in others if names_in(task.goal) <= names)]
 
     def movables(self) -> list[EntityIndex]:
         """The things of the scene that can be moved, by name."""
-        entities = self._world.compiled.entities
+        entities = self._simulation.compiled.entities
         return [entities[name] for name in sorted(entities) if entities[name].movable]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay.policies.base import EpisodeSpec
+from assay.episodes import EpisodeSpec
 from assay.policies.calibration.flawed import Flawed, names_in
 from assay.tasks import Atom, Goal, Instruction, Predicate, Task
 from assay.tasks.names import mentions, names_of, words

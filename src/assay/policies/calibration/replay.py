@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 
-from assay.policies.base import EpisodeSpec
+from assay.episodes import EpisodeSpec, rollout
 from assay.policies.control import control
 from assay.policies.oracle.policy import Oracle
-from assay.policies.rollout import rollout
 from assay.policies.simple import STILL
 from assay.sim import Observation, Simulation
-from assay.tasks import Instruction, Task
+from assay.sim.world import SceneEnv
+from assay.tasks import Instruction
 
 Look = Mapping[str, np.ndarray]
 """Where the things of a scene are: name -> position (3,)."""
@@ -45,15 +46,15 @@ class Replay:
     seeds: tuple[int, ...] = ()
     """Further seeds of them that it remembers, besides the episode's own."""
 
-    def attach(self, world: Simulation, task: Task) -> None:
-        """Take the world, to look at it once."""
-        self._world = world
+    def attach(self, env: SceneEnv) -> None:
+        """Take the simulation, to look at it once."""
+        self._simulation, self._states = env.simulation, env.states
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         """Recall an episode."""
-        usual, look = spec.control(), _look(self._world)
+        usual, look = spec.control(), _look(self._simulation)
         memories = [
-            recall(replace(usual, task=task, seed=seed))
+            recall(replace(usual, task=task, seed=seed), self._states)
             for task in dict.fromkeys((spec.task, *self.tasks))
             for seed in dict.fromkeys((spec.seed, *self.seeds))
         ]
@@ -69,17 +70,17 @@ class Replay:
 
 
 @lru_cache(maxsize=256)
-def recall(spec: EpisodeSpec) -> Memory:
+def recall(spec: EpisodeSpec, states: Path | None = None) -> Memory:
     """The oracle's control episode of a spec."""
-    usual = control(spec)
-    usual.world.reset(usual.state)
-    look = _look(usual.world)
-    done = rollout(usual.world, usual.task, Oracle(), usual.state, spec)
-    return Memory(usual.task.instruction.text, look, done.actions)
+    usual = control(spec, states)
+    usual.reset(spec)
+    look = _look(usual.simulation)
+    done = rollout(usual, Oracle(), spec)
+    return Memory(usual.task.instruction.text, look, done.trajectory.actions)
 
 
-def _look(world: Simulation) -> Look:
-    return {name: world.pose(name)[0] for name in world.compiled.entities}
+def _look(simulation: Simulation) -> Look:
+    return {name: simulation.pose(name)[0] for name in simulation.compiled.entities}
 
 
 def _gap(one: Look, other: Look) -> float:

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from assay.policies.base import EpisodeSpec
+from assay.episodes import EpisodeSpec
 from assay.policies.calibration.flawed import Flawed
 from assay.tasks import Goal, Instruction
 

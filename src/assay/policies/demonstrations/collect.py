@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from assay.experiments.spec import EpisodeSpec
+from assay.episodes.spec import EpisodeSpec
 from assay.policies.demonstrations.demonstration import DemonstrationError
 from assay.policies.demonstrations.folder import Folder, opened
 from assay.policies.demonstrations.record import attempt

@@ -21,6 +21,7 @@ import nanoarrow  # type: ignore[import-untyped]
 import numpy as np
 import polars as pl
 
+from assay.episodes.episode import Outcome
 from assay.policies.demonstrations.demonstration import (
     DemonstrationError,
     Demonstrations,
@@ -29,7 +30,6 @@ from assay.policies.demonstrations.demonstration import (
 )
 from assay.policies.demonstrations.features import CAMERAS, COUNTERS, FPS, VECTORS, features
 from assay.policies.demonstrations.stats import NAMES, Stats, joined, of_values
-from assay.policies.rollout import Outcome
 from assay.video import Clip, splice
 
 MOST_FRAMES = 20_000

@@ -9,9 +9,9 @@ from typing import TypeVar
 import polars as pl
 
 from assay import tasks
+from assay.episodes.episode import Outcome
 from assay.errors import AssayError
 from assay.policies.demonstrations.stats import Stats
-from assay.policies.rollout import Outcome
 from assay.video import Clip
 
 T = TypeVar("T", "Episode", "LeftOut")

@@ -9,14 +9,15 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from assay.episodes import Outcome, rollout
+from assay.episodes.spec import EpisodeSpec
 from assay.errors import PlacementError, StateError
-from assay.experiments.spec import EpisodeSpec
 from assay.policies.demonstrations.demonstration import Episode, LeftOut
 from assay.policies.demonstrations.features import ACTION, CAMERAS, FPS, KEYFRAMES, STATE, VECTORS, state
 from assay.policies.demonstrations.stats import PictureStats
 from assay.policies.oracle.policy import Oracle
-from assay.policies.rollout import Outcome, rollout
 from assay.sim import Observation, Simulation
+from assay.sim.world import SceneEnv
 from assay.tasks import Task
 from assay.video import Clip, VideoWriter
 
@@ -28,13 +29,16 @@ def attempt(world: Simulation, task: Task, spec: EpisodeSpec, size: int, scratch
     """
     seen: deque[Observation] = deque()
     try:
-        result = rollout(world, task, Oracle(), world.sample(spec.seed), spec, watch=seen.append)
+        result = rollout(SceneEnv(world, task, world.sample(spec.seed)), Oracle(), spec, watch=seen.append)
     except (PlacementError, StateError) as error:
         return LeftOut(task.id, spec.seed, Outcome.ERROR, world.steps, str(error))
     if result.outcome is not Outcome.SUCCESS:
         return LeftOut(task.id, spec.seed, result.outcome, result.steps, result.error)
     del seen[-1]  # what the last action led to: no action belongs to it
-    vectors = {ACTION: np.clip(result.actions, -1.0, 1.0), STATE: np.array([state(each) for each in seen])}
+    vectors = {
+        ACTION: np.clip(result.trajectory.actions, -1.0, 1.0),
+        STATE: np.array([state(each) for each in seen]),
+    }
     clips = {key: Clip(scratch / f"{camera}.mp4", 0, len(seen)) for key, camera in CAMERAS.items()}
     statistics = {key: PictureStats() for key in CAMERAS}
     with ExitStack() as files:

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.errors import TaskError, did_you_mean
-from assay.perturb import perturbed
+from assay.perturb import apply_perturbations
 from assay.perturb.prompts import Paraphrase
 from assay.policies.learned.teacher import Teacher
 from assay.policies.learned.tokens import Form, Sight, pictured, seen
@@ -174,4 +174,4 @@ def told(kind: str, seed: int, *, paraphrase: bool) -> TableTask:
     task = make(Setting(kind, seed))
     if not paraphrase or stream("tabletop", "training", task.setting.id, "own words").random() < OWN_WORDS:
         return task
-    return perturbed(task, Paraphrase(), seed=seed)
+    return apply_perturbations(task, Paraphrase(), seed=seed)

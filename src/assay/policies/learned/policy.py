@@ -7,13 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
+from assay.episodes import EpisodeSpec
 from assay.errors import PolicyError
 from assay.policies.learned.bins import from_bins
 from assay.policies.learned.dataset import Vocabulary, batched
 from assay.policies.learned.models import MODELS, require_torch
 from assay.policies.learned.tokens import seen, segments
 from assay.streams import stream
-from assay.tabletop import Occasion, Prompt, TableObservation, Tool
+from assay.tabletop import Prompt, TableObservation, Tool
 
 
 class LearnedPolicy:
@@ -39,7 +40,7 @@ class LearnedPolicy:
         self.metadata: Mapping[str, object] = self.description.model_dump(exclude={"vocabulary"})
         """How the network came about."""
 
-    def reset(self, prompt: Prompt, spec: Occasion) -> None:
+    def reset(self, prompt: Prompt, spec: EpisodeSpec) -> None:
         """Begin an episode."""
         self._prompt = segments(prompt, self._form)
         self._rng = stream("tabletop", "learned", spec.task, spec.seed)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from assay.episodes import EpisodeSpec
 from assay.perturb.words.rewordings import Counterfactual
-from assay.policies.base import EpisodeSpec
 from assay.policies.oracle.motion import Motion
 from assay.policies.oracle.plan import pursue
 from assay.policies.oracle.sight import Sight
 from assay.policies.simple import STILL
-from assay.sim import Observation, Simulation
-from assay.tasks import Goal, Instruction, Task
+from assay.sim import Observation
+from assay.sim.world import SceneEnv
+from assay.tasks import Goal, Instruction
 
 
 class Oracle:
@@ -21,9 +22,9 @@ class Oracle:
     nothing that makes sense it does nothing.
     """
 
-    def attach(self, world: Simulation, task: Task) -> None:
-        """Take the world and the goal."""
-        self._world, self._task = world, task
+    def attach(self, env: SceneEnv) -> None:
+        """Take the simulation, the task and, for those who remember it, where its control starts."""
+        self._simulation, self._task, self._states = env.simulation, env.task, env.states
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         """Plan anew."""
@@ -37,7 +38,7 @@ class Oracle:
     @property
     def note(self) -> str:
         """What it has not reached."""
-        missed = [atom for atom in self._goal.atoms if not self._world.holds(atom)]
+        missed = [atom for atom in self._goal.atoms if not self._simulation.holds(atom)]
         return f"not reached: {Goal(tuple(missed))}" if missed else ""
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
@@ -46,10 +47,10 @@ class Oracle:
         for each in spec.perturbations:
             if isinstance(each, Counterfactual):
                 asked = each.asked_goal(self._task)
-            elif not getattr(each, "plausible", True):
+            elif not each.plausible:
                 asked = Goal(())
         return asked
 
     def sight(self, spec: EpisodeSpec) -> Sight:
         """What it sees."""
-        return Sight(self._world)
+        return Sight(self._simulation)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from assay.policies.base import EpisodeSpec
+from assay.episodes import EpisodeSpec
 from assay.policies.remote import address, codec
 from assay.policies.remote.convention import Convention
 from assay.policies.remote.errors import ReplyError, ServerError

@@ -10,10 +10,10 @@ from typing import Annotated, get_type_hints
 import numpy as np
 from pydantic import Field, TypeAdapter, ValidationError
 
+from assay.episodes.rollout import MOST_ACTIONS
 from assay.errors import PolicyError
 from assay.policies.remote.pictures import Orientation, resized, turned
 from assay.policies.remote.rotations import Rotation, rotation_vector
-from assay.policies.rollout import MOST_ACTIONS
 from assay.sim import Observation
 
 STATE_SIZE = 8

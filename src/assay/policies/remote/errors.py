@@ -8,7 +8,7 @@
         ├── ServerError           the server says that it failed
         └── ReplyError            an answer that makes no sense
 
-Every one of them is one line. The first three may be over when the server is back, and are marked as passing.
+Every one of them is one line. The first three may be over when the server is back, and are marked as transient.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ class RemoteError(PolicyError):
 class UnreachableError(RemoteError):
     """Nobody answers at the address, or somebody who is no policy server."""
 
-    passing = True
+    transient = True
 
 
 class StalledError(RemoteError):
     """No answer in time."""
 
-    passing = True
+    transient = True
 
 
 class LostError(RemoteError):
     """The connection ended."""
 
-    passing = True
+    transient = True
 
 
 class ServerError(RemoteError):

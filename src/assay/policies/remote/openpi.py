@@ -10,7 +10,7 @@ from __future__ import annotations
 import zlib
 from typing import Any
 
-from assay.policies.base import EpisodeSpec
+from assay.episodes import EpisodeSpec
 from assay.policies.remote import codec
 from assay.policies.remote.client import RemotePolicy
 from assay.policies.remote.convention import Convention

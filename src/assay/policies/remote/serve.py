@@ -13,8 +13,8 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
+from assay.episodes import Policy, Privileged
 from assay.errors import AssayError, PolicyError, did_you_mean
-from assay.policies.base import Policy, Privileged
 from assay.policies.registry import load_policy
 from assay.policies.remote.openpi import OpenPISession
 from assay.policies.remote.served import LARGEST_REQUEST, Session

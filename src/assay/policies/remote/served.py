@@ -8,8 +8,8 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
+from assay.episodes import EpisodeSpec, Policy
 from assay.errors import PolicyError
-from assay.policies.base import EpisodeSpec, Policy
 from assay.policies.remote import codec
 from assay.policies.remote.convention import Convention, checked_actions
 from assay.policies.remote.received import Received

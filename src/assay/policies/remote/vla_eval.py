@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from assay import __version__
+from assay.episodes import EpisodeSpec, Policy
 from assay.errors import PolicyError
-from assay.policies.base import EpisodeSpec, Policy
 from assay.policies.remote import codec
 from assay.policies.remote.client import RemotePolicy
 from assay.policies.remote.convention import Convention

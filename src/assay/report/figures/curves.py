@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from assay.experiments.spec import CONTROL
+from assay.episodes.spec import CONTROL
 from assay.measures.curves import Curve
 from assay.measures.timing import Limits, TimeToSuccess
 from assay.report.figures.forest import MOST, Mark, forest, height

@@ -10,7 +10,7 @@ from matplotlib import colormaps
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from assay.experiments.spec import CONTROL
+from assay.episodes.spec import CONTROL
 from assay.measures.grounding import NOTHING, Confusion
 from assay.report.style import EMPTY, HALF, INK, ORANGE, SHADES, WIDTH, Drawing, draw
 from assay.report.wording import group_name, percent, plural, thing

@@ -62,7 +62,7 @@ def _sampled(store: Store, found: Failures, task: TaskFailures) -> TaskPaths:
         chosen = (
             ids[np.unique(np.linspace(0, len(ids) - 1, EACH[kind]).round().astype(int))] if len(ids) else ids
         )
-        read = Paths.of(store.paths([int(number) for number in chosen]))
+        read = Paths.of(store.trajectories([int(number) for number in chosen]))
         if kind == "success":
             longest = int(read.lengths(chosen).max())
         paths[kind] = read.resampled(chosen, np.full(len(chosen), longest))

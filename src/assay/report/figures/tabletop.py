@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from assay.experiments.spec import CONTROL
+from assay.episodes.spec import CONTROL
 from assay.measures.result import MeasureError
 from assay.measures.tabletop import Kept, LevelScore, TaskScore
 from assay.report.figures.forest import Mark, forest, height

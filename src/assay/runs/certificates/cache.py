@@ -9,10 +9,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from assay import tasks
+from assay.episodes import EpisodeSpec, task_of, world_name
 from assay.errors import RunError
-from assay.experiments.spec import EpisodeSpec
 from assay.folders import CACHE_VARIABLE, cache_folder
+from assay.plugins import plugins_of
 from assay.runs.certificates.engine import engine_digest
 from assay.runs.certificates.verdict import Certificate, Verdict
 
@@ -71,11 +71,13 @@ class Cache:
 
 
 def _key(claim: EpisodeSpec) -> str:
-    content = f"{engine_digest(claim.pack)} {_content(claim.task)} {claim.to_json()}"
+    plugins = " ".join(each.digest for each in plugins_of(claim.perturbations))
+    engine = engine_digest(world_name(claim.task), claim.pack)
+    content = f"{engine} {plugins} {_content(claim.task)} {claim.to_json()}"
     return hashlib.sha256(content.encode()).hexdigest()[:32]
 
 
 @lru_cache(maxsize=1024)
 def _content(task: str) -> str:
     """A digest of a task: its id may be that of a file, which changes."""
-    return hashlib.sha256(repr(tasks.load(task)).encode()).hexdigest()[:32]
+    return hashlib.sha256(repr(task_of(EpisodeSpec(task, 0))).encode()).hexdigest()[:32]

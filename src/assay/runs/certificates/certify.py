@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from assay.experiments.spec import EpisodeSpec
+from assay.episodes.episode import Episode
+from assay.episodes.spec import EpisodeSpec
 from assay.runs.certificates.cache import Cache
 from assay.runs.certificates.claim import claim
 from assay.runs.certificates.verdict import judge
 from assay.runs.driver import Ending, Watch, drive
-from assay.runs.episode import Episode
 from assay.runs.executor import Executor
 from assay.runs.store import Store
-
-DEMONSTRATOR = "oracle"
-"""The policy that solves what is to be certified."""
 
 
 def claims(specs: Iterable[EpisodeSpec], tries: int = 1) -> Iterator[EpisodeSpec]:

@@ -5,24 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-from assay import tasks
+from assay.episodes import EpisodeSpec, Perturbation, horizon, task_of
 from assay.errors import PerturbationError
-from assay.experiments.spec import EpisodeSpec, horizon
-from assay.perturb import Perturbation, perturbed
-from assay.perturb.base import decides
 from assay.perturb.senses.actuators import ActionNoise
-from assay.perturb.words.rewordings import Counterfactual, OtherTask
-from assay.perturb.world import Remove, Replace, Room
 
 CLAIM = "certificate"
 """Experiment and condition of all claims."""
 DISTURBANCE = ActionNoise(translation=0.02, rotation=0.02)
 """Of further tries: errors of 1 mm and 10 mrad a step."""
 
-_HUNG_ON = (OtherTask, Room, Remove, Replace)
-
 PATIENCE = 2
-"""How much more time than the field gives the task; whether that is too much is seen when it is served."""
+"""How much more time than the task's usual horizon; whether that is too much is seen when it is served."""
 
 
 def claim(spec: EpisodeSpec, disturbed: int = 0) -> EpisodeSpec:
@@ -40,7 +33,7 @@ def claim(spec: EpisodeSpec, disturbed: int = 0) -> EpisodeSpec:
         experiment=CLAIM,
         condition=CLAIM,
         perturbations=kept + (DISTURBANCE,) * disturbed,
-        steps=PATIENCE * horizon(spec.task) if solvable(kept) else 1,
+        steps=PATIENCE * horizon(replace(spec, steps=None)) if solvable(kept) else 1,
         replan=None,
         labels={},
     )
@@ -48,26 +41,27 @@ def claim(spec: EpisodeSpec, disturbed: int = 0) -> EpisodeSpec:
 
 def solvable(perturbations: tuple[Perturbation, ...]) -> bool:
     """Whether there is something to solve."""
-    return all(getattr(each, "plausible", True) for each in perturbations)
+    return all(each.plausible for each in perturbations)
 
 
 @lru_cache(maxsize=4096)
 def decisive(perturbations: tuple[Perturbation, ...]) -> tuple[Perturbation, ...]:
     """The perturbations on which it hangs whether an episode can be solved."""
-    asked = [OtherTask(each.text, each.goal) for each in perturbations if isinstance(each, Counterfactual)]
+    kept = [(each, each.certified_as()) for each in perturbations]
+    asked = [stands for each, stands in kept if stands is not None and stands is not each]
     # Last: the scene is changed with the task's own goal in mind.
-    return (*(each for each in perturbations if decides(each)), *asked[-1:])
+    return (*(each for each, stands in kept if stands is each), *asked[-1:])
 
 
 @lru_cache(maxsize=4096)
-def unsaid(task: str, perturbations: tuple[Perturbation, ...]) -> str:
+def wording_conflict(task: str, perturbations: tuple[Perturbation, ...]) -> str:
     """Why words or looks, which no claim holds, cannot be had in a task; empty if they can.
 
     They hang neither on the seed nor on where things stand, but on the goal, the room and what there is.
     """
-    kept = (each for each in perturbations if isinstance(each, _HUNG_ON) or not decides(each))
+    kept = (each for each in perturbations if each.sets_vocabulary or not each.decides)
     try:
-        perturbed(tasks.load(task), kept, seed=0)
+        task_of(EpisodeSpec(task, 0, perturbations=tuple(kept)))
     except PerturbationError as error:
         return str(error)
     return ""

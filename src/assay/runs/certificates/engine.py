@@ -7,36 +7,34 @@ from functools import cache
 from pathlib import Path
 
 import assay
-from assay.sim import load_pack, mujoco_version
+from assay.episodes import WORLDS
+from assay.plugins import plugins_of
+from assay.sim.bare_mujoco import mujoco_version
 
 SOURCES = (
     "streams.py",
+    "plugins.py",
+    "episodes",
     "tasks",
     "sim",
-    "perturb/base.py",
-    "perturb/fields.py",
     "perturb/world",
+    "perturb/releases",
     "perturb/words/rewordings/other_task.py",
-    "perturb/senses/base.py",
-    "perturb/senses/episode.py",
     "perturb/senses/actuators.py",
-    "experiments/spec.py",
-    "experiments/releases/values.py",
-    "experiments/releases/senses.py",
     "policies/oracle",
-    "policies/control.py",
-    "policies/rollout.py",
     "runs/certificates/claim.py",
     "runs/certificates/verdict.py",
-    "runs/trace.py",
 )
 """What of Assay decides: files and folders of the package."""
 
 
 @cache
-def engine_digest(pack: str) -> str:
-    """12 hex digits: another engine, demonstrator, asset pack or MuJoCo has others."""
-    parts = (mujoco_version(), pack, load_pack(pack).digest(), sources_digest(Path(assay.__file__).parent))
+def engine_digest(world: str, pack: str) -> str:
+    """12 hex digits: another world, engine, demonstrator, asset pack or MuJoCo has others."""
+    place = WORLDS[world]
+    foreign = " ".join(plugin.digest for plugin in plugins_of([place]))
+    own = sources_digest(Path(assay.__file__).parent)
+    parts = (mujoco_version(), pack, place.digest(pack), own, foreign)
     return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:12]
 
 

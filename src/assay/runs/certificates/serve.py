@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from assay.experiments.spec import EpisodeSpec
+from assay.episodes.spec import EpisodeSpec
 from assay.runs.certificates.cache import Cache
 from assay.runs.certificates.claim import claim
 from assay.runs.certificates.verdict import refusal

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from assay.experiments.spec import EpisodeSpec
+from assay.episodes.spec import EpisodeSpec
 from assay.runs.certificates.cache import Cache
 from assay.runs.certificates.claim import claim
 from assay.runs.certificates.verdict import Verdict, refusal

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from assay.experiments.spec import EpisodeSpec
-from assay.policies.rollout import Outcome
-from assay.runs.certificates.claim import solvable, unsaid
-from assay.runs.episode import Episode
+from assay.episodes import Episode, EpisodeSpec, Outcome, horizon
+from assay.runs.certificates.claim import solvable, wording_conflict
 
 UNKNOWN = "no certificate: the demonstrator's worker died"
 """Why what has no certificate has none."""
@@ -50,7 +48,7 @@ class Certificate:
 
 def judge(spec: EpisodeSpec, episode: Episode) -> Certificate:
     """The certificate of a claim, from the demonstrator's episode."""
-    stood = len(episode.path.hand) > 0  # it was seen, so it was placed
+    stood = len(episode.trajectory.end_effector) > 0  # it was seen, so it was placed
     if not stood:
         return Certificate(Verdict.UNPLACED, why=episode.error)
     if not solvable(spec.perturbations) and episode.outcome is Outcome.FAILURE:
@@ -59,7 +57,7 @@ def judge(spec: EpisodeSpec, episode: Episode) -> Certificate:
         return Certificate(Verdict.TRIVIAL)
     if episode.outcome is Outcome.SUCCESS:
         return Certificate(Verdict.SOLVED, episode.steps)
-    return Certificate(Verdict.FAILED, why=episode.error or f"not reached in {spec.horizon} steps")
+    return Certificate(Verdict.FAILED, why=episode.error or f"not reached in {horizon(spec)} steps")
 
 
 def refusal(spec: EpisodeSpec, certificate: Certificate | None) -> str:
@@ -68,8 +66,8 @@ def refusal(spec: EpisodeSpec, certificate: Certificate | None) -> str:
         return UNKNOWN
     if not certificate.good:
         return certificate.reason
-    if why := unsaid(spec.task, spec.perturbations):
+    if why := wording_conflict(spec.task, spec.perturbations):
         return f"{Verdict.UNPLACED}: {why}"
-    if certificate.steps > spec.horizon:
-        return f"too slow: the demonstrator needs more than {spec.horizon} steps"
+    if certificate.steps > horizon(spec):
+        return f"too slow: the demonstrator needs more than {horizon(spec)} steps"
     return ""

@@ -20,12 +20,11 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from assay import __version__, tasks
+from assay.episodes.episode import Episode, Outcome, no_trajectory
+from assay.episodes.spec import EpisodeSpec, Label
 from assay.errors import PerturbationError, RunError
-from assay.experiments.spec import EpisodeSpec, Label
 from assay.perturb import Say
 from assay.perturb.words.grid.cells import Cell, cell_of_official
-from assay.policies.rollout import Outcome
-from assay.runs.episode import Episode, nothing_happened
 from assay.runs.store import Store
 
 SUITE = "para"
@@ -259,7 +258,7 @@ def _write(out: Path, found: list[tuple[EpisodeSpec, Logged, int | None]], about
             outcome = Outcome.SUCCESS if episode.success else Outcome.FAILURE
             decisions = -(-episode.num_steps // replan) if replan else 0
             said = episode.paraphrased_instruction
-            happened = Episode(outcome, episode.num_steps, nothing_happened(), said, decisions=decisions)
+            happened = Episode(outcome, episode.num_steps, no_trajectory(), said, decisions=decisions)
             store.append(numbers[spec.key], happened)
 
 

@@ -102,9 +102,9 @@ def locate(libero: Path | None = None, robosuite: Path | None = None) -> Assets:
     return Assets(named.libero or known.libero, named.robosuite or known.robosuite)
 
 
-def locate_states() -> Path:
-    """LIBERO's folder of initial states: named by the environment, or beside the assets in its checkout."""
-    named = _from_environment(STATES_VARIABLE)
+def locate_states(folder: Path | None = None) -> Path:
+    """LIBERO's folder of initial states: named here or by the environment, or beside its checkout's assets."""
+    named = folder or _from_environment(STATES_VARIABLE)
     if named is not None:
         if not named.is_dir():
             raise AssetError(

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
-from assay.errors import AssetError, did_you_mean
+from assay.errors import AssetError
+from assay.plugins import Registry
 from assay.sim.packs.base import AssetPack
 from assay.sim.packs.libero import LiberoPack
 from assay.sim.packs.locate import LIBERO_VARIABLE, ROBOSUITE_VARIABLE, locate
-from assay.sim.packs.primitives import PrimitivesPack
 
-NAMES = ("primitives", "libero")
+PACKS: Registry[Callable[[], AssetPack]] = Registry(
+    "asset pack",
+    AssetError,
+    {
+        "primitives": "assay.sim.packs.primitives:PrimitivesPack",
+        "libero": "assay.sim.packs.registry:libero_pack",
+    },
+)
+"""Functions that make a pack; the first is the one that everything runs on with nothing downloaded."""
 
 
 def load_pack(name: str) -> AssetPack:
     """The pack of that name. Raises AssetError if there is none, or if its files are not found."""
-    if name == "primitives":
-        return PrimitivesPack()
-    if name == "libero":
-        return libero_pack()
-    raise AssetError(f"there is no asset pack '{name}': {did_you_mean(name, NAMES)}")
+    return PACKS[name]()
 
 
 def libero_pack(libero: Path | None = None, robosuite: Path | None = None) -> LiberoPack:

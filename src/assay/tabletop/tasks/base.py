@@ -59,6 +59,11 @@ class TableTask:
         return f"tabletop/{self.setting.task}/{self.setting.level}"
 
     @property
+    def instruction(self) -> Prompt:
+        """What the policy is told."""
+        return self.prompt
+
+    @property
     def best(self) -> int:
         """The fewest actions it takes: all there are where mistakes are not allowed."""
         return self.goal.best

@@ -15,12 +15,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.episodes.instruction import Instruction
 from assay.errors import BDDLError, TaskError, did_you_mean
 from assay.tasks.bddl.problem import arena_and_style, workspace_category
 from assay.tasks.bddl.regions import ATTRIBUTES, region_from
 from assay.tasks.bddl.sexpr import Group, Node, Word, as_group, as_word, fail, parse_group
 from assay.tasks.checks import Vocabulary, atom, flaws, predicate, quoted
-from assay.tasks.scene import Arena, Atom, Entity, Goal, Instruction, Predicate, Region, Scene, Task
+from assay.tasks.scene import Arena, Atom, Entity, Goal, Predicate, Region, Scene, Task
 
 MAX_BYTES = 5_000_000
 """Larger files are refused; the largest published one has 6,000 bytes."""

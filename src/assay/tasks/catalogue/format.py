@@ -32,6 +32,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from assay.episodes.instruction import Instruction
 from assay.errors import TaskError, did_you_mean
 from assay.tasks.catalogue.yaml_file import Value, parse
 from assay.tasks.checks import atom, check, quoted
@@ -40,7 +41,6 @@ from assay.tasks.scene import (
     Atom,
     Entity,
     Goal,
-    Instruction,
     Rectangle,
     Region,
     Scene,

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from assay import tasks
+from assay.episodes import EpisodeSpec
 from assay.errors import PerturbationError
-from assay.experiments import EpisodeSpec
-from assay.perturb import from_json, perturbed, to_json
+from assay.perturb import apply_perturbations, from_json, to_json
 from assay.perturb.words.mask import Mask
 from assay.perturb.words.rewordings import LADDER, LEVEL5, SEMANTIC, STYLES, Rewording
 from assay.perturb.words.say import Say
@@ -52,10 +52,10 @@ def test_each_survives_json_and_keeps_the_compiled_scene(rewording: Rewording):
 @pytest.mark.parametrize("rewording", ALL, ids=lambda each: each.name)
 def test_each_rewords_every_built_in_task_and_changes_nothing_else(rewording: Rewording, tokenizer):
     for task in tasks.resolve("all"):
-        changed = perturbed(task, (rewording.perturbation,), seed=1)
+        changed = apply_perturbations(task, (rewording.perturbation,), seed=1)
         assert changed.instruction != task.instruction
         assert (changed.scene, changed.goal) == (task.scene, task.goal)
-        assert changed == perturbed(task, (rewording.perturbation,), seed=1)
+        assert changed == apply_perturbations(task, (rewording.perturbation,), seed=1)
 
 
 @pytest.mark.parametrize("rewording", ALL, ids=lambda each: each.name)
@@ -63,7 +63,9 @@ def test_the_seed_draws_where_there_is_something_to_draw(rewording: Rewording):
     if rewording.name not in BY_CHANCE:
         return
     task = tasks.load("libero_10/4")
-    drawn = {perturbed(task, (rewording.perturbation,), seed=seed).instruction.text for seed in range(20)}
+    drawn = {
+        apply_perturbations(task, (rewording.perturbation,), seed=seed).instruction.text for seed in range(20)
+    }
     assert len(drawn) > 1
 
 
@@ -91,7 +93,7 @@ ODD = {
 def test_odd_text_is_refused_in_one_line_or_reworded(rewording: Rewording, text: str, saying, tokenizer):
     task = saying(text)
     try:
-        changed = perturbed(task, (rewording.perturbation,), seed=0).instruction.text
+        changed = apply_perturbations(task, (rewording.perturbation,), seed=0).instruction.text
     except PerturbationError as error:
         said = str(error)
         assert said.startswith(f"{rewording.perturbation.kind}: libero_goal/1: ")
@@ -105,13 +107,15 @@ def test_text_without_words_is_never_reworded(saying):
     for each in ALL:
         if not isinstance(each.perturbation, Say | Mask):
             with pytest.raises(PerturbationError, match=r"is empty|control characters"):
-                perturbed(saying("  "), (each.perturbation,), seed=0)
+                apply_perturbations(saying("  "), (each.perturbation,), seed=0)
             with pytest.raises(PerturbationError, match=r"is empty|control characters"):
-                perturbed(saying("put the\x07bowl on the stove"), (each.perturbation,), seed=0)
+                apply_perturbations(saying("put the\x07bowl on the stove"), (each.perturbation,), seed=0)
 
 
 @pytest.mark.parametrize("rewording", [*LADDER, *STYLES, *LEVEL5], ids=lambda each: each.name)
 def test_the_examples_in_the_documents_are_what_it_says(rewording: Rewording):
-    told = perturbed(tasks.load("libero_goal/1"), (rewording.perturbation,), seed=0).instruction.text
+    told = apply_perturbations(
+        tasks.load("libero_goal/1"), (rewording.perturbation,), seed=0
+    ).instruction.text
     row = f"| `{rewording.name}` | {told} | {'yes' if rewording.plausible else 'no'} |"
     assert row in (Path(__file__).parents[4] / "docs" / "words.md").read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay import tasks
-from assay.perturb import perturbed
+from assay.perturb import apply_perturbations
 from assay.perturb.words.distance.errors import ModelError
 from assay.perturb.words.rewordings import GobbledygookTokens, gobbledygook
 from assay.perturb.words.rewordings.gobbledygook import random_letters, random_tokens, token_count
@@ -48,7 +48,7 @@ def test_without_a_tokenizer_one_line_says_how_to_get_it(tmp_path: Path, monkeyp
     gobbledygook._vocabulary.cache_clear()
     try:
         with pytest.raises(ModelError) as caught:
-            perturbed(tasks.load("libero_goal/0"), (GobbledygookTokens(),), seed=0)
+            apply_perturbations(tasks.load("libero_goal/0"), (GobbledygookTokens(),), seed=0)
         assert "\n" not in str(caught.value) and str(tmp_path) in str(caught.value)
     finally:
         gobbledygook._tokenizer.cache_clear()

@@ -3,25 +3,25 @@ from __future__ import annotations
 import pytest
 
 from assay import tasks
+from assay.episodes import EpisodeSpec
+from assay.episodes.episode import Outcome
 from assay.errors import PerturbationError
-from assay.experiments import EpisodeSpec
-from assay.perturb import from_json, perturbed, to_json
+from assay.perturb import apply_perturbations, from_json, to_json
 from assay.perturb.words.rewordings import Counterfactual, OtherTask, counterfactuals, other_tasks
-from assay.policies.rollout import Outcome
-from assay.runs.stage import Orders, Stage
+from assay.runs.worker import EpisodeRunner, WorkerConfig
 
 TASK = tasks.load("libero_goal/1")
 ASKED = ("turn on the stove", ("TurnOn flat_stove_1",))
 
 
 def test_another_task_changes_goal_and_instruction_and_leaves_the_scene():
-    other = perturbed(TASK, (OtherTask(*ASKED),), seed=0)
+    other = apply_perturbations(TASK, (OtherTask(*ASKED),), seed=0)
     assert other.instruction.text == "turn on the stove" and str(other.goal) == "TurnOn flat_stove_1"
     assert other.scene == TASK.scene and other.id == TASK.id and other.of_interest == ("flat_stove_1",)
 
 
 def test_a_counterfactual_changes_the_instruction_alone():
-    other = perturbed(TASK, (Counterfactual(*ASKED),), seed=0)
+    other = apply_perturbations(TASK, (Counterfactual(*ASKED),), seed=0)
     assert other.instruction.text == "turn on the stove"
     assert (other.goal, other.scene, other.of_interest) == (TASK.goal, TASK.scene, TASK.of_interest)
 
@@ -39,7 +39,7 @@ def test_a_counterfactual_changes_the_instruction_alone():
 )
 def test_a_goal_that_does_not_fit_the_scene_is_refused(kind, goal: tuple[str, ...], words: str):
     with pytest.raises(PerturbationError) as caught:
-        perturbed(TASK, (kind("do it", goal),), seed=0)
+        apply_perturbations(TASK, (kind("do it", goal),), seed=0)
     assert words in str(caught.value) and str(caught.value).startswith(f"{kind.kind}: libero_goal/1: ")
 
 
@@ -55,15 +55,15 @@ def test_twins_ask_the_same_and_say_what():
         assert other.perturbation.text == counter.perturbation.text
         assert other.labels["asked_goal"] == counter.labels["asked_goal"]
         assert (other.plausible, counter.plausible) == (True, False)
-        realised = perturbed(TASK, (other.perturbation,), seed=0)
+        realised = apply_perturbations(TASK, (other.perturbation,), seed=0)
         assert str(realised.goal) == other.labels["asked_goal"]
 
 
 def test_a_policy_that_obeys_succeeds_at_the_other_task_and_fails_the_counterfactual():
-    stage = Stage(Orders("keyword"))
+    stage = EpisodeRunner(WorkerConfig("keyword"))
     try:
         outcome = {
-            kind: stage.perform(EpisodeSpec(TASK.id, 0, perturbations=(kind(*ASKED),))).outcome
+            kind: stage.run(EpisodeSpec(TASK.id, 0, perturbations=(kind(*ASKED),))).outcome
             for kind in (OtherTask, Counterfactual)
         }
     finally:

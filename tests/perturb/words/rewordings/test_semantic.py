@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from assay import tasks
-from assay.perturb import perturbed
+from assay.perturb import apply_perturbations
 from assay.perturb.words.rewordings import Semantic
 from assay.perturb.words.rewordings.semantic import variants
 from assay.tasks.names import mentions, names_of
@@ -35,6 +35,8 @@ def test_a_long_step_is_not_put_into_a_chain():
 
 def test_the_seed_chooses():
     task = tasks.load("libero_goal/1")
-    chosen = [perturbed(task, (Semantic(),), seed=seed).instruction.text for seed in range(30)]
+    chosen = [apply_perturbations(task, (Semantic(),), seed=seed).instruction.text for seed in range(30)]
     assert set(chosen) == set(variants(task.instruction.text))
-    assert chosen == [perturbed(task, (Semantic(),), seed=seed).instruction.text for seed in range(30)]
+    assert chosen == [
+        apply_perturbations(task, (Semantic(),), seed=seed).instruction.text for seed in range(30)
+    ]

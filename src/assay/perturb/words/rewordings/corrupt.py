@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar
 
 import numpy as np
 
+from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.errors import PerturbationError
-from assay.perturb.base import perturbation
 from assay.perturb.words.rewordings.text import reworded
 from assay.tasks import Scene, Task
 from assay.tasks.names import names_of, words
@@ -38,12 +37,13 @@ _DRAWS = 20
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Substitute:
+class Substitute(Perturbation):
     """Puts unrelated words in the place of others, names of things first: nobody can tell what is wanted."""
 
-    kind: ClassVar[str] = "words/substitute"
-    rebuilds: ClassVar[bool] = False
-    plausible: ClassVar[bool] = False
+    kind = "words/substitute"
+    effects = frozenset({Effect.WORDS})
+    change = Change.WORDING
+    plausible = False
 
     share: float = 0.5
     """Of the words with a meaning of their own, how many are replaced: above 0, at most 1; one at least."""
@@ -61,12 +61,13 @@ class Substitute:
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Shuffle:
+class Shuffle(Perturbation):
     """Keeps every word and loses their order."""
 
-    kind: ClassVar[str] = "words/shuffle"
-    rebuilds: ClassVar[bool] = False
-    plausible: ClassVar[bool] = False
+    kind = "words/shuffle"
+    effects = frozenset({Effect.WORDS})
+    change = Change.WORDING
+    plausible = False
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """The task with its words in another order."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from assay.perturb.base import Perturbation
+from assay.episodes.perturbation import Perturbation
 from assay.perturb.words.mask import Mask
 from assay.perturb.words.rewordings.corrupt import Shuffle, Substitute
 from assay.perturb.words.rewordings.goals import Alternative, alternatives

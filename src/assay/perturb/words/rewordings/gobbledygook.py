@@ -5,11 +5,11 @@ from __future__ import annotations
 import string
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.perturb.base import perturbation
+from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.perturb.words.rewordings.text import reworded
 from assay.tasks import Task
 
@@ -23,12 +23,13 @@ _UNSEEMLY = ("fuck", "shit", "cunt", "bitch", "nigg", "whore", "slut", "rape", "
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class GobbledygookWords:
+class GobbledygookWords(Perturbation):
     """Every character becomes a random letter, then the words change places: word lengths are kept."""
 
-    kind: ClassVar[str] = "words/gobbledygook_words"
-    rebuilds: ClassVar[bool] = False
-    plausible: ClassVar[bool] = False
+    kind = "words/gobbledygook_words"
+    effects = frozenset({Effect.WORDS})
+    change = Change.WORDING
+    plausible = False
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """The task in words that do not exist."""
@@ -37,16 +38,17 @@ class GobbledygookWords:
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class GobbledygookTokens:
+class GobbledygookTokens(Perturbation):
     """Every sub-word becomes a random one, then the words change places: the number of sub-words is kept.
 
     Sub-words are those of all-MiniLM-L6-v2's tokenizer, which `assay words setup` fetches. Other models cut
     words elsewhere, so for them the number is kept approximately.
     """
 
-    kind: ClassVar[str] = "words/gobbledygook_tokens"
-    rebuilds: ClassVar[bool] = False
-    plausible: ClassVar[bool] = False
+    kind = "words/gobbledygook_tokens"
+    effects = frozenset({Effect.WORDS})
+    change = Change.WORDING
+    plausible = False
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """The task in random words. Raises ModelError where there is no tokenizer."""

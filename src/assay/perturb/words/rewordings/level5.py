@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
-from assay.perturb.base import perturbation
+from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.perturb.words.rewordings.clauses import (
     Step,
     bare,
@@ -40,12 +39,12 @@ _FRAMES = (
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Concise:
+class Concise(Perturbation):
     """Keeps what matters: ``bowl on stove``."""
 
-    kind: ClassVar[str] = "words/concise"
-    rebuilds: ClassVar[bool] = False
-    plausible: ClassVar[bool] = True
+    kind = "words/concise"
+    effects = frozenset({Effect.WORDS})
+    change = Change.WORDING
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """The task in fewer words."""
@@ -54,12 +53,12 @@ class Concise:
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Reorder:
+class Reorder(Perturbation):
     """Says the same in another order: ``on the stove, put the bowl``."""
 
-    kind: ClassVar[str] = "words/reorder"
-    rebuilds: ClassVar[bool] = False
-    plausible: ClassVar[bool] = True
+    kind = "words/reorder"
+    effects = frozenset({Effect.WORDS})
+    change = Change.WORDING
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """The task in another order of words."""
@@ -68,12 +67,12 @@ class Reorder:
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Passive:
+class Passive(Perturbation):
     """Says what should be done to the thing: ``the bowl should be put on the stove``."""
 
-    kind: ClassVar[str] = "words/passive"
-    rebuilds: ClassVar[bool] = False
-    plausible: ClassVar[bool] = True
+    kind = "words/passive"
+    effects = frozenset({Effect.WORDS})
+    change = Change.WORDING
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """The task in the passive voice."""
@@ -82,12 +81,12 @@ class Passive:
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Verbose:
+class Verbose(Perturbation):
     """Wraps the request into more words than it needs."""
 
-    kind: ClassVar[str] = "words/verbose"
-    rebuilds: ClassVar[bool] = False
-    plausible: ClassVar[bool] = True
+    kind = "words/verbose"
+    effects = frozenset({Effect.WORDS})
+    change = Change.WORDING
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """The task in more words."""

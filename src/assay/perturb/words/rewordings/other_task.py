@@ -13,12 +13,11 @@ and its twin of the other say of one behaviour whether it was obedience and whet
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
+from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.errors import PerturbationError, TaskError
-from assay.perturb.base import perturbation
 from assay.perturb.words.rewordings.goals import Alternative
 from assay.tasks import Goal, Instruction, Task
 from assay.tasks.checks import atom, flaws
@@ -26,13 +25,13 @@ from assay.tasks.checks import atom, flaws
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class OtherTask:
+class OtherTask(Perturbation):
     """Another goal in the same scene, with its instruction."""
 
-    kind: ClassVar[str] = "words/other_task"
-    rebuilds: ClassVar[bool] = False
-    asks: ClassVar[bool] = True
-    plausible: ClassVar[bool] = True
+    kind = "words/other_task"
+    effects = frozenset({Effect.WORDS, Effect.GOAL})
+    change = Change.TASK
+    sets_vocabulary = True
 
     text: str
     """The instruction."""
@@ -48,12 +47,13 @@ class OtherTask:
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Counterfactual:
+class Counterfactual(Perturbation):
     """The instruction of another goal in the same scene; the task's own goal still counts."""
 
-    kind: ClassVar[str] = "words/counterfactual"
-    rebuilds: ClassVar[bool] = False
-    plausible: ClassVar[bool] = False
+    kind = "words/counterfactual"
+    effects = frozenset({Effect.WORDS})
+    change = Change.WORDING
+    plausible = False
     """A policy that understands should not reach the goal that is measured."""
 
     text: str
@@ -65,6 +65,10 @@ class Counterfactual:
         """The task with the other instruction. Raises PerturbationError where its goal does not fit."""
         self.asked_goal(task)
         return replace(task, instruction=Instruction(self.text))
+
+    def certified_as(self) -> Perturbation:
+        """What is asked for is what must be possible."""
+        return OtherTask(self.text, self.goal)
 
     def asked_goal(self, task: Task) -> Goal:
         """What the instruction asks for. Raises PerturbationError where that does not fit the scene."""

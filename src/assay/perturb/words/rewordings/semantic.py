@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
-from assay.perturb.base import perturbation
+from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.perturb.words.rewordings.clauses import Step, depends, parse, said, that_is
 from assay.perturb.words.rewordings.level5 import DIRECTED, after
 from assay.perturb.words.rewordings.text import reworded
@@ -20,12 +19,12 @@ _PART = re.compile(r"the (?P<part>(?:[\w-]+ )?[\w-]+) of the (?P<whole>[\w -]+)"
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Semantic:
+class Semantic(Perturbation):
     """Other verbs, prepositions and turns of phrase; things keep their names."""
 
-    kind: ClassVar[str] = "words/semantic"
-    rebuilds: ClassVar[bool] = False
-    plausible: ClassVar[bool] = True
+    kind = "words/semantic"
+    effects = frozenset({Effect.WORDS})
+    change = Change.WORDING
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """The task in one of its variants."""

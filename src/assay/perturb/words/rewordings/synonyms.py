@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
-from assay.perturb.base import perturbation
+from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.perturb.words.grid.lexicon import Noun, lexicon
 from assay.perturb.words.rewordings import verbs
 from assay.perturb.words.rewordings.clauses import Step, parse, said
@@ -23,12 +22,12 @@ PLAIN = 2
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Synonyms:
+class Synonyms(Perturbation):
     """Swaps every verb, and every name for which a synonym is known, and keeps the sentence as it is."""
 
-    kind: ClassVar[str] = "words/synonyms"
-    rebuilds: ClassVar[bool] = False
-    plausible: ClassVar[bool] = True
+    kind = "words/synonyms"
+    effects = frozenset({Effect.WORDS})
+    change = Change.WORDING
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """The task in synonyms."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from assay.perturb.base import perturbation
+from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.perturb.words.rewordings.clauses import Step, bare, brief, is_known, parse, place
 from assay.perturb.words.rewordings.text import reworded
 from assay.tasks import Task
@@ -15,12 +14,12 @@ from assay.tasks import Task
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Telegraphic:
+class Telegraphic(Perturbation):
     """Leaves out articles, pronouns and conjunctions: ``turn on stove, put moka pot on stove``."""
 
-    kind: ClassVar[str] = "words/telegraphic"
-    rebuilds: ClassVar[bool] = False
-    plausible: ClassVar[bool] = True
+    kind = "words/telegraphic"
+    effects = frozenset({Effect.WORDS})
+    change = Change.WORDING
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """The task as a telegram."""

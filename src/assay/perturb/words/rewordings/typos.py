@@ -6,12 +6,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar
 
 import numpy as np
 
+from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.errors import PerturbationError
-from assay.perturb.base import perturbation
 from assay.perturb.words.rewordings.text import reworded
 from assay.tasks import Task
 
@@ -27,15 +26,15 @@ _LONG = 4
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Typos:
+class Typos(Perturbation):
     """One slip in each of some words: a neighbouring key, two letters swapped, or a letter missing.
 
     First letters stay, and so do words of fewer than four letters where there are longer ones.
     """
 
-    kind: ClassVar[str] = "words/typos"
-    rebuilds: ClassVar[bool] = False
-    plausible: ClassVar[bool] = True
+    kind = "words/typos"
+    effects = frozenset({Effect.WORDS})
+    change = Change.WORDING
 
     share: float = 0.4
     """Of the words that are long enough, how many hold a slip: above 0, at most 1; one at least."""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import multiprocessing
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from assay import tasks
-from assay.experiments import EpisodeSpec, load_experiment
-from assay.experiments.spec import CONTROL
+from assay.episodes import CONTROL, LIBERO, WORLDS, Episode, EpisodeSpec
+from assay.experiments import Experiment, load_experiment
 from assay.measures.diagnosis import Finding, diagnose
 from assay.measures.rates import Rate
 from assay.measures.result import Missing
@@ -25,22 +25,9 @@ from assay.report.run_report import RunReport
 from assay.report.summary import Diagnosis
 from assay.report.table import Column, Table
 from assay.report.wording import between
-from assay.runs.certificates import (
-    Cache,
-    Refusal,
-    Service,
-    cache_file,
-    certify,
-    counted,
-    engine_digest,
-    missing,
-)
-from assay.runs.certificates.certify import DEMONSTRATOR
-from assay.runs.certificates.serve import META
-from assay.runs.local import LocalProcesses
-from assay.runs.provenance import describe, provenance
-from assay.runs.stage import Orders, Stage
-from assay.runs.store import Store
+from assay.runs.certificates import Cache, cache_file
+from assay.runs.execute import Observer, Options, execute, make_certificates
+from assay.runs.worker import WorkerConfig
 
 PLANTED: Mapping[str, str] = MappingProxyType(
     {
@@ -70,21 +57,24 @@ class Part:
     in_turn: bool = False
     """Whether each change has one of the seeds, in turn, rather than all of them."""
     steps: int | None = 140
-    """The most control steps; None for what the field gives."""
+    """The most control steps; None for the tasks' usual horizons."""
 
     @property
     def name(self) -> str:
         """The experiment's, without its fields."""
         return self.experiment.partition("?")[0]
 
-    def plan(self, pack: str) -> Iterator[EpisodeSpec]:
-        """Its episodes."""
-        design, places = load_experiment(self.experiment), {CONTROL: 0}
-        for spec in design.plan(tasks.resolve(self.tasks), self.seeds, pack=pack, steps=self.steps):
+    def design(self) -> Experiment:
+        """The experiment, cut down."""
+        places: dict[str, int] = {CONTROL: 0}
+
+        def kept(spec: EpisodeSpec) -> bool:
             place = places.setdefault(spec.condition, len(places))
             turn = spec.condition == CONTROL or self.seeds[place % len(self.seeds)] == spec.seed
-            if (turn or not self.in_turn) and (not self.conditions or spec.condition in self.conditions):
-                yield spec
+            return (turn or not self.in_turn) and (not self.conditions or spec.condition in self.conditions)
+
+        whole = load_experiment(self.experiment)
+        return replace(whole, tasks=self.tasks, seeds=self.seeds, limit=None, keep=kept)
 
 
 BOTH = "libero_object/0,libero_object/3"
@@ -109,14 +99,16 @@ PARTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Patient:
-    """A policy, examined."""
+class Examined:
+    """A policy that went through the experiments."""
 
     policy: str
     planted: str
     rates: Mapping[str, Rate | Missing]
-    """Suite -> success: of what is perturbed, if something is."""
+    """Experiment -> success: of what is perturbed, if something is."""
     findings: tuple[Finding, ...]
+    refused: Mapping[str, Mapping[str, int]]
+    """Experiment -> why episodes were left out, and how many."""
 
     @property
     def diagnosis(self) -> Diagnosis:
@@ -133,59 +125,55 @@ def run_demo(
     workers: int = 2,
     watch: Callable[[int, int], None] = lambda done, planned: None,
     sheet: Path | None = None,
-) -> tuple[Path, list[Patient]]:
+) -> tuple[Path, list[Examined]]:
     """Run policies through small experiments, report on each, and compare them on one page.
 
     Earlier results in the folder are replaced. ``watch`` is told how many episodes are done and planned;
     ``sheet`` is a contact sheet for the page.
     """
-    plans, refused = _certified({part: list(part.plan(pack)) for part in parts}, workers)
-    planned = len(policies) * sum(map(len, plans.values()))
+    _certify(parts, pack, workers)
+    planned = len(policies) * sum(_planned(part, pack) for part in parts)
     for place in ("runs", *policies):
         shutil.rmtree(folder / place, ignore_errors=True)
     spawning = multiprocessing.get_context("spawn")  # GL does not survive a fork
     done = spawning.Value("i", 0)
     with ProcessPoolExecutor(workers, spawning, initializer=_count, initargs=(done,)) as pool:
-        jobs = [pool.submit(partial(_examine, policy, pack, plans, refused, folder)) for policy in policies]
+        jobs = [pool.submit(partial(_examine, policy, pack, parts, folder)) for policy in policies]
         while wait(jobs, TICK).not_done:
             watch(done.value, planned)
             for job in jobs:
                 if job.done():
                     job.result()
         watch(done.value, planned)
-    patients = [job.result() for job in jobs]
+    examined = [job.result() for job in jobs]
     page = folder / PAGE
     figure = success_figure(
-        {each.policy: {name: _known(rate) for name, rate in each.rates.items()} for each in patients}
+        {each.policy: {name: _known(rate) for name, rate in each.rates.items()} for each in examined}
     )
     (folder / f"{figure.name}.svg").write_text(figure.file, encoding="utf-8")
     written = rendered(
         "demo.html.jinja",
-        patients=patients,
-        table=_table(patients, parts),
+        examined=examined,
+        table=_table(examined, parts),
         figure=figure,
-        refused=counted(each for found in refused.values() for each in found),
+        refused=_refused(examined[0]) if examined else {},
         sheet=sheet and sheet.name,
     )
     page.write_text(written, encoding="utf-8")
-    return page, patients
+    return page, examined
 
 
-def _certified(
-    plans: Mapping[Part, list[EpisodeSpec]], workers: int
-) -> tuple[dict[Part, list[EpisodeSpec]], dict[Part, list[Refusal]]]:
-    """Of experiments that change the world, only what the demonstrator has solved; and what was left out."""
-    served, refused = dict(plans), {}
-    changing = {part: specs for part, specs in plans.items() if load_experiment(part.experiment).certified}
+def _certify(parts: Sequence[Part], pack: str, workers: int) -> None:
+    """Let the demonstrator solve what the parts change in the world, so that no policy waits for it."""
+    world = WORLDS[LIBERO]
+    assert world.demonstrator is not None
     with Cache(cache_file()) as cache:
-        wanted = missing((spec for specs in changing.values() for spec in specs), cache)
-        if wanted:
-            certify(wanted, cache, LocalProcesses(Orders(DEMONSTRATOR), workers))
-        for part, specs in changing.items():
-            service = Service(cache)
-            served[part] = list(service.serve(specs))
-            refused[part] = service.refused
-    return served, refused
+        for part in parts:
+            design = part.design()
+            if design.certified:
+                specs = design.plan(design.choose(), design.seeds, pack=pack, steps=part.steps)
+                config = WorkerConfig(world.demonstrator)
+                make_certificates(specs, cache, config, Options(workers=workers), Observer())
 
 
 _done: Any = None
@@ -197,49 +185,53 @@ def _count(done: Any) -> None:
     _done = done
 
 
-def _examine(
-    policy: str,
-    pack: str,
-    plans: Mapping[Part, Sequence[EpisodeSpec]],
-    refused: Mapping[Part, Sequence[Refusal]],
-    folder: Path,
-) -> Patient:
+class _Counter(Observer):
+    """Counts episodes for all processes together."""
+
+    def episode(self, spec: EpisodeSpec | None, episode: Episode | None) -> None:
+        if spec is not None:
+            with _done.get_lock():
+                _done.value += 1
+
+
+def _examine(policy: str, pack: str, parts: Sequence[Part], folder: Path) -> Examined:
     """Run a policy through the experiments and write its report; in a process of its own."""
-    stage = Stage(Orders(policy))
     reports = {}
-    for part, specs in plans.items():
+    for part in parts:
         path = folder / "runs" / f"{policy}-{part.name}.assay"
-        with Store.writing(path) as run:
-            settings: dict[str, object] = {"steps": part.steps, "conditions": list(part.conditions) or None}
-            if part in refused:
-                settings["certificates"] = engine_digest(pack)
-            describe(run, provenance(part.experiment, policy, pack, settings=settings))
-            run.describe(**{META: refused.get(part, [])})
-            run.plan(specs)
-            for waiting in sorted(run.todo(), key=lambda each: each.scene):
-                (spec,) = run.specs([waiting.number])
-                run.append(waiting.number, stage.perform(spec))
-                with _done.get_lock():
-                    _done.value += 1
+        execute(part.design(), policy, path, Options(assets=pack, steps=part.steps, workers=0), _Counter())
         reports[part.name] = RunReport.read(path)
-    stage.close()
     build(list(reports.values())).write(folder / policy)
     rates = {name: each.profile.success_rate for name, each in reports.items()}
     findings = diagnose(*(each.profile for each in reports.values()))
-    return Patient(policy, PLANTED.get(policy, "unknown"), rates, findings)
+    refused = {name: each.refused for name, each in reports.items()}
+    return Examined(policy, PLANTED.get(policy, "unknown"), rates, findings, refused)
 
 
-def _table(patients: Sequence[Patient], parts: Sequence[Part]) -> Table:
+def _table(examined: Sequence[Examined], parts: Sequence[Part]) -> Table:
     """Success of every policy on every experiment."""
     names = [part.name for part in parts]
     return Table(
         "demo",
         "Success",
         (Column("policy"), *(Column(name) for name in names)),
-        tuple((each.policy, *(_shown(each.rates[name]) for name in names)) for each in patients),
+        tuple((each.policy, *(_shown(each.rates[name]) for name in names)) for each in examined),
         "Successes where a good policy should succeed, with 95 % intervals in percent: libero as it is, the "
         "others where something was changed.",
     )
+
+
+def _planned(part: Part, pack: str) -> int:
+    design = part.design()
+    return sum(1 for _ in design.plan(design.choose(), design.seeds, pack=pack, steps=part.steps))
+
+
+def _refused(examined: Examined) -> dict[str, int]:
+    """Why episodes were left out, and how many, of all experiments: the same for every policy."""
+    total: Counter[str] = Counter()
+    for reasons in examined.refused.values():
+        total.update(reasons)
+    return dict(total.most_common())
 
 
 def _known(rate: Rate | Missing) -> Rate | None:

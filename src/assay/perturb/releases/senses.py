@@ -9,9 +9,9 @@ import numpy as np
 from PIL import Image, ImageFilter
 from scipy.spatial.transform import Rotation
 
+from assay.episodes import Change, Effect, Perturbation, perturbation
+from assay.episodes.senses import Chance
 from assay.errors import PerturbationError
-from assay.perturb.base import perturbation
-from assay.perturb.senses.base import Chance
 from assay.perturb.senses.pictures import Severe
 from assay.sim.layout import HOME, LAYOUTS
 from assay.tasks import Task
@@ -25,11 +25,12 @@ JOINTS = 7
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class View:
+class View(Perturbation):
     """The main camera on another place of a sphere around the workspace, or looking past its middle."""
 
-    kind: ClassVar[str] = "release/view"
-    rebuilds: ClassVar[bool] = True
+    kind = "release/view"
+    effects = frozenset({Effect.PHYSICS})
+    change = Change.CAMERA
 
     horizontal: float = 0.0
     """Degrees about the vertical."""
@@ -63,11 +64,12 @@ class View:
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class StartJoints:
+class StartJoints(Perturbation):
     """The arm starts with given joint angles."""
 
-    kind: ClassVar[str] = "release/joints"
-    rebuilds: ClassVar[bool] = True
+    kind = "release/joints"
+    effects = frozenset({Effect.PHYSICS})
+    change = Change.ROBOT
 
     angles: tuple[float, ...]
     """Radians, (7,)."""
@@ -89,7 +91,7 @@ class StartJoints:
 class GaussianBlur(Severe):
     """A picture that is out of focus."""
 
-    kind: ClassVar[str] = "release/gaussian_blur"
+    kind = "release/gaussian_blur"
     WIDTH: ClassVar[float] = 1 / 256
     """The standard deviation at each severity, as a share of the picture's height."""
 

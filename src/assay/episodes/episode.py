@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 import numpy as np
-
-from assay.policies.rollout import Outcome
 
 Intervals = tuple[tuple[int, int], ...]
 """Control steps [first, last) during which something was true."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Path:
-    """Where the hand went and what it was told, float32."""
+class Outcome(StrEnum):
+    """How an episode ended."""
 
-    hand: np.ndarray
-    """Position of the grip site, metres, from before the first step on: (steps + 1, 3). On the table: where
-    each action let go."""
+    SUCCESS = "success"
+    FAILURE = "failure"
+    """It ran to its horizon."""
+    ERROR = "error"
+    """The policy or the simulator broke; this says nothing about what the policy knows."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trajectory:
+    """Where the end effector went and what it was told, float32."""
+
+    end_effector: np.ndarray
+    """Its position, metres, from before the first step on: (steps + 1, 3). In a world whose actions are
+    whole motions, where each of them ended."""
     gripper: np.ndarray
     """Distance between the fingers, metres, likewise: (steps + 1,)."""
     actions: np.ndarray
-    """(steps, 7); on the table (steps, 12)."""
+    """As the policy gave them: (steps, action size)."""
+
+
+def no_trajectory(action_size: int = 7) -> Trajectory:
+    """The trajectory of an episode that never began."""
+    return Trajectory(*(np.zeros(shape, np.float32) for shape in ((0, 3), (0,), (0, action_size))))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,16 +45,16 @@ class Episode:
 
     outcome: Outcome
     steps: int
-    """Control steps done; on the table, actions."""
-    path: Path
+    """Control steps done."""
+    trajectory: Trajectory
     instruction: str = ""
-    """What the policy was told."""
+    """What the policy was told, in words."""
     seconds: float = 0.0
     """Of the clock, all attempts together."""
     decisions: int = 0
     """How often the policy was asked."""
-    pictures: int = 0
-    """How many were drawn."""
+    images: int = 0
+    """How many were rendered."""
     attempts: int = 1
     """How often it was tried until nothing broke."""
     touched: str | None = None
@@ -50,11 +64,6 @@ class Episode:
     truth: dict[str, Intervals] = field(default_factory=dict)
     """When each atom of the goal was true."""
     error: str = ""
-    """What broke, where something did; why it failed, where the policy says so."""
-    passing: bool = False
+    """What broke, where something did; why it failed, where the policy or the world says so."""
+    transient: bool = False
     """Whether what broke may be well again later by itself: a resumed run tries again."""
-
-
-def nothing_happened() -> Path:
-    """The path of an episode that never began."""
-    return Path(*(np.zeros(shape, np.float32) for shape in ((0, 3), (0,), (0, 7))))

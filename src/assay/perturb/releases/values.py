@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
 from assay import tasks
+from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.errors import PerturbationError, did_you_mean
-from assay.perturb.base import perturbation
 from assay.tasks import Atom, Entity, Task
 
 PLACING = (tasks.Predicate.ON, tasks.Predicate.IN)
@@ -17,14 +16,20 @@ PLACING = (tasks.Predicate.ON, tasks.Predicate.IN)
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class FromFile:
+class FromFile(Perturbation):
     """The scene and the goal of a task file; the instruction stays."""
 
-    kind: ClassVar[str] = "release/scene"
-    rebuilds: ClassVar[bool] = True
+    kind = "release/scene"
+    effects = frozenset({Effect.PHYSICS})
+    change = Change.WORLD
 
     file: str
     """The id of the task in the file: its path and digest."""
+
+    @property
+    def scene_file(self) -> str:
+        """The id of the task whose scene it brings."""
+        return self.file
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Reads the file. Raises TaskError where it is gone, or has changed."""
@@ -34,11 +39,12 @@ class FromFile:
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(Perturbation):
     """Two things start in each other's place, whatever that leads to."""
 
-    kind: ClassVar[str] = "release/exchange"
-    rebuilds: ClassVar[bool] = True
+    kind = "release/exchange"
+    effects = frozenset({Effect.PHYSICS})
+    change = Change.POSITION
 
     first: str
     second: str
@@ -65,11 +71,12 @@ class Exchange:
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Recategorise:
+class Recategorise(Perturbation):
     """Everything of one category is of another, under its old name."""
 
-    kind: ClassVar[str] = "release/category"
-    rebuilds: ClassVar[bool] = True
+    kind = "release/category"
+    effects = frozenset({Effect.PHYSICS})
+    change = Change.OBJECT
 
     old: str
     new: str
@@ -93,11 +100,12 @@ class Recategorise:
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Unavailable:
+class Unavailable(Perturbation):
     """Something that the release needs and that is not there: no episode with it can begin."""
 
-    kind: ClassVar[str] = "release/unavailable"
-    rebuilds: ClassVar[bool] = True
+    kind = "release/unavailable"
+    effects = frozenset({Effect.PHYSICS})
+    change = Change.WORLD
 
     reason: str
     what: str = ""

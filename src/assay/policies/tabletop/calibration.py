@@ -6,18 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 
+from assay.episodes import EpisodeSpec
 from assay.streams import stream
 from assay.tabletop import (
-    Progress,
     Prompt,
+    TableEnv,
     TableObservation,
     TableOracle,
     TableSimulation,
-    TableTask,
     action,
     table_point,
 )
-from assay.tabletop.episode import Occasion
 from assay.tabletop.goals import Put
 from assay.tabletop.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW
 
@@ -29,11 +28,13 @@ _USUAL = Prompt("Do what is usually done here.")
 class PromptBlind(TableOracle):
     """Knows from the table what is usually wanted there; whatever it is told."""
 
-    def attach(self, world: TableSimulation, task: TableTask, progress: Progress) -> None:
+    def attach(self, env: TableEnv) -> None:
         """Take what policies may not see."""
-        super().attach(world, replace(task, asked=task.goal), progress)
+        super().attach(env)
+        self._task = replace(env.task, asked=env.task.goal)
+        self._own, self._progress = None, env.progress
 
-    def reset(self, prompt: Prompt, spec: Occasion) -> None:
+    def reset(self, prompt: Prompt, spec: EpisodeSpec) -> None:
         """Begin an episode, with the prompt that it expects."""
         super().reset(_USUAL, spec)
 
@@ -44,10 +45,10 @@ class OrderFollower(TableOracle):
     In training that order was always the scene's, so it was enough.
     """
 
-    def attach(self, world: TableSimulation, task: TableTask, progress: Progress) -> None:
+    def attach(self, env: TableEnv) -> None:
         """Take what policies may not see."""
-        self._table: TableSimulation = world
-        super().attach(world, task, progress)
+        super().attach(env)
+        self._table: TableSimulation = env.simulation
 
     def act(self, observation: TableObservation) -> np.ndarray:
         """One action, (1, 12), on the table as it takes it to be."""
@@ -86,7 +87,7 @@ class _Mistaken:
 class FirstObject:
     """Carries the first object it sees to the second, whatever it is told."""
 
-    def reset(self, prompt: Prompt, spec: Occasion) -> None:
+    def reset(self, prompt: Prompt, spec: EpisodeSpec) -> None:
         """Nothing to do."""
 
     def act(self, observation: TableObservation) -> np.ndarray:
@@ -99,7 +100,7 @@ class FirstObject:
 class RandomPlaces:
     """Goes from anywhere to anywhere, turning by any angle, from a stream of the episode's own."""
 
-    def reset(self, prompt: Prompt, spec: Occasion) -> None:
+    def reset(self, prompt: Prompt, spec: EpisodeSpec) -> None:
         """Begin the episode's stream."""
         self._stream = stream(spec.seed, "random places", spec.task)
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from assay.perturb.table import TableSenses
 
-from assay.perturb import perturbed
+from assay.perturb import apply_perturbations
 from assay.perturb.prompts import Part, PromptMask
 from assay.perturb.senses.order import PermutedObjects
-from assay.perturb.table import TableSenses
-from assay.policies.table import FirstObject, OrderFollower, PromptBlind, RandomPlaces
+from assay.policies.tabletop import FirstObject, OrderFollower, PromptBlind, RandomPlaces
 from assay.tabletop import Level, Played, Setting, TableOracle, TablePolicy, TableTask, make, play
 
 TASKS = [
@@ -21,7 +21,7 @@ TASKS = [
 
 
 def masked(setting: Setting) -> TableTask:
-    return perturbed(make(setting), PromptMask(Part.INSTRUCTION), seed=setting.seed)
+    return apply_perturbations(make(setting), PromptMask(Part.INSTRUCTION), seed=setting.seed)
 
 
 def permuted(setting: Setting, policy: TablePolicy) -> Played:

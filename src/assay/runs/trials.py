@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
+from typing import Any
 
-from assay.errors import AssayError
-from assay.experiments.spec import EpisodeSpec, Initial
-from assay.policies.control import initial_state
-from assay.policies.registry import load_policy
-from assay.policies.rollout import Outcome, Rollout, never_began, rollout
-from assay.sim import Observation, Simulation, compile_scene, load_pack
-from assay.tasks import Task
+from assay.episodes import LIBERO, Episode, EpisodeSpec, Initial, Outcome
+from assay.runs.worker import EpisodeRunner, WorkerConfig
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,7 +17,7 @@ class Attempt:
     """One episode of a task."""
 
     spec: EpisodeSpec
-    rollout: Rollout
+    episode: Episode
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +40,7 @@ class Trial:
     @property
     def failed(self) -> tuple[int, ...]:
         """The seeds of those that ran out of time."""
-        return tuple(each.spec.seed for each in self.attempts if each.rollout.outcome is Outcome.FAILURE)
+        return tuple(each.spec.seed for each in self.attempts if each.episode.outcome is Outcome.FAILURE)
 
     @property
     def errors(self) -> int:
@@ -53,17 +50,21 @@ class Trial:
     @property
     def steps(self) -> tuple[int, ...]:
         """Control steps of the successes."""
-        return tuple(each.rollout.steps for each in self.attempts if each.rollout.outcome is Outcome.SUCCESS)
+        return tuple(each.episode.steps for each in self.attempts if each.episode.outcome is Outcome.SUCCESS)
 
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why the policy broke, where it did."""
-        return tuple(each.rollout.error for each in self.attempts if each.rollout.outcome is Outcome.ERROR)
+        return tuple(each.episode.error for each in self.attempts if each.episode.outcome is Outcome.ERROR)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Why it failed, where it says so."""
-        return tuple(each.rollout.note for each in self.attempts if each.rollout.note)
+        return tuple(
+            each.episode.error
+            for each in self.attempts
+            if each.episode.outcome is Outcome.FAILURE and each.episode.error
+        )
 
     def as_json(self) -> dict[str, object]:
         """A JSON object."""
@@ -78,9 +79,9 @@ class Trial:
             "attempts": [
                 {
                     "seed": each.spec.seed,
-                    "outcome": each.rollout.outcome.value,
-                    "steps": each.rollout.steps,
-                    "why_not": each.rollout.error or each.rollout.note,
+                    "outcome": each.episode.outcome.value,
+                    "steps": each.episode.steps,
+                    "why_not": each.episode.error,
                 }
                 for each in self.attempts
             ],
@@ -94,34 +95,29 @@ def by_task(attempts: Sequence[Attempt]) -> list[Trial]:
     ]
 
 
-Watch = Callable[[Observation], None]
-
-
 def attempts(
     address: str,
-    chosen: Sequence[Task],
+    chosen: Sequence[Any],
     seeds: Sequence[int],
     *,
     pack: str = "primitives",
     initial: Initial = "sampled",
     replan: int | None = None,
-    watch: Callable[[Task, EpisodeSpec], Watch] = lambda task, spec: lambda observation: None,
+    states: Path | None = None,
+    world: str = LIBERO,
+    videos: Path | None = None,
 ) -> Iterator[Attempt]:
     """Run a policy on tasks; one attempt after the other, as it is done.
 
-    With ``initial="stored"`` a seed is the index of a state in LIBERO's file of the task. ``watch`` gives
-    whoever is shown an episode's observations.
+    With ``initial="stored"`` a seed is the index of a state in LIBERO's file of the task. ``videos``: a folder
+    for a video of each.
     """
-    policy = load_policy(address)
-    assets = load_pack(pack)
-    for task in chosen:
-        world = Simulation(compile_scene(task.scene, assets))
-        for seed in seeds:
-            spec = EpisodeSpec(task.id, seed, pack, replan=replan, initial=initial)
-            try:
-                state = initial_state(world, spec)
-            except AssayError as error:
-                yield Attempt(spec, never_began(str(error)))
-            else:
-                yield Attempt(spec, rollout(world, task, policy, state, spec, watch=watch(task, spec)))
-        world.close()
+    config = WorkerConfig(address, world, videos=videos, film_successes=True, states=states)
+    runner = EpisodeRunner(config)
+    try:
+        for task in chosen:
+            for seed in seeds:
+                spec = EpisodeSpec(task.id, seed, pack, replan=replan, initial=initial)
+                yield Attempt(spec, runner.run(spec))
+    finally:
+        runner.close()

@@ -10,27 +10,15 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from assay import tasks
+from assay.episodes.perturbation import Perturbation, from_json, to_json
 from assay.errors import SpecError
-from assay.perturb import Perturbation, from_json, perturbed, to_json
-from assay.tabletop import TableTask, make, on_table, table_entry
-from assay.tasks import Task
 
 Initial = Literal["sampled", "stored"]
-"""Drawn by the seed, or the seed's place in LIBERO's file of initial states."""
+"""Drawn by the seed, or the seed's place in the task's file of initial states."""
 Label = str | int | float | bool | None
 
 CONTROL = "control"
 """The condition in which nothing is changed."""
-HORIZONS = {"libero_spatial": 220, "libero_object": 280, "libero_goal": 300, "libero_10": 520}
-"""Control steps that the literature gives a task, by suite."""
-DEFAULT_HORIZON = 400
-
-
-def horizon(task_id: str) -> int:
-    """How many control steps a task gets."""
-    suite = "" if tasks.names_file(task_id) else task_id.split("/")[0]
-    return HORIZONS.get(suite, DEFAULT_HORIZON)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +26,7 @@ class EpisodeSpec:
     """One rollout, but for who acts. Equal specs give equal rollouts; the key is a hash of the content."""
 
     task: str
-    """The id of the unperturbed task."""
+    """The id of the unperturbed task. Its first part names the world, if there is one of that name."""
     seed: int
     pack: str = "primitives"
     """Name of the asset pack."""
@@ -46,17 +34,12 @@ class EpisodeSpec:
     condition: str = CONTROL
     perturbations: tuple[Perturbation, ...] = ()
     steps: int | None = None
-    """The most control steps; None for what the field gives the task."""
+    """The most control steps; None for the task's usual horizon."""
     replan: int | None = None
     """How many actions of each chunk are executed; None for all."""
     initial: Initial = "sampled"
     labels: dict[str, Label] = field(default_factory=dict, compare=False)
     """What is known about the condition, for the measures; not part of the identity."""
-
-    @property
-    def horizon(self) -> int:
-        """The most control steps."""
-        return horizon(self.task) if self.steps is None else self.steps
 
     @property
     def key(self) -> str:
@@ -73,25 +56,11 @@ class EpisodeSpec:
         """The same task and seed with nothing changed."""
         return replace(self, condition=CONTROL, perturbations=(), labels={})
 
-    @property
-    def on_table(self) -> bool:
-        """Whether it is played on the table of `assay.tabletop`."""
-        return on_table(self.task)
-
-    def realised(self) -> Task:
-        """The task as it is given to the policy."""
-        return perturbed(tasks.load(self.task), self.perturbations, seed=self.seed)
-
-    def realised_table(self) -> TableTask:
-        """The tabletop task as it is given to the policy."""
-        return perturbed(make(table_entry(self.task).setting(self.seed)), self.perturbations, seed=self.seed)
-
-    def told(self) -> str:
-        """What the policy is told, in words."""
-        return self.realised_table().prompt.words if self.on_table else self.realised().instruction.text
-
     def to_json(self) -> str:
-        """Canonical JSON: equal specs give equal texts. Labels are left out."""
+        """Canonical JSON: equal specs give equal texts. Labels are left out.
+
+        Keys of specs are hashes of this text, so the names in it stay, whatever the fields are called.
+        """
         # Written out, with what repeats from spec to spec kept: plans have hundreds of thousands of them.
         return (
             f'{{"condition":{_canonical(self.condition)},"initial":{_canonical(self.initial)},'

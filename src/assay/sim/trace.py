@@ -1,13 +1,14 @@
-"""Watches an episode: the hand's path, what was touched and moved first, when each atom was true."""
+"""Watches an episode: the end effector's path, what was touched and moved first, when each atom was true."""
 
 from __future__ import annotations
 
 import mujoco
 import numpy as np
 
-from assay.runs.episode import Intervals
-from assay.sim import Observation, Simulation
+from assay.episodes import Intervals
 from assay.sim.compose import GRIPPER, ROBOT
+from assay.sim.observation import Observation
+from assay.sim.simulation import Simulation
 from assay.tasks import Goal
 
 MOVED = 0.02
@@ -19,31 +20,31 @@ _TURNED = 0.2
 class Trace:
     """Shown every observation of one episode, the first one before the policy acts."""
 
-    def __init__(self, world: Simulation, goal: Goal) -> None:
-        self._world, self._goal = world, goal
+    def __init__(self, simulation: Simulation, goal: Goal) -> None:
+        self._simulation, self._goal = simulation, goal
         self._true: list[list[bool]] = []
-        self._hand: list[np.ndarray] = []
+        self._positions: list[np.ndarray] = []
         self._gripper: list[float] = []
         self.touched: str | None = None
         """What the robot touched first."""
         self.moved: str | None = None
         """What moved first."""
-        self._bodies = _Bodies(world)
+        self._bodies = _Bodies(simulation)
 
     def __call__(self, observation: Observation) -> None:
         """Take down the present."""
-        self._hand.append(observation.eef_position)
+        self._positions.append(observation.eef_position)
         self._gripper.append(float(observation.gripper[0] - observation.gripper[1]))
-        self._true.append([self._world.holds(atom) for atom in self._goal.atoms])
+        self._true.append([self._simulation.holds(atom) for atom in self._goal.atoms])
         if self.touched is None:
             self.touched = self._bodies.touched()
         if self.moved is None:
             self.moved = self._bodies.moved()
 
     @property
-    def hand(self) -> np.ndarray:
+    def end_effector(self) -> np.ndarray:
         """Positions of the grip site, float32, (steps + 1, 3)."""
-        return np.array(self._hand, np.float32).reshape(-1, 3)
+        return np.array(self._positions, np.float32).reshape(-1, 3)
 
     @property
     def gripper(self) -> np.ndarray:
@@ -62,9 +63,9 @@ class Trace:
 class _Bodies:
     """Which entity is which in the model, and where it was at the start."""
 
-    def __init__(self, world: Simulation) -> None:
-        self._world = world
-        model, entities = world.model, world.compiled.entities
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
+        model, entities = simulation.model, simulation.compiled.entities
         self._names = list(entities)
         self._entity = np.full(model.ngeom, -1)
         for number, entity in enumerate(entities.values()):
@@ -83,12 +84,12 @@ class _Bodies:
         self._addresses = model.jnt_qposadr[joints]
         hinge = model.jnt_type[joints] == mujoco.mjtJoint.mjJNT_HINGE
         self._limits = np.where(hinge, _TURNED, MOVED)
-        self._start = world.data.xpos[self._roots].copy()
-        self._values = world.data.qpos[self._addresses].copy()
+        self._start = simulation.data.xpos[self._roots].copy()
+        self._values = simulation.data.qpos[self._addresses].copy()
 
     def touched(self) -> str | None:
         """An entity that the robot touches now."""
-        data = self._world.data
+        data = self._simulation.data
         pairs = data.contact.geom[: data.ncon]
         for mine, theirs in ((0, 1), (1, 0)):
             hits = self._entity[pairs[:, theirs]][self._robot[pairs[:, mine]]]
@@ -98,7 +99,7 @@ class _Bodies:
 
     def moved(self) -> str | None:
         """An entity that is no longer where it was, or whose door, drawer or knob is not."""
-        data = self._world.data
+        data = self._simulation.data
         gone = np.linalg.norm(data.xpos[self._roots] - self._start, axis=1)
         if len(gone) and gone.max() > MOVED:
             return self._movable[int(gone.argmax())].name

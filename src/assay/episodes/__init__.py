@@ -1,0 +1,77 @@
+"""Episodes: what determines one, who takes part, what happens in it. Everything else builds on this.
+
+spec            everything that determines one rollout
+perturbation    what a perturbation is; senses: those between the world and the policy
+policy, world   the two protocols: whoever acts, and where
+rollout         one episode
+episode         what happened in it
+"""
+
+from assay.episodes.episode import Episode, Intervals, Outcome, Trajectory, no_trajectory
+from assay.episodes.instruction import Instruction
+from assay.episodes.perturbation import (
+    Change,
+    Effect,
+    Perturbation,
+    apply_perturbations,
+    from_json,
+    kinds,
+    perturbation,
+    to_json,
+)
+from assay.episodes.policy import Policy, Privileged
+from assay.episodes.rollout import rollout
+from assay.episodes.senses import Chance, Filter, Sense, Senses
+from assay.episodes.spec import CONTROL, EpisodeSpec, Initial, Label
+from assay.episodes.world import (
+    LIBERO,
+    WORLDS,
+    Env,
+    Record,
+    Task,
+    Traits,
+    World,
+    horizon,
+    task_of,
+    world_name,
+    world_of,
+)
+
+__all__ = [
+    "CONTROL",
+    "LIBERO",
+    "WORLDS",
+    "Chance",
+    "Change",
+    "Effect",
+    "Env",
+    "Episode",
+    "EpisodeSpec",
+    "Filter",
+    "Initial",
+    "Instruction",
+    "Intervals",
+    "Label",
+    "Outcome",
+    "Perturbation",
+    "Policy",
+    "Privileged",
+    "Record",
+    "Sense",
+    "Senses",
+    "Task",
+    "Traits",
+    "Trajectory",
+    "World",
+    "apply_perturbations",
+    "from_json",
+    "horizon",
+    "kinds",
+    "no_trajectory",
+    "perturbation",
+    "rollout",
+    "task_of",
+    "to_json",
+    "world_name",
+    "world_of",
+]

@@ -1,0 +1,93 @@
+"""The fields of perturbations: which values are valid, checked when one is made."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import MISSING, Field, field, fields
+from enum import Enum
+from functools import cache
+from numbers import Integral, Real
+from typing import Any, get_args, get_origin, get_type_hints
+
+from assay.errors import PerturbationError, did_you_mean
+
+
+def within(low: float, high: float, default: Any = MISSING) -> Any:
+    """A field for numbers from ``low`` to ``high``, whole if ``low`` is; and for None as the default."""
+    return field(default=default, metadata=between(low, high))
+
+
+def between(low: float, high: float) -> dict[str, tuple[float, float]]:
+    """The metadata of a field for tuples of numbers from ``low`` to ``high``."""
+    return {"valid": (low, high)}
+
+
+def check(value: Any) -> None:
+    """Raise PerturbationError if a field holds what is not valid; names of choices become the choices.
+
+    Fields for numbers are those made by `within` or with `between`, fields for choices those with an Enum.
+    """
+    choices, lengths = _choices(value.__class__), _lengths(value.__class__)
+    for each in fields(value):
+        found = getattr(value, each.name)
+        if each.name in choices and not (found is None and each.default is None):
+            object.__setattr__(value, each.name, _chosen(value.kind, each.name, found, choices[each.name]))
+        if "valid" not in each.metadata or (found is None and each.default is None):
+            continue
+        low, high = each.metadata["valid"]
+        length = lengths.get(each.name)
+        numbers = found if length and isinstance(found, tuple) else (found,)
+        if len(numbers) != (length or 1) or not all(_is_number(one, low, high) for one in numbers):
+            valid = valid_range(each) + (f", {length} of them" if length else "")
+            raise PerturbationError(f"{value.kind}: {each.name} is {found!r:.60}; valid: {valid}")
+
+
+def check_change(value: Any, **neutral: object) -> None:
+    """Raise PerturbationError if each field named here holds what changes nothing."""
+    if all(getattr(value, name) == nothing for name, nothing in neutral.items()):
+        names = " or ".join(neutral)
+        raise PerturbationError(f"{value.kind}: nothing is changed; valid: another {names}")
+
+
+def _is_number(value: Any, low: float, high: float) -> bool:
+    """Whether a value is a number of a range, whole if its lower end is."""
+    right = isinstance(value, Integral if isinstance(low, int) else Real) and not isinstance(value, bool)
+    return right and bool(low <= value <= high)
+
+
+def _chosen(kind: str, name: str, found: Any, choices: type[Enum]) -> Enum:
+    try:
+        return choices(found)
+    except ValueError:
+        valid = [str(member.value) for member in choices]
+        raise PerturbationError(
+            f"{kind}: {name} is {found!r:.60}: {did_you_mean(str(found), valid)}"
+        ) from None
+
+
+@cache
+def _choices(made: type) -> dict[str, type[Enum]]:
+    """The fields of a class that hold a member of an Enum, and which."""
+    return {
+        name: kind
+        for name, hint in get_type_hints(made).items()
+        for kind in (hint, *get_args(hint))
+        if inspect.isclass(kind) and issubclass(kind, Enum)
+    }
+
+
+@cache
+def _lengths(made: type) -> dict[str, int]:
+    """The fields of a class that hold a tuple of so many values."""
+    return {
+        name: len(get_args(kind))
+        for name, hint in get_type_hints(made).items()
+        for kind in (hint, *get_args(hint))
+        if get_origin(kind) is tuple and ... not in get_args(kind)
+    }
+
+
+def valid_range(each: Field[Any]) -> str:
+    """The numbers that a field takes, in words."""
+    low, high = each.metadata["valid"]
+    return f"{'whole numbers ' if isinstance(low, int) else ''}{low:g} to {high:g}"

@@ -1,0 +1,20 @@
+"""What the policy is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """A text; worlds whose instructions show images, too, have a class of their own derived from this one."""
+
+    text: str
+
+    @property
+    def words(self) -> str:
+        """The instruction in words alone, as it is recorded and reported."""
+        return self.text
+
+    def __str__(self) -> str:
+        return self.text

@@ -1,0 +1,217 @@
+"""What a perturbation is: a small frozen value that says of itself what it changes, and how it is written down."""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from enum import StrEnum
+from functools import cache
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+import numpy as np
+from pydantic import TypeAdapter, ValidationError
+
+from assay.episodes.fields import check
+from assay.errors import PerturbationError, PluginError, did_you_mean
+from assay.plugins import load_entry_points
+from assay.streams import stream
+
+BUILT_IN = "assay.perturb"
+"""The package that knows Assay's own perturbations when it is imported."""
+
+
+class Effect(StrEnum):
+    """What of an episode a perturbation may touch."""
+
+    WORDS = "words"
+    """What the policy is told."""
+    LOOKS = "looks"
+    """How the scene looks; the physics stays."""
+    PHYSICS = "physics"
+    """What stands where, what it is, how it moves."""
+    GOAL = "goal"
+    """What counts as success."""
+    SENSES = "senses"
+    """What the policy observes, or how its actions are carried out."""
+
+
+class Change(StrEnum):
+    """What a perturbation changes, as findings name it. Plugins may use words of their own."""
+
+    NAMES = "names"
+    """The instruction, and what it calls things."""
+    WORDING = "wording"
+    """The instruction; things keep their names."""
+    TASK = "task"
+    """The instruction and the goal: something else is asked for."""
+    POSITION = "position"
+    APPEARANCE = "appearance"
+    OBJECT = "object"
+    """Size or category of the object."""
+    CLUTTER = "clutter"
+    """Further objects."""
+    ROOM = "room"
+    """Floor, walls, light."""
+    CAMERA = "camera"
+    ROBOT = "robot"
+    SENSES = "senses"
+    DIFFICULTY = "difficulty"
+    WORLD = "world"
+    """Something else in the world."""
+
+
+class Perturbation(ABC):
+    """A frozen dataclass that turns one task into another of the same world, decorated by `perturbation`."""
+
+    __slots__ = ()
+    kind: str
+    """Its name in JSON, e.g. ``words/say``; the part before the slash is its axis."""
+    effects: frozenset[Effect] = frozenset()
+    """What it may touch; everything else stays as it is."""
+    change: str = Change.WORLD
+    """What it changes, in one word: a label of the conditions that consist of it."""
+    world: str = "libero"
+    """The name of the world whose tasks it changes; empty for any."""
+    sets_vocabulary: bool = False
+    """Whether the words and looks that are possible depend on it: it changes what there is, or what is asked."""
+
+    def __post_init__(self) -> None:
+        """Raise PerturbationError if a field holds what is not valid."""
+        check(self)
+
+    @abstractmethod
+    def apply(self, task: Any, rng: np.random.Generator) -> Any:
+        """The changed task. Raises PerturbationError where it cannot be done."""
+
+    @property
+    def plausible(self) -> bool:
+        """Whether a policy that understands can still do the task."""
+        return True
+
+    @property
+    def axis(self) -> str:
+        """Words, world or senses."""
+        return self.kind.partition("/")[0]
+
+    @property
+    def rebuilds(self) -> bool:
+        """Whether the scene may change, so that its model must be compiled anew."""
+        return not self.effects.isdisjoint({Effect.LOOKS, Effect.PHYSICS})
+
+    @property
+    def decides(self) -> bool:
+        """Whether what is to be done, or how it can be done, may depend on it: words, looks, senses do not."""
+        return not self.effects.isdisjoint({Effect.PHYSICS, Effect.GOAL})
+
+    @property
+    def scene_file(self) -> str | None:
+        """The id of the task file whose scene takes the place of the task's own, if it brings one."""
+        return None
+
+    def certified_as(self) -> Perturbation | None:
+        """What stands for it when a scene is shown to be solvable; None where nothing hangs on it."""
+        return self if self.decides else None
+
+    def hides(self, camera: str) -> bool:
+        """Whether nothing is to be seen through a camera."""
+        return False
+
+
+P = TypeVar("P", bound=type[Perturbation])
+AnyTask = TypeVar("AnyTask")
+_KINDS: dict[str, type[Perturbation]] = {}
+
+
+def perturbation(cls: P) -> P:
+    """Make a class known by its kind."""
+    known = _KINDS.get(getattr(cls, "kind", ""))
+    if not is_dataclass(cls) or not issubclass(cls, Perturbation) or not hasattr(cls, "kind"):
+        raise PluginError(
+            f"{cls.__module__}.{cls.__name__} must be a frozen dataclass, a Perturbation with a kind"
+        )
+    if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+        raise PluginError(
+            f"there are two perturbations '{cls.kind}': {known.__module__} and {cls.__module__}"
+        )
+    _KINDS[cls.kind] = cls
+    return cls
+
+
+def kinds() -> Mapping[str, type[Perturbation]]:
+    """Every perturbation by its kind: Assay's own and those of plugins."""
+    importlib.import_module(BUILT_IN)
+    load_entry_points()
+    return MappingProxyType(_KINDS)
+
+
+def known_kind(kind: str) -> type[Perturbation] | None:
+    """The class of a kind, if anybody has registered it."""
+    return _KINDS.get(kind) or kinds().get(kind)
+
+
+def to_json(value: Perturbation) -> dict[str, Any]:
+    """A perturbation as a JSON object: its kind and its fields, equal ones alike (0 and 0.0 and -0.0)."""
+    adapter = _adapter(type(value))
+    given = {each.name: getattr(value, each.name) for each in fields(value)}  # type: ignore[arg-type]
+    plain: dict[str, Any] = adapter.dump_python(adapter.validate_python(given), mode="json")
+    return {"kind": value.kind} | {name: _unsigned(each) for name, each in plain.items()}
+
+
+def from_json(value: Mapping[str, Any]) -> Perturbation:
+    """A perturbation from a JSON object. Raises PerturbationError that says what would be valid."""
+    kind = str(value.get("kind"))
+    made = known_kind(kind)
+    if made is None:
+        raise PerturbationError(f"there is no perturbation '{kind}': {did_you_mean(kind, _KINDS)}")
+    given = {name: each for name, each in value.items() if name != "kind"}
+    known = [each.name for each in fields(made)]  # type: ignore[arg-type]
+    for name in given:
+        if name not in known:
+            raise PerturbationError(f"{kind} has no field '{name}': {did_you_mean(name, known)}")
+    try:
+        return _adapter(made).validate_python(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise PerturbationError(f"{kind}: {place}: {first['msg'].lower()}") from None
+
+
+def apply_perturbations(
+    task: AnyTask, perturbations: Perturbation | Iterable[Perturbation], *, seed: int
+) -> AnyTask:
+    """A task with perturbations, or one, applied one after the other, each with a stream of its own.
+
+    First come those that decide, in their order, then the others in theirs; and the stream hangs on the kind
+    and on how many of that kind came before: so new words and looks leave the world as it is drawn without
+    them. Raises PerturbationError for one that cannot be done, or is for another world.
+    """
+    from assay.episodes.world import world_name
+
+    before: Counter[str] = Counter()
+    several = (perturbations,) if isinstance(perturbations, Perturbation) else tuple(perturbations)
+    name = str(getattr(task, "id", ""))
+    world = world_name(name)
+    for each in sorted(several, key=lambda each: not each.decides):
+        if each.world not in ("", world):
+            raise PerturbationError(
+                f"{each.kind} is for tasks of the world '{each.world}': {name} is of '{world}'"
+            )
+        task = each.apply(task, stream(seed, "perturbation", name, each.kind, before[each.kind]))
+        before[each.kind] += 1
+    return task
+
+
+@cache
+def _adapter(kind: type[Perturbation]) -> TypeAdapter[Perturbation]:
+    return TypeAdapter(kind)
+
+
+def _unsigned(value: Any) -> Any:
+    """A JSON value with every -0.0 as 0.0."""
+    if isinstance(value, list):
+        return [_unsigned(each) for each in value]
+    return value + 0.0 if isinstance(value, float) else value

@@ -1,0 +1,123 @@
+"""One episode: reset, then observe, act and step until the goal holds or the time is over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from assay.episodes.episode import Episode, Outcome
+from assay.episodes.policy import Policy, Privileged
+from assay.episodes.senses import Senses
+from assay.episodes.spec import EpisodeSpec
+from assay.episodes.world import Env, world_of
+from assay.errors import AssayError, PolicyError
+
+T = TypeVar("T")
+
+MOST_ACTIONS = 1_000
+"""The most actions a policy may return at once."""
+
+
+def rollout(
+    env: Env,
+    policy: Policy,
+    spec: EpisodeSpec,
+    *,
+    watch: Callable[[Any], None] = lambda observation: None,
+) -> Episode:
+    """Run one episode; ``watch`` is shown every observation as it is, the first before the policy acts.
+
+    What the policy does wrong, and a simulation that breaks on the way, are told in the episode with all that
+    happened until then; raises AssayError where the episode cannot be begun.
+    """
+    world = world_of(spec.task)
+    senses = Senses(spec.perturbations, task=spec.task, seed=spec.seed)
+    actions: list[np.ndarray] = []
+    decisions = 0
+
+    def ended(outcome: Outcome, error: str = "", transient: bool = False) -> Episode:
+        record = env.record()
+        done = np.array(actions, np.float32).reshape(-1, world.action_size)
+        return Episode(
+            outcome=outcome,
+            steps=len(done),
+            trajectory=replace(record.trajectory, actions=done),
+            instruction=env.task.instruction.words,
+            decisions=decisions,
+            images=env.images,
+            touched=record.touched,
+            moved=record.moved,
+            truth=dict(record.truth or {}),
+            error=error or ("" if outcome is Outcome.SUCCESS else record.note),
+            transient=transient,
+        )
+
+    def sensed(observation: Any) -> Any:
+        watch(observation)
+        return senses.observe(observation)
+
+    observation = sensed(env.reset(spec))
+    try:
+        if isinstance(policy, Privileged):
+            _guarded(policy, env.steps, policy.attach, env)
+        _guarded(policy, env.steps, policy.reset, env.task.instruction, spec)
+        # The steps that a client waits for objects to settle are not counted, as in LIBERO's own scripts.
+        most = world.horizon(spec) + int(getattr(policy, "waiting", 0))
+        while env.steps < most:
+            given = _guarded(policy, env.steps, policy.act, observation)
+            chunk = _actions(policy, env.steps, given, world.action_size)
+            decisions += 1
+            for action in chunk[: spec.replan or len(chunk)][: most - env.steps]:
+                now = env.step(senses.act(action, env.steps))
+                actions.append(action)
+                observation = sensed(now)
+                if env.succeeded():
+                    return ended(Outcome.SUCCESS)
+    except PolicyError as error:
+        return ended(Outcome.ERROR, str(error), error.transient)
+    except AssayError as error:  # the simulation broke
+        return ended(Outcome.ERROR, str(error))
+    return ended(Outcome.FAILURE, str(getattr(policy, "note", "")))
+
+
+def _guarded(policy: object, step: int, call: Callable[..., T], *arguments: object) -> T:
+    """Call a policy; whatever it raises becomes one typed error with its name and the step."""
+    try:
+        return call(*arguments)
+    except (Exception, SystemExit) as error:
+        kind = "" if isinstance(error, AssayError) else f"{type(error).__name__}: "
+        reason = " ".join(f"{kind}{_text(error)}".split())[:300]
+        broken = PolicyError(f"{type(policy).__name__}, step {step}: {reason}")
+        broken.transient = isinstance(error, PolicyError) and error.transient
+        raise broken from error
+
+
+def _text(error: BaseException) -> str:
+    """What an exception says, even if somebody made one that cannot be printed."""
+    try:
+        return str(error)
+    except Exception:
+        return "(it cannot be printed)"
+
+
+def _actions(policy: Policy, step: int, given: object, size: int) -> np.ndarray:
+    """Check what a policy returned: (k, size), finite."""
+    name = f"{type(policy).__name__}, step {step}"
+    raw: np.ndarray = np.empty(0, dtype=object)
+    with suppress(Exception):  # ragged, or an object of somebody's that cannot be made an array of
+        raw = np.asarray(given)
+    if raw.dtype.kind not in "fiub":
+        raise PolicyError(f"{name}: returned {type(given).__name__}, not an array of numbers")
+    with np.errstate(all="ignore"):  # whatever the policy set; what overflows is not finite
+        actions = raw.astype(np.float32)  # as they are stored, so that a stored episode can be replayed
+    if actions.ndim != 2 or actions.shape[1] != size or not 1 <= len(actions) <= MOST_ACTIONS:
+        raise PolicyError(
+            f"{name}: returned shape {actions.shape}; valid: (k, {size}) with k from 1 to {MOST_ACTIONS}"
+        )
+    if not np.isfinite(actions).all():
+        raise PolicyError(f"{name}: returned values that are not finite")
+    return actions

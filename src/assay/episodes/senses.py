@@ -1,0 +1,91 @@
+"""Perturbations of the senses: values that put a filter between the world and the policy."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.episodes.perturbation import Change, Effect, Perturbation
+from assay.streams import stream
+
+Key = tuple[str | int, ...]
+"""What the random streams of one perturbation in one episode hang on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """The random streams of one step: the same whatever else was drawn, in whatever order, on any worker."""
+
+    key: Key
+    """Of the perturbation in its episode and, for an image, of the camera."""
+    step: int
+    """Control steps since the start."""
+
+    def now(self) -> np.random.Generator:
+        """For what is another at every step, as the grain of an image."""
+        return stream(*self.key, "step", self.step)
+
+    def lasting(self) -> np.random.Generator:
+        """For what stays as it is in an episode, as dirt on a lens."""
+        return stream(*self.key, "episode")
+
+
+class Filter:
+    """What one perturbation does in one episode. This one lets everything through."""
+
+    def observe(self, observation: Any) -> Any:
+        """What the policy gets in place of an observation; the observation itself stays as it is."""
+        return observation
+
+    def act(self, action: np.ndarray, step: int) -> np.ndarray:
+        """What the robot does in place of an action, (action size,), at a control step."""
+        return action
+
+
+@dataclass(frozen=True, slots=True)
+class Sense(Perturbation):
+    """A perturbation of what the policy senses or of how it is obeyed. The task stays as it is."""
+
+    effects = frozenset({Effect.SENSES})
+    change = Change.SENSES
+
+    def apply(self, task: Any, rng: np.random.Generator) -> Any:
+        """The task itself."""
+        return task
+
+    @abstractmethod
+    def begin(self, key: Key) -> Filter:
+        """The filter of an episode whose random streams hang on ``key``."""
+
+
+class Senses:
+    """Passes observations on to the policy and actions on to the robot, changed by perturbations in turn.
+
+    What is no perturbation of the senses is left out. Streams hang on the kind and on how many of that kind
+    came before, so that another perturbation leaves the draws of this one as they were.
+    """
+
+    def __init__(self, perturbations: Iterable[Perturbation], *, task: str, seed: int) -> None:
+        self._filters: list[Filter] = []
+        before: Counter[str] = Counter()
+        for each in perturbations:
+            if isinstance(each, Sense):
+                self._filters.append(each.begin((seed, "senses", task, each.kind, before[each.kind])))
+                before[each.kind] += 1
+
+    def observe(self, observation: Any) -> Any:
+        """What the policy gets in place of an observation. Nothing is rendered."""
+        for each in self._filters:
+            observation = each.observe(observation)
+        return observation
+
+    def act(self, action: np.ndarray, step: int) -> np.ndarray:
+        """What the robot does in place of an action at a control step. To be called once a step."""
+        for each in self._filters:
+            action = each.act(action, step)
+        return action

@@ -1,0 +1,201 @@
+"""What a world is: where tasks are played. LIBERO's, the tabletop and a user's all look like this from above.
+
+A `World` is cheap and has no state: it knows its tasks, its policies and what may be asked of it. Its `Env` is a
+process's worth of simulation, and plays one episode after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from assay.episodes.episode import Intervals, Trajectory
+from assay.episodes.instruction import Instruction
+from assay.episodes.spec import EpisodeSpec
+from assay.errors import WorldError
+from assay.plugins import Registry
+
+
+class Task(Protocol):
+    """What every world's tasks have."""
+
+    @property
+    def id(self) -> str:
+        """A stable name."""
+        ...
+
+    @property
+    def instruction(self) -> Instruction:
+        """What the policy is told."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What measures must know of a world to read its episodes. A run keeps it."""
+
+    name: str
+    """Of the world."""
+    continuous: bool = True
+    """Whether an episode's trajectory is a path through space, sampled at every control step; otherwise each
+    action is a whole motion, and distances between trajectories mean nothing."""
+    start_columns: tuple[str, ...] = ()
+    """Labels and columns that a start (task and seed) decides, as an instruction that names what was drawn:
+    they do not tell variants of a task apart."""
+
+    def as_json(self) -> dict[str, Any]:
+        """A JSON object."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Traits:
+        """What `as_json` gave."""
+        known = {name: value[name] for name in ("name", "continuous") if name in value}
+        return cls(**known, start_columns=tuple(value.get("start_columns", ())))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Record:
+    """What a world knows of an episode when it is over, or broke."""
+
+    trajectory: Trajectory
+    touched: str | None = None
+    """What the robot touched first."""
+    moved: str | None = None
+    """What moved first."""
+    truth: Mapping[str, Intervals] | None = None
+    """When each atom of the goal was true, where a world has such."""
+    note: str = ""
+    """What went wrong, where the world can tell."""
+
+
+class Env(Protocol):
+    """Plays episodes, one after the other; what is dear to make is kept between them."""
+
+    @property
+    def task(self) -> Any:
+        """The task of the present episode, as the policy is given it."""
+        ...
+
+    @property
+    def simulation(self) -> Any:
+        """The simulation behind it, for policies that may see it."""
+        ...
+
+    @property
+    def steps(self) -> int:
+        """Control steps since the reset."""
+        ...
+
+    @property
+    def images(self) -> int:
+        """How many images were rendered since the reset."""
+        ...
+
+    def reset(self, spec: EpisodeSpec) -> Any:
+        """Begin an episode; returns its first observation. Raises AssayError where it cannot be begun."""
+        ...
+
+    def step(self, action: np.ndarray) -> Any:
+        """Carry out one action, (action size,); returns the observation after it."""
+        ...
+
+    def succeeded(self) -> bool:
+        """Whether the goal is reached now."""
+        ...
+
+    def record(self) -> Record:
+        """What happened since the reset, but for the actions, which the rollout knows."""
+        ...
+
+    def frame(self, observation: Any) -> np.ndarray:
+        """An observation as people look at it, for videos: uint8, (height, width, 3)."""
+        ...
+
+    def close(self) -> None:
+        """Give back what it holds."""
+        ...
+
+
+class World(Protocol):
+    """Where tasks are played."""
+
+    traits: Traits
+    action_size: int
+    """How many numbers an action has."""
+    frame_seconds: float
+    """How long a video shows each step, seconds."""
+    policies: Mapping[str, str]
+    """Its built-in policies: name -> ``module:object``."""
+    servers: Mapping[str, str]
+    """Policy servers that can act in it: scheme of the address -> ``module:function`` that makes a client."""
+    demonstrator: str | None
+    """The policy that shows which perturbed scenes can be solved; None where that is not done."""
+    stored_states: bool
+    """Whether its tasks have files of initial states."""
+
+    sheet: str | None
+    """``module:function`` that draws an experiment's conditions into a PNG, if there is one."""
+
+    @property
+    def packs(self) -> Sequence[str]:
+        """Asset packs that it can be built from; the first is the usual one."""
+        ...
+
+    def select(self, selection: str) -> Sequence[Any]:
+        """The tasks that a selection names, each with an ``id``. Raises TaskError that says what is valid."""
+        ...
+
+    def task(self, spec: EpisodeSpec) -> Any:
+        """The task of an episode as the policy is given it: a `Task` with its perturbations applied."""
+        ...
+
+    def horizon(self, spec: EpisodeSpec) -> int:
+        """The most control steps of an episode."""
+        ...
+
+    def pack_source(self, pack: str) -> object:
+        """What makes an asset pack; None where there is none. A run remembers the plugin it comes from."""
+        ...
+
+    def digest(self, pack: str) -> str:
+        """Stands for the content of an asset pack; empty where there is none. Raises AssetError."""
+        ...
+
+    def open(self, states: Path | None = None) -> Env:
+        """An environment; ``states`` is a folder of stored initial states, where the usual one is not meant."""
+        ...
+
+
+LIBERO = "libero"
+"""The name of LIBERO's world: the one of every task id that names no other."""
+WORLDS: Registry[World] = Registry(
+    "world",
+    WorldError,
+    {LIBERO: "assay.sim.world:LIBERO_WORLD", "tabletop": "assay.tabletop.world:TABLETOP_WORLD"},
+)
+
+
+def world_of(task: str) -> World:
+    """The world of a task's id: that of the name before the first slash, or else LIBERO's."""
+    return WORLDS[world_name(task)]
+
+
+def horizon(spec: EpisodeSpec) -> int:
+    """The most control steps of an episode."""
+    return world_of(spec.task).horizon(spec)
+
+
+def task_of(spec: EpisodeSpec) -> Any:
+    """The task of an episode as the policy is given it, its perturbations applied."""
+    return world_of(spec.task).task(spec)
+
+
+def world_name(task: str) -> str:
+    """The name of the world of a task's id."""
+    name = task.partition("/")[0]
+    return name if name in WORLDS else LIBERO

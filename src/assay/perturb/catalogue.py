@@ -1,0 +1,112 @@
+"""Every perturbation in words: what it changes, its fields and their ranges."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from dataclasses import MISSING, Field, dataclass, fields
+from enum import Enum
+from typing import Any, get_args, get_type_hints
+
+from assay.episodes import Perturbation, kinds
+from assay.episodes.fields import valid_range
+
+RELEASE = "release/"
+"""What only other people's releases do, as they do it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A perturbation in words."""
+
+    kind: str
+    name: str
+    """Of its class."""
+    about: str
+    fields: tuple[str, ...]
+    """Each with its range and default."""
+    plausible: str
+    """Whether a policy that understands can still do the task, in words."""
+    effects: str
+    """What of an episode it may touch."""
+
+
+def catalogue() -> tuple[Description, ...]:
+    """Every perturbation of the words, the world and the senses, sorted by its kind."""
+    mine = {kind: made for kind, made in kinds().items() if not kind.startswith(RELEASE)}
+    return tuple(_description(kind, made) for kind, made in sorted(mine.items()))
+
+
+def markdown(descriptions: tuple[Description, ...]) -> str:
+    """A table for documents."""
+    rows = ["| perturbation | class | what | fields | plausible |", "| --- | --- | --- | --- | --- |"]
+    for each in descriptions:
+        told = (f"`{each.kind}`", f"`{each.name}`", each.about, "<br>".join(each.fields), each.plausible)
+        rows.append(f"| {' | '.join(told)} |")
+    return "\n".join(rows)
+
+
+def _description(kind: str, made: type[Perturbation]) -> Description:
+    told, hints = _told(made), get_type_hints(made)
+    described = tuple(
+        f"`{_with_default(each)}`{_valid(each, hints[each.name], told.get(each.name, ''))}"
+        for each in fields(made)  # type: ignore[arg-type]
+        if each.name != "plausible"
+    )
+    about = " ".join((inspect.getdoc(made) or "").split("\n\n")[0].split())
+    return Description(
+        kind,
+        made.__name__,
+        about.replace("``", "`"),
+        described,
+        _plausible(made),
+        ", ".join(sorted(made.effects)),
+    )
+
+
+def _plausible(made: type[Perturbation]) -> str:
+    match inspect.getattr_static(made, "plausible"):
+        case bool(found):
+            return "yes" if found else "no"
+        case property() as told:
+            usual = told is inspect.getattr_static(Perturbation, "plausible")
+            return "yes" if usual else str(told.__doc__)
+        case _:
+            return "as it says"
+
+
+def _with_default(each: Field[Any]) -> str:
+    if each.default in (MISSING, None, "", ()):
+        return each.name
+    default = each.default.value if isinstance(each.default, Enum) else each.default
+    return f"{each.name}={default}".replace(" ", "")
+
+
+def _valid(each: Field[Any], hint: Any, told: str) -> str:
+    """What a field takes, in brackets: its range or its choices; then the first sentence about it."""
+    options = [member for kind in (hint, *get_args(hint)) for member in _members(kind)]
+    valid = valid_range(each) if "valid" in each.metadata else ", ".join(options)
+    first = told.split(". ")[0].rstrip(".").replace("``", "`")
+    said = first[:1].lower() + first[1:]
+    return (f" ({valid})" if valid else "") + (f": {said}" if said else "")
+
+
+def _members(kind: Any) -> list[str]:
+    return [str(member.value) for member in kind] if inspect.isclass(kind) and issubclass(kind, Enum) else []
+
+
+def _told(made: type) -> dict[str, str]:
+    """The docstrings below the fields of a class and of what it is made from, on one line each."""
+    found: dict[str, str] = {}
+    for base in reversed(made.__mro__[:-1]):
+        if not hasattr(base, "__dataclass_fields__"):
+            continue
+        (body,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
+        assert isinstance(body, ast.ClassDef)
+        for one, other in zip(body.body, body.body[1:], strict=False):
+            if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
+                text = other.value if isinstance(other, ast.Expr) else None
+                if isinstance(text, ast.Constant) and isinstance(text.value, str):
+                    found[one.target.id] = " ".join(text.value.split())
+    return found

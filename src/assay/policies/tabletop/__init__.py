@@ -1,0 +1,1 @@
+"""Policies for the table with known flaws."""

@@ -1,0 +1,94 @@
+"""Where episodes are executed: one process's worth of a policy and its world."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from assay.episodes import LIBERO, WORLDS, Episode, EpisodeSpec, Outcome, Policy, no_trajectory, rollout
+from assay.errors import AssayError
+from assay.plugins import import_module
+from assay.policies.registry import load_policy
+from assay.runs.film import Film
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerConfig:
+    """What every worker of a run is told."""
+
+    policy: str
+    """The policy's address."""
+    world: str = LIBERO
+    """The name of the world it acts in."""
+    retries: int = 0
+    """How often an episode that broke is tried again, with the same seed."""
+    videos: Path | None = None
+    """The folder for videos; None for no videos."""
+    film_successes: bool = False
+    """Whether successes become videos too."""
+    states: Path | None = None
+    """The folder of stored initial states, where the usual one is not meant."""
+    plugins: tuple[str, ...] = ()
+    """Modules to import first: they register what the run uses."""
+
+
+class EpisodeRunner:
+    """Executes episodes, one after the other."""
+
+    def __init__(self, config: WorkerConfig, policy: Policy | None = None) -> None:
+        """``policy``: an object of this process, in place of the one at the config's address."""
+        for module in config.plugins:
+            import_module(module)
+        self._config = config
+        self._policy = policy or load_policy(config.policy, config.world)
+        self._env = WORLDS[config.world].open(config.states)
+
+    def run(self, spec: EpisodeSpec, alive: Callable[[], None] = lambda: None) -> Episode:
+        """Execute one episode; what breaks is told in it, not raised. ``alive`` is called at every step."""
+        start = time.perf_counter()
+        episode, attempts = self._attempt(spec, alive), 1
+        while episode.outcome is Outcome.ERROR and attempts <= self._config.retries:
+            episode, attempts = self._attempt(spec, alive), attempts + 1
+        return replace(episode, attempts=attempts, seconds=time.perf_counter() - start)
+
+    def close(self, *, policy: bool = True) -> None:
+        """Give back what the world and, unless it is somebody else's, the policy hold."""
+        self._env.close()
+        close = getattr(self._policy, "close", None)
+        if policy and callable(close):
+            close()
+
+    def _attempt(self, spec: EpisodeSpec, alive: Callable[[], None]) -> Episode:
+        film = None if self._config.videos is None else Film(self._env, spec)
+
+        def watch(observation: Any) -> None:
+            alive()
+            if film is not None:
+                film(observation)
+
+        try:
+            episode = rollout(self._env, self._policy, spec, watch=watch)
+        except Exception as error:  # the scene or the simulator; whatever the policy does is in the episode
+            reason = str(error) if isinstance(error, AssayError) else f"{type(error).__name__}: {error}"
+            return Episode(
+                Outcome.ERROR,
+                0,
+                no_trajectory(WORLDS[self._config.world].action_size),
+                error=" ".join(reason.split())[:300],
+            )
+        return self._filmed(film, episode)
+
+    def _filmed(self, film: Film | None, episode: Episode) -> Episode:
+        """An episode whose video is written, if it is wanted; or which says why that did not work."""
+        if film is None or (episode.outcome is Outcome.SUCCESS and not self._config.film_successes):
+            return episode
+        assert self._config.videos is not None
+        try:
+            film.write(self._config.videos, episode)
+        except Exception as error:  # a video is no reason to lose an episode
+            reason = f"not filmed: {' '.join(str(error).split())[:200]}"
+            return replace(episode, error="; ".join(each for each in (episode.error, reason) if each))
+        return episode

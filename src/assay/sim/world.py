@@ -1,0 +1,215 @@
+"""LIBERO's world: its tasks, and episodes of them on MuJoCo."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import ClassVar
+
+import numpy as np
+
+from assay import tasks
+from assay.episodes import EpisodeSpec, Record, Traits, Trajectory, apply_perturbations
+from assay.errors import SpecError, StateError, TaskError
+from assay.sim.compile import compile_scene
+from assay.sim.observation import Observation
+from assay.sim.packs.locate import locate_states
+from assay.sim.packs.registry import PACKS, load_pack
+from assay.sim.render import CAMERAS
+from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ, Simulation
+from assay.sim.states import InitialState, stored_states
+from assay.sim.trace import Trace
+from assay.tasks import Scene, Task
+from assay.tasks.horizons import horizon
+
+SIMULATIONS = 2
+"""How many compiled scenes an environment keeps; each that has rendered an image holds about 100 MB."""
+FRAME = 256
+"""Height and width of each camera's image in a video, pixels."""
+
+
+class LiberoWorld:
+    """LIBERO's tasks, on its own assets or on ours."""
+
+    traits = Traits("libero")
+    action_size = ACTION_SIZE
+    frame_seconds = 1 / CONTROL_HZ
+    policies: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "oracle": "assay.policies.oracle.policy:Oracle",
+            "replay": "assay.policies.calibration.replay:Replay",
+            "blind": "assay.policies.calibration.blind:Blind",
+            "keyword": "assay.policies.calibration.keyword:Keyword",
+            "semantic": "assay.policies.calibration.semantic:Semantic",
+            "clumsy": "assay.policies.calibration.clumsy:Clumsy",
+            "colour": "assay.policies.calibration.colour:Colour",
+            "nearest": "assay.policies.calibration.nearest:Nearest",
+            "random": "assay.policies.simple:Random",
+            "idle": "assay.policies.simple:Idle",
+        }
+    )
+    servers: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "openpi": "assay.policies.remote.openpi:OpenPI",
+            "vla-eval": "assay.policies.remote.vla_eval:VlaEval",
+        }
+    )
+    demonstrator = "oracle"
+    stored_states = True
+    sheet = "assay.report.experiment_sheet:experiment_sheet"
+
+    @property
+    def packs(self) -> Sequence[str]:
+        """Asset packs that it can be built from; the first is the usual one."""
+        return PACKS.names()
+
+    def select(self, selection: str) -> tuple[Task, ...]:
+        """The tasks that a selection names. Raises TaskError that says what is valid."""
+        return tasks.resolve(selection)
+
+    def task(self, spec: EpisodeSpec) -> Task:
+        """The task of an episode as the policy is given it."""
+        return apply_perturbations(tasks.load(spec.task), spec.perturbations, seed=spec.seed)
+
+    def horizon(self, spec: EpisodeSpec) -> int:
+        """The most control steps of an episode."""
+        return horizon(spec.task) if spec.steps is None else spec.steps
+
+    def pack_source(self, pack: str) -> object:
+        """What makes an asset pack."""
+        return PACKS[pack]
+
+    def digest(self, pack: str) -> str:
+        """Stands for the content of an asset pack. Raises AssetError."""
+        return load_pack(pack).digest()
+
+    def open(self, states: Path | None = None) -> LiberoEnv:
+        """An environment; ``states``: LIBERO's folder of initial states, where that is not the usual one."""
+        return LiberoEnv(states)
+
+
+LIBERO_WORLD = LiberoWorld()
+
+
+class SceneEnv:
+    """Plays one task in a simulation of its scene, from one initial state."""
+
+    states: Path | None = None
+    """The folder of stored initial states."""
+
+    def __init__(self, simulation: Simulation, task: Task, state: InitialState) -> None:
+        self.simulation, self.task, self.state = simulation, task, state
+        self._trace: Trace | None = None
+        self._rendered = 0
+
+    @property
+    def steps(self) -> int:
+        """Control steps since the reset."""
+        return self.simulation.steps
+
+    @property
+    def images(self) -> int:
+        """How many images were rendered since the reset."""
+        return self.simulation.renderer.count - self._rendered
+
+    def reset(self, spec: EpisodeSpec) -> Observation:
+        """Restore the initial state."""
+        observation = self.simulation.reset(self.state)
+        self._rendered = self.simulation.renderer.count
+        self._trace = Trace(self.simulation, self.task.goal)
+        self._trace(observation)
+        return observation
+
+    def step(self, action: np.ndarray) -> Observation:
+        """Do one control step of 50 ms with an action (7,) in [-1, 1]."""
+        observation = self.simulation.step(action)
+        assert self._trace is not None
+        self._trace(observation)
+        return observation
+
+    def succeeded(self) -> bool:
+        """Whether the goal is reached now."""
+        return self.simulation.satisfied(self.task.goal)
+
+    def record(self) -> Record:
+        """Where the end effector went, what was touched and moved first, when each atom was true."""
+        trace = self._trace
+        assert trace is not None
+        path = Trajectory(trace.end_effector, trace.gripper, np.zeros((0, ACTION_SIZE), np.float32))
+        return Record(path, trace.touched, trace.moved, trace.truth)
+
+    def frame(self, observation: Observation) -> np.ndarray:
+        """Both cameras side by side, (FRAME, 2 FRAME, 3)."""
+        return np.hstack([observation.image(camera, FRAME) for camera in CAMERAS])
+
+    def close(self) -> None:
+        """Give back what the simulation holds."""
+        self.simulation.close()
+
+
+class LiberoEnv(SceneEnv):
+    """Plays any episode of LIBERO's world; the latest compiled scenes are kept."""
+
+    def __init__(self, states: Path | None = None) -> None:
+        self.states = states
+        self._simulations: OrderedDict[tuple[Scene, str], Simulation] = OrderedDict()
+
+    def reset(self, spec: EpisodeSpec) -> Observation:
+        """Begin an episode: its scene is compiled unless it is at hand, its initial state restored."""
+        self.task = LIBERO_WORLD.task(spec)
+        self.simulation = self._compiled(self.task.scene, spec.pack)
+        self.state = initial_state(self.simulation, spec, self.states)
+        return super().reset(spec)
+
+    def close(self) -> None:
+        """Give back what the simulations hold."""
+        while self._simulations:
+            self._simulations.popitem()[1].close()
+
+    def _compiled(self, scene: Scene, pack: str) -> Simulation:
+        key = (scene, pack)
+        if key not in self._simulations:
+            while len(self._simulations) >= SIMULATIONS:
+                self._simulations.popitem(last=False)[1].close()
+            self._simulations[key] = Simulation(compile_scene(scene, load_pack(pack)))
+        self._simulations.move_to_end(key)
+        return self._simulations[key]
+
+
+def initial_state(simulation: Simulation, spec: EpisodeSpec, states: Path | None = None) -> InitialState:
+    """Where an episode starts: drawn by its seed, or its seed's place in LIBERO's file of the task."""
+    if spec.initial == "sampled":
+        return simulation.sample(spec.seed)
+    layout = _layout(spec)
+    file = tasks.states_file(layout) if tasks.names_file(layout) else _of_libero(layout, states)
+    if file is None:
+        raise TaskError(f"{layout} has no stored initial states")
+    stored = _stored(simulation, file)
+    if not 0 <= spec.seed < len(stored):
+        raise StateError(f"{spec.task} has stored states 0 to {len(stored) - 1}, not {spec.seed}")
+    return stored[spec.seed]
+
+
+def _layout(spec: EpisodeSpec) -> str:
+    """The id of the task whose scene an episode has: its own, or the one that a perturbation brings."""
+    layout = spec.task
+    for each in spec.perturbations:
+        if each.scene_file is not None:
+            layout = each.scene_file
+        elif each.rebuilds:
+            raise SpecError(f"{spec.condition}: a changed scene cannot start from a stored state")
+    return layout
+
+
+@lru_cache(maxsize=4)
+def _stored(simulation: Simulation, file: Path) -> tuple[InitialState, ...]:
+    return stored_states(simulation.compiled, file)
+
+
+def _of_libero(task: str, states: Path | None) -> Path | None:
+    """LIBERO's file of a built-in task's initial states."""
+    name = tasks.entry(task).file
+    return None if name is None else locate_states(states) / task.split("/")[0] / f"{name}.pruned_init"
