@@ -47,7 +47,7 @@ def test_a_run_is_resumed_extended_shown_listed_and_exported(assay: Run, path: P
             "success": 0,
             "failure": 3,
             "error": 0,
-            "merit": True,
+            "success_expected": True,
         }
     ]
     assert "3/3" in assay("runs", "list", tmp_path).out

@@ -54,5 +54,5 @@ def test_without_mistakes_there_are_no_more_actions_than_it_takes():
 
 def test_there_are_no_asset_packs_for_tables():
     experiment = load_experiment("tabletop")
-    with pytest.raises(ExperimentError, match="no asset packs"):
+    with pytest.raises(ExperimentError, match="--assets libero: tabletop is played on tabletop"):
         next(experiment.plan(experiment.choose("T1"), (0,), pack="libero"))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import PolicyError
-from assay.policies import load_policy
+from assay.policies.registry import load_policy
 
 MODULE = """
 class Good:

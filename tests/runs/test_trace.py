@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.episodes import EpisodeSpec
-from assay.policies import Outcome
+from assay.episodes import EpisodeSpec, Outcome
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 
 

@@ -73,8 +73,9 @@ def test_what_is_no_spec_is_refused(text: str):
 @pytest.mark.parametrize(
     ("task_id", "steps"), [("libero_spatial/3", 220), ("libero_10/0", 520), ("my_own", 400)]
 )
-def test_a_task_gets_the_time_the_field_gives_it(task_id: str, steps: int):
-    assert horizon(task_id) == steps == EpisodeSpec(task_id, 0).horizon
+def test_a_task_gets_the_horizon_that_evaluations_on_libero_share(task_id: str, steps: int):
+    assert horizon(EpisodeSpec(task_id, 0)) == steps == horizon(EpisodeSpec(task_id, 3, condition="x"))
+    assert horizon(EpisodeSpec(task_id, 0, steps=7)) == 7
 
 
 def test_a_suite_plans_every_task_and_seed_with_its_control():
