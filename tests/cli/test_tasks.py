@@ -153,7 +153,7 @@ def test_check_reads_everything_published():
     shared = Path(os.environ.get("ASSAY_SHARED", Path(__file__).parents[3] / "shared"))
     if not (shared / "libero").is_dir():
         pytest.skip(f"no reference data at {shared} (set ASSAY_SHARED)")
-    for folder, count in (("libero", 40), ("libero_x", 32), ("libero_plus", 12)):
+    for folder, count in (("libero", 130), ("libero_x", 32), ("libero_plus", 12)):
         result = run("check", str(shared / folder))
         assert result.exit_code == 0
         counted = json.loads(result.stdout)

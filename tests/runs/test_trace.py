@@ -25,13 +25,13 @@ def oracle() -> EpisodeRunner:
 def test_what_is_touched_and_moved_first_is_what_the_task_is_about(
     oracle: EpisodeRunner, task: str, first: str
 ):
-    episode = oracle.perform(EpisodeSpec(task, 0))
+    episode = oracle.run(EpisodeSpec(task, 0))
     assert episode.outcome is Outcome.SUCCESS
     assert (episode.touched, episode.moved) == (first, first)
 
 
 def test_the_truth_of_each_atom_is_kept_over_time(oracle: EpisodeRunner):
-    episode = oracle.perform(EpisodeSpec("libero_10/2", 0))
+    episode = oracle.run(EpisodeSpec("libero_10/2", 0))
     assert set(episode.truth) == {"TurnOn flat_stove_1", "On moka_pot_1 flat_stove_1_cook_region"}
     for intervals in episode.truth.values():
         assert intervals[-1][1] == episode.steps + 1, "true at the end, when the goal was reached"
@@ -39,7 +39,7 @@ def test_the_truth_of_each_atom_is_kept_over_time(oracle: EpisodeRunner):
 
 
 def test_a_path_has_one_place_more_than_actions(oracle: EpisodeRunner):
-    episode = oracle.perform(EpisodeSpec("libero_goal/7", 0))
+    episode = oracle.run(EpisodeSpec("libero_goal/7", 0))
     assert episode.trajectory.end_effector.shape == (episode.steps + 1, 3)
     assert episode.trajectory.gripper.shape == (episode.steps + 1,)
     assert episode.trajectory.actions.shape == (episode.steps, 7)
@@ -51,13 +51,13 @@ def test_a_path_has_one_place_more_than_actions(oracle: EpisodeRunner):
 
 
 def test_nothing_touched_and_nothing_moved_is_none():
-    episode = EpisodeRunner(WorkerConfig("idle")).perform(EpisodeSpec("libero_goal/7", 0, steps=5))
+    episode = EpisodeRunner(WorkerConfig("idle")).run(EpisodeSpec("libero_goal/7", 0, steps=5))
     assert (episode.touched, episode.moved, episode.truth) == (None, None, {"TurnOn flat_stove_1": ()})
     assert episode.outcome is Outcome.FAILURE
 
 
 def test_a_scene_that_cannot_be_made_is_an_error_and_not_a_failure():
-    episode = EpisodeRunner(WorkerConfig("idle")).perform(EpisodeSpec("libero_goal/77", 0))
+    episode = EpisodeRunner(WorkerConfig("idle")).run(EpisodeSpec("libero_goal/77", 0))
     assert episode.outcome is Outcome.ERROR and "libero_goal/77" in episode.error
 
 
@@ -71,7 +71,7 @@ def test_a_film_that_cannot_be_written_is_no_reason_to_lose_an_episode(tmp_path:
 
 def test_a_worker_gives_signs_of_life_at_every_step():
     beats: list[int] = []
-    EpisodeRunner(WorkerConfig("idle")).perform(
+    EpisodeRunner(WorkerConfig("idle")).run(
         EpisodeSpec("libero_goal/7", 0, steps=5), lambda: beats.append(1)
     )
     assert len(beats) == 6

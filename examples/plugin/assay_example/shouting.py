@@ -38,4 +38,6 @@ def shouting(most: int = 2) -> assay.Experiment:
         for marks in range(most + 1):
             yield assay.Variant(f"shouting/marks={marks}", (Shout(marks),), {"marks": marks})
 
-    return assay.Experiment("shouting", "Does the policy mind being shouted at?", variants, tasks="libero_goal")
+    return assay.Experiment(
+        "shouting", "Does the policy mind being shouted at?", variants, tasks="libero_goal"
+    )

@@ -43,6 +43,9 @@ def try_(
     world = world_of(first)
     chosen, numbers = world.select(selection), parse_seeds(seeds)
     check_address(policy, world_name(first))
+    pack = assets or world.packs[0]
+    world.pack_source(pack)
+    world.digest(pack)  # assets that are not there are missed now
     if states is not None and not states.is_dir():
         raise RunError(f"--states {states}: there is no such folder")
     tried: list[Attempt] = []
@@ -53,7 +56,7 @@ def try_(
             chosen,
             numbers,
             world=world_name(first),
-            pack=assets or world.packs[0],
+            pack=pack,
             initial="sampled" if states is None else "stored",
             states=states,
             replan=replan,

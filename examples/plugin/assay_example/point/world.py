@@ -21,7 +21,7 @@ from assay.episodes import (
     apply_perturbations,
 )
 from assay.episodes.fields import within
-from assay.errors import TaskError, did_you_mean
+from assay.errors import AssetError, TaskError, did_you_mean
 from assay.streams import stream
 
 NAME = "point"
@@ -140,6 +140,8 @@ class PointWorld:
 
     def pack_source(self, pack: str) -> None:
         """There are no assets."""
+        if pack not in self.packs:
+            raise AssetError(f"--assets {pack}: the world '{NAME}' has none")
 
     def digest(self, pack: str) -> str:
         """There are no assets."""

@@ -22,7 +22,7 @@ def is_data_set(name: str) -> bool:
 def opened(
     name: str, *, size: int = 256, schema: str = "", gripper: tuple[float, float] | None = None
 ) -> Source:
-    """``demo``, a plugin's name or ``python:module:object``, a run's file, a LeRobotDataset's folder or a folder of TFRecord files.
+    """Open a source by name, by ``python:module:object``, or by its file or folder: a run, a data set.
 
     ``size`` is that of pictures that are drawn; ``schema`` and ``gripper``, its values when closed and open,
     are for data sets.
