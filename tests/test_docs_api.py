@@ -11,9 +11,13 @@ DOCUMENT = Path(__file__).parents[1] / "docs" / "api.md"
 
 
 @pytest.mark.usefixtures("models")
-def test_every_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+def test_every_example_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
     monkeypatch.chdir(tmp_path)
-    _, *examples = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)  # the first is an overview
+    _, *examples = re.findall(
+        r"```python\n(.*?)```", DOCUMENT.read_text(), re.DOTALL
+    )  # the first is an overview
     names: dict[str, object] = {"__name__": "documented"}
     exec("import assay", names)
     for example in examples:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -56,6 +57,10 @@ def register(kind: str, name: str) -> Callable[[T], T]:
         return thing
 
     return made_known
+
+
+class PluginWarning(UserWarning):
+    """A plugin that cannot be used; everything else can."""
 
 
 class Registry(Generic[T]):
@@ -160,13 +165,14 @@ def load_plugins(records: Iterable[Mapping[str, Any]]) -> list[str]:
 
 @cache
 def load_entry_points() -> tuple[str, ...]:
-    """Import the plugins of all installed packages, once; returns a line for each that cannot be."""
+    """Import the plugins of all installed packages, once; returns, and warns with, a line for each that cannot be."""
     problems = []
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:
             point.load()
         except Exception as error:  # whatever somebody's module raises; the others are still of use
             problems.append(f"the plugin '{point.name}' ({point.value}) cannot be loaded: {_one_line(error)}")
+            warnings.warn(problems[-1], PluginWarning, stacklevel=2)
     return tuple(problems)
 
 

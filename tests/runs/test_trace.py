@@ -71,7 +71,5 @@ def test_a_film_that_cannot_be_written_is_no_reason_to_lose_an_episode(tmp_path:
 
 def test_a_worker_gives_signs_of_life_at_every_step():
     beats: list[int] = []
-    EpisodeRunner(WorkerConfig("idle")).run(
-        EpisodeSpec("libero_goal/7", 0, steps=5), lambda: beats.append(1)
-    )
+    EpisodeRunner(WorkerConfig("idle")).run(EpisodeSpec("libero_goal/7", 0, steps=5), lambda: beats.append(1))
     assert len(beats) == 6

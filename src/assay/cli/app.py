@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import sys
+import warnings
 from typing import NoReturn
 
 import typer
@@ -86,6 +87,7 @@ def root(
 
 def main() -> None:
     """Run the command line: an error a person can act on is one line and exit status 2."""
+    warnings.showwarning = _warn
     try:
         app()
     except AssayError as error:
@@ -101,6 +103,13 @@ def main() -> None:
         _refuse(f"the run's file cannot be used: {error}")
     except OSError as error:
         _refuse(f"{error.filename or 'a file'}: {error.strerror or error}")
+
+
+def _warn(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:
+    """A warning is a line on standard error; where in the code it arose is nobody's business."""
+    errors.print(
+        f"[yellow]warning:[/] {escape(' '.join(str(message).split()))}", soft_wrap=True, highlight=False
+    )
 
 
 def _refuse(message: str) -> NoReturn:
