@@ -101,7 +101,7 @@ def test_a_run_serves_certified_episodes_with_their_time_limit_and_says_what_it_
     assert frame["condition"].to_list() == ["control", "x/level1", "x/level2"]
     assert frame["steps"].to_list() == [3, 3, 4] and set(frame["outcome"]) == {"failure"}
     assert frame["reference_steps"].to_list() == [2, 2, 3] and set(frame["limit_factor"]) == {1.5}
-    shown = json.loads(assay("runs", "show", path, "--json").out)
+    shown = json.loads(assay("runs", "show", path, "--json", "-").out)
     assert shown["refused"] == {"cannot be placed: no room": 7} and "refused" not in shown["meta"]
     assert len(shown["meta"]["settings"]["certificates"]) == 12
     said = assay("runs", "show", path)

@@ -34,7 +34,9 @@ def test_it_prints_a_table_with_a_total(assay: Run):
 
 def test_it_films_each_episode(drawing: str, assay: Run, tmp_path: Path):
     films = tmp_path / "films"
-    said = assay("try", "oracle", "--tasks", "libero_goal/7", "--seeds", "1", "--video", films)
+    said = assay(
+        "try", "oracle", "--tasks", "libero_goal/7", "--seeds", "1", "--video", "all", "--out", films
+    )
     assert said.status == 0
     assert [film.name for film in films.iterdir()] == ["libero_goal_7_000_success.mp4"]
 

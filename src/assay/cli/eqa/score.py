@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 
 from assay.cli.console import errors, output, say, table_of
-from assay.cli.report import Target, write_json
+from assay.cli.execution import JsonFile, write_json
 
 
 def score(
@@ -21,7 +21,7 @@ def score(
         Path | None, typer.Option(help="What people said; the folder's own file if not given.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="A folder for the page, figures and tables.")] = None,
-    target: Target = None,
+    target: JsonFile = None,
 ) -> None:
     """Score answers to a folder's questions, of models and of people: a table, a page or JSON."""
     from assay.eqa.annotations import FILE, Annotations
