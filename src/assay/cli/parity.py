@@ -41,9 +41,9 @@ def parity(
             pack,
             lambda done, total, name: bar.update(task, completed=done, total=total, description=name),
         )
-    if out is not None:
-        write_json(result.as_json(), out)
-    if out != "-":
+    if out is None and not output.is_terminal:
+        out = "-"  # a pipe gets what programs read
+    if out is None or not write_json(result.as_json(), out):
         _print(result)
 
 
