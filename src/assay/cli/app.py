@@ -8,7 +8,7 @@ import sys
 from typing import NoReturn
 
 import typer
-from rich.markup import escape
+from rich.text import Text
 
 from assay import __version__
 from assay.cli import (
@@ -104,8 +104,8 @@ def main() -> None:
 
 
 def _refuse(message: str) -> NoReturn:
-    line = escape(" ".join(message.split()))
-    errors.print(f"[bold red]error:[/] {line}", soft_wrap=True, highlight=False)
+    line = Text.assemble(("error:", "bold red"), " ", " ".join(message.split()))
+    errors.print(line, soft_wrap=True, highlight=False)
     sys.exit(2)
 
 

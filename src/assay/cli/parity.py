@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.console import output, progress_bar, say, table_of
+from assay.cli.console import output, progress_bar, say, styled, table_of
 
 if TYPE_CHECKING:
     from assay.sim.parity import Parity
@@ -72,4 +72,4 @@ def _print(result: Parity) -> None:
     output.print(table)
     for line in result.details:
         say(f"  {line}")
-    output.print("[green]sound[/]" if result.sound else "[red]not sound[/]", "installation")
+    output.print(styled("sound", "green") if result.sound else styled("not sound", "red"), "installation")
