@@ -7,6 +7,7 @@ from pathlib import Path
 from assay.eqa.episode import Source
 from assay.eqa.errors import QuestionError
 from assay.eqa.sources.lerobot import INFO
+from assay.extras import require
 
 DEMO = "demo"
 PATTERN = "*.tfrecord*"
@@ -42,6 +43,7 @@ def opened(
     if path.is_dir() and not any(path.rglob(PATTERN)):
         raise QuestionError(f"{name}: neither a LeRobotDataset ({INFO}) nor TFRecord files ({PATTERN}) in it")
     if path.is_dir():
+        require("eqa", f"{name}: TFRecord files need tfrecord and crc32c", QuestionError)
         from assay.eqa.sources.rlds import RldsSource
 
         return RldsSource(path, schema, gripper)
