@@ -2,21 +2,22 @@
 # make test   all tests
 # make lint   ruff, mypy, import-linter
 # make bench  speed and memory, as ratios measured in one run; the slow proofs
+# make lock   requirements.lock anew: the newest version of everything that pyproject.toml allows
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 JOBS ?= 2
 
-.PHONY: setup demo test lint bench clean
+.PHONY: setup demo test lint bench lock clean
 
 setup: .venv/.ready
+	@sh scripts/ensure-models.sh $(BIN)
 
-.venv/.ready: pyproject.toml scripts/ensure-gl.sh
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "Assay needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 setup"; exit 1; }
+.venv/.ready: pyproject.toml requirements.lock scripts/ensure-gl.sh
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
+	  { echo "Assay needs Python 3.11, 3.12 or 3.13: make PYTHON=/path/to/python3.11 setup"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[dev]'
 	@sh scripts/ensure-gl.sh $(BIN)
-	@$(BIN)/assay words setup
 	@touch $@
 
 demo: setup
@@ -34,6 +35,13 @@ lint: setup
 
 bench: setup
 	$(BIN)/python -m bench
+
+lock:
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	UV_CUSTOM_COMPILE_COMMAND='make lock' $(BIN)/uv pip compile pyproject.toml --extra dev --upgrade --quiet \
+	  --universal --python-version 3.11 --no-annotate --no-emit-index-url --no-emit-find-links \
+	  --output-file requirements.lock
 
 clean:
 	rm -rf .venv out .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from assay.perturb.words.distance import distance as distance
     from assay.plugins import register as register
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 _HOMES = {
     "AssayError": "assay.errors",

@@ -1,20 +1,41 @@
-"""The errors Assay raises on purpose.
+"""The errors Assay raises on purpose: all of them, whichever module they live in.
 
     AssayError                    anything a person can act on; the CLI prints it in one line
     ├── TaskError                 a task, scene or goal that makes no sense
-    │   └── BDDLError             ... in a BDDL file: knows file and line
+    │   ├── BDDLError             ... in a BDDL file: knows file and line
+    │   └── ImpossibleError       ... for the oracle: an atom that it cannot make true
     ├── AssetError                an asset pack lacks something
     ├── StateError                an initial state that does not fit the scene, or is not one
     ├── ActionError               an action with a wrong shape or a value that is not finite
     ├── PolicyError               a policy that broke: says which one and at which step
+    │   └── RemoteError           ... or its server: knows the address and the reason
+    │       ├── UnreachableError  nobody answers there
+    │       ├── StalledError      no answer in time
+    │       ├── LostError         the connection ended
+    │       ├── ServerError       the server says that it failed
+    │       └── ReplyError        an answer that makes no sense
     ├── PlacementError            a scene whose regions leave no room for its objects
+    │   └── RefusedError          ... says which of them are to blame
     ├── PerturbationError         a perturbation that does not exist, or cannot be applied
     ├── ExperimentError           an experiment or condition that does not exist or makes no sense
     │   └── SpecError             ... an episode spec that makes no sense
     ├── WorldError                a world that does not exist, or cannot do what is asked of it
     ├── PluginError               a plugin that cannot be imported, or takes a name that another has
     ├── RunError                  a run file that is not one, is in use, or does not fit what is asked
-    └── RenderingError            no way to draw a picture on this machine
+    ├── MeasureError              a measure that a run cannot give: says what the run lacks
+    ├── RenderingError            no way to draw a picture on this machine
+    ├── DistanceError             a text, or a table of texts, for which there is no distance
+    ├── ModelError                a language model that is not here, or is not the one it should be
+    ├── ReleaseError              a folder that does not hold the release it should
+    ├── DemonstrationError        a folder of demonstrations that does not fit, or is none
+    ├── LLMError                  an endpoint that cannot be used, or a setting that makes no sense
+    │   ├── RefusedError          ... it will not answer this, however often it is asked
+    │   ├── UnansweredError       ... it did not answer after all attempts; it may later
+    │   └── NonsenseError         ... what it answers is not in its protocol
+    ├── QuestionError             a source of episodes, or a folder of questions, that cannot be used
+    │   └── UnreadableError       ... one episode, or its pictures, that cannot be read; others may be
+    ├── NotFoundError             the web app has nothing of that name
+    └── ServingError              the web app cannot be served there
 
 Every message says what is wrong, where, and what would be valid.
 """

@@ -20,7 +20,7 @@ def test_demonstrations_are_recorded_and_a_policy_trained_on_them(
     said = assay("tabletop", "demos", "--per-task", "2", "--tasks", "T1,T3", "--out", demos, "--workers", "1")
     assert said.status == 0 and said.out == f"{demos}: 4 episodes of T1, T3; failed attempts left out 0\n"
     assert said.err.splitlines() == ["T1: 2 of 4", "T3: 4 of 4"]
-    pytest.importorskip("torch", reason="training needs torch: pip install 'assay[learn]'")
+    pytest.importorskip("torch", reason="training needs torch: pip install 'assay-robotics[learn]'")
     said = assay("tabletop", "train", demos, "--model", "concat-objects", "--steps", "2", "--out", file)
     assert said.status == 0 and file.is_file()
     assert said.out.startswith(f"{file}: concat-objects, 1,") and "2 steps" in said.out
@@ -42,4 +42,6 @@ def test_what_is_not_there_is_refused_in_one_line(assay: Run, arguments: tuple[s
 def test_without_torch_training_says_what_to_install(assay: Run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     said = assay("tabletop", "train", "nowhere", "--out", "x.safetensors")
-    assert said.status == 2 and said.err.count("\n") == 1 and "pip install 'assay[learn]'" in said.err
+    assert (
+        said.status == 2 and said.err.count("\n") == 1 and "pip install 'assay-robotics[learn]'" in said.err
+    )

@@ -20,7 +20,7 @@ from assay.runs.on_ray import RayActors
 from assay.runs.store import Store
 from assay.runs.worker import WorkerConfig
 
-pytest.importorskip("ray", reason="needs the package 'ray': pip install 'assay[ray]'")
+pytest.importorskip("ray", reason="needs the package 'ray': pip install 'assay-robotics[ray]'")
 
 SHORT = list(load_experiment("libero").plan(tasks.resolve("libero_goal/0,libero_goal/7"), range(6), steps=15))
 ORACLE = [EpisodeSpec("libero_goal/7", 0)]
@@ -237,5 +237,5 @@ def test_an_address_where_nobody_is_is_an_error():
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(RunError, match=r"pip install 'assay\[ray\]'$"):
+    with pytest.raises(RunError, match=r"pip install 'assay-robotics\[ray\]'$"):
         RayActors(WorkerConfig("random"), "local")

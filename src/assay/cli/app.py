@@ -9,7 +9,7 @@ import warnings
 from typing import NoReturn
 
 import typer
-from rich.markup import escape
+from rich.text import Text
 
 from assay import __version__
 from assay.cli import (
@@ -108,14 +108,13 @@ def main() -> None:
 
 def _warn(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:
     """A warning is a line on standard error; where in the code it arose is nobody's business."""
-    errors.print(
-        f"[yellow]warning:[/] {escape(' '.join(str(message).split()))}", soft_wrap=True, highlight=False
-    )
+    line = Text.assemble(("warning:", "yellow"), " ", " ".join(str(message).split()))
+    errors.print(line, soft_wrap=True, highlight=False)
 
 
 def _refuse(message: str) -> NoReturn:
-    line = escape(" ".join(message.split()))
-    errors.print(f"[bold red]error:[/] {line}", soft_wrap=True, highlight=False)
+    line = Text.assemble(("error:", "bold red"), " ", " ".join(message.split()))
+    errors.print(line, soft_wrap=True, highlight=False)
     sys.exit(2)
 
 

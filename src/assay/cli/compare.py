@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import rich.box
 import typer
-from rich.markup import escape
 from rich.table import Column
 
 from assay.cli.console import number_of, output, say, table_of
@@ -61,7 +60,7 @@ def _show(pair: tuple[str, str], contrasts: Sequence[Contrast]) -> None:
     for each in contrasts:
         if (each.first, each.second) == pair:
             table.add_row(
-                escape(each.condition or "all, controls too"),
+                each.condition or "all, controls too",
                 f"{each.count:,}",
                 number(100 * each.first_rate),
                 number(100 * each.second_rate),

@@ -1,4 +1,8 @@
-"""Where commands print: results to standard output, everything else to standard error."""
+"""Where commands print: results to standard output, everything else to standard error.
+
+Text is printed as it is: ``[100]`` is no style and ``:100:`` no emoji, whoever wrote it. What has a style is a
+``Text`` (see ``styled``).
+"""
 
 from __future__ import annotations
 
@@ -15,19 +19,31 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
+from rich.status import Status
 from rich.table import Column, Table
+from rich.text import Text
 
 EVERY = 30.0
 """Seconds between lines on how far it is, where there is no terminal."""
 NARROW = 60
 """Characters below which nothing is kept on one line in a table."""
-output = Console()
-errors = Console(stderr=True)
+output = Console(markup=False, emoji=False)
+errors = Console(stderr=True, markup=False, emoji=False)
 
 
 def say(line: str, *, aside: bool = False) -> None:
     """Print a line as it is, however long; what is said aside goes to standard error."""
-    (errors if aside else output).print(line, highlight=False, markup=False, soft_wrap=True)
+    (errors if aside else output).print(line, highlight=False, soft_wrap=True)
+
+
+def styled(text: str, style: str) -> Text:
+    """A text in a style, such as ``green`` or ``dim``."""
+    return Text(text, style)
+
+
+def working(on: str) -> Status:
+    """Says on a terminal what is being done, while it is."""
+    return errors.status(Text(on))
 
 
 def number_of(count: int, noun: str) -> str:
@@ -85,7 +101,7 @@ def progress_bar() -> Progress:
     """A bar on standard error: what, how far, how long still. Without a terminal, a line now and then."""
     return _Bar(
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),

@@ -6,13 +6,12 @@ import os
 import platform
 
 import typer
-from rich.markup import escape
 
 from assay import __version__
-from assay.cli.console import output, say, table_of
+from assay.cli.console import output, say, styled, table_of
 from assay.errors import AssetError
 
-GOOD, BAD = "[green]works[/]", "[red]does not work[/]"
+GOOD, BAD = styled("works", "green"), styled("does not work", "red")
 
 
 def doctor() -> None:
@@ -24,7 +23,7 @@ def doctor() -> None:
     pictures = table_of("pictures by", "state", "detail", title="Drawing", title_justify="left")
     probes = [gl.probe(backend) for backend in gl.BACKENDS]
     for probe in probes:
-        pictures.add_row(probe.backend, GOOD if probe.works else BAD, escape(probe.detail))
+        pictures.add_row(probe.backend, GOOD if probe.works else BAD, probe.detail)
     output.print(pictures)
     chosen = os.environ.get("MUJOCO_GL", "").lower().strip()
     works = any(probe.works and chosen in ("", probe.backend) for probe in probes)
@@ -38,7 +37,7 @@ def doctor() -> None:
             pack = load_pack(name)
             packs.add_row(name, GOOD, f"{len(pack.categories)} categories, digest {pack.digest()[:12]}")
         except AssetError as error:
-            packs.add_row(name, "[yellow]not set up[/]", escape(str(error)))
+            packs.add_row(name, styled("not set up", "yellow"), str(error))
     output.print(packs)
 
     if not works:

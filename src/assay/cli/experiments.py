@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.box import SIMPLE
-from rich.markup import escape
 from rich.table import Column
+from rich.text import Text
 
 from assay.cli.console import output, progress_bar, say, table_of
 from assay.cli.execution import Assets
@@ -43,7 +43,8 @@ def list_() -> None:
         experiment, made = load_experiment(name), EXPERIMENTS[name]
         fields = () if isinstance(made, Experiment) else inspect.signature(made).parameters.values()
         set_by = "&".join(f"{each.name}={_plain(each.default)}" for each in fields)
-        about = experiment.about + (f"\n[dim]{escape(f'{name}?{set_by}')}[/]" if set_by else "")
+        fully = Text(f"\n{name}?{set_by}" if set_by else "", "dim")
+        about = Text.assemble(experiment.about, fully)
         table.add_row(name, about, experiment.tasks, str(len(experiment.seeds)))
     output.print(table)
 
@@ -99,7 +100,7 @@ def show(
         except AssayError as error:
             told = f"refused: {error}"
         kinds = "\n".join(each.kind for each in spec.perturbations)
-        table.add_row(condition, str(count), kinds, escape(told))
+        table.add_row(condition, str(count), kinds, told)
     output.print(table)
     if sheet is not None:
         if design.place.sheet is None:
@@ -126,8 +127,8 @@ def perturbations(
         return
     table = table_of(Column("perturbation", no_wrap=True), "what", box=SIMPLE)
     for each in catalogue():
-        lines = [escape(each.about), *(f"[dim]{escape(line.replace('`', ''))}[/]" for line in each.fields)]
-        table.add_row(each.kind, "\n".join(lines))
+        fields = (Text("\n" + line.replace("`", ""), "dim") for line in each.fields)
+        table.add_row(each.kind, Text.assemble(each.about, *fields))
     output.print(table)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.console import output, progress_bar, say, table_of
+from assay.cli.console import output, progress_bar, say, styled, table_of
 from assay.cli.execution import JsonFile, write_json
 
 if TYPE_CHECKING:
@@ -70,4 +70,4 @@ def _print(result: Parity) -> None:
     output.print(table)
     for line in result.details:
         say(f"  {line}")
-    output.print("[green]sound[/]" if result.sound else "[red]not sound[/]", "installation")
+    output.print(styled("sound", "green") if result.sound else styled("not sound", "red"), "installation")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 
-from rich.markup import escape
 from rich.table import Column
 
 from assay.cli.console import output, table_of
@@ -21,7 +20,7 @@ def policies() -> None:
         world = WORLDS[name]
         for policy, address in world.policies.items():
             made = imported(address)
-            table.add_row(name, policy, escape(_about(made)), escape(_fields(made)))
+            table.add_row(name, policy, _about(made), _fields(made))
         for scheme in world.servers:
             about = f"A server that speaks {scheme}'s protocol."
             table.add_row(name, f"{scheme}://host:port", about, "see docs/policies.md")

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 
-from assay.cli.console import errors, say
+from assay.cli.console import say, working
 from assay.cli.execution import JsonFile, write_json
 from assay.errors import AssayError, RunError
 
@@ -37,7 +36,7 @@ def report(
     if target is not None:
         write_json(found[0].as_json() if len(runs) == 1 else as_json(found, compared, left_out), target)
     if out is not None:
-        with errors.status("drawing"):
+        with working("drawing"):
             page = build(found, compared, left_out).write(out)
         if target != "-":
             say(f"written to {page}")
@@ -56,7 +55,7 @@ def _read(runs: dict[str, Path]) -> tuple[list[RunReport], dict[str, str]]:
     left_out: dict[str, str] = {}
     for name, path in runs.items():
         try:
-            with errors.status(escape(f"measuring {path}")):
+            with working(f"measuring {path}"):
                 found.append(RunReport.read(path, name))
         except AssayError as error:
             if len(runs) == 1:

@@ -98,10 +98,10 @@ class Display:
         self._times: deque[float] = deque()
         self._started = time.monotonic()
         self._bar = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[pace]}"),
+            TextColumn("{task.fields[pace]}", markup=False),
             console=console,
         )
         self._task = self._bar.add_task("episodes", total=waiting, pace="")

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from assay.cli.console import output, progress_bar, say, table_of
 from assay.cli.execution import Assets, Workers
@@ -59,5 +58,5 @@ def generate(
         say(f"none of {DRAWS} drawn was worth keeping: {', '.join(index['failed'])}")
     table = table_of("refused", "why")
     for reason, times in refusals(index).most_common():
-        table.add_row(str(times), escape(reason))
+        table.add_row(str(times), reason)
     output.print(table)

@@ -82,7 +82,7 @@ def train(
 ) -> None:
     """Train a small policy to do as in the demonstrations, on one core.
 
-    Run it by `assay run tabletop --policy learned?checkpoint=FILE`. Needs torch, the extra assay\\[learn].
+    Run it by `assay run tabletop --policy learned?checkpoint=FILE`. Needs torch, the extra learn.
     """
     from assay.policies.learned.models import model as model_of
     from assay.policies.learned.models import require_torch

@@ -10,14 +10,13 @@ from types import TracebackType
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 from rich.panel import Panel
 from rich.status import Status
 from rich.table import Column, Table
+from rich.text import Text
 
 from assay import tasks
-from assay.cli.console import output, table_of
+from assay.cli.console import errors, output, say, styled, table_of, working
 from assay.cli.execution import JsonFile, write_json
 from assay.errors import AssayError, TaskError
 from assay.tasks import Task, bddl
@@ -56,7 +55,7 @@ def list_tasks(
     columns = (Column("id", min_width=widest), Column("arena", no_wrap=True), "instruction")
     table = table_of(*columns, box=None, padding=(0, 2, 0, 0))
     for task in chosen:
-        table.add_row(task.id, task.scene.arena.value, escape(task.instruction.text))
+        table.add_row(task.id, task.scene.arena.value, task.instruction.text)
     output.print(table)
 
 
@@ -79,13 +78,12 @@ def show(
             plain["warnings"] = [{"line": note.line, "reason": note.text} for note in warnings]
         write_json(plain, out)
     if out != "-":
-        console = Console()
-        console.print(_panel(task))
+        output.print(_panel(task))
         for note in warnings:
-            console.print(f"[yellow]line {note.line}: {escape(note.text)}[/]")
+            output.print(styled(f"line {note.line}: {note.text}", "yellow"))
     if wanted:
         # Pictures are about the task, not part of the JSON: say so on stderr there.
-        _draw(task, picture, Console(stderr=out == "-"))
+        _draw(task, picture, aside=out == "-")
 
 
 @app.command()
@@ -138,17 +136,17 @@ def _panel(task: Task) -> Panel:
     table.add_column(overflow="fold")
 
     def row(heading: str, lines: list[str]) -> None:
-        table.add_row(heading, escape("\n".join(lines)) if lines else "[dim]none[/]")
+        table.add_row(heading, "\n".join(lines) if lines else styled("none", "dim"))
 
     row("instruction", [task.instruction.text])
     row("arena", [f"{scene.arena}, style {scene.style}" if scene.style else scene.arena.value])
     row("fixtures", [_entity(entity) for entity in scene.fixtures])
     row("objects", [_entity(entity) for entity in scene.objects])
-    table.add_row("regions\n[dim](m, rad)[/]", _regions(scene))
+    table.add_row(Text.assemble("regions\n", ("(m, rad)", "dim")), _regions(scene))
     row("initial", [str(atom) for atom in scene.initial])
     row("goal", [str(atom) for atom in task.goal.atoms])
     row("of interest", [", ".join(task.of_interest)] if task.of_interest else [])
-    return Panel(table, title=escape(task.id), title_align="left", expand=False)
+    return Panel(table, title=Text(task.id), title_align="left", expand=False)
 
 
 def _entity(entity: tasks.Entity) -> str:
@@ -174,9 +172,9 @@ def _regions(scene: tasks.Scene) -> Table:
         places = [region for region in regions if region.rectangles]
         sites = ", ".join(region.name for region in regions if not region.rectangles)
         absent = "" if target in present else "not in the scene: "
-        grid.add_row(f"[bold]{escape(target)}[/]", f"{absent}{escape(sites)}")
+        grid.add_row(styled(target, "bold"), f"{absent}{sites}")
         for region in places:
-            grid.add_row(f"  {escape(region.name)}", _place(region))
+            grid.add_row(f"  {region.name}", _place(region))
     return grid
 
 
@@ -191,7 +189,7 @@ def _place(region: tasks.Region) -> str:
     return " ".join(parts)
 
 
-def _draw(task: Task, wanted: Path | None, console: Console) -> None:
+def _draw(task: Task, wanted: Path | None, *, aside: bool) -> None:
     """Draw the scene and say where the picture is; a failure is an error only if a picture was asked for."""
     from assay.report.picture import task_picture
 
@@ -204,16 +202,15 @@ def _draw(task: Task, wanted: Path | None, console: Console) -> None:
     except (AssayError, OSError) as error:
         if wanted is not None:
             raise
-        console.print(f"[yellow]no picture: {escape(str(error))}[/]", soft_wrap=True)
+        (errors if aside else output).print(styled(f"no picture: {error}", "yellow"), soft_wrap=True)
     else:
-        console.print(f"picture: {escape(str(written))}", soft_wrap=True)
+        say(f"picture: {written}", aside=aside)
 
 
 class _Counter:
     """A line on the terminal that counts files, once it has taken longer than a second."""
 
     def __init__(self) -> None:
-        self._console = Console(stderr=True)
         self._begun = time.monotonic()
         self._status: Status | None = None
 
@@ -222,9 +219,9 @@ class _Counter:
 
     def count(self, files: int) -> None:
         if self._status is None:
-            if not self._console.is_terminal or time.monotonic() - self._begun < 1.0:
+            if not errors.is_terminal or time.monotonic() - self._begun < 1.0:
                 return
-            self._status = self._console.status("")
+            self._status = working("")
             self._status.start()
         if files % 100 == 0:
             self._status.update(f"{files:,} files read")

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Column
 
 from assay.cli.console import output, progress_bar, table_of
@@ -83,9 +82,7 @@ def try_(
         mean = f"{sum(trial.steps) / len(trial.steps):.0f}" if trial.steps else "-"
         late = "" if not trial.failed else f"goal not reached in {horizon(EpisodeSpec(trial.task, 0))} steps"
         reason = next(iter((*trial.reasons, *trial.notes)), late)
-        table.add_row(
-            trial.task, f"{trial.successes}/{trial.episodes}", str(trial.errors), mean, escape(reason)
-        )
+        table.add_row(trial.task, f"{trial.successes}/{trial.episodes}", str(trial.errors), mean, reason)
     successes, episodes = sum(trial.successes for trial in done), sum(trial.episodes for trial in done)
     table.add_section()
     table.add_row("all", f"{successes}/{episodes}", str(sum(trial.errors for trial in done)), "", "")

@@ -17,6 +17,7 @@ from assay import __version__
 from assay.episodes.episode import Episode
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError, RunError
+from assay.extras import require
 from assay.folders import CACHE_VARIABLE
 from assay.runs.executor import Died, Done, Event, Source, Tick
 from assay.runs.local import LOADING, TICK
@@ -80,10 +81,9 @@ class RayActors:
     def __init__(
         self, config: WorkerConfig, address: str, workers: int | None = None, *, timeout: float = 1800.0
     ) -> None:
-        try:
-            import ray
-        except ImportError:
-            raise RunError("--ray needs the package 'ray': pip install 'assay[ray]'") from None
+        require("ray", "--ray needs the package 'ray'", RunError)
+        import ray
+
         self._ray: Any = ray
         self._config = config
         self._address = address

@@ -244,7 +244,7 @@ def test_local_models_say_what_they_need(tmp_path: Path):
     except ImportError:
         from assay.eqa.asking.local import local
 
-        with pytest.raises(LLMError, match=r"pip install 'assay\[vlm\]'"):
+        with pytest.raises(LLMError, match=r"pip install 'assay-robotics\[vlm\]'"):
             local("some/model", 10, Cache(tmp_path / "said"), Ledger())
     else:
         pytest.skip("transformers is installed here")

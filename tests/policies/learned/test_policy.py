@@ -10,7 +10,7 @@ from assay.policies.learned import MODELS, LearnedPolicy
 from assay.policies.learned.models import model
 from assay.tabletop import Setting, make, play
 
-NEEDS = "learned policies need torch: pip install 'assay[learn]'"
+NEEDS = "learned policies need torch: pip install 'assay-robotics[learn]'"
 
 
 def test_there_are_four_models_and_a_wrong_name_is_pointed_to_the_nearest():
@@ -21,7 +21,7 @@ def test_there_are_four_models_and_a_wrong_name_is_pointed_to_the_nearest():
 
 def test_without_torch_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(PolicyError, match=r"pip install 'assay\[learn\]'"):
+    with pytest.raises(PolicyError, match=r"pip install 'assay-robotics\[learn\]'"):
         LearnedPolicy("any.safetensors")
     with pytest.raises(PolicyError, match="checkpoint=FILE"):
         LearnedPolicy()

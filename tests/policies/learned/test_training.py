@@ -10,7 +10,9 @@ from assay.policies.learned.bins import BINS
 from assay.policies.learned.dataset import Batch, Dataset, Example, batched, load
 from assay.policies.learned.tokens import Form
 
-torch = pytest.importorskip("torch", reason="learned policies need torch: pip install 'assay[learn]'")
+torch = pytest.importorskip(
+    "torch", reason="learned policies need torch: pip install 'assay-robotics[learn]'"
+)
 
 from assay.policies.learned.network import Network, size  # noqa: E402
 from assay.policies.learned.training import Schedule, learn, scores, train  # noqa: E402

@@ -7,8 +7,10 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.console import output, say, table_of
+from assay.cli.console import output, say, styled, table_of
 from assay.cli.execution import JsonFile, write_json
+from assay.eqa.errors import QuestionError
+from assay.extras import require
 
 
 def leak(
@@ -19,6 +21,7 @@ def leak(
 
     Exit status 1 if a probe does better, or worse, than chance allows.
     """
+    require("eqa", "probes for leaks need scikit-learn", QuestionError)
     from assay.eqa.baselines import BASELINES
     from assay.eqa.leak import LEVEL, learnable, probe, sets
     from assay.eqa.question import load
@@ -50,8 +53,8 @@ def leak(
         )
         for each in probed:
             low, high = each.interval
-            below = each.accuracy < low
-            verdict = f"[red]{'below chance' if below else 'leaks'}[/]" if each.leaks else "[green]chance[/]"
+            told = "below chance" if each.accuracy < low else "leaks"
+            verdict = styled(told, "red") if each.leaks else styled("chance", "green")
             table.add_row(
                 str(each.kind),
                 each.view or "-",
@@ -63,7 +66,7 @@ def leak(
             )
         output.print(table)
         shown = (f"{name} {'-' if value is None else f'{value:.1%}'}" for name, value in share.items())
-        output.print(", ".join(shown), highlight=False)
+        say(", ".join(shown))
     for (kind, view), some in sets(questions).items():
         if not learnable(some):
             say(f"{' '.join((kind, view)).strip()}: one scene only, nothing to learn from", aside=True)

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
-from assay.cli.console import errors, output, say, table_of
+from assay.cli.console import output, say, table_of, working
 from assay.cli.execution import JsonFile, write_json
 
 
@@ -38,7 +37,7 @@ def score(
     if target is not None:
         write_json(found.as_json(), target)
     if out is not None:
-        with errors.status("drawing"):
+        with working("drawing"):
             page = Page(found, f"Action questions: {folder.name}").write(out)
         if target != "-":
             say(f"written to {page}")
@@ -49,9 +48,9 @@ def score(
             parts = (percent(means[part].share if part in means else None) for part in PARTS)
             overall, *others = (part.removesuffix(" %") for part in parts)
             interval = between(model.standing.overall.interval, 100)
-            table.add_row(escape(name), f"{model.standing.questions:,}", overall, interval, *others)
+            table.add_row(name, f"{model.standing.questions:,}", overall, interval, *others)
         for name in found.silent:
-            table.add_row(escape(name), "0", *["-"] * 7)
+            table.add_row(name, "0", *["-"] * 7)
         output.print(table)
         for each in found.agreement:
             say(

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
 from assay.cli.console import progress_bar, say
 
 
-def setup() -> None:
+def setup(
+    record: Annotated[Path | None, typer.Option(help="Write down where they are, a file a line.")] = None,
+) -> None:
     """Fetch the parser and the word embeddings where they are not here yet, and try them."""
     from assay.perturb.words.distance.fetch import ensure_minilm, ensure_parser
-    from assay.perturb.words.distance.models import MINILM, PARSER, PARSER_VERSION
+    from assay.perturb.words.distance.models import MINILM, PARSER, PARSER_VERSION, model_paths
 
     with progress_bar() as bar:
         task = bar.add_task(f"{PARSER} {PARSER_VERSION}, 13 MB", total=3)
@@ -19,6 +26,8 @@ def setup() -> None:
         from assay.perturb.words.distance import distance
 
         found = distance("turn on the stove", "turn on the range")
+    if record is not None:
+        record.write_text("".join(f"{path.absolute()}\n" for path in model_paths()), encoding="utf-8")
     say(
         f"distances work, with {found.parser} and {MINILM}: "
         f"'turn on the range' is {found.pd:.2f} from 'turn on the stove'"

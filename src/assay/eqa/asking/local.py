@@ -10,20 +10,17 @@ from typing import Any
 
 from PIL import Image
 
+from assay.extras import require
 from assay.llm import Cache, Ledger, LLMError, Prompt, Reply
-
-NEEDS = "models on this machine need transformers and torch: pip install 'assay[vlm]'"
 
 
 def local(
     name: str, most_tokens: int, cache: Cache, ledger: Ledger
 ) -> Callable[[], AbstractAsyncContextManager[Callable[[Prompt], Awaitable[Reply]]]]:
     """A model by its name at Hugging Face, or its folder. Raises LLMError if it cannot be had."""
-    try:
-        torch: Any = import_module("torch")
-        transformers: Any = import_module("transformers")
-    except ImportError:
-        raise LLMError(NEEDS) from None
+    require("vlm", "models on this machine need transformers and torch", LLMError)
+    torch: Any = import_module("torch")
+    transformers: Any = import_module("transformers")
     try:
         processor = transformers.AutoProcessor.from_pretrained(name)
         model = transformers.AutoModelForImageTextToText.from_pretrained(name, dtype="auto").eval()

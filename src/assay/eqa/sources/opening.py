@@ -8,6 +8,7 @@ from assay.eqa.episode import Source
 from assay.eqa.errors import QuestionError
 from assay.eqa.sources.lerobot import INFO
 from assay.eqa.sources.registry import SOURCES
+from assay.extras import require
 from assay.plugins import PYTHON
 
 PATTERN = "*.tfrecord*"
@@ -41,6 +42,7 @@ def opened(
     if path.is_dir() and not any(path.rglob(PATTERN)):
         raise QuestionError(f"{name}: neither a LeRobotDataset ({INFO}) nor TFRecord files ({PATTERN}) in it")
     if path.is_dir():
+        require("eqa", f"{name}: TFRecord files need tfrecord and crc32c", QuestionError)
         from assay.eqa.sources.rlds import RldsSource
 
         return RldsSource(path, schema, gripper)

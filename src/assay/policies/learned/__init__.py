@@ -1,6 +1,6 @@
 """Policies for the table that learn from demonstrations: `assay tabletop demos`, `assay tabletop train`.
 
-Torch, the extra ``assay[learn]``, is needed to train them and to let them act.
+Torch, the extra ``learn``, is needed to train them and to let them act.
 """
 
 from assay.policies.learned.models import MODELS, Model

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.util import find_spec
 
 from assay.errors import PolicyError, did_you_mean
+from assay.extras import require
 from assay.policies.learned.tokens import Form
-
-NEEDS = "learned policies need torch: pip install 'assay[learn]'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,5 +36,4 @@ def model(name: str) -> Model:
 
 def require_torch() -> None:
     """Raise PolicyError that says what to install, if torch is not there."""
-    if find_spec("torch") is None:
-        raise PolicyError(NEEDS)
+    require("learn", "learned policies need torch", PolicyError)

@@ -45,13 +45,25 @@ COPY_FOLDER_SHA256 = "10f1cdb67fbedfeaa1767a1f8e769111ffd9f6da9aa0ce60b5f42bae69
 
 def minilm_files() -> dict[str, bytes]:
     """The weights and the tokenizer of all-MiniLM-L6-v2, checked. Raises ModelError where there are none."""
+    return _minilm()[1]
+
+
+def model_paths() -> list[Path]:
+    """Every file of the two models, checked. Raises ModelError where one is not here."""
+    embeddings, content = _minilm()
+    parser = (path for path in parser_folder().rglob("*") if path.is_file() and path.suffix != ".pyc")
+    return [*(embeddings / name for name in content), *sorted(parser)]
+
+
+def _minilm() -> tuple[Path, dict[str, bytes]]:
+    """The folder of the embeddings, and what is in it."""
     named = os.environ.get(MINILM_VARIABLE)
     if named:
-        return _checked_files(Path(named))
+        return Path(named), _checked_files(Path(named))
     refused: list[str] = []
     for place in _minilm_places():
         try:
-            return _checked_files(place)
+            return place, _checked_files(place)
         except ModelError as error:
             refused.append(str(error))
     if refused:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
+from assay.extras import require
 from assay.perturb.words.distance.errors import DistanceError
 from assay.perturb.words.distance.pride import ALPHA, Distance, attempts, scorer
 
@@ -74,6 +75,8 @@ def score_table(
     DistanceError where the columns with the texts are missing. ``on_scored`` hears after every chunk how many
     rows it had.
     """
+    if baselines:
+        require("bleu", "BLEU needs sacrebleu", DistanceError)
     before, after = _columns(frame.columns)
     pairs = list(zip(frame[before].fill_null(""), frame[after].fill_null(""), strict=True))
     found: list[Distance | DistanceError] = []

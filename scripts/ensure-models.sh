@@ -1,0 +1,15 @@
+#!/bin/sh
+# Make sure that the language models are here. What set-up found is written down in BIN/../.models; that each of those
+# files is still there is looked up every time, which takes milliseconds.
+# Usage: ensure-models.sh BIN, with BIN the virtual environment's bin folder.
+set -u
+record="$1/../.models"
+
+here() {
+  [ -s "$record" ] || return 1
+  while IFS= read -r path; do
+    [ -e "$path" ] || return 1
+  done < "$record"
+}
+
+here || "$1/assay" words setup --record "$record"
