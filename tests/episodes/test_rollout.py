@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from assay import tasks
-from assay.episodes import MOST_ACTIONS, horizon
-from assay.policies import EpisodeSpec, Outcome, load_policy, rollout
+from assay.episodes import Episode, EpisodeSpec, Outcome, horizon, rollout
+from assay.episodes.rollout import MOST_ACTIONS
+from assay.policies.registry import load_policy
 from assay.policies.simple import STILL
 from assay.sim import Observation, Simulation, compile_scene, load_pack
 from assay.sim.world import SceneEnv
@@ -27,7 +28,7 @@ class Untouchable:
 class Attaching:
     """Happens to have a method called attach."""
 
-    def attach(self, one: object, other: object) -> None:
+    def attach(self, env: object) -> None:
         raise ValueError("no")
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None: ...
@@ -59,7 +60,7 @@ def world() -> Simulation:
     return Simulation(compile_scene(TASK.scene, load_pack("primitives")))
 
 
-def run(world: Simulation, policy: Scripted, **options: int):
+def run(world: Simulation, policy: Scripted, **options: int) -> Episode:
     return rollout(SceneEnv(world, TASK, world.sample(0)), policy, replace(SPEC, **options))
 
 
@@ -113,10 +114,8 @@ def test_random_actions_are_the_same_for_the_same_episode(world: Simulation):
     for _ in range(2):
         seen: list[np.ndarray] = []
         rollout(
-            world,
-            TASK,
+            SceneEnv(world, TASK, world.sample(0)),
             load_policy("random"),
-            world.sample(0),
             replace(SPEC, steps=5),
             watch=lambda observation, seen=seen: seen.append(observation.eef_position),
         )
@@ -128,9 +127,9 @@ def test_a_played_back_rollout_is_the_same_to_the_last_bit(world: Simulation):
     first = rollout(SceneEnv(world, TASK, world.sample(0)), load_policy("oracle"), SPEC)
     after = world.state().vector
     world.reset(world.sample(0))
-    for action in first.actions:
+    for action in first.trajectory.actions:
         world.step(action)
-    assert first.actions.dtype == np.float32 and np.array_equal(world.state().vector, after)
+    assert first.trajectory.actions.dtype == np.float32 and np.array_equal(world.state().vector, after)
 
 
 def test_a_policy_that_breaks_when_it_is_attached_is_an_error(world: Simulation):
