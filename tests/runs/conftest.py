@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from assay.episodes import Outcome
 from assay.episodes.episode import Episode, Trajectory
-from assay.policies import Outcome
 from assay.runs.store import Store
 
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from assay import tasks
+from assay.episodes import Outcome
 from assay.errors import RunError
 from assay.experiments import Experiment, Variant
 from assay.perturb import Say
-from assay.policies import Outcome
 from assay.runs.export import export
 from assay.runs.merge import merge
 from assay.runs.store import Store
