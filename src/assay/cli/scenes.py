@@ -37,9 +37,9 @@ def generate(
     scene is found after many draws, that is said, and there is one less. Name the
     folder after --tasks to use them in assay try, run, collect and certify.
     """
-    from assay.scenes import Order, write
-    from assay.scenes.folder import refusals
-    from assay.scenes.generate import DRAWS
+    from assay.generate import Order, write
+    from assay.generate.folder import refusals
+    from assay.generate.scenes import DRAWS
 
     order = Order(seed, per_scene, assets or "primitives", tries)
     with progress_bar() as bar:

@@ -21,7 +21,8 @@ from typing import Any
 from assay import tasks
 from assay.errors import TaskError
 from assay.experiments.labels import families
-from assay.scenes.generate import Made, Order, make_all
+from assay.files import replacing
+from assay.generate.scenes import Made, Order, make_all
 from assay.tasks.files import INDEX
 
 FORMAT = "assay-scenes/1"
@@ -53,7 +54,8 @@ def write(
         else:
             failed[_name(made.number)] = {"refused": dict(sorted(made.refused.items()))}
         index["scenes"] = scenes = dict(sorted(scenes.items()))
-        _replace(out / INDEX, json.dumps(index, indent=1, ensure_ascii=False) + "\n")
+        with replacing(out / INDEX) as part:
+            part.write_text(json.dumps(index, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         on_scene(made.number)
     return index
 
@@ -112,13 +114,6 @@ def _saved(folder: Path, made: Made) -> dict[str, Any]:
         "tasks": entries,
         "refused": dict(sorted(made.refused.items())),
     }
-
-
-def _replace(file: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    part = file.with_suffix(".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(file)
 
 
 def _name(number: int) -> str:

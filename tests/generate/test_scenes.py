@@ -12,8 +12,8 @@ import pytest
 from assay import tasks
 from assay.episodes import EpisodeSpec, Outcome, rollout
 from assay.errors import TaskError
+from assay.generate import Made, Order, make, scenes, write
 from assay.policies.oracle.policy import Oracle
-from assay.scenes import Made, Order, generate, make, write
 from assay.sim import Simulation, compile_scene, load_pack
 from assay.sim.world import SceneEnv
 
@@ -54,8 +54,8 @@ def test_a_scene_has_several_tasks_each_of_which_is_done_from_several_states():
 
 
 def test_what_cannot_be_done_is_refused_and_counted(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("assay.episodes.spec.DEFAULT_HORIZON", 5)
-    monkeypatch.setattr(generate, "DRAWS", 2)
+    monkeypatch.setattr("assay.tasks.horizons.DEFAULT_HORIZON", 5)
+    monkeypatch.setattr(scenes, "DRAWS", 2)
     made = make(ORDER, 0)
     assert not made.tasks and sum(times for why, times in made.refused.items() if "scene:" in why) == 2
 
@@ -63,7 +63,7 @@ def test_what_cannot_be_done_is_refused_and_counted(monkeypatch: pytest.MonkeyPa
 def test_a_number_that_gives_no_scene_is_counted_and_the_others_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, assay: Callable[..., Any], no_assets: Path
 ):
-    monkeypatch.setattr(generate, "DRAWS", 1)
+    monkeypatch.setattr(scenes, "DRAWS", 1)
     out = tmp_path / "scenes"
     command = ("scenes", "generate", "--out", out, "--seed", "2", "--tasks", "1", "--tries", "1")
     said = assay(*command, "--count", "3", "--workers", "1")

@@ -9,9 +9,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from assay.generate.layout import LOW, Cast, Thing
+from assay.generate.relations import CLEAR, Side, gap_between, is_at, may_be_at
 from assay.perturb.world.ground import Spot
-from assay.scenes.layout import LOW, Cast, Thing
-from assay.scenes.relations import CLEAR, Side, gap_between, is_at, may_be_at
 from assay.sim.footprints import footprint
 from assay.sim.layout import layout_of
 from assay.tasks import Atom, Goal, Instruction, Predicate, Rectangle, Region, Scene, Task

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from assay.errors import PlacementError
-from assay.scenes.layout import Cast, draw, draw_room
+from assay.generate.layout import Cast, draw, draw_room
 from assay.sim.packs.primitives import PrimitivesPack
 from assay.streams import stream
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from assay.generate.relations import Side, gap_between, is_at, may_be_at
 from assay.perturb.world.ground import Spot
-from assay.scenes.relations import Side, gap_between, is_at, may_be_at
 
 PLATE = Spot(0.0, 0.0, 0.06, 0.06)
 

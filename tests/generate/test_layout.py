@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections import Counter
 from itertools import combinations
 
-from assay.scenes.kit import ROOMS, STOVE
-from assay.scenes.layout import MOST, Cast, draw
+from assay.generate.kit import ROOMS, STOVE
+from assay.generate.layout import MOST, Cast, draw
 from assay.sim.packs.primitives import PrimitivesPack
 from assay.streams import stream
 from assay.tasks import Arena

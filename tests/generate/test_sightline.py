@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from assay import tasks
+from assay.generate.sightline import hidden, hidden_regions
 from assay.perturb.world.ground import Spot, added, moved
-from assay.scenes.sightline import hidden, hidden_regions
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.packs.primitives import PrimitivesPack
 from assay.sim.simulation import Simulation

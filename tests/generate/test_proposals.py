@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from assay.experiments.labels import families
-from assay.scenes.layout import Cast, Thing
-from assay.scenes.proposals import Proposal, in_turn, propose, references
+from assay.generate.layout import Cast, Thing
+from assay.generate.proposals import Proposal, in_turn, propose, references
 from assay.streams import stream
 from assay.tasks import Atom, Goal, Predicate, Task, check
 

@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.errors import PlacementError
-from assay.perturb.world.ground import Ground, Spot, added
-from assay.perturb.world.room import LIFTS
-from assay.scenes.kit import (
+from assay.generate.kit import (
     COLOURS,
     FURNITURE,
     GROCERIES,
@@ -23,6 +21,8 @@ from assay.scenes.kit import (
     Kind,
     Receptacle,
 )
+from assay.perturb.world.ground import Ground, Spot, added
+from assay.perturb.world.room import LIFTS
 from assay.sim.footprints import footprint
 from assay.tasks import Arena, Atom, Entity, Predicate, Rectangle, Region, Scene
 from assay.tasks.staging import Finish, Pattern, Staging

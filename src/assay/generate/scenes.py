@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from assay.episodes import Outcome, rollout
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError, PlacementError
+from assay.generate.layout import draw, draw_room
+from assay.generate.proposals import propose
+from assay.generate.sightline import hidden, hidden_regions
 from assay.policies.oracle.policy import Oracle
-from assay.scenes.layout import draw, draw_room
-from assay.scenes.proposals import propose
-from assay.scenes.sightline import hidden, hidden_regions
 from assay.sim import Simulation, compile_scene, load_pack
 from assay.sim.packs.base import AssetPack
 from assay.sim.world import SceneEnv
