@@ -16,7 +16,7 @@ import numpy as np
 from rich.console import Console
 
 from assay import tasks
-from assay.cli.run_display import Display
+from assay.runs.display import Display
 from assay.episodes.episode import Episode
 from assay.errors import RenderingError
 from assay.experiments import load_experiment

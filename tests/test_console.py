@@ -9,9 +9,8 @@ import pytest
 from rich.console import Console
 from tests.conftest import Said
 
-from assay import tasks
-from assay.cli import console
-from assay.cli.console import errors, output, progress_bar, say, styled, table_of, working
+from assay import console, tasks
+from assay.console import errors, output, progress_bar, say, styled, table_of, working
 
 ODD = r":100: [100] [bold]put[/bold] \[it] [/] :bowl_with_spoon:"
 SOURCES = sorted(Path(console.__file__).parent.rglob("*.py"))
@@ -74,4 +73,4 @@ def test_no_command_escapes_or_prints_elsewhere(source: Path):
     """Consoles read no markup, so that what is escaped would show its backslashes."""
     text = source.read_text()
     assert "rich.markup" not in text, "the consoles print text as it is: do not escape it"
-    assert source.name == "console.py" or "Console(" not in text, "print with assay.cli.console"
+    assert source.name == "console.py" or "Console(" not in text, "print with assay.console"
