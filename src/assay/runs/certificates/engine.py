@@ -16,6 +16,7 @@ SOURCES = (
     "plugins.py",
     "episodes",
     "tasks",
+    "language",
     "sim",
     "perturb/world",
     "perturb/releases",
