@@ -39,7 +39,7 @@ def facts():
                 *(
                     array.tobytes()
                     for array in (
-                        paths[row["id"]].hand,
+                        paths[row["id"]].end_effector,
                         paths[row["id"]].gripper,
                         paths[row["id"]].actions,
                     )

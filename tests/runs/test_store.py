@@ -64,8 +64,8 @@ def test_an_episode_comes_back_as_it_was(path: Path, episode):
     with Store.reading(path) as store:
         ((number, back),) = store.trajectories()
         assert number == 2
-        for name in ("hand", "gripper", "actions"):
-            assert np.array_equal(getattr(back, name), getattr(given.path, name))
+        for name in ("end_effector", "gripper", "actions"):
+            assert np.array_equal(getattr(back, name), getattr(given.trajectory, name))
         row = store.frame().row(0, named=True)
     assert (row["key"], row["outcome"], row["touched"], row["moved"]) == (
         PLAN[1].key,

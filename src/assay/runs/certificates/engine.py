@@ -16,6 +16,7 @@ SOURCES = (
     "plugins.py",
     "episodes",
     "tasks",
+    "formats/init_files.py",
     "sim",
     "perturb/world",
     "perturb/releases",
