@@ -17,6 +17,7 @@ SOURCES = (
     "episodes",
     "tasks",
     "language",
+    "formats/init_files.py",
     "sim",
     "perturb/world",
     "perturb/releases",
