@@ -44,7 +44,7 @@ RELATIONS = (
 _RESTING = {"onto": "on", "into": "in", "to the front of": "at the front of"}
 _PLACE_ALONE = ("inside", "on it", "in it", "on top of it", "inside it")
 
-_PLACED = re.compile(rf"(?P<x>.+) (?P<relation>{'|'.join(RELATIONS)}) (?P<y>(?:the|its) .+)")
+_PLACED = re.compile(rf"(?P<x>.+) (?P<relation>{'|'.join(RELATIONS)}) (?P<y>(?:the|its) .*\{{n\d+\}}.*)")
 _PLACED_ALONE = re.compile(rf"(?P<x>.+) (?P<place>{'|'.join(_PLACE_ALONE)})")
 _FIELD = re.compile(r"\{n\d+\}")
 _SEVERAL = re.compile(r"both .*|the [^{]*\{n\d+\} and the [^{]*\{n\d+\}")
@@ -80,9 +80,9 @@ class Thing:
 
     @property
     def short(self) -> str:
-        """Mentioned again: "the {n0}"."""
-        field = _FIELD.search(self.text)
-        return f"the {field[0]}" if field else self.text
+        """Mentioned again: "the {n0}"; of several that are told apart, all."""
+        found = _FIELD.findall(self.text)
+        return f"the {found[0]}" if found and not (self.plural and len(found) > 1) else self.text
 
     @property
     def long(self) -> bool:
@@ -186,11 +186,16 @@ def _scene_nouns(scene: Scene, lexicon: Lexicon) -> tuple[Noun, ...]:
 
 
 def _slotted(text: str, nouns: tuple[Noun, ...]) -> tuple[str, tuple[Mention, ...]]:
-    """The text with a field for each noun, the longest that fits; equal nouns get equal fields."""
+    """The text with a field for each noun, the longest that fits; equal nouns get equal fields.
+
+    What is the usual name of one thing of the scene stands for no other.
+    """
+    usual = {noun.name for noun in nouns}
     forms = {
         said: Mention(noun, form, plural)
         for noun in nouns
         for form in noun.written
+        if form == noun.name or form not in usual
         for said, plural in ((form, noun.number == "plural"), (noun.plural_of(form), True))
     }
     known = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True))
@@ -255,12 +260,20 @@ class _Reader:
             elif ("take" in senses and placed is None) or written.startswith("pick"):
                 lifted = verb, self._thing(rest)
             elif placed is not None and set(senses) & {"put_on", "put_in", "put_at", "push"}:
-                steps.append(self._move(verb, senses, placed, self._thing(placed[0])))
+                both = self._both(steps) if placed[0] == "them" else None
+                steps.append(self._move(verb, senses, placed, both or self._thing(placed[0])))
             else:
                 steps.append(self._change(verb, senses, rest, steps))
         if lifted is not None:
             raise self._unreadable("it says what to take, but not where to put it")
         return tuple(steps)
+
+    def _both(self, before: list[Step]) -> Thing | None:
+        """What "them" stands for: several things of the step before, or what it put on what."""
+        last = before[-1] if before else None
+        if last is None or last.x.plural or last.y is None:
+            return last.x if last is not None and last.x.plural else None
+        return Thing(f"{last.x.text} and {last.y.text}", True)
 
     def _placed(self, text: str, before: list[Step]) -> tuple[str, str, Thing, str] | None:
         """Thing, relation, place in full, and relation and place as written; None if there is no place."""
