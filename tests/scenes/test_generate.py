@@ -54,7 +54,7 @@ def test_a_scene_has_several_tasks_each_of_which_is_done_from_several_states():
 
 
 def test_what_cannot_be_done_is_refused_and_counted(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("assay.episodes.spec.DEFAULT_HORIZON", 5)
+    monkeypatch.setattr("assay.tasks.horizons.DEFAULT_HORIZON", 5)
     monkeypatch.setattr(generate, "DRAWS", 2)
     made = make(ORDER, 0)
     assert not made.tasks and sum(times for why, times in made.refused.items() if "scene:" in why) == 2
@@ -132,7 +132,7 @@ def test_the_command_makes_tasks_that_other_commands_take(
     assert said.status == 0 and "scenes 1, tasks 1" in said.out
     index = json.loads((out / "index.json").read_text())
     instruction = index["scenes"]["scene_000"]["tasks"][0]["instruction"]
-    said = assay("try", "oracle", "--tasks", out, "--seeds", "1", "--json")
+    said = assay("try", "oracle", "--tasks", out, "--seeds", "1", "--json", "-")
     (trial,) = json.loads(said.out)["tasks"]
     assert trial["successes"] == 1 and trial["task"].startswith(str(out))
     said = assay("tasks", "list", out, "--json")
