@@ -32,9 +32,8 @@ MADE = [
     made
     for about in catalogue()
     if (made := kinds()[about.kind]).world != "tabletop"  # those of the other world
-    for _ in range(
-        1 if made.effects.isdisjoint({Effect.LOOKS, Effect.PHYSICS}) else 2
-    )  # what changes the scene, twice as often
+    # what changes the scene, twice as often
+    for _ in range(1 if made.effects.isdisjoint({Effect.LOOKS, Effect.PHYSICS}) else 2)
 ]
 
 

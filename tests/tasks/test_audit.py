@@ -157,7 +157,7 @@ def test_nothing_to_read_is_an_error(tmp_path: Path):
         audit(tmp_path / "notes.txt")
 
 
-@pytest.mark.parametrize(("folder", "count"), [("libero", 40), ("libero_x", 32), ("libero_plus", 12)])
+@pytest.mark.parametrize(("folder", "count"), [("libero", 130), ("libero_x", 32), ("libero_plus", 12)])
 def test_everything_published_passes(shared: Path, folder: str, count: int):
     result = audit(shared / folder)
     assert (result.files, result.read, result.round_trip, result.failures) == (count, count, count, [])

@@ -97,11 +97,16 @@ def _field(index: int, mention: Mention) -> str:
 
 
 def _slot_nouns(text: str, nouns: tuple[Noun, ...]) -> tuple[str, tuple[Mention, ...]]:
-    """The text with a field for each noun, the longest that fits; equal nouns get equal fields."""
+    """The text with a field for each noun, the longest that fits; equal nouns get equal fields.
+
+    What is the usual name of one thing of the scene stands for no other.
+    """
+    usual = {noun.name for noun in nouns}
     forms = {
         written: Mention(noun, form, plural)
         for noun in nouns
         for form in noun.original_forms
+        if form == noun.name or form not in usual
         for written, plural in noun.numbers_of(form)
     }
     known = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True))
@@ -136,8 +141,9 @@ def _check_step(step: Step, mentions: tuple[Mention, ...]) -> Step:
     moves = step.action in (Action.PUT, Action.PUSH)
     if step.action is Action.TAKE or (step.fetch is not None and not moves):
         raise PerturbationError("it says what to take, but not where to put it")
-    # What goes where with "it" alone is hard to tell after another step.
-    for phrase in (step.thing_said if moves and step.fetch is None else step.thing, step.target):
+    # What goes where with "it" alone is hard to tell after another step; "them" is both of its things.
+    again = moves and step.fetch is None and step.thing_again == "it"
+    for phrase in (step.thing_said if again else step.thing, step.target):
         if phrase and not (FIELD.search(phrase) and phrase.startswith(("the ", "both ", "its "))):
             raise PerturbationError(f"'{phrase}' is no thing of the scene that the lexicon has a name for")
     if moves and not step.preposition.endswith(tuple(RESTING)):

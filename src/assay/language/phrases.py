@@ -96,9 +96,9 @@ def without_both(phrase: str) -> str:
 
 
 def noun_alone(phrase: str) -> str:
-    """A thing that is mentioned again: "the {n0}" for "the black {n0} on the {n1}"."""
+    """A thing that is mentioned again: "the {n0}" for "the black {n0} on the {n1}"; of several, all."""
     field = FIELD.search(phrase)
-    return f"the {field[0]}" if field else phrase
+    return f"the {field[0]}" if field and " and the " not in phrase else phrase
 
 
 def part_and_whole(phrase: str) -> tuple[str, str] | None:

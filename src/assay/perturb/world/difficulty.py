@@ -17,7 +17,7 @@ class Harder(TablePerturbation):
     """A tabletop task at another difficulty: the seed draws a scene of the same kind and level."""
 
     kind = "world/harder"
-    effects = frozenset({Effect.PHYSICS})
+    effects = frozenset({Effect.WORDS, Effect.LOOKS, Effect.PHYSICS, Effect.GOAL})
     change = Change.DIFFICULTY
 
     difficulty: Difficulty
