@@ -133,18 +133,10 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class _Episodes:
-    eval_id: int
-    episodes: tuple[Logged, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Log:
     """The episodes of one task with one seed."""
 
-    seed: int
-    settings: Settings
-    eval: int
+    eval_id: int
     episodes: tuple[Logged, ...]
 
 
@@ -174,19 +166,19 @@ def read_tasks(folder: Path) -> tuple[Wording, ...]:
     return wordings
 
 
-def read_logs(folder: Path) -> Iterator[Log]:
-    """The logs of evaluations, file by file. Raises ReleaseError where there is none, or one makes no sense."""
+def read_logs(folder: Path) -> Iterator[tuple[int, Settings, Log]]:
+    """The logs of evaluations with their seeds. Raises ReleaseError where there is none, or one makes no sense."""
     files = sorted(folder.glob("seed*/eval*.json"))
     if not files:
         raise ReleaseError(
             f"{folder}: there is no seed*/eval*.json in it; valid: a folder of LIBERO-Para's logs"
         )
     for file in files:
-        log, about = _read(file, _Episodes), file.with_name("meta.json")
+        log, about = _read(file, Log), file.with_name("meta.json")
         for episode in log.episodes:
             _checked(episode.official, str(file))
         settings = _read(about, Settings) if about.is_file() else Settings()
-        yield Log(_seed(file.parent), settings, log.eval_id, log.episodes)
+        yield _seed(file.parent), settings, log
 
 
 def _rows(file: Path) -> Iterator[tuple[Paraphrase, str]]:

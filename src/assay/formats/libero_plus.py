@@ -47,10 +47,8 @@ _START = re.compile(r"class \w+?(\d+)\(.*?np\.array\(\[(.*?)\]\)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Suffix:
-    """What a name says about the perturbation."""
+    """What a name says about the perturbation, besides the rewording."""
 
-    language: int | None
-    """The number of its rewording."""
     view: tuple[int, int, int, int, int] | None
     """Degrees about the vertical and upward, per cent of the distance, degrees looked aside and up."""
     start: int
@@ -91,7 +89,6 @@ class Entry:
             raise ReleaseError(f"LIBERO-plus: nothing is known of '{self.suffix}' in '{self.name}'")
         a, b, c, d, e = (int(number) for number in (match["view"] or "0_0_100_0_0").split("_"))
         return Suffix(
-            language=self.language,
             view=(a, b, c, d, e) if match["view"] else None,
             start=int(match["start"] or 0),
             noise=int(match["noise"]) if match["noise"] else None,
@@ -127,16 +124,6 @@ def wordings(folder: Path) -> tuple[Wording, ...]:
             f"{place} holds no LIBERO-plus release: no task file is called like '..._language_1.bddl'"
         )
     return read
-
-
-def prompt(entry: Entry, wordings: tuple[Wording, ...]) -> str:
-    """What a policy is told in a classified task. Raises ReleaseError where its rewording is missing."""
-    if entry.language is None:
-        return tasks.load(entry.task).instruction.text
-    for wording in wordings:
-        if wording.task == entry.task and wording.labels["number"] == entry.language:
-            return wording.text
-    raise ReleaseError(f"LIBERO-plus: the task file of '{entry.name}' is not there")
 
 
 def task_file(folder: Path, entry: Entry, suffix: str) -> Path:

@@ -46,14 +46,6 @@ class OtherGoal:
     """Why there is no goal: what three entries of the release state is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class OtherRoom:
-    """A room that the task is not in."""
-
-    task: str
-    room: Arena
-
-
 def categories(folder: Path) -> Iterator[Exchange]:
     """Categories of objects that take the place of others."""
     return _exchanges(folder, "ood_object.yaml")
@@ -77,13 +69,13 @@ def goals(folder: Path) -> Iterator[OtherGoal]:
                 yield OtherGoal(task, text, None, f"{place}: {reason}")
 
 
-def rooms(folder: Path) -> Iterator[OtherRoom]:
-    """Every other room for each task."""
+def rooms(folder: Path) -> Iterator[tuple[str, Arena]]:
+    """Every task with every room that it is not in."""
     for task, content, place in _table(folder, "ood_environment.yaml"):
         (current,) = _texts(content, place)[:1] or [""]
         if current not in {room.workspace for room in ROOMS}:
             raise ReleaseError(f"{place}: there is no workspace {quoted(current)}")
-        yield from (OtherRoom(task, room) for room in ROOMS if room.workspace != current)
+        yield from ((task, room) for room in ROOMS if room.workspace != current)
 
 
 def wordings(folder: Path) -> tuple[Wording, ...]:

@@ -30,42 +30,17 @@ _VARIANT = re.compile(r"(?:A\d+)?")
 
 @dataclass(frozen=True)
 class TaskFile:
-    """A task file: what its name says, and the task in it. Raises ReleaseError where the name says nothing."""
+    """A task file: what its name says, and the task in it."""
 
     path: Path
     level: int
-
-    def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.path.stem):
-            raise ReleaseError(
-                f"{self.path}: is not called like a task of LIBERO-X: ..._SCENE21_LEVEL4__T107__A1_..."
-            )
-
-    @property
-    def _name(self) -> dict[str, str]:
-        match = _NAME.fullmatch(self.path.stem)
-        assert match is not None
-        return match.groupdict("")
-
-    @property
-    def scene(self) -> str:
-        """Its scene's name."""
-        return self._name["scene"]
-
-    @property
-    def words(self) -> str:
-        """The task in the words of the name."""
-        return self._name["words"]
-
-    @property
-    def number(self) -> str:
-        """The task's number; empty on the levels whose files have none."""
-        return self._name["number"]
-
-    @property
-    def variant(self) -> str:
-        """``A1`` or ``A2``, or nothing."""
-        return self._name["variant"]
+    scene: str
+    number: str
+    """The task's; empty on the levels whose files have none."""
+    variant: str
+    """``A1`` or ``A2``, or nothing."""
+    words: str
+    """The task in the words of the name."""
 
     @property
     def wording(self) -> str:
@@ -126,7 +101,14 @@ def wordings(folder: Path) -> tuple[Wording, ...]:
 
 
 def _level(folder: Path, level: int) -> list[TaskFile]:
-    return [TaskFile(path, level) for path in sorted(folder.glob("*.bddl"))]
+    return [_file(path, level) for path in sorted(folder.glob("*.bddl"))]
+
+
+def _file(path: Path, level: int) -> TaskFile:
+    name = _NAME.fullmatch(path.stem)
+    if name is None:
+        raise ReleaseError(f"{path}: is not called like a task of LIBERO-X: ..._SCENE21_LEVEL4__T107__A1_...")
+    return TaskFile(path, level, **name.groupdict(""))
 
 
 def _lines(file: Path, form: int, files: dict[str, str]) -> Iterator[Wording]:

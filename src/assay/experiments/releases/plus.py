@@ -91,7 +91,7 @@ class _Reader:
         said = entry.decoded()
         if said.file is not None:
             yield FILES[said.file], self._scene(entry)
-        if said.language is not None:
+        if entry.language is not None:
             yield "rewording", self._words(entry)
         if said.view is not None:
             yield from _view(*said.view)

@@ -52,8 +52,8 @@ def _rows(folder: Path) -> Iterator[_Row]:
         yield each.task, "position", "world", change, {"first": each.old, "second": each.new}
     for other in pro.goals(folder):
         yield other.task, "task", "words", _goal(other), {"asked": other.text}
-    for place in pro.rooms(folder):
-        yield place.task, "environment", "world", Room(place.room), {"room": place.room.value}
+    for task, room in pro.rooms(folder):
+        yield task, "environment", "world", Room(room), {"room": room.value}
     for said in pro.wordings(folder):
         yield said.task, "semantic", "words", Say(said.text), dict(said.labels)
 

@@ -55,14 +55,14 @@ def import_libero_para(folder: Path, metadata: Path, out: Path) -> Imported:
     evaluations: dict[int, Settings] = {}
     met: set[Key] = set()
     said: Counter[tuple[str, int, Types, str]] = Counter()
-    for log in read_logs(folder):
-        evaluations[log.seed] = log.settings
-        if log.eval not in homes:
+    for seed, settings, log in read_logs(folder):
+        evaluations[seed] = settings
+        if log.eval_id not in homes:
             unknown += len(log.episodes)
             continue
-        task = homes[log.eval]
+        task = homes[log.eval_id]
         for episode in log.episodes:
-            key, text = (episode.types, log.eval, episode.variant_id), episode.paraphrased_instruction
+            key, text = (episode.types, log.eval_id, episode.variant_id), episode.paraphrased_instruction
             wording = wordings.get(key)
             if wording is not None and wording.new_instruction != text:
                 wording = None
@@ -70,18 +70,18 @@ def import_libero_para(folder: Path, metadata: Path, out: Path) -> Imported:
                 unscored += 1
             else:
                 met.add(key)
-            said[task, log.seed, episode.types, text] += 1
+            said[task, seed, episode.types, text] += 1
             cell = cell_of(*episode.types)
             spec = EpisodeSpec(
                 task=task,
-                seed=log.seed,
+                seed=seed,
                 pack="libero",
                 experiment=EXPERIMENT,
                 condition=f"{EXPERIMENT}/{cell}",
                 # A wording that a cell has twice is said twice, which is another spec and the same task.
-                perturbations=(Say(text),) * said[task, log.seed, episode.types, text],
-                steps=log.settings.max_steps,
-                replan=log.settings.replan_steps,
+                perturbations=(Say(text),) * said[task, seed, episode.types, text],
+                steps=settings.max_steps,
+                replan=settings.replan_steps,
                 labels=_labels(cell, wording),
             )
             found.append((spec, episode))
