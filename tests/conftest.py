@@ -16,7 +16,7 @@ from assay import tasks
 from assay.cli import console
 from assay.cli.app import main
 from assay.errors import RenderingError
-from assay.folders import CACHE_VARIABLE
+from assay.files import CACHE_VARIABLE
 from assay.sim import gl
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.packs.libero import LiberoPack

@@ -1,20 +1,73 @@
 """Assay: how much of a robot policy's success is understanding, and how much is memory?
 
-assay.distance("turn on the stove", "turn on the range")  # how far an instruction has moved
+    import assay
+
+    run = assay.run("para", policy="oracle", tasks="libero_goal/1", seeds=2)
+    run.diagnose()
+
+Everything here is imported when it is first used. `docs/api.md` has every signature with an example.
 """
 
+from __future__ import annotations
+
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from assay.api import Run as Run
+    from assay.api import TaskEnv as TaskEnv
+    from assay.api import compare as compare
+    from assay.api import load_task as load_task
+    from assay.api import make_env as make_env
+    from assay.api import open as open
+    from assay.api import run as run
+    from assay.episodes import Episode as Episode
+    from assay.episodes import EpisodeSpec as EpisodeSpec
+    from assay.episodes import Perturbation as Perturbation
+    from assay.episodes import Policy as Policy
+    from assay.episodes import Sense as Sense
+    from assay.episodes import World as World
+    from assay.episodes import perturbation as perturbation
+    from assay.errors import AssayError as AssayError
+    from assay.experiments import Experiment as Experiment
+    from assay.experiments import Variant as Variant
     from assay.perturb.words.distance import distance as distance
+    from assay.plugins import register as register
 
 __version__ = "0.2.0.dev0"
+
+_HOMES = {
+    "AssayError": "assay.errors",
+    "Episode": "assay.episodes",
+    "EpisodeSpec": "assay.episodes",
+    "Experiment": "assay.experiments",
+    "Perturbation": "assay.episodes",
+    "Policy": "assay.episodes",
+    "Run": "assay.api",
+    "Sense": "assay.episodes",
+    "TaskEnv": "assay.api",
+    "Variant": "assay.experiments",
+    "World": "assay.episodes",
+    "compare": "assay.api",
+    "distance": "assay.perturb.words.distance",
+    "load_task": "assay.api",
+    "make_env": "assay.api",
+    "open": "assay.api",
+    "perturbation": "assay.episodes",
+    "register": "assay.plugins",
+    "run": "assay.api",
+}
+"""Public name -> the module that has it."""
+
+__all__ = [*sorted(_HOMES)]
 
 
 def __getattr__(name: str) -> Any:
     """What takes long to import, when somebody asks for it."""
-    if name == "distance":
-        from assay.perturb.words.distance import distance
-
-        return distance
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'assay' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

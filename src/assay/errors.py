@@ -22,6 +22,7 @@
     ├── WorldError                a world that does not exist, or cannot do what is asked of it
     ├── PluginError               a plugin that cannot be imported, or takes a name that another has
     ├── RunError                  a run file that is not one, is in use, or does not fit what is asked
+    ├── FileError                 a file or folder that cannot be written, or is in the way
     ├── MeasureError              a measure that a run cannot give: says what the run lacks
     ├── RenderingError            no way to draw a picture on this machine
     ├── DistanceError             a text, or a table of texts, for which there is no distance
@@ -111,6 +112,10 @@ class PluginError(AssayError):
 
 class RunError(AssayError):
     """A run file that is not one, is in use, or does not fit what is asked."""
+
+
+class FileError(AssayError):
+    """A file or folder that cannot be written, or is in the way."""
 
 
 class RenderingError(AssayError):

@@ -11,7 +11,8 @@ from __future__ import annotations
 import hashlib
 import importlib
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, entry_points, packages_distributions, version
@@ -28,6 +29,38 @@ PYTHON = "python:"
 _OWN = "assay"
 
 T = TypeVar("T")
+
+
+_REGISTRIES = {
+    "world": "assay.episodes.world:WORLDS",
+    "experiment": "assay.experiments.registry:EXPERIMENTS",
+    "asset pack": "assay.sim.packs.registry:PACKS",
+    "measure": "assay.measures.registry:MEASURES",
+    "question source": "assay.eqa.sources.registry:SOURCES",
+}
+
+
+def register(kind: str, name: str) -> Callable[[T], T]:
+    """A decorator that makes something known by a name: a world, experiment, asset pack, measure, ...
+
+        @register("experiment", "shouting")
+        def shouting(loud: bool = True) -> Experiment: ...
+
+    Perturbations have a decorator of their own, `assay.perturbation`: their name is their kind.
+    """
+    if kind not in _REGISTRIES:
+        raise PluginError(f"there is no kind of plugin '{kind}': {did_you_mean(kind, _REGISTRIES)}")
+    registry = imported(_REGISTRIES[kind])
+
+    def made_known(thing: T) -> T:
+        registry.register(name, thing)
+        return thing
+
+    return made_known
+
+
+class PluginWarning(UserWarning):
+    """A plugin that cannot be used; everything else can."""
 
 
 class Registry(Generic[T]):
@@ -132,13 +165,14 @@ def load_plugins(records: Iterable[Mapping[str, Any]]) -> list[str]:
 
 @cache
 def load_entry_points() -> tuple[str, ...]:
-    """Import the plugins of all installed packages, once; returns a line for each that cannot be."""
+    """Import the plugins of all installed packages, once; returns, and warns with, a line for each that cannot be."""
     problems = []
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:
             point.load()
         except Exception as error:  # whatever somebody's module raises; the others are still of use
             problems.append(f"the plugin '{point.name}' ({point.value}) cannot be loaded: {_one_line(error)}")
+            warnings.warn(problems[-1], PluginWarning, stacklevel=2)
     return tuple(problems)
 
 

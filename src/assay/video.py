@@ -20,6 +20,7 @@ from av.container import InputContainer, OutputContainer
 from av.video.stream import VideoStream
 
 from assay.errors import AssayError
+from assay.files import replacing
 
 FPS = 20
 """Pictures per second, unless told otherwise: one for each control step."""
@@ -134,14 +135,11 @@ def _opened(path: Path) -> InputContainer:
 @contextmanager
 def _growing(path: Path) -> Iterator[OutputContainer]:
     """A new file that takes its name when it is whole, and is gone if that does not come to pass."""
-    part = path.with_name(f".{path.name}.part")
-    path.parent.mkdir(parents=True, exist_ok=True)
     # The index goes to the front, so that a browser can begin to play at once. No bit rate is noted: it would
     # be that of the first clip's file, and equal pictures would not give equal files.
     options = {"movflags": "faststart", "write_btrt": "0"}
-    try:
-        with av.open(str(part), "w", format="mp4", container_options=options) as container:
-            yield container
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with (
+        replacing(path) as part,
+        av.open(str(part), "w", format="mp4", container_options=options) as container,
+    ):
+        yield container

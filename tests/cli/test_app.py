@@ -87,7 +87,10 @@ def test_a_long_error_is_not_broken_into_lines(assay: Run):
 def test_a_reader_that_stops_ends_the_command_quietly():
     command = Path(sys.executable).with_name("assay")
     run = subprocess.run(
-        ["sh", "-c", f"'{command}' tasks list --json | head -1"], capture_output=True, text=True, check=False
+        ["sh", "-c", f"'{command}' tasks list --json - | head -1"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert run.stdout.strip() == "[" and run.stderr == ""
 

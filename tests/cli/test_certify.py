@@ -57,7 +57,7 @@ def test_what_nobody_has_to_solve_is_apart_and_no_reason_is_lost(assay: Run):
             solved = Certificate(Verdict.SOLVED, 9) if not spec.perturbations else moved
             cache.put(claim(spec), Certificate(Verdict.NOTHING) if gone else solved)
     said = assay("certify", "factors?over=remove,jitter", "--tasks", "libero_goal/1", "--seeds", "23")
-    assert said.status == 0 and "in 46 scenes more there is nothing to solve" in said.out
+    assert said.status == 0 and "46 more scenes unsolvable by design" in said.out
     assert _row(said.out, "factors/remove")[1:] == ["0/0", "-", "-"]
     assert _row(said.out, "all")[1:] == ["23/46", "50.0 %", "9"]
     assert said.out.count("1 x cannot be placed: no room") == 20 and "... and 3 other reasons" in said.out
@@ -101,7 +101,7 @@ def test_a_run_serves_certified_episodes_with_their_time_limit_and_says_what_it_
     assert frame["condition"].to_list() == ["control", "x/level1", "x/level2"]
     assert frame["steps"].to_list() == [3, 3, 4] and set(frame["outcome"]) == {"failure"}
     assert frame["reference_steps"].to_list() == [2, 2, 3] and set(frame["limit_factor"]) == {1.5}
-    shown = json.loads(assay("runs", "show", path, "--json").out)
+    shown = json.loads(assay("runs", "show", path, "--json", "-").out)
     assert shown["refused"] == {"cannot be placed: no room": 7} and "refused" not in shown["meta"]
     assert len(shown["meta"]["settings"]["certificates"]) == 12
     said = assay("runs", "show", path)

@@ -23,14 +23,14 @@ def test_it_collects_says_how_much_and_refuses_what_does_not_go_with_it(
 ):
     monkeypatch.setattr(console, "EVERY", 0.0)
     out = tmp_path / "new/set"
-    said = assay("collect", *TASK, "--out", out, "--first-seed", "2")
+    said = assay("collect", *TASK, "--out", out, "--seeds", "2-13")
     rows = pl.read_parquet(out / "meta/episodes/*/*.parquet")
     assert said.status == 0 and said.err == "libero_goal/7: 1 of 1\n"
     assert said.out.startswith(f"{out}: episodes 1, frames {rows['length'].sum()}, failed attempts left out ")
     assert rows["assay/seed"].item() >= 2
     said = assay("collect", *TASK[:-1], "64", "--out", out)
     assert said.status == 2 and said.err.count("\n") == 1 and "with pictures of 32 pixels" in said.err
-    said = assay("collect", *TASK, "--out", out, "--first-seed", "2")
+    said = assay("collect", *TASK, "--out", out, "--seeds", "2-13")
     assert said.status == 0
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from assay.episodes import Outcome
 from assay.episodes.episode import Episode, no_trajectory
 from assay.episodes.spec import EpisodeSpec
-from assay.policies import Outcome
 from assay.runs.store import Store
 
 

@@ -28,7 +28,14 @@ def folder(reference: Path, tmp_path: Path) -> Path:
 
 def test_it_prints_json_and_nothing_else(executable: Run, folder: Path, libero: LiberoPack):
     said = executable(
-        "parity", folder, "--libero-assets", libero.libero, "--robosuite-assets", libero.robosuite, "--json"
+        "parity",
+        folder,
+        "--libero-assets",
+        libero.libero,
+        "--robosuite-assets",
+        libero.robosuite,
+        "--json",
+        "-",
     )
     assert said.status == 0 and said.err == ""
     plain = json.loads(said.out)

@@ -36,7 +36,7 @@ def test_a_run_is_resumed_extended_shown_listed_and_exported(assay: Run, path: P
     assert said.status == 0 and "0 episodes recorded" in said.out
     said = assay(*command, "--seeds", "1,2", "--workers", "1")
     assert said.status == 0 and "1 episode recorded" in said.out
-    said = assay("runs", "show", path, "--json")
+    said = assay("runs", "show", path, "--json", "-")
     shown = json.loads(said.out)
     assert shown["meta"]["policy"] == "idle" and len(shown["meta"]["pack_digest"]) > 8
     assert shown["conditions"] == [
@@ -47,7 +47,7 @@ def test_a_run_is_resumed_extended_shown_listed_and_exported(assay: Run, path: P
             "success": 0,
             "failure": 3,
             "error": 0,
-            "merit": True,
+            "success_expected": True,
         }
     ]
     assert "3/3" in assay("runs", "list", tmp_path).out

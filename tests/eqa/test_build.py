@@ -19,6 +19,7 @@ from assay.eqa.sheet import chosen, save_sheet
 from assay.eqa.sources.schema import NEAR
 from assay.eqa.views import View
 from assay.eqa.wording import worded
+from assay.errors import FileError
 
 from .conftest import Drawn, Invented
 
@@ -98,7 +99,7 @@ def test_what_was_left_out_is_in_the_folder(folder: Path):
 
 
 def test_a_folder_that_is_not_empty_is_left_alone(folder: Path):
-    with pytest.raises(QuestionError, match="is not empty"):
+    with pytest.raises(FileError, match="is not empty"):
         build(folder, [Invented()], {Kind.L_AI: 1}, VIEWS)
 
 
@@ -175,9 +176,9 @@ def test_a_build_that_fails_or_was_killed_does_not_block_the_next(tmp_path: Path
     part.mkdir()
     (part / "thesis.txt").touch()
     out.rename(tmp_path / "done")
-    with pytest.raises(QuestionError, match="is in the way"):
+    with pytest.raises(FileError, match="is in the way"):
         build(out, [Failing()], {Kind.L_AI: 2}, VIEWS)
-    with pytest.raises(QuestionError, match="cannot be written"):
+    with pytest.raises(FileError, match="cannot be written"):
         build(part / "thesis.txt" / "x", [Failing()], {Kind.L_AI: 2}, VIEWS)
 
 

@@ -10,7 +10,7 @@ import pytest
 from assay import tasks
 from assay.episodes import CONTROL, EpisodeSpec, task_of
 from assay.errors import ExperimentError
-from assay.experiments import load_experiment, names
+from assay.experiments import EXPERIMENTS, load_experiment
 from assay.experiments.labels import families
 
 GOAL = tasks.suite("libero_goal")
@@ -136,7 +136,7 @@ def test_a_wrong_suite_says_what_would_be_right(address: str, words: str):
 
 def test_suites_are_listed_and_shown(assay: Callable[..., Any]):
     said = assay("experiments", "list")
-    assert said.status == 0 and all(name in said.out for name in names())
+    assert said.status == 0 and all(name in said.out for name in EXPERIMENTS.names())
     said = assay("experiments", "show", "corruption", "--tasks", "libero_goal/1")
     assert said.status == 0 and "put bowl on stove" in " ".join(said.out.split())
     assert assay("experiments", "show", "corruptoin").status == 2

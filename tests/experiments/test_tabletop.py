@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from assay.episodes import EpisodeSpec, task_of
-from assay.errors import ExperimentError
+from assay.errors import AssetError
 from assay.experiments import load_experiment
 from assay.tabletop import Difficulty
 
@@ -54,5 +54,5 @@ def test_without_mistakes_there_are_no_more_actions_than_it_takes():
 
 def test_there_are_no_asset_packs_for_tables():
     experiment = load_experiment("tabletop")
-    with pytest.raises(ExperimentError, match="no asset packs"):
+    with pytest.raises(AssetError, match="no asset packs"):
         next(experiment.plan(experiment.choose("T1"), (0,), pack="libero"))

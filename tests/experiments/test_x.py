@@ -9,8 +9,7 @@ import pytest
 from assay import tasks
 from assay.episodes import EpisodeSpec, task_of
 from assay.errors import ExperimentError
-from assay.experiments import Experiment, load_experiment, names
-from assay.perturb.words.rewordings import OtherTask
+from assay.experiments import EXPERIMENTS, Experiment, load_experiment
 from assay.perturb.world.ground import standing_region
 from assay.tabletop import TableEntry
 from assay.tasks import Rectangle, Scene, Task
@@ -71,13 +70,10 @@ def changes_what_can_be_done(experiment: Experiment, chosen: Iterable[Task | Tab
     changes = (
         each for task in chosen for variant in experiment.variants(task) for each in variant.perturbations
     )
-    return any(
-        isinstance(each, OtherTask) or (each.rebuilds and not getattr(each, "looks_only", False))
-        for each in changes
-    )
+    return any(each.decides for each in changes)
 
 
-@pytest.mark.parametrize("name", [name for name in names() if name not in (*RELEASES, *TABLES)])
+@pytest.mark.parametrize("name", [name for name in EXPERIMENTS.names() if name not in (*RELEASES, *TABLES)])
 def test_a_suite_wants_certificates_if_it_changes_what_can_be_done(name: str):
     experiment = load_experiment(f"{name}?per_cell=1" if name == "para" else name)
     assert experiment.certified == changes_what_can_be_done(experiment, [tasks.load("libero_goal/1")])
@@ -92,6 +88,6 @@ def test_releases_change_what_can_be_done_and_are_served_as_they_are(name: str, 
 @pytest.mark.parametrize("name", TABLES)
 def test_tables_need_no_certificates(name: str, assay: Callable[..., Any]):
     experiment = load_experiment(name)
-    assert experiment.on_table and not experiment.certified
+    assert experiment.world == "tabletop" and not experiment.certified
     said = assay("certify", name)
-    assert said.status != 0 and "needs no certificates: what can be solved on tables is measured" in said.err
+    assert said.status != 0 and "needs no certificates" in said.err

@@ -12,11 +12,10 @@ from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
 
 from assay import tasks
-from assay.episodes.perturbation import kinds
+from assay.episodes import Effect, kinds
 from assay.errors import PerturbationError, PlacementError
 from assay.perturb import Perturbation, Senses, apply_perturbations
 from assay.perturb.catalogue import catalogue
-from assay.perturb.prompts.base import TablePerturbation
 from assay.perturb.words.rewordings import Counterfactual, OtherTask, alternatives
 from assay.perturb.world import SHAPES, unseen
 from assay.perturb.world.ground import UPON, owner
@@ -32,8 +31,10 @@ CATEGORIES = sorted({*SMALL, *SHAPES, *unseen()})
 MADE = [
     made
     for about in catalogue()
-    if not issubclass(made := kinds()[about.kind], TablePerturbation)  # those of the other world
-    for _ in range(2 if about.rebuilds else 1)  # what changes the scene, twice as often
+    if (made := kinds()[about.kind]).world != "tabletop"  # those of the other world
+    for _ in range(
+        1 if made.effects.isdisjoint({Effect.LOOKS, Effect.PHYSICS}) else 2
+    )  # what changes the scene, twice as often
 ]
 
 

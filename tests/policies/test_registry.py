@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import PolicyError
-from assay.policies import load_policy
+from assay.policies.registry import load_policy
 
 MODULE = """
 class Good:
@@ -40,7 +40,7 @@ def test_anybodys_class_is_a_policy(module: str):
     ("address", "words"),
     [
         ("orcale", "did you mean 'oracle'?"),
-        ("python:nothing", "should be python:pkg.module:Class"),
+        ("python:nothing", "should be python:module:"),
         ("python:no.such.module:Policy", "cannot be imported: ModuleNotFoundError"),
         ("python:somebodys_policies:God", "did you mean 'Good'?"),
         ("python:somebodys_policies:Mute", "Mute has no act"),

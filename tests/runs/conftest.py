@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from assay.episodes import Outcome
 from assay.episodes.episode import Episode, Trajectory
-from assay.policies import Outcome
 from assay.runs.store import Store
 
 
@@ -39,7 +39,7 @@ def facts():
                 *(
                     array.tobytes()
                     for array in (
-                        paths[row["id"]].hand,
+                        paths[row["id"]].end_effector,
                         paths[row["id"]].gripper,
                         paths[row["id"]].actions,
                     )

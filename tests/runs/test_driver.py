@@ -16,11 +16,10 @@ import psutil
 import pytest
 
 from assay import tasks
-from assay.episodes import EpisodeSpec
+from assay.episodes import EpisodeSpec, Outcome
 from assay.errors import PolicyError
 from assay.experiments import Experiment, Variant
 from assay.perturb import Say
-from assay.policies import Outcome
 from assay.runs.driver import Ending, drive
 from assay.runs.local import LocalProcesses
 from assay.runs.sequential import parse_until
@@ -227,7 +226,7 @@ def driver(tmp_path: Path) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
         from assay.runs.local import LocalProcesses
         from assay.runs.worker import WorkerConfig
         from assay.runs.store import Store
-        from assay.experiments import Experiment,Variant
+        from assay.experiments import Experiment, Variant
 
         if __name__ == "__main__":
             experiment = Experiment("words", "One wording.", variants=lambda task: (Variant("para", (Say("do it"),)),))

@@ -10,15 +10,17 @@ import numpy as np
 import pytest
 
 from assay import tasks
+from assay.episodes import Outcome, rollout
 from assay.episodes.spec import EpisodeSpec
-from assay.policies import Outcome, load_policy, rollout
-from assay.runs.film import COLOURS, HEADER, HEIGHT, HOLD, MARGIN, SIZE, WIDTH, Film
+from assay.policies.registry import load_policy
+from assay.runs.film import COLOURS, FOOTER, HEADER, HOLD, MARGIN, Film
 from assay.sim import Observation, Simulation
-from assay.sim.world import SceneEnv
+from assay.sim.world import FRAME, SceneEnv
 from assay.tasks import Instruction
 
 TASK = tasks.load("libero_goal/7")
 SPEC = EpisodeSpec(TASK.id, 3, steps=4)
+WIDTH, HEIGHT = 2 * (FRAME + MARGIN), HEADER + FRAME + FOOTER
 
 
 class Broken:
@@ -43,9 +45,10 @@ def world(drawing: str, compiled: Any, world_of: Any) -> Simulation:
 @pytest.fixture
 def filmed(world: Simulation, tmp_path: Path) -> Callable[..., tuple[Path, list[np.ndarray]]]:
     def filming(policy: Any, task: tasks.Task = TASK) -> tuple[Path, list[np.ndarray]]:
-        film = Film(task, SPEC)
-        done = rollout(SceneEnv(world, task, world.sample(SPEC.seed)), policy, SPEC, watch=film)
-        path = film.develop(tmp_path / "new", done)
+        env = SceneEnv(world, task, world.sample(SPEC.seed))
+        film = Film(env, SPEC)
+        done = rollout(env, policy, SPEC, watch=film)
+        path = film.write(tmp_path / "new", done)
         with av.open(str(path)) as file:
             return path, [frame.to_ndarray(format="rgb24").astype(int) for frame in file.decode(video=0)]
 
@@ -54,7 +57,7 @@ def filmed(world: Simulation, tmp_path: Path) -> Callable[..., tuple[Path, list[
 
 def badge(frame: np.ndarray) -> np.ndarray:
     """The colour of the corner in which the outcome is said."""
-    return frame[HEADER + SIZE + 20, WIDTH - MARGIN - 5]
+    return frame[HEADER + FRAME + 20, WIDTH - MARGIN - 5]
 
 
 def test_it_shows_both_cameras_at_each_step_and_holds_the_end(filmed: Any, world: Simulation):
@@ -62,9 +65,9 @@ def test_it_shows_both_cameras_at_each_step_and_holds_the_end(filmed: Any, world
     assert path.name == f"libero_goal_7_003_{SPEC.key[:8]}_failure.mp4"
     assert len(frames) == 4 + HOLD and frames[0].shape == (HEIGHT, WIDTH, 3)
     start = world.reset(world.sample(SPEC.seed))
-    for left, camera in ((MARGIN, "agentview"), (2 * MARGIN + SIZE, "robot0_eye_in_hand")):
-        shown = frames[0][HEADER : HEADER + SIZE, left : left + SIZE]
-        assert np.abs(shown - start.image(camera, SIZE)).mean() < 6
+    for left, camera in ((MARGIN, "agentview"), (MARGIN + FRAME, "robot0_eye_in_hand")):
+        shown = frames[0][HEADER : HEADER + FRAME, left : left + FRAME]
+        assert np.abs(shown - start.image(camera, FRAME)).mean() < 6
     assert np.abs(frames[-1] - frames[4]).mean() < 1
 
 

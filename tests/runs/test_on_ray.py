@@ -36,7 +36,8 @@ import ray
 
 from assay.policies.simple import Random
 
-FOLDER, NODE = Path(os.environ["ASSAY_TEST_FOLDER"]), os.environ["ASSAY_TEST_NODE"]
+FOLDER = Path(__file__).parent
+NODE = (FOLDER / "node").read_text()
 BEGUN, STUCK = FOLDER / "begun", FOLDER / "stuck"
 
 
@@ -135,8 +136,7 @@ def disturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, perform):
     def performed(executor: RayActors, node: str, disturb: Callable[[int], None]) -> tuple[Ending, Facts]:
         (tmp_path / "getting_stuck.py").write_text(GETTING_STUCK)
         monkeypatch.syspath_prepend(tmp_path)
-        monkeypatch.setenv("ASSAY_TEST_FOLDER", str(tmp_path))
-        monkeypatch.setenv("ASSAY_TEST_NODE", node)
+        (tmp_path / "node").write_text(node)
         stuck, begun = tmp_path / "stuck", tmp_path / "begun"
         disturbed: list[int] = []
 
@@ -176,6 +176,32 @@ def test_a_run_survives_the_killing_of_an_actor(disturbed, cluster, expected: Fa
         os.kill(process, signal.SIGKILL)
 
     assert disturbed(executor, cluster.head_node.node_id, kill) == (Ending(len(SHORT), 0), expected)
+
+
+SPYING = """
+import os
+from pathlib import Path
+
+from assay.policies.simple import Idle
+
+
+class Spying(Idle):
+    def reset(self, instruction, spec):
+        named = sorted(name for name in os.environ if name.startswith("ASSAY_"))
+        (Path(__file__).parent / "variables").write_text(" ".join(named))
+"""
+
+
+def test_actors_get_no_keys_from_the_drivers_environment(
+    perform, cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "spying.py").write_text(SPYING)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("ASSAY_LLM_KEY", "secret")
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    perform(SHORT[:1], RayActors(WorkerConfig("python:spying:Spying"), cluster.address, 1))
+    variables = (tmp_path / "variables").read_text().split()
+    assert "ASSAY_CACHE" in variables and "ASSAY_LLM_KEY" not in variables
 
 
 def test_a_stopped_run_goes_on_where_it_was(perform, cluster, expected: Facts):

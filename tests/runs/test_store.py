@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from assay import tasks
+from assay.episodes import Outcome
 from assay.errors import RunError
 from assay.experiments import Experiment, Variant
 from assay.perturb import Say
-from assay.policies import Outcome
 from assay.runs.export import export
 from assay.runs.merge import merge
 from assay.runs.store import Store
@@ -64,8 +64,8 @@ def test_an_episode_comes_back_as_it_was(path: Path, episode):
     with Store.reading(path) as store:
         ((number, back),) = store.trajectories()
         assert number == 2
-        for name in ("hand", "gripper", "actions"):
-            assert np.array_equal(getattr(back, name), getattr(given.path, name))
+        for name in ("end_effector", "gripper", "actions"):
+            assert np.array_equal(getattr(back, name), getattr(given.trajectory, name))
         row = store.frame().row(0, named=True)
     assert (row["key"], row["outcome"], row["touched"], row["moved"]) == (
         PLAN[1].key,

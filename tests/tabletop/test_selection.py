@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from assay.episodes import world_name
 from assay.errors import TaskError
-from assay.tabletop import KINDS, Level, Setting, on_table, resolve_tables, table_entry
+from assay.tabletop import KINDS, Level, Setting, resolve_tables, table_entry
 
 
 def test_an_id_names_a_kind_at_a_level_and_the_seed_draws_the_rest():
     entry = table_entry("tabletop/T3/L2")
     assert (entry.kind, entry.level, entry.id) == ("T3", Level.L2, "tabletop/T3/L2")
     assert entry.setting(7) == Setting("T3", 7, Level.L2)
-    assert on_table(entry.id) and not on_table("libero_goal/3")
+    assert world_name(entry.id) == "tabletop" and world_name("libero_goal/3") == "libero"
 
 
 def test_a_selection_is_made_of_kinds_levels_and_ids_each_task_once():

@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 
 from assay import tasks
-from assay.episodes import EpisodeSpec
+from assay.episodes import EpisodeSpec, Outcome
 from assay.episodes.episode import Episode, no_trajectory
 from assay.experiments import Experiment, Variant
 from assay.perturb import Say
-from assay.policies import Outcome
 from assay.runs.driver import drive
 from assay.runs.executor import Done
 from assay.runs.store import Store

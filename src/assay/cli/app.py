@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import sys
+import warnings
 from typing import NoReturn
 
 import typer
@@ -56,6 +57,7 @@ app.command("collect")(collect.collect)
 app.command("run")(run_.run)
 app.command("certify")(certify.certify)
 app.add_typer(experiments.app, name="experiments")
+app.add_typer(experiments.app, name="suites", hidden=True, callback=experiments.renamed)
 app.add_typer(runs.app, name="runs")
 app.add_typer(scenes.app, name="scenes")
 app.command("export")(export.export)
@@ -86,6 +88,7 @@ def root(
 
 def main() -> None:
     """Run the command line: an error a person can act on is one line and exit status 2."""
+    warnings.showwarning = _warn
     try:
         app()
     except AssayError as error:
@@ -101,6 +104,12 @@ def main() -> None:
         _refuse(f"the run's file cannot be used: {error}")
     except OSError as error:
         _refuse(f"{error.filename or 'a file'}: {error.strerror or error}")
+
+
+def _warn(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:
+    """A warning is a line on standard error; where in the code it arose is nobody's business."""
+    line = Text.assemble(("warning:", "yellow"), " ", " ".join(str(message).split()))
+    errors.print(line, soft_wrap=True, highlight=False)
 
 
 def _refuse(message: str) -> NoReturn:

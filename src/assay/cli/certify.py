@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,6 +20,7 @@ from assay.cli.execution import (
     States,
     Workers,
     parse_seeds,
+    write_json,
 )
 from assay.errors import ExperimentError, RunError
 
@@ -78,10 +78,8 @@ def certify(
         found = summarise(plan, cache, tries)
     if out is not None:
         content = {"experiment": experiment, "tries": tries, "conditions": [each.as_json() for each in found]}
-        if out == "-":
-            typer.echo(json.dumps(content))
+        if write_json(content, out):
             return
-        Path(out).write_text(json.dumps(content) + "\n")
     output.print(_table(found, disturbed=tries > 1))
     *_, whole = found
     if whole.nothing:

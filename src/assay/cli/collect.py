@@ -8,17 +8,19 @@ from typing import Annotated
 import typer
 
 from assay.cli.console import progress_bar, say
+from assay.cli.execution import Assets, Tasks, parse_seeds
 
 
 def collect(
     out: Annotated[Path, typer.Option(help="Folder of the dataset: a new one, or one to extend.")],
-    selection: Annotated[
-        str, typer.Option("--tasks", help="all, or suites, ids, task files and folders with commas.")
-    ] = "all",
+    selection: Tasks = "all",
     episodes: Annotated[int, typer.Option(min=1, help="Successful episodes of each task.")] = 10,
-    first_seed: Annotated[int, typer.Option(help="The first seed that is tried.")] = 0,
+    seeds: Annotated[
+        str | None,
+        typer.Option(help="The seeds that are tried, in turn: 7,8,9 or 7-99; from 0 on by default."),
+    ] = None,
     size: Annotated[int, typer.Option(help="Height and width of the pictures; even.")] = 256,
-    assets: Annotated[str, typer.Option(help="Asset pack: primitives or libero.")] = "primitives",
+    assets: Assets = None,
 ) -> None:
     """Record successful episodes of the oracle as a LeRobotDataset v3.0.
 
@@ -30,19 +32,20 @@ def collect(
     from assay.policies.demonstrations import tries
 
     chosen = tasks.resolve(selection)
+    tried = tries(episodes) if seeds is None else len(parse_seeds(seeds))
     with progress_bar() as bar:
         progress = bar.add_task("episodes", total=len(chosen) * episodes)
         there = record(
             out,
             chosen,
             episodes,
-            first_seed=first_seed,
+            seeds=None if seeds is None else parse_seeds(seeds),
             size=size,
-            pack=assets,
+            pack=assets or "primitives",
             on_episode=lambda task: bar.update(progress, advance=1, description=task),
         )
     say(f"{out}: episodes {there.episodes}, frames {there.frames}, failed attempts left out {there.left_out}")
     for task, got in there.short.items():
-        say(f"short: {task}: {got} of {episodes} episodes from {tries(episodes)} seeds", aside=True)
+        say(f"short: {task}: {got} of {episodes} episodes from {tried} seeds", aside=True)
     if there.short:
         raise typer.Exit(1)

@@ -12,7 +12,7 @@ import typer
 from rich.table import Column
 
 from assay.cli.console import number_of, output, say, table_of
-from assay.cli.report import Target, write_json
+from assay.cli.execution import JsonFile, write_json
 from assay.errors import RunError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def compare(
     paths: Annotated[list[Path], typer.Argument(metavar="A B ...", help="Two runs, NAME.assay, or more.")],
-    target: Target = None,
+    target: JsonFile = None,
 ) -> None:
     """Compare runs on the specs that all of them did: differences with intervals, exact tests, Holm."""
     from assay.report.comparison import compare_runs

@@ -9,23 +9,24 @@ from typing import Annotated
 import typer
 
 from assay.cli.console import progress_bar, say
+from assay.cli.execution import Assets, Workers
+
+PRIMITIVES = "primitives"
 
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the page, the reports and the runs.")] = Path(
         "out/demo"
     ),
-    assets: Annotated[str, typer.Option(help="Asset pack: primitives or libero.")] = "primitives",
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes; one for each core by default.")
-    ] = None,
+    assets: Assets = None,
+    workers: Workers = None,
     pictures: Annotated[bool, typer.Option("--pictures", help="Only the contact sheet of tasks.")] = False,
 ) -> None:
     """Take policies with planted flaws through small experiments, and say what is wrong with each."""
     from assay.errors import RenderingError
 
     try:
-        sheet = _contact_sheet(out, assets)
+        sheet = _contact_sheet(out, assets or PRIMITIVES)
     except RenderingError as error:
         if pictures:
             raise
@@ -39,7 +40,7 @@ def demo(
         task = bar.add_task("episodes", total=None)
         page, examined = run_demo(
             out,
-            assets,
+            assets or PRIMITIVES,
             workers=workers or os.cpu_count() or 1,
             watch=lambda done, planned: bar.update(task, completed=done, total=planned),
             sheet=sheet,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
+from enum import StrEnum
 from itertools import count, islice
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +17,18 @@ from assay.errors import RunError
 
 MOST_SEEDS = 100_000
 
+
+class Filmed(StrEnum):
+    """Which episodes become videos."""
+
+    FAILURES = "failures"
+    ALL = "all"
+
+
 ExperimentAddress = Annotated[str, typer.Argument(help="The experiment: assay experiments list.")]
+Tasks = Annotated[
+    str, typer.Option("--tasks", help="all, or suites, ids, task files and folders with commas.")
+]
 Selection = Annotated[
     str | None,
     typer.Option("--tasks", help="all, suites and ids with commas; the experiment's own by default."),
@@ -28,12 +41,24 @@ Assets = Annotated[
     str | None, typer.Option(help="Asset pack: primitives (the usual one), libero, a plugin's.")
 ]
 Replan = Annotated[int | None, typer.Option(min=1, help="Actions executed of each chunk; all by default.")]
+Video = Annotated[Filmed | None, typer.Option(help="Videos of failures, or of all episodes.")]
 Workers = Annotated[int | None, typer.Option(min=1, help="Processes; one for each core by default.")]
 RayAddress = Annotated[str | None, typer.Option(help="Execute on Ray: local, or a cluster's address.")]
 JsonFile = Annotated[
-    str | None, typer.Option("--json", metavar="FILE", help="Write JSON to a file, or with - print it.")
+    str | None, typer.Option("--json", metavar="FILE|-", help="Write JSON to a file; - prints it.")
 ]
 Silence = Annotated[float, typer.Option(min=1, help="Seconds after which a silent worker is ended.")]
+
+
+def write_json(content: object, target: str) -> bool:
+    """Write JSON into a file, or print it, where the target is -; returns whether it was printed."""
+    text = json.dumps(content, indent=2, allow_nan=False)
+    if target == "-":
+        typer.echo(text)
+        return True
+    Path(target).write_text(text + "\n", encoding="utf-8")
+    errors.print(f"written to {target}", highlight=False, markup=False, soft_wrap=True)
+    return False
 
 
 class Interrupts:

@@ -25,6 +25,14 @@ MOST_ON_SHEET = 10
 app = typer.Typer(help="The experiment designs.", no_args_is_help=True)
 
 
+def renamed() -> None:
+    """The experiment designs, under the name they had in 0.1."""
+    say(
+        "note: 'assay suites' is 'assay experiments' now, and will be gone in 0.3; a suite is LIBERO's word",
+        aside=True,
+    )
+
+
 @app.command("list")
 def list_() -> None:
     """List the experiments, and the fields an address may set: para?per_cell=2."""

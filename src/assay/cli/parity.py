@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assay.cli.console import output, progress_bar, say, styled, table_of
+from assay.cli.execution import JsonFile, write_json
 
 if TYPE_CHECKING:
     from assay.sim.parity import Parity
@@ -20,9 +20,7 @@ def parity(
     ],
     libero_assets: Annotated[Path | None, typer.Option(help="LIBERO's assets.")] = None,
     robosuite_assets: Annotated[Path | None, typer.Option(help="robosuite's assets.")] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON, as into a pipe, instead of a table.")
-    ] = False,
+    out: JsonFile = None,
 ) -> None:
     """Replay LIBERO's own rollouts, predicates, pictures and models, and measure the difference.
 
@@ -43,9 +41,9 @@ def parity(
             pack,
             lambda done, total, name: bar.update(task, completed=done, total=total, description=name),
         )
-    if as_json or not output.is_terminal:
-        typer.echo(json.dumps(result.as_json(), indent=2))
-    else:
+    if out is None and not output.is_terminal:
+        out = "-"  # a pipe gets what programs read
+    if out is None or not write_json(result.as_json(), out):
         _print(result)
 
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assay.cli.console import say, working
+from assay.cli.execution import JsonFile, write_json
 from assay.errors import AssayError, RunError
 
 if TYPE_CHECKING:
     from assay.report.run_report import RunReport
-
-Target = Annotated[
-    str | None, typer.Option("--json", metavar="FILE|-", help="Everything as JSON into a file; - prints it.")
-]
 
 
 def report(
@@ -24,7 +20,7 @@ def report(
     out: Annotated[
         Path | None, typer.Option(help="A folder for the page (index.html), figures and tables.")
     ] = None,
-    target: Target = None,
+    target: JsonFile = None,
 ) -> None:
     """Say what broke, how sure that is, and why: one page that opens offline, or one JSON object."""
     from assay.report.comparison import as_json, compare_suites
@@ -68,13 +64,3 @@ def _read(runs: dict[str, Path]) -> tuple[list[RunReport], dict[str, str]]:
     if not found:
         raise RunError(f"none of {len(runs)} runs can be read: {'; '.join(left_out.values())}")
     return found, left_out
-
-
-def write_json(content: dict[str, Any], target: str) -> None:
-    """Write JSON into a file, or print it, where the target is -."""
-    text = json.dumps(content, indent=2, allow_nan=False)
-    if target == "-":
-        typer.echo(text)
-    else:
-        Path(target).write_text(text + "\n", encoding="utf-8")
-        say(f"written to {target}", aside=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -19,19 +18,13 @@ from assay.cli.execution import (
     Selection,
     Silence,
     States,
+    Video,
     Workers,
     parse_seeds,
 )
 from assay.errors import RunError
 
 UNCERTIFIED = "uncertified: the oracle has not solved these scenes; time limits are the tasks' usual horizons"
-
-
-class Filmed(StrEnum):
-    """Which episodes become videos."""
-
-    FAILURES = "failures"
-    ALL = "all"
 
 
 def run(
@@ -49,7 +42,7 @@ def run(
     until: Annotated[
         str | None, typer.Option(help="Stop a condition at half-width=0.05, or when decided=0.8.")
     ] = None,
-    video: Annotated[Filmed | None, typer.Option(help="Videos of failures, or of all.")] = None,
+    video: Video = None,
     ray: RayAddress = None,
     uncertified: Annotated[
         bool, typer.Option("--uncertified", help="Also run scenes that the oracle has not solved.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections import Counter
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.console import number_of, output, say, table_of
+from assay.cli.execution import JsonFile, write_json
 from assay.errors import RunError
 
 app = typer.Typer(help="List, show and merge runs.", no_args_is_help=True)
@@ -42,7 +42,7 @@ def list_(
 @app.command()
 def show(
     path: Annotated[Path, typer.Argument(metavar="RUN", help="NAME.assay")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    out: JsonFile = None,
 ) -> None:
     """Show what a run is, and success for each condition."""
     from assay.cli.run_display import condition_table, print_reasons, print_refused
@@ -55,11 +55,10 @@ def show(
         reasons, refusals = store.reasons(), recall(store)
     refused = counted(refusals)
     meta.pop(META, None)
-    if as_json:
+    if out is not None:
         content = {"meta": meta, "conditions": counts.to_dicts(), "stopped": stopped, "errors": reasons}
-        content |= {"refused": refused}
-        typer.echo(json.dumps(content, indent=2))
-        return
+        if write_json(content | {"refused": refused}, out):
+            return
     for name, value in meta.items():
         say(f"{name.replace('_', ' '):>12}  {value}")
     if counts.is_empty() and not refusals:

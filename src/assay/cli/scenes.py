@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.console import output, progress_bar, say, table_of
+from assay.cli.execution import Assets, Workers
 
 app = typer.Typer(help="New scenes with tasks that can be done.", no_args_is_help=True)
 
@@ -23,14 +24,12 @@ def generate(
     out: Annotated[Path, typer.Option(help="Folder for the task files: a new one, or one to extend.")],
     count: Annotated[int, typer.Option(min=1, help="How many scenes.")] = 100,
     seed: Annotated[int, typer.Option(help="Another seed gives other scenes.")] = 0,
-    tasks: Annotated[int, typer.Option(min=1, max=20, help="Tasks of each scene.")] = 6,
+    per_scene: Annotated[int, typer.Option(min=1, max=20, help="Tasks of each scene.")] = 6,
     tries: Annotated[
         int, typer.Option(min=1, help="From how many initial states the oracle must do each task.")
     ] = 2,
-    assets: Annotated[str, typer.Option(help="Asset pack: primitives or libero.")] = "primitives",
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes; one for each core by default.")
-    ] = None,
+    assets: Assets = None,
+    workers: Workers = None,
 ) -> None:
     """Make new scenes, each with several tasks that the oracle has done, as task files.
 
@@ -38,11 +37,11 @@ def generate(
     scene is found after many draws, that is said, and there is one less. Name the
     folder after --tasks to use them in assay try, run, collect and certify.
     """
-    from assay.scenes import Order, write
-    from assay.scenes.folder import refusals
-    from assay.scenes.generate import DRAWS
+    from assay.generate import Order, write
+    from assay.generate.folder import refusals
+    from assay.generate.scenes import DRAWS
 
-    order = Order(seed, tasks, assets, tries)
+    order = Order(seed, per_scene, assets or "primitives", tries)
     with progress_bar() as bar:
         progress = bar.add_task("scenes", total=count)
         index = write(

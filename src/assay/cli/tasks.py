@@ -17,6 +17,7 @@ from rich.text import Text
 
 from assay import tasks
 from assay.cli.console import errors, output, say, styled, table_of, working
+from assay.cli.execution import JsonFile, write_json
 from assay.errors import AssayError, TaskError
 from assay.tasks import Task, bddl
 from assay.tasks.audit import audit
@@ -39,18 +40,17 @@ def list_tasks(
             metavar="[SELECTION]", help="all, or suites, ids, task files and folders with commas."
         ),
     ] = "all",
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead of a table.")] = False,
+    out: JsonFile = None,
 ) -> None:
     """List tasks, the built-in ones or those in files.
 
     Example: `assay tasks list libero_goal,libero_10/0,my_scenes`
     """
     chosen = tasks.resolve(selection)
-    if as_json:
-        typer.echo(
-            json.dumps([{"id": task.id, "instruction": task.instruction.text} for task in chosen], indent=2)
-        )
-        return
+    if out is not None:
+        listed = [{"id": task.id, "instruction": task.instruction.text} for task in chosen]
+        if write_json(listed, out):
+            return
     widest = min(max(len(task.id) for task in chosen), 30)  # a file's path may fold, an id not
     columns = (Column("id", min_width=widest), Column("arena", no_wrap=True), "instruction")
     table = table_of(*columns, box=None, padding=(0, 2, 0, 0))
@@ -67,25 +67,23 @@ def show(
         typer.Option(help="Where the picture goes: a folder, or a .png file. Default: the folder 'out'."),
     ] = None,
     no_picture: Annotated[bool, typer.Option("--no-picture", help="Draw no picture.")] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON; draws only if --picture is given.")
-    ] = False,
+    out: JsonFile = None,
 ) -> None:
     """Show everything about one task, with a picture of its scene."""
     task, warnings = _load(task_id)
-    wanted = not no_picture and (picture is not None or not as_json)
-    if as_json:
+    wanted = not no_picture and (picture is not None or out != "-")
+    if out is not None:
         plain = to_plain(task)
         if warnings:
             plain["warnings"] = [{"line": note.line, "reason": note.text} for note in warnings]
-        typer.echo(json.dumps(plain, indent=2, ensure_ascii=False))
-    else:
+        write_json(plain, out)
+    if out != "-":
         output.print(_panel(task))
         for note in warnings:
             output.print(styled(f"line {note.line}: {note.text}", "yellow"))
     if wanted:
         # Pictures are about the task, not part of the JSON: say so on stderr there.
-        _draw(task, picture, aside=as_json)
+        _draw(task, picture, aside=out == "-")
 
 
 @app.command()

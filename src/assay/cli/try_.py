@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -12,7 +11,17 @@ import typer
 from rich.table import Column
 
 from assay.cli.console import output, progress_bar, table_of
-from assay.cli.execution import Assets, JsonFile, Replan, States, parse_seeds
+from assay.cli.execution import (
+    Assets,
+    Filmed,
+    JsonFile,
+    Replan,
+    States,
+    Tasks,
+    Video,
+    parse_seeds,
+    write_json,
+)
 from assay.errors import RunError
 
 if TYPE_CHECKING:
@@ -23,15 +32,14 @@ def try_(
     policy: Annotated[
         str, typer.Argument(help="oracle, replay, ...; python:pkg.module:Class; openpi://host:port.")
     ],
-    selection: Annotated[
-        str, typer.Option("--tasks", help="all, or suites, ids, task files and folders with commas.")
-    ] = "all",
+    selection: Tasks = "all",
     seeds: Annotated[str, typer.Option(help="How many (4 means 0 to 3), or which: 7,8,9 or 7-11.")] = "5",
     assets: Assets = None,
     states: States = None,
     replan: Replan = None,
-    video: Annotated[Path | None, typer.Option(help="A folder for a video of each episode.")] = None,
-    out: JsonFile = None,
+    video: Video = None,
+    out: Annotated[Path, typer.Option(help="The folder for videos.")] = Path("out/videos"),
+    json_file: JsonFile = None,
 ) -> None:
     """Let a policy try tasks from several initial states, and count its successes."""
     from assay.episodes import EpisodeSpec, horizon, world_name, world_of
@@ -42,6 +50,9 @@ def try_(
     world = world_of(first)
     chosen, numbers = world.select(selection), parse_seeds(seeds)
     check_address(policy, world_name(first))
+    pack = assets or world.packs[0]
+    world.pack_source(pack)
+    world.digest(pack)  # assets that are not there are missed now
     if states is not None and not states.is_dir():
         raise RunError(f"--states {states}: there is no such folder")
     tried: list[Attempt] = []
@@ -52,22 +63,19 @@ def try_(
             chosen,
             numbers,
             world=world_name(first),
-            pack=assets or world.packs[0],
+            pack=pack,
             initial="sampled" if states is None else "stored",
             states=states,
             replan=replan,
-            videos=video,
+            videos=None if video is None else out,
+            film_successes=video is Filmed.ALL,
         ):
             tried.append(attempt)
             bar.update(progress, advance=1, description=attempt.spec.task)
     done = by_task(tried)
-    if out is not None:
-        text = json.dumps({"tasks": [trial.as_json() for trial in done]}, indent=2)
-        if out == "-":
-            typer.echo(text)
-            _end(done)
-            return
-        Path(out).write_text(text + "\n")
+    if json_file is not None and write_json({"tasks": [trial.as_json() for trial in done]}, json_file):
+        _end(done)
+        return
     widest = min(max(len(trial.task) for trial in done), 30)  # a file's path may fold, an id not
     table = table_of(Column("task", min_width=widest), "success", "errors", "steps", "why not")
     for trial in done:

@@ -159,7 +159,10 @@ class World(Protocol):
         ...
 
     def pack_source(self, pack: str) -> object:
-        """What makes an asset pack; None where there is none. A run remembers the plugin it comes from."""
+        """What makes an asset pack; None where a world has none. A run remembers the plugin it comes from.
+
+        Raises AssetError that says what is valid.
+        """
         ...
 
     def digest(self, pack: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +22,7 @@ from assay.eqa.pairs import Prepared, prepared
 from assay.eqa.question import BUILD, LETTERS, METADATA, PICTURES, QUESTIONS, Kind, Question, save
 from assay.eqa.views import View, all_of
 from assay.eqa.wording import worded
+from assay.files import making
 
 Distractors = Callable[[Sequence[str]], Wrong]
 """Gives three wrong instructions for each of some; those it leaves out are edited."""
@@ -71,9 +71,8 @@ def build(
     """
     if len({source.name for source in sources}) < len(sources):
         raise QuestionError(f"two sources are called alike: {', '.join(source.name for source in sources)}")
-    unfinished = _new(out)
-    try:
-        built = _built(
+    with making(out, ours={QUESTIONS, METADATA, BUILD, PICTURES}) as unfinished:
+        return _built(
             unfinished,
             sources,
             plan,
@@ -85,28 +84,6 @@ def build(
             settings or {},
             distractors,
         )
-        if out.is_dir():
-            out.rmdir()
-        unfinished.rename(out)
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
-    return built
-
-
-def _new(out: Path) -> Path:
-    """An empty folder beside ``out``, which must be new; what a killed build left there is taken away."""
-    unfinished = out.with_name(f"{out.name}.part")
-    try:
-        if out.exists() and (not out.is_dir() or any(out.iterdir())):
-            raise QuestionError(f"{out} is not empty; name another folder")
-        if unfinished.exists():
-            if {each.name for each in unfinished.iterdir()} - {QUESTIONS, METADATA, BUILD, PICTURES}:
-                raise QuestionError(f"{unfinished} is in the way, and not of an earlier build")
-            shutil.rmtree(unfinished)
-        unfinished.mkdir(parents=True)
-    except OSError as error:
-        raise QuestionError(f"{out}: cannot be written: {error.strerror or error}") from None
-    return unfinished
 
 
 def _built(

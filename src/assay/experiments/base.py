@@ -87,13 +87,12 @@ class Experiment:
                         yield self.complete(spec)
 
     def checked_pack(self, pack: str | None, initial: Initial = "sampled") -> str:
-        """The asset pack to use. Raises ExperimentError where the world has not what is asked for."""
-        packs = self.place.packs
-        if pack is not None and pack not in packs:
-            raise ExperimentError(f"--assets {pack}: {self.name} is played on {' or '.join(packs)}")
+        """The asset pack to use. Raises AssetError or ExperimentError where the world has not what is asked for."""
+        if pack is not None:
+            self.place.pack_source(pack)
         if initial == "stored" and not self.place.stored_states:
             raise ExperimentError(f"--states: the tasks of {self.name} have no stored initial states")
-        return packs[0] if pack is None else pack
+        return self.place.packs[0] if pack is None else pack
 
     def named(self, address: str) -> Experiment:
         """The same under the address that made it."""

@@ -5,15 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from assay.files import KeyValues
 from assay.llm.errors import LLMError
-
-_TABLE = (
-    "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, text TEXT NOT NULL, cut_off INTEGER NOT NULL)"
-)
 
 
 class Reply(NamedTuple):
@@ -30,29 +28,29 @@ class Cache:
     def __init__(self, file: Path) -> None:
         self._file = file
         try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(file, timeout=30.0, isolation_level=None)
-            self._database.execute("PRAGMA journal_mode = WAL")
-            self._database.execute(_TABLE)
+            self._replies = KeyValues(file, "replies", ("key",), ("text", "cut_off"))
         except (sqlite3.Error, OSError) as error:
             raise LLMError(f"{file}: is no cache of answers ({error}); delete it, or name another") from None
 
     def get(self, request: Mapping[str, object]) -> Reply | None:
         """The answer to a request, if it is there."""
-        row = self._execute("SELECT text, cut_off FROM replies WHERE key = ?", (key_of(request),)).fetchone()
+        with self._used():
+            row = self._replies.get(key_of(request))
         return None if row is None else Reply(row[0], bool(row[1]))
 
     def put(self, request: Mapping[str, object], reply: Reply) -> None:
         """Keep an answer."""
-        self._execute("INSERT OR REPLACE INTO replies VALUES (?, ?, ?)", (key_of(request), *reply))
+        with self._used():
+            self._replies.put(key_of(request), *reply)
 
     def close(self) -> None:
         """Give the file back."""
-        self._database.close()
+        self._replies.close()
 
-    def _execute(self, statement: str, values: tuple[object, ...]) -> sqlite3.Cursor:
+    @contextmanager
+    def _used(self) -> Iterator[None]:
         try:
-            return self._database.execute(statement, values)
+            yield
         except sqlite3.Error as error:
             raise LLMError(f"{self._file}: the cache of answers cannot be used: {error}") from None
 

@@ -6,6 +6,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Literal
 
+from assay.files import replacing
 from assay.runs.store import Store
 
 Format = Literal["parquet", "csv", "json"]
@@ -13,11 +14,9 @@ Format = Literal["parquet", "csv", "json"]
 
 def export(store: Store, path: Path, form: Format) -> int:
     """Write the episodes to a file: one row, or one JSON object in an array, each. Returns how many."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.part")
-    count, content = written(store, form)
-    unfinished.write_bytes(content)
-    unfinished.replace(path)
+    with replacing(path) as unfinished:
+        count, content = written(store, form)
+        unfinished.write_bytes(content)
     return count
 
 

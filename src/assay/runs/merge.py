@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.errors import RunError
+from assay.files import replacing
 from assay.runs.certificates.serve import META, recall
 from assay.runs.provenance import DECIDING
 from assay.runs.store import SUFFIX, Store
@@ -19,19 +20,12 @@ def merge(paths: Sequence[Path], out: Path) -> int:
     """
     if out.exists():
         raise RunError(f"{out} exists already")
-    growing = out.with_name(f".{out.stem}.part{SUFFIX}")
-    growing.unlink(missing_ok=True)
-    try:
-        with Store.writing(growing) as merged:
-            for path in paths:
-                with Store.reading(path) as part:
-                    _check(merged, part)
-                    merged.take_in(part)
-            count = merged.done
-        growing.rename(out)
-    finally:
-        growing.unlink(missing_ok=True)
-    return count
+    with replacing(out, suffix=SUFFIX) as growing, Store.writing(growing) as merged:
+        for path in paths:
+            with Store.reading(path) as part:
+                _check(merged, part)
+                merged.take_in(part)
+        return merged.done
 
 
 def _check(merged: Store, part: Store) -> None:

@@ -18,7 +18,7 @@ from assay.episodes.episode import Episode
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError, RunError
 from assay.extras import require
-from assay.folders import CACHE_VARIABLE
+from assay.files import CACHE_VARIABLE
 from assay.runs.executor import Died, Done, Event, Source, Tick
 from assay.runs.local import LOADING, TICK
 from assay.runs.worker import EpisodeRunner, WorkerConfig

@@ -11,12 +11,11 @@ WAL while it is written; a single file when it is closed. One writer at a time.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self
@@ -26,6 +25,7 @@ import polars as pl
 from assay.episodes import Episode, EpisodeSpec, Outcome, Traits, Trajectory, world_of
 from assay.episodes.perturbation import known_kind
 from assay.errors import RunError
+from assay.files import locked
 from assay.runs import format_1
 from assay.runs.rows import (
     APPLICATION,
@@ -60,10 +60,10 @@ class Waiting(NamedTuple):
 class Store:
     """An open run file, made by ``Store.writing`` or ``Store.reading``; a context manager."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, lock: Any = None) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection, held: ExitStack | None = None) -> None:
         self.path = path
         self._db = connection
-        self._lock = lock
+        self._held = held
         self.unread: set[int] = set()
         """Episodes whose paths were asked for and could not be read."""
 
@@ -73,33 +73,28 @@ class Store:
         if path.suffix != SUFFIX:
             raise RunError(f"{path}: a run's file ends in {SUFFIX}")
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Beside the file: closing a descriptor of the file itself would drop the locks SQLite holds on it.
-        lock = path.with_name(f".{path.name}.lock").open("ab")
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            lock.close()
-            raise RunError(f"{path}: another process is writing this run") from None
-        connection = sqlite3.connect(path.absolute().as_uri(), uri=True, isolation_level=None, timeout=60)
-        try:
-            if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                connection.executescript(SCHEMA)
-            _check(path, connection)
-            if connection.execute("PRAGMA user_version").fetchone()[0] == format_1.VERSION:
-                format_1.upgrade(connection, VERSION)
-            (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        with ExitStack() as held:
+            try:
+                held.enter_context(locked(lock_file(path)))
+            except BlockingIOError:
+                raise RunError(f"{path}: another process is writing this run") from None
+            connection = sqlite3.connect(path.absolute().as_uri(), uri=True, isolation_level=None, timeout=60)
+            held.enter_context(closing(connection))
+            try:
+                if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                    connection.executescript(SCHEMA)
+                _check(path, connection)
+                if connection.execute("PRAGMA user_version").fetchone()[0] == format_1.VERSION:
+                    format_1.upgrade(connection, VERSION)
+                (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+                connection.execute("PRAGMA synchronous = NORMAL")
+            except sqlite3.DatabaseError as error:
+                raise RunError(f"{path}: not a run, or damaged: {error}") from None
             if mode != "wal":
                 raise RunError(
                     f"{path}: SQLite cannot share memory here (a network drive?): choose another place"
                 )
-            connection.execute("PRAGMA synchronous = NORMAL")
-        except (sqlite3.DatabaseError, RunError) as error:
-            connection.close()
-            lock.close()
-            if isinstance(error, RunError):
-                raise
-            raise RunError(f"{path}: not a run, or damaged: {error}") from None
-        return cls(path, connection, lock)
+            return cls(path, connection, held.pop_all())
 
     @classmethod
     def scratch(cls) -> Store:
@@ -115,15 +110,14 @@ class Store:
 
     def close(self) -> None:
         """Close; what was written becomes a single file."""
-        if self._lock is not None:
+        if self._held is None:
+            self._db.close()
+            return
+        with self._held:
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             with suppress(sqlite3.OperationalError):  # somebody reads it: WAL until the next writer closes
                 self._db.execute("PRAGMA journal_mode = DELETE")
-        self._db.close()
-        if self._lock is not None:
-            self.path.with_name(f".{self.path.name}.lock").unlink(missing_ok=True)
-            self._lock.close()
-            self._lock = None
+        self._held = None
 
     def __enter__(self) -> Self:
         return self
@@ -359,6 +353,14 @@ class Store:
             self._db.execute("ROLLBACK")
             raise
         self._db.execute("COMMIT")
+
+
+def lock_file(path: Path) -> Path:
+    """What whoever writes a run holds locked.
+
+    Beside the run: closing a descriptor of the run itself would drop the locks that SQLite holds on it.
+    """
+    return path.with_name(f".{path.name}.lock")
 
 
 def read_connection(path: Path, *, timeout: float = 60.0) -> sqlite3.Connection:

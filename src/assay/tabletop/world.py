@@ -23,6 +23,7 @@ from assay.episodes import (
     apply_perturbations,
     rollout,
 )
+from assay.errors import AssetError
 from assay.tabletop.build import VIEWS
 from assay.tabletop.goals import Progress
 from assay.tabletop.observation import TableObservation
@@ -79,7 +80,9 @@ class TabletopWorld:
         return self.task(spec).most if spec.steps is None else spec.steps
 
     def pack_source(self, pack: str) -> None:
-        """Nothing: there are no assets."""
+        """Nothing: there are no assets. Raises AssetError for the name of some."""
+        if pack != PACK:
+            raise AssetError(f"--assets {pack}: the tabletop has no asset packs")
 
     def digest(self, pack: str) -> str:
         """Nothing: there are no assets."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -14,10 +13,11 @@ from urllib.parse import quote
 import polars as pl
 
 from assay.errors import AssayError, RunError
+from assay.files import is_locked
 from assay.measures import Missing, attempt
 from assay.measures.rates import Rate, success_rate
 from assay.measures.table import perturbed, plausible
-from assay.runs.store import SUFFIX, Store
+from assay.runs.store import SUFFIX, Store, lock_file
 from assay.web.kept import Kept
 from assay.web.reading import NotFoundError, reading
 
@@ -120,11 +120,4 @@ def run_address(name: str) -> str:
 
 def is_running(path: Path) -> bool:
     """Whether a driver is writing a run at this moment."""
-    try:
-        with path.with_name(f".{path.name}.lock").open("rb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
-    return False
+    return is_locked(lock_file(path))

@@ -5,19 +5,18 @@ from __future__ import annotations
 import multiprocessing
 import signal
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from assay.episodes import WORLDS, Env, EpisodeSpec, Instruction, rollout, world_of
-from assay.errors import AssayError, PolicyError, RenderingError
+from assay.episodes import WORLDS, Env, EpisodeSpec, world_of
+from assay.errors import AssayError, RenderingError
 from assay.plugins import import_module
-from assay.runs.film import Film
+from assay.runs.replay import write_video
 from assay.sim import gl
 
 FRAME_SECONDS = 0.1
@@ -109,37 +108,16 @@ def film(order: Order) -> tuple[str, float]:
     spec = order.spec
     world = world_of(spec.task)
     env = _env(world.traits.name, order.states)
-    recorded = _Recorded(order.actions, order.error, world.horizon(spec))
-    seen = Film(env, spec, every=max(1, round(FRAME_SECONDS / world.frame_seconds)))
-    result = rollout(env, recorded, spec, watch=seen)
+    every = max(1, round(FRAME_SECONDS / world.frame_seconds))
+    result, stride = write_video(env, spec, order.actions, order.out, error=order.error, every=every)
     same = result.outcome == order.outcome and result.steps == len(order.actions)
-    seen.write(order.out.parent, replace(result, error=order.error)).replace(order.out)
     if same:
-        return "", seen.steps_per_frame
+        return "", stride
     said = (
         f"Replayed it ends in {result.outcome} after {result.steps} steps; the record says "
         f"{order.outcome} after {len(order.actions)}: other assets, or another version of MuJoCo."
     )
-    return said, seen.steps_per_frame
-
-
-class _Recorded:
-    """Does what was done."""
-
-    def __init__(self, actions: np.ndarray, error: str, horizon: int) -> None:
-        self._actions = actions
-        self._error = error
-        self.waiting = max(len(actions) - horizon, 0)
-        """Steps beyond the horizon that the policy was given."""
-
-    def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
-        """Nothing to prepare."""
-
-    def act(self, observation: Any) -> np.ndarray:
-        """The next action of the record."""
-        if observation.step >= len(self._actions):
-            raise PolicyError(self._error or "the record ends here")
-        return self._actions[observation.step : observation.step + 1]
+    return said, stride
 
 
 @lru_cache(maxsize=2)

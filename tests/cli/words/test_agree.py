@@ -16,7 +16,7 @@ def test_a_sheet_goes_out_and_comes_back(assay: Callable[..., object], tmp_path:
     for name, last in (("ann", "yes"), ("bob", "no"), ("eve", "yes")):
         returned.append(tmp_path / f"{name}.csv")
         returned[-1].write_text("\n".join([head, *(f"{row}yes" for row in rows[:-1]), f"{rows[-1]}{last}\n"]))
-    found = json.loads(assay("words", "agree", *returned, "--json").out)
+    found = json.loads(assay("words", "agree", *returned, "--json", "-").out)
     assert (found["items"], found["annotators"], found["majority"], found["strict"]) == (22, 3, 1, 21 / 22)
     assert found["low"] < found["ac1"] < found["high"] <= 1
     said = assay("words", "agree", *returned)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from assay import tasks
+from assay.episodes import EpisodeSpec
 from assay.eqa.episode import Episode, Tally
 from assay.eqa.sources import opened
 from assay.eqa.sources.demo import DemoSource, feasible
-from assay.policies import EpisodeSpec
 from assay.runs.store import Store
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 

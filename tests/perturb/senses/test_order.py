@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.perturb import PermutedObjects, TableSenses
+from assay.perturb import PermutedObjects, Senses
 from assay.perturb.prompts import Paraphrase
 from assay.tabletop import Difficulty, Setting, TableObservation, TableSimulation, action, make
 
@@ -23,7 +23,7 @@ def seen(drawing: str) -> list[TableObservation]:
 
 
 def orders(seen: list[TableObservation], *, seed: int = 0, task: str = TASK.id) -> list[list[int]]:
-    senses = TableSenses((Paraphrase(), PermutedObjects()), task=task, seed=seed)
+    senses = Senses((Paraphrase(), PermutedObjects()), task=task, seed=seed)
     return [senses.observe(each).objects("top").items.tolist() for each in seen]
 
 
@@ -40,7 +40,7 @@ def test_an_order_hangs_on_seed_task_and_step_only(seen: list[TableObservation])
 
 
 def test_both_views_have_the_same_order_and_the_pictures_stay(seen: list[TableObservation]) -> None:
-    permuted = TableSenses((PermutedObjects(),), task=TASK.id, seed=0).observe(seen[0])
+    permuted = Senses((PermutedObjects(),), task=TASK.id, seed=0).observe(seen[0])
     top, front = permuted.objects("top"), permuted.objects("front")
     assert top.visible.all() and front.visible.all()
     assert top.items.tolist() == front.items.tolist() == list(permuted.order or ())
@@ -51,4 +51,4 @@ def test_both_views_have_the_same_order_and_the_pictures_stay(seen: list[TableOb
 
 
 def test_without_the_perturbation_everything_passes(seen: list[TableObservation]) -> None:
-    assert TableSenses((Paraphrase(),), task=TASK.id, seed=0).observe(seen[0]) is seen[0]
+    assert Senses((Paraphrase(),), task=TASK.id, seed=0).observe(seen[0]) is seen[0]

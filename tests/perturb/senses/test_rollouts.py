@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from assay import tasks
-from assay.episodes import EpisodeSpec
+from assay.episodes import EpisodeSpec, rollout
 from assay.perturb.senses import ActionDelay, ActionNoise, BlankPictures, ProprioceptionOffset
-from assay.policies import rollout
 from assay.sim import Observation, Simulation
 from assay.sim.world import SceneEnv
 from assay.tasks import Instruction
@@ -57,7 +56,7 @@ def test_faults_change_what_happens_not_what_the_policy_did(fault: ActionDelay, 
     for name, perturbations in (("control", ()), ("fault", (fault,)), ("again", (fault,))):
         spec = EpisodeSpec(TASK, 0, perturbations=perturbations, steps=6)
         done = rollout(SceneEnv(world, tasks.load(TASK), world.sample(0)), Watchful(), spec)
-        assert np.array_equal(done.actions, np.tile(MOVE, (6, 1)))
+        assert np.array_equal(done.trajectory.actions, np.tile(MOVE, (6, 1)))
         ends[name] = world.state().vector
     assert np.array_equal(ends["fault"], ends["again"])
     assert not np.array_equal(ends["fault"], ends["control"])

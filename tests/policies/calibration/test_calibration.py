@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from assay import tasks
-from assay.policies import EpisodeSpec, Outcome, load_policy, rollout
+from assay.episodes import EpisodeSpec, Outcome, rollout
 from assay.policies.calibration.colour import colour_of
 from assay.policies.calibration.keyword import Keyword, overlap
 from assay.policies.calibration.replay import recall
+from assay.policies.registry import load_policy
 from assay.sim import Simulation, compile_scene, load_pack
 from assay.sim.world import SceneEnv
 from assay.tasks import Instruction, Rectangle, Task
@@ -67,10 +68,8 @@ def attempt() -> Callable[..., Tried]:
         before = {name: world.pose(name)[0] for name in objects}
         path: list[np.ndarray] = []
         done = rollout(
-            world,
-            task,
+            SceneEnv(world, task, world.sample(seed)),
             load_policy(address),
-            world.sample(seed),
             EpisodeSpec(task.id, seed, "primitives"),
             watch=lambda observation: path.append(observation.eef_position),
         )
@@ -119,7 +118,7 @@ def test_replay_plays_the_memory_whose_look_is_nearest():
     state = world.sample(1)
     spec = EpisodeSpec(BOWL_ON_PLATE.id, 0)
     played = [
-        rollout(SceneEnv(world, BOWL_ON_PLATE, state), load_policy(address), spec).actions
+        rollout(SceneEnv(world, BOWL_ON_PLATE, state), load_policy(address), spec).trajectory.actions
         for address in ("replay", "replay?seeds=2,1")
     ]
     remembered = [recall(EpisodeSpec(BOWL_ON_PLATE.id, seed)).actions for seed in (0, 1)]
@@ -191,7 +190,7 @@ def test_keyword_never_hits_by_chance_what_it_does_not_know(task: str):
     usual = tasks.load(task)
     world = Simulation(compile_scene(usual.scene, load_pack("primitives")))
     policy = Keyword()
-    policy.attach(world, usual)
+    policy.attach(SceneEnv(world, usual, world.sample(0)))
     spec = EpisodeSpec(task, 0)
     assert policy.goal(usual.instruction, spec) == usual.goal
     named = {name for atom in usual.goal.atoms for name in atom.arguments}

@@ -9,6 +9,7 @@ from assay.episodes import EpisodeSpec, task_of
 from assay.experiments import load_experiment
 from assay.policies.calibration import Keyword, Semantic
 from assay.sim import Simulation, compile_scene, load_pack
+from assay.sim.world import SceneEnv
 from assay.tasks import Goal, Instruction
 
 BOWL_ON_STOVE = tasks.load("libero_goal/1")
@@ -29,7 +30,7 @@ def test_it_does_what_resembles_the_words_and_waits_where_nothing_does(
     world: Simulation, grid: list[EpisodeSpec]
 ):
     policy = Semantic()
-    policy.attach(world, BOWL_ON_STOVE)
+    policy.attach(SceneEnv(world, BOWL_ON_STOVE, world.sample(0)))
     spec = EpisodeSpec(BOWL_ON_STOVE.id, 0)
     assert policy.goal(Instruction("set the basin down on the cooker"), spec) == BOWL_ON_STOVE.goal
     assert policy.goal(tasks.load("libero_goal/6").instruction, spec) == tasks.load("libero_goal/6").goal
@@ -40,11 +41,12 @@ def test_its_profile_on_the_grid_is_not_keywords(world: Simulation, grid: list[E
     """Both follow what keeps the names; only semantic follows most of what changes them."""
     understood: Counter[tuple[str, str]] = Counter()
     asked: Counter[str] = Counter()
+    state = world.sample(0)
     for spec in grid:
         task, kind = tasks.load(spec.task), str(spec.labels["object"])
         asked[kind] += 1
         for policy in (Keyword(), Semantic()):
-            policy.attach(world, task)
+            policy.attach(SceneEnv(world, task, state))
             heard = policy.goal(task_of(spec).instruction, spec)
             understood[type(policy).__name__, kind] += heard == task.goal
     share = {key: count / asked[key[1]] for key, count in understood.items()}

@@ -129,7 +129,7 @@ def test_what_is_there_is_not_done_again(collected: Path):
 def test_failures_are_left_out_and_counted_and_come_to_an_end(tmp_path: Path):
     task = tasks.load("libero_goal/7")
     impossible = replace(task, goal=Goal((Atom(Predicate.ON, ("flat_stove_1", "plate_1")),)))
-    there = collect(tmp_path, [impossible], 1, first_seed=5, size=SIZE)
+    there = collect(tmp_path, [impossible], 1, seeds=range(5, 17), size=SIZE)
     assert (there.episodes, there.left_out, there.short) == (0, tries(1), {task.id: 0})
     left_out = json.loads((tmp_path / "meta/assay.json").read_text())["left_out"]
     assert [attempt["seed"] for attempt in left_out] == list(range(5, 5 + tries(1)))

@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 
 from assay import tasks
-from assay.policies import EpisodeSpec, Outcome, Policy, load_policy, rollout
+from assay.episodes import EpisodeSpec, Outcome, Policy, rollout
+from assay.policies.registry import load_policy
 from assay.policies.remote import OpenPI
 from assay.policies.remote.address import Patience
 from assay.policies.remote.convention import ADJUSTABLE
 from assay.sim import CompiledScene, Observation, Simulation
+from assay.sim.world import SceneEnv
 
 PAGE = Path(__file__).parents[3] / "docs" / "policies.md"
 TASK = tasks.load("libero_goal/7")
@@ -40,10 +42,8 @@ def play(
         world = world_of(compiled(TASK.id))
         heights: list[float] = []
         result = rollout(
-            world,
-            TASK,
+            SceneEnv(world, TASK, world.sample(0)),
             policy,
-            world.sample(0),
             SPEC,
             watch=lambda observation: heights.append(observation.eef_position[2]),
         )

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from websockets.sync.server import ServerConnection
 
-from assay.policies import EpisodeSpec
+from assay.episodes import EpisodeSpec
 from assay.policies.remote import OpenPI, RemoteError, RemotePolicy, VlaEval, codec
 from assay.sim import Observation
 from assay.tasks import Instruction

@@ -13,7 +13,7 @@ import pytest
 from websockets.sync.server import ServerConnection
 
 from assay import tasks
-from assay.policies import EpisodeSpec, Outcome, rollout
+from assay.episodes import EpisodeSpec, Outcome, rollout
 from assay.policies.remote import OpenPI, RemoteError, ReplyError, ServerError, StalledError, codec
 from assay.policies.remote.openpi import CONVENTION
 from assay.policies.simple import STILL
@@ -73,8 +73,8 @@ def test_it_waits_then_asks_every_five_steps_and_draws_only_then(
     policy = client(stub(answering({"actions": chunk}, seen=seen)), replan=4)
     result = rollout(SceneEnv(world, TASK, world.sample(3)), policy, replace(SPEC, steps=11))
     assert (result.outcome, result.steps) == (Outcome.FAILURE, 21)
-    assert np.array_equal(result.actions[:10], np.tile(STILL, (10, 1)))
-    assert np.array_equal(result.actions[10:18], np.tile(chunk[:4], (2, 1)).astype(np.float32))
+    assert np.array_equal(result.trajectory.actions[:10], np.tile(STILL, (10, 1)))
+    assert np.array_equal(result.trajectory.actions[10:18], np.tile(chunk[:4], (2, 1)).astype(np.float32))
     assert len(seen) == 3, "after step 10, 14 and 18"
     assert world.renderer.count == 2 * 3
     policy.close()
@@ -290,10 +290,8 @@ def test_our_client_and_our_server_understand_each_other(
         policy = OpenPI(address)
         path: list[np.ndarray] = []
         result = rollout(
-            world,
-            TASK,
+            SceneEnv(world, TASK, world.sample(3)),
             policy,
-            world.sample(3),
             replace(SPEC, steps=10),
             watch=lambda observation, path=path: path.append(observation.eef_position),
         )

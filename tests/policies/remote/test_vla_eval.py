@@ -12,7 +12,8 @@ import pytest
 from websockets.sync.server import ServerConnection
 
 from assay import tasks
-from assay.policies import EpisodeSpec, Outcome, load_policy, rollout
+from assay.episodes import EpisodeSpec, Outcome, rollout
+from assay.policies.registry import load_policy
 from assay.policies.remote import RemoteError, ReplyError, ServerError, VlaEval, codec
 from assay.policies.remote.rotations import Rotation
 from assay.policies.remote.vla_eval import CONVENTION
@@ -129,7 +130,7 @@ def test_a_real_server_that_chunks_for_itself_is_asked_every_step(
     result = rollout(SceneEnv(world, task, world.sample(3)), policy, replace(SPEC, steps=6))
     policy.close()
     assert result.outcome is Outcome.FAILURE
-    assert result.actions[10:16, 6].tolist() == [1, -1, 1] * 2
+    assert result.trajectory.actions[10:16, 6].tolist() == [1, -1, 1] * 2
     assert [event[1] for event in server.events if event[0] == "look"] == [0, 3]
     assert world.renderer.count == 2 * 6
 
@@ -260,8 +261,8 @@ def test_a_policy_acts_over_the_wire_as_it_does_at_home(
     away = rollout(SceneEnv(world, TASK, world.sample(3)), policy, spec)
     policy.close()
     assert away.outcome is Outcome.FAILURE
-    assert np.array_equal(away.actions[10:, :6], at_home.actions[:6, :6])
-    assert np.array_equal(away.actions[10:, 6], np.sign(at_home.actions[:6, 6]))
+    assert np.array_equal(away.trajectory.actions[10:, :6], at_home.trajectory.actions[:6, :6])
+    assert np.array_equal(away.trajectory.actions[10:, 6], np.sign(at_home.trajectory.actions[:6, 6]))
 
 
 # ---------------------------------------------------------------- servers that break the rules

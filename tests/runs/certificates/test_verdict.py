@@ -5,10 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from assay.episodes import EpisodeSpec
+from assay.episodes import EpisodeSpec, Outcome
 from assay.episodes.episode import Episode, no_trajectory
 from assay.perturb.world import Remove
-from assay.policies import Outcome
 from assay.runs.certificates.verdict import Certificate, Verdict, judge
 
 Made = Callable[..., Episode]

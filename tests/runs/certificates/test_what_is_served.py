@@ -8,7 +8,6 @@ import pytest
 
 from assay import tasks
 from assay.episodes import EpisodeSpec, task_of
-from assay.episodes.perturbation import decides
 from assay.errors import PerturbationError
 from assay.experiments.changes import CHANGES, contradiction
 from assay.perturb import Perturbation, Say
@@ -47,8 +46,8 @@ def realised(spec: EpisodeSpec) -> Scene | str:
 
 AXES = ("words", "world", "senses")  # each is one of the others
 SINGLE = {name: change for name in CHANGES.keys() - AXES for change in CHANGES[name](TASK)}
-FIRST = {name: change for name, change in SINGLE.items() if not decides(change)}
-THEN = {name: change for name, change in SINGLE.items() if decides(change)}
+FIRST = {name: change for name, change in SINGLE.items() if not change.decides}
+THEN = {name: change for name, change in SINGLE.items() if change.decides}
 
 
 @pytest.mark.parametrize("world", sorted(THEN))

@@ -7,7 +7,7 @@ import pytest
 from assay.errors import AssetError
 from assay.sim.packs.libero import LiberoPack
 from assay.sim.packs.locate import LIBERO_VARIABLE, ROBOSUITE_VARIABLE, add
-from assay.sim.packs.registry import NAMES, libero_pack, load_pack
+from assay.sim.packs.registry import PACKS, libero_pack, load_pack
 
 
 def test_primitives_need_nothing(no_assets: Path):
@@ -23,7 +23,7 @@ def test_an_unknown_pack_is_answered_with_the_nearest(name: str, nearest: str):
 def test_every_name_is_a_pack(libero: LiberoPack, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(LIBERO_VARIABLE, str(libero.libero))
     monkeypatch.setenv(ROBOSUITE_VARIABLE, str(libero.robosuite))
-    assert [load_pack(name).name for name in NAMES] == list(NAMES)
+    assert [load_pack(name).name for name in PACKS] == list(PACKS)
 
 
 def test_without_assets_both_are_asked_for(no_assets: Path):

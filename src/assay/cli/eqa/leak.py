@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from assay.cli.console import output, say, styled, table_of
+from assay.cli.execution import JsonFile, write_json
 from assay.eqa.errors import QuestionError
 from assay.extras import require
 
 
 def leak(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of questions.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    out: JsonFile = None,
 ) -> None:
     """Let probes guess answers from the options and the text alone, and compare with chance (25 %).
 
@@ -33,7 +33,7 @@ def leak(
         given = [(answer(question), question.answer) for question in questions]
         known = [one == right for one, right in given if one]
         share[name] = sum(known) / len(known) if known else None
-    if as_json:
+    if out is not None:
         rows = [
             {
                 "kind": str(each.kind),
@@ -46,8 +46,8 @@ def leak(
             }
             for each in probed
         ]
-        typer.echo(json.dumps({"probes": rows, "baselines": share}, indent=2))
-    else:
+        write_json({"probes": rows, "baselines": share}, out)
+    if out != "-":
         table = table_of(
             "kind", "view", "probe", "questions", "right", f"chance ({LEVEL:.0%}, all together)", ""
         )

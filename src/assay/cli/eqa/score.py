@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.console import output, say, table_of, working
-from assay.cli.report import Target, write_json
+from assay.cli.execution import JsonFile, write_json
 
 
 def score(
@@ -20,7 +20,7 @@ def score(
         Path | None, typer.Option(help="What people said; the folder's own file if not given.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="A folder for the page, figures and tables.")] = None,
-    target: Target = None,
+    target: JsonFile = None,
 ) -> None:
     """Score answers to a folder's questions, of models and of people: a table, a page or JSON."""
     from assay.eqa.annotations import FILE, Annotations

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from assay.cli.console import say
+from assay.cli.execution import JsonFile, write_json
 
 
 def agree(
@@ -23,7 +23,7 @@ def agree(
         float, typer.Option(min=0, max=1, help="Share of yes that counts as strict.")
     ] = 0.8,
     confidence: Annotated[float, typer.Option(min=0.5, max=0.999, help="Of the interval.")] = 0.95,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of lines.")] = False,
+    out: JsonFile = None,
 ) -> None:
     """Say how far annotators agree that paraphrases ask for the same; or, with --export, make their sheet."""
     from assay.perturb.words.agreement import agreement, once_each, read_sheets, sample, write_sheet
@@ -36,8 +36,7 @@ def agree(
         say(f"{len(chosen)} paraphrases in {export}", aside=True)
         return
     found = agreement(read_sheets(tables), strictness=strictness, confidence=confidence)
-    if as_json:
-        typer.echo(json.dumps(dataclasses.asdict(found), indent=2))
+    if out is not None and write_json(dataclasses.asdict(found), out):
         return
     for line in (
         f"{found.items} paraphrases, {found.annotators} annotators, {found.yes:.1%} of judgements yes",

@@ -37,7 +37,7 @@ def llm(
     A key is read from ASSAY_LLM_KEY. Every answer is kept: the same command goes on where it was interrupted,
     and asks nothing twice. Exit status 1 if a cell is short.
     """
-    from assay.perturb.words.files import replacing
+    from assay.files import replacing
     from assay.perturb.words.grid import table
     from assay.perturb.words.grid.cells import CELLS
     from assay.perturb.words.llm import Cache, Endpoint, Ledger, Price, key_from_environment, paraphrases

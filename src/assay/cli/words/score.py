@@ -22,9 +22,9 @@ def score(
 
     Exit status 1 if a row has no score; the column pd_warning says why.
     """
+    from assay.files import replacing
     from assay.perturb.words.distance.models import MINILM
     from assay.perturb.words.distance.table import read_table, score_table
-    from assay.perturb.words.files import replacing
 
     frame = read_table(table)
     with replacing(out) as unfinished:

@@ -13,7 +13,7 @@ import polars as pl
 
 from assay.eqa.errors import QuestionError
 from assay.eqa.question import BUILD, LETTERS, METADATA, PICTURES, QUESTIONS
-from assay.perturb.words.files import replacing
+from assay.files import replacing
 
 MOST_TEXT = 20_000
 """Characters of what a model said that are kept."""

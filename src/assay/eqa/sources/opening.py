@@ -7,31 +7,30 @@ from pathlib import Path
 from assay.eqa.episode import Source
 from assay.eqa.errors import QuestionError
 from assay.eqa.sources.lerobot import INFO
+from assay.eqa.sources.registry import SOURCES
 from assay.extras import require
+from assay.plugins import PYTHON
 
-DEMO = "demo"
 PATTERN = "*.tfrecord*"
 """Of the files of RLDS data sets."""
 
 
 def is_data_set(name: str) -> bool:
     """Whether a source is a data set of somebody's, written in one of the schemas."""
-    return name != DEMO and Path(name).is_dir()
+    return name not in SOURCES and Path(name).is_dir()
 
 
 def opened(
     name: str, *, size: int = 256, schema: str = "", gripper: tuple[float, float] | None = None
 ) -> Source:
-    """``demo``, a run's file, a LeRobotDataset's folder or a folder of TFRecord files.
+    """Open a source by name, by ``python:module:object``, or by its file or folder: a run, a data set.
 
     ``size`` is that of pictures that are drawn; ``schema`` and ``gripper``, its values when closed and open,
     are for data sets.
     """
     path = Path(name)
-    if name == DEMO:
-        from assay.eqa.sources.demo import DemoSource
-
-        return DemoSource(size)
+    if name.startswith(PYTHON) or name in SOURCES:
+        return SOURCES[name](size)
     if path.suffix == ".assay":
         from assay.eqa.sources.run import RunSource
 
@@ -48,6 +47,6 @@ def opened(
 
         return RldsSource(path, schema, gripper)
     raise QuestionError(
-        f"{name}: not a source; valid: {DEMO}, a run's .assay file, a folder of a LeRobotDataset, "
-        "or a folder of TFRecord files"
+        f"{name}: not a source; valid: {', '.join(SOURCES.names())}, {PYTHON}module:object, a run's .assay "
+        "file, a folder of a LeRobotDataset, or a folder of TFRecord files"
     )

@@ -41,12 +41,12 @@ def collect(
     chosen: Sequence[Task],
     episodes: int,
     *,
-    first_seed: int = 0,
+    seeds: Sequence[int] | None = None,
     size: int = 256,
     pack: str = "primitives",
     on_episode: Callable[[str], None] = lambda task: None,
 ) -> Collected:
-    """Bring a folder to the first ``episodes`` successful episodes of each task, from ``first_seed`` on.
+    """Bring a folder to the first ``episodes`` successful episodes of each task, of ``seeds`` or from 0 on.
 
     What is there already stays and is not done again. ``on_episode`` is told of each episode that is there.
     """
@@ -55,7 +55,7 @@ def collect(
             f"pictures of {size} pixels are not possible; valid: even, {SIZES[0]} to {SIZES[-1]}"
         )
     assets = load_pack(pack)
-    seeds = range(first_seed, first_seed + tries(episodes))
+    seeds = range(tries(episodes)) if seeds is None else seeds
     short = {}
     with opened(out, pack, size) as folder:
         for task in chosen:

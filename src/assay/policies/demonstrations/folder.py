@@ -11,13 +11,12 @@ the result does not depend on how often the work was interrupted.
 
 from __future__ import annotations
 
-import fcntl
-import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from assay.files import locked
 from assay.policies.demonstrations import dataset
 from assay.policies.demonstrations.demonstration import DemonstrationError, Demonstrations, Episode, LeftOut
 from assay.tasks import short_name
@@ -95,17 +94,12 @@ class Folder:
 def opened(root: Path, pack: str, size: int) -> Iterator[Folder]:
     """A folder for one process alone; made if there is none."""
     root.mkdir(parents=True, exist_ok=True)
-    handle = os.open(root, os.O_RDONLY)
-    try:
+    with ExitStack() as held:
         try:
-            fcntl.flock(
-                handle, fcntl.LOCK_EX | fcntl.LOCK_NB
-            )  # let go when the process ends, however it does
+            held.enter_context(locked(root / ".lock"))
         except BlockingIOError:
             raise DemonstrationError(f"{root} is in use: another process collects into it") from None
         yield Folder(root, pack, size)
-    finally:
-        os.close(handle)
 
 
 def _remove(folder: Path) -> None:

@@ -13,6 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_model, save_model
 
 from assay.errors import PolicyError
+from assay.files import replacing
 from assay.policies.learned.dataset import Vocabulary
 from assay.policies.learned.dataset import load as read
 from assay.policies.learned.models import MODELS, Model
@@ -47,10 +48,8 @@ class Description(BaseModel):
 
 def save(path: Path, network: Network, description: Description) -> None:
     """Write a file that appears when it is whole."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(path.name + ".part")
-    save_model(network, str(unfinished), metadata={_KEY: description.model_dump_json()})
-    unfinished.rename(path)
+    with replacing(path) as unfinished:
+        save_model(network, str(unfinished), metadata={_KEY: description.model_dump_json()})
 
 
 def load(path: Path) -> tuple[Network, Description]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-import os
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.errors import TaskError, did_you_mean
+from assay.files import replacing
 from assay.perturb import apply_perturbations
 from assay.perturb.prompts import Paraphrase
 from assay.policies.learned.teacher import Teacher
@@ -161,11 +161,8 @@ def write(job: Job) -> tuple[Job, int]:
     arrays["seeds"] = np.array(seeds, dtype=np.int64)
     for index, name in enumerate(("episodes", "pictures", "tools", "actions")):
         arrays[name] = np.array([row[index] for row in rows])
-    job.folder.mkdir(parents=True, exist_ok=True)
-    unfinished = job.file.with_suffix(f".{os.getpid()}.part")
-    with unfinished.open("wb") as out:
+    with replacing(job.file) as unfinished, unfinished.open("wb") as out:
         np.savez_compressed(out, **arrays)  # type: ignore[arg-type]
-    unfinished.rename(job.file)
     return job, len(seeds)
 
 

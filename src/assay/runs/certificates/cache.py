@@ -11,15 +11,10 @@ from typing import Self
 
 from assay.episodes import EpisodeSpec, task_of, world_name
 from assay.errors import RunError
-from assay.folders import CACHE_VARIABLE, cache_folder
+from assay.files import CACHE_VARIABLE, KeyValues, cache_folder
 from assay.plugins import plugins_of
 from assay.runs.certificates.engine import engine_digest
 from assay.runs.certificates.verdict import Certificate, Verdict
-
-_TABLE = (
-    "CREATE TABLE IF NOT EXISTS certificates "
-    "(key TEXT PRIMARY KEY, verdict TEXT NOT NULL, steps INTEGER NOT NULL, why TEXT NOT NULL) WITHOUT ROWID"
-)
 
 
 def cache_file() -> Path:
@@ -32,11 +27,7 @@ class Cache:
 
     def __init__(self, file: Path) -> None:
         try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(file, timeout=60.0, isolation_level=None)
-            self._database.execute("PRAGMA journal_mode = WAL")
-            self._database.execute("PRAGMA synchronous = NORMAL")
-            self._database.execute(_TABLE)
+            self._rows = KeyValues(file, "certificates", ("key",), ("verdict", "steps", "why"))
         except (sqlite3.Error, OSError) as error:
             raise RunError(
                 f"{file}: not a file of certificates ({error}); delete it, or name another folder in "
@@ -45,21 +36,16 @@ class Cache:
 
     def get(self, claim: EpisodeSpec) -> Certificate | None:
         """The certificate of a claim, if there is one."""
-        row = self._database.execute(
-            "SELECT verdict, steps, why FROM certificates WHERE key = ?", (_key(claim),)
-        ).fetchone()
+        row = self._rows.get(_key(claim))
         return None if row is None else Certificate(Verdict(row[0]), row[1], row[2])
 
     def put(self, claim: EpisodeSpec, certificate: Certificate) -> None:
         """Keep a certificate."""
-        self._database.execute(
-            "INSERT OR REPLACE INTO certificates VALUES (?, ?, ?, ?)",
-            (_key(claim), str(certificate.verdict), certificate.steps, certificate.why),
-        )
+        self._rows.put(_key(claim), str(certificate.verdict), certificate.steps, certificate.why)
 
     def close(self) -> None:
         """Give the file back."""
-        self._database.close()
+        self._rows.close()
 
     def __enter__(self) -> Self:
         return self

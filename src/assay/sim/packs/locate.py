@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.errors import AssetError
+from assay.files import config_folder
 
 LIBERO_VARIABLE = "ASSAY_LIBERO_ASSETS"
 ROBOSUITE_VARIABLE = "ASSAY_ROBOSUITE_ASSETS"
@@ -39,8 +40,7 @@ class Assets:
 
 def config_file() -> Path:
     """Where ``assay assets add`` remembers folders."""
-    base = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
-    return Path(base) / "assay" / "assets.json"
+    return config_folder() / "assets.json"
 
 
 def find(path: Path) -> Assets:

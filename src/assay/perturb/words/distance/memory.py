@@ -9,18 +9,12 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from assay.folders import cache_folder
+from assay.files import KeyValues, cache_folder
 from assay.perturb.words.distance.models import MINILM_SHA256, PARSER_VERSION
 from assay.perturb.words.distance.pride import ALPHA, Distance, distances
 
 RECIPE = 1
 """To be raised whenever a pair gets another score, or another warning, than before."""
-_TABLE = """
-CREATE TABLE IF NOT EXISTS scores (
-    original TEXT, paraphrase TEXT, s_k REAL, s_t REAL, parser TEXT, warnings TEXT,
-    PRIMARY KEY (original, paraphrase)
-) WITHOUT ROWID
-"""
 
 Pair = tuple[str, str]
 
@@ -28,16 +22,12 @@ Pair = tuple[str, str]
 def remembered(pairs: Sequence[Pair]) -> list[Distance]:
     """As ``distances``, but only pairs that were never scored before are scored; the models may stay away."""
     try:
-        with closing(_database()) as database:
-            known = _known(database, pairs)
+        with closing(_scores()) as scores:
+            known = _known(scores, pairs)
             new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
             if new:
                 known |= zip(new, distances(new), strict=True)
-                with database:
-                    database.executemany(
-                        "INSERT OR REPLACE INTO scores VALUES (?, ?, ?, ?, ?, ?)",
-                        [(*pair, *_written(known[pair])) for pair in new],
-                    )
+                scores.put_all((*pair, *_written(known[pair])) for pair in new)
             return [known[pair] for pair in pairs]
     except (sqlite3.Error, OSError):
         return distances(pairs)  # without a place to remember, it takes longer, and that is all
@@ -49,21 +39,15 @@ def memory_file() -> Path:
     return cache_folder() / f"distances-{hashlib.sha256(made_with.encode()).hexdigest()[:12]}.sqlite"
 
 
-def _database() -> sqlite3.Connection:
-    file = memory_file()
-    file.parent.mkdir(parents=True, exist_ok=True)
-    database = sqlite3.connect(file, timeout=10.0)
-    database.execute(_TABLE)
-    return database
+def _scores() -> KeyValues:
+    columns = ("s_k", "s_t", "parser", "warnings")
+    return KeyValues(memory_file(), "scores", ("original", "paraphrase"), columns, wal=False)
 
 
-def _known(database: sqlite3.Connection, pairs: Sequence[Pair]) -> dict[Pair, Distance]:
+def _known(scores: KeyValues, pairs: Sequence[Pair]) -> dict[Pair, Distance]:
     found: dict[Pair, Distance] = {}
     for pair in pairs:
-        row = database.execute(
-            "SELECT s_k, s_t, parser, warnings FROM scores WHERE original = ? AND paraphrase = ?", pair
-        ).fetchone()
-        if row is not None:
+        if row := scores.get(*pair):
             s_k, s_t, parser, warnings = row
             pd = ALPHA * (1 - s_k) + (1 - ALPHA) * (1 - s_t)
             found[pair] = Distance(s_k, s_t, pd, parser, warnings=tuple(json.loads(warnings)))

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from importlib.metadata import Distribution, PackageNotFoundError, PackagePath, distribution
 from pathlib import Path
 
+from assay.files import data_folder
 from assay.perturb.words.distance.errors import ModelError
 
 SETUP = "assay words setup"
@@ -90,8 +91,7 @@ def parser_folder() -> Path:
 
 def copy_folder() -> Path:
     """Where the copy of the parser's model is kept."""
-    base = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
-    return Path(base) / "assay" / f"{COPY}-{PARSER_VERSION}"
+    return data_folder() / f"{COPY}-{PARSER_VERSION}"
 
 
 def folder_sha256(folder: Path) -> str:

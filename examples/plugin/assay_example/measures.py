@@ -1,0 +1,1 @@
+"""A measure with its table and its figure."""

@@ -1,0 +1,16 @@
+"""A source of questions on actions: the demonstration's, of one scene."""
+
+from __future__ import annotations
+
+import assay
+from assay.eqa.sources.demo import DemoSource
+
+
+@assay.register("question source", "example-questions")
+class ExampleSource(DemoSource):
+    """Whatever yields `assay.eqa.episode.Episode` values can be asked about."""
+
+    name = "example-questions"
+
+    def __init__(self, size: int = 256) -> None:
+        super().__init__(size, scenes=(("libero_goal/0", 0),))

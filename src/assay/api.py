@@ -1,0 +1,326 @@
+"""What a researcher scripts: run experiments, open and read runs, compare them, step a task by hand.
+
+    import assay
+
+    run = assay.run("pro", policy="python:mine:Policy", tasks="libero_goal", seeds=range(10))
+    for finding in run.diagnose():
+        print(finding)
+
+The command line, the demo and the web app do what they do through this.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from assay.episodes import (
+    Env,
+    Episode,
+    EpisodeSpec,
+    Initial,
+    Outcome,
+    Perturbation,
+    Policy,
+    Trajectory,
+    task_of,
+    world_of,
+)
+from assay.errors import RunError, StateError
+from assay.experiments import Experiment
+from assay.plugins import load_plugins
+from assay.runs.driver import Ending
+from assay.runs.execute import Observer, Options, Videos, default_path, execute
+from assay.runs.replay import replay, write_video
+from assay.runs.store import Store
+
+if TYPE_CHECKING:
+    from assay.measures.diagnosis import Finding
+    from assay.measures.profile import Profile
+    from assay.report.comparison import Compared
+
+Seeds = int | Iterable[int]
+"""How many, from 0 on; or which."""
+
+
+def run(
+    experiment: str | Experiment,
+    policy: str | Policy,
+    *,
+    tasks: str | Iterable[str] | None = None,
+    seeds: Seeds | None = None,
+    out: str | Path | None = None,
+    assets: str | None = None,
+    states: str | Path | None = None,
+    steps: int | None = None,
+    replan: int | None = None,
+    retries: int = 1,
+    until: str | None = None,
+    video: Videos | None = None,
+    workers: int | None = None,
+    ray: str | None = None,
+    uncertified: bool = False,
+    retry_errors: bool = False,
+    timeout: float = 1800.0,
+    observer: Observer | None = None,
+) -> Run:
+    """Run an experiment with a policy; the same call again goes on where it stopped.
+
+    ``experiment`` is a name with fields (``"para?per_cell=2"``), ``"python:module:object"`` or an `Experiment`.
+    ``policy`` is an address (``"oracle"``, ``"python:mine:Policy"``, ``"openpi://host:port"``), or an object
+    with ``reset`` and ``act``, which acts in this process, one episode after the other. The other parameters
+    are the options of ``assay run``. Without ``out`` the run is in ``runs/``; that of an object, which no later
+    call could know again, in a temporary file that lives as long as the returned `Run`.
+    """
+    scratch = None
+    if out is not None:
+        path = Path(out)
+    elif isinstance(policy, str):
+        path = default_path(experiment if isinstance(experiment, str) else experiment.name, policy)
+    else:
+        scratch = tempfile.TemporaryDirectory(prefix="assay-", ignore_cleanup_errors=True)
+        path = Path(scratch.name) / "run.assay"
+    options = Options(
+        tasks=tasks if tasks is None or isinstance(tasks, str) else ",".join(tasks),
+        seeds=None if seeds is None else tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds),
+        assets=assets,
+        states=None if states is None else Path(states),
+        steps=steps,
+        replan=replan,
+        retries=retries,
+        until=until,
+        video=video,
+        workers=workers,
+        ray=ray,
+        uncertified=uncertified,
+        retry_errors=retry_errors,
+        timeout=timeout,
+    )
+    done = execute(experiment, policy, path, options, observer)
+    return Run(path, ending=done.ending, _scratch=scratch)
+
+
+def open(path: str | Path) -> Run:
+    """A run that was made before. Raises RunError where there is none."""
+    with Store.reading(Path(path)):
+        return Run(Path(path))
+
+
+def compare(*runs: Run | str | Path) -> Compared:
+    """Compare runs on the episodes that all of them did, pair by pair. Raises MeasureError where none match."""
+    from assay.report.comparison import compare_runs
+    from assay.report.run_report import named
+
+    paths = [each.path if isinstance(each, Run) else Path(each) for each in runs]
+    if len(set(paths)) < max(2, len(paths)):
+        raise RunError("compare: needs two runs or more, each once")
+    return compare_runs(named(paths))
+
+
+def load_task(task: str, *, seed: int = 0, perturbations: Sequence[Perturbation] = ()) -> Any:
+    """The task of an id such as ``libero_goal/3``, or of a task file; with perturbations, as they change it.
+
+    ``seed`` draws what is drawn. Raises TaskError that says what is valid.
+    """
+    return task_of(_spec(task, seed, perturbations))
+
+
+def make_env(
+    task: str,
+    *,
+    perturbations: Sequence[Perturbation] = (),
+    assets: str | None = None,
+    states: str | Path | None = None,
+) -> TaskEnv:
+    """An environment of one task, to be stepped by hand; a context manager."""
+    world = world_of(task)
+    return TaskEnv(
+        world.open(None if states is None else Path(states)),
+        task,
+        tuple(perturbations),
+        assets or world.packs[0],
+        "sampled" if states is None else "stored",
+    )
+
+
+class TaskEnv:
+    """One task that can be reset and stepped."""
+
+    def __init__(
+        self, env: Env, task: str, perturbations: tuple[Perturbation, ...], pack: str, initial: Initial
+    ) -> None:
+        self._env, self._id, self._perturbations = env, task, perturbations
+        self._pack, self._initial = pack, initial
+        self._spec: EpisodeSpec | None = None
+
+    def reset(self, seed: int = 0) -> Any:
+        """Begin an episode; returns the first observation."""
+        self._spec = EpisodeSpec(
+            self._id, seed, self._pack, perturbations=self._perturbations, initial=self._initial
+        )
+        return self._env.reset(self._spec)
+
+    def step(self, action: np.ndarray | Sequence[float]) -> Any:
+        """Carry out one action, (action size,); returns the observation after it."""
+        if self._spec is None:
+            raise StateError("the environment has no state yet: call reset first")
+        return self._env.step(np.asarray(action))
+
+    @property
+    def task(self) -> Any:
+        """The task as it is now, with ``id``, ``instruction`` and more."""
+        return (
+            self._env.task
+            if self._spec is not None
+            else load_task(self._id, perturbations=self._perturbations)
+        )
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the goal is reached now."""
+        return self._spec is not None and self._env.succeeded()
+
+    @property
+    def simulation(self) -> Any:
+        """The simulation behind it: poses, predicates, MuJoCo's model and data."""
+        return self._env.simulation
+
+    def frame(self, observation: Any) -> np.ndarray:
+        """An observation as people look at it, for videos: uint8, (height, width, 3)."""
+        return self._env.frame(observation)
+
+    def close(self) -> None:
+        """Give back what it holds."""
+        self._env.close()
+
+    def __enter__(self) -> TaskEnv:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """All episodes of one policy on one experiment, in one file."""
+
+    path: Path
+    ending: Ending | None = None
+    """How the call that made it ended; None for a run that was opened."""
+    _scratch: Any = None
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """Where it comes from: experiment, policy, assets, versions, settings."""
+        with Store.reading(self.path) as store:
+            return store.meta
+
+    def frame(self) -> pl.DataFrame:
+        """The recorded episodes, one row each: key, condition, task, seed, outcome, steps, labels, ..."""
+        with self._reading() as store:
+            return store.frame()
+
+    def profile(self) -> Profile:
+        """Every measure that the run allows, with intervals."""
+        from assay.measures.profile import profile
+
+        with self._reading() as store:
+            return profile(store)
+
+    def diagnose(self) -> tuple[Finding, ...]:
+        """What is wrong with the policy, the surest first."""
+        from assay.measures.diagnosis import diagnose
+
+        return diagnose(self.profile())
+
+    def report(self, folder: str | Path) -> Path:
+        """Write the report, with its figures and tables, into a folder; returns the page."""
+        from assay.report.page import build
+        from assay.report.run_report import RunReport
+
+        return build([RunReport.read(self.path)]).write(Path(folder))
+
+    @cached_property
+    def episodes(self) -> Episodes:
+        """The recorded episodes by key; the beginning of a key will do."""
+        return Episodes(self)
+
+    def _reading(self) -> Store:
+        store = Store.reading(self.path)
+        load_plugins(store.meta.get("plugins", ()))
+        return store
+
+
+class Episodes(Mapping[str, "RecordedEpisode"]):
+    """The recorded episodes of a run, in the plan's order."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        with run._reading() as store:
+            frame = store.frame()
+        self._numbers: dict[str, int] = dict(zip(frame["key"].to_list(), frame["id"].to_list(), strict=True))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, key: str) -> RecordedEpisode:
+        found = [each for each in self._numbers if each.startswith(key)] if key else []
+        if len(found) != 1:
+            many = "no" if not found else "more than one"
+            raise KeyError(f"{many} recorded episode of {self._run.path} has a key that begins with '{key}'")
+        return RecordedEpisode(self._run, found[0], self._numbers[found[0]])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordedEpisode:
+    """One episode of a run."""
+
+    run: Run
+    key: str
+    number: int
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """What the frame has of it."""
+        return self.run.frame().row(by_predicate=pl.col("key") == self.key, named=True)
+
+    @property
+    def spec(self) -> EpisodeSpec:
+        """What determines it."""
+        with self.run._reading() as store:
+            return store.specs([self.number])[0]
+
+    @property
+    def trajectory(self) -> Trajectory:
+        """Where the end effector went, and the actions. Raises RunError where it was not recorded."""
+        with self.run._reading() as store:
+            for _, trajectory in store.trajectories([self.number]):
+                return trajectory
+        raise RunError(f"{self.run.path}: the trajectory of {self.key} cannot be read")
+
+    def replay(self, video: str | Path | None = None) -> Episode:
+        """Play the recorded actions again; with ``video``, into an mp4 file, too."""
+        spec, row, actions = self.spec, self.row, self.trajectory.actions
+        error = str(row["error"]) if row["outcome"] == Outcome.ERROR else ""
+        with self.run._reading() as store:
+            env = world_of(spec.task).open(store.states)
+        try:
+            if video is None:
+                return replay(env, spec, actions, error=error)
+            return write_video(env, spec, actions, Path(video), error=error)[0]
+        finally:
+            env.close()
+
+
+def _spec(task: str, seed: int, perturbations: Sequence[Perturbation]) -> EpisodeSpec:
+    return EpisodeSpec(task, seed, perturbations=tuple(perturbations))

@@ -1,0 +1,24 @@
+"""Files as everything else here needs them: where they go, whole or not at all, one writer at a time.
+
+cache_folder(), config_folder(), data_folder()     the user's folders
+replacing(path), making(folder, ours=...)          a file, a folder, that is there when it is whole
+locked(file), is_locked(file)                      a lock that ends with the process that holds it
+KeyValues(file, table, key, values)                rows by key in one SQLite file, for several processes
+"""
+
+from assay.files.key_values import KeyValues
+from assay.files.locks import is_locked, locked
+from assay.files.places import CACHE_VARIABLE, cache_folder, config_folder, data_folder
+from assay.files.whole import making, replacing
+
+__all__ = [
+    "CACHE_VARIABLE",
+    "KeyValues",
+    "cache_folder",
+    "config_folder",
+    "data_folder",
+    "is_locked",
+    "locked",
+    "making",
+    "replacing",
+]

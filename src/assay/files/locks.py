@@ -1,0 +1,45 @@
+"""Locks for one process at a time. The system lets go of one when its process ends, however that happens.
+
+A file stands for each lock. It may be left over by a process that was killed: what counts is whether somebody
+holds it, not whether it is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout, lock_descriptor
+
+PATIENCE = 0.3
+"""Seconds after which a lock counts as held: longer than ``is_locked`` takes, which holds it for a moment."""
+
+
+@contextmanager
+def locked(file: Path) -> Iterator[None]:
+    """Hold a lock. Raises BlockingIOError where another process, or another place in this one, does."""
+    lock = FileLock(
+        file, PATIENCE, thread_local=False, poll_interval=PATIENCE / 10, fallback_to_soft=False
+    )  # not a soft lock: that outlives a process that is killed
+    try:
+        lock.acquire()
+    except Timeout:
+        raise BlockingIOError(f"{file} is held by another process") from None
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # while it is held: who opened it meanwhile sees that it is gone
+            file.unlink()
+        lock.release()
+
+
+def is_locked(file: Path) -> bool:
+    """Whether somebody holds a lock. Nothing is written; a file that cannot be opened counts as held."""
+    try:
+        with file.open("rb") as opened:
+            return not lock_descriptor(opened.fileno(), blocking=False)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True

@@ -1,0 +1,11 @@
+"""Makes new scenes with several tasks each: attributes with confounders, spatial relations, furniture to operate.
+
+order = Order(seed=7)
+made = make(order, 0)        # one scene, and the tasks in it that the oracle could do
+write(Path("scenes"), order, count=100)
+"""
+
+from assay.generate.folder import write
+from assay.generate.scenes import Made, Order, make
+
+__all__ = ["Made", "Order", "make", "write"]

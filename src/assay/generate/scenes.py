@@ -1,0 +1,140 @@
+"""New scenes, each with tasks that the oracle has shown to be possible."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+
+from assay.episodes import Outcome, rollout
+from assay.episodes.spec import EpisodeSpec
+from assay.errors import AssayError, PlacementError
+from assay.generate.layout import draw, draw_room
+from assay.generate.proposals import propose
+from assay.generate.sightline import hidden, hidden_regions
+from assay.policies.oracle.policy import Oracle
+from assay.sim import Simulation, compile_scene, load_pack
+from assay.sim.packs.base import AssetPack
+from assay.sim.world import SceneEnv
+from assay.streams import stream
+from assay.tasks import Task, check
+
+FEWEST = 4
+"""With fewer tasks a scene is not worth keeping; of those asked for, if that is less."""
+DRAWS = 80
+"""How many scenes are drawn for one that is kept."""
+SAME = 20
+"""How many of them are in the same room with the same furniture."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is wanted."""
+
+    seed: int = 0
+    tasks: int = 6
+    """Tasks of each scene."""
+    pack: str = "primitives"
+    tries: int = 2
+    """From how many initial states the oracle must do each task."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A scene with its tasks."""
+
+    number: int
+    tasks: tuple[Task, ...]
+    """None where none of the scenes that were drawn was worth keeping."""
+    steps: tuple[int, ...]
+    """Control steps that the oracle took for each, at most."""
+    refused: Counter[str]
+    """Why others were not kept, and how many."""
+
+
+def make(order: Order, number: int) -> Made:
+    """The scene of a number: hangs on the order's seed and the number, and on nothing else.
+
+    It has no tasks if none is found after a bounded search.
+    """
+    pack = load_pack(order.pack)
+    refused: Counter[str] = Counter()
+    for attempt in range(DRAWS):
+        # Kept for some draws: else crowded rooms would give way to empty ones.
+        room, furniture = draw_room(stream(order.seed, "room", number, attempt // SAME), pack.categories)
+        rng = stream(order.seed, "scene", number, attempt)
+        try:
+            cast = draw(rng, room, furniture, pack.categories)
+            proposed = propose(cast, f"scene_{number:03d}", rng)
+            kept = _certified(proposed, order, pack, refused)
+        except AssayError as error:
+            refused[f"scene: {error}"] += 1
+            continue
+        if len(kept) >= min(FEWEST, order.tasks):
+            return Made(number, tuple(task for task, _ in kept), tuple(steps for _, steps in kept), refused)
+        refused["scene: too few tasks"] += 1
+    return Made(number, (), (), refused)
+
+
+def make_all(order: Order, numbers: Sequence[int], workers: int) -> Iterator[Made]:
+    """Several scenes on several processes, as they are done; on one, in this process and in order."""
+    if workers == 1:
+        yield from (make(order, number) for number in numbers)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+        futures = [pool.submit(make, order, number) for number in numbers]
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _certified(
+    proposed: Sequence[Task], order: Order, pack: AssetPack, refused: Counter[str]
+) -> list[tuple[Task, int]]:
+    """The first tasks of a scene that the oracle does, and its steps."""
+    kept: list[tuple[Task, int]] = []
+    world = Simulation(compile_scene(proposed[0].scene, pack))
+    try:
+        world.reset(world.sample(0))
+        if unseen := hidden(world):
+            raise PlacementError(f"the camera hardly sees {world.compiled.entities[unseen[0]].category}")
+        dark = hidden_regions(world)
+        for task in proposed:
+            if len(kept) == order.tasks:
+                break
+            check(task)
+            if any(name in dark for atom in task.goal.atoms for name in atom.arguments):
+                refused["task: the camera hardly sees where the thing goes"] += 1
+                continue
+            reason, steps = _tried(world, task, order)
+            if reason:
+                refused[reason] += 1
+            else:
+                kept.append((task, steps))
+    finally:
+        world.close()
+    return kept
+
+
+def _tried(world: Simulation, task: Task, order: Order) -> tuple[str, int]:
+    """Why the oracle could not do a task, if it could not, and the most steps it took."""
+    most = 0
+    for seed in range(order.tries):
+        state = world.sample(seed)
+        world.reset(state)
+        if world.satisfied(task.goal):
+            return "task: done at the start", 0
+        spec = EpisodeSpec(task.id, seed, order.pack)
+        done = rollout(SceneEnv(world, task, state), Oracle(), spec)
+        if done.outcome is Outcome.ERROR:
+            return f"task: {done.error}", 0
+        if done.outcome is Outcome.FAILURE:
+            kinds = " and ".join(atom.predicate.value for atom in task.goal.atoms)
+            return f"task: the oracle failed at {kinds}", 0
+        most = max(most, done.steps)
+    return "", most

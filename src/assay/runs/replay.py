@@ -1,0 +1,55 @@
+"""Recorded actions, played again: the same spec, assets and MuJoCo give the same rollout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.episodes import Env, Episode, EpisodeSpec, Instruction, rollout, world_of
+from assay.errors import PolicyError
+from assay.runs.film import Film
+
+
+class Recorded:
+    """A policy that does what was done."""
+
+    def __init__(self, actions: np.ndarray, error: str, horizon: int) -> None:
+        """``actions`` (steps, action size); ``error``: what broke then, where something did."""
+        self._actions, self._error = actions, error
+        self.waiting = max(len(actions) - horizon, 0)
+        """Steps beyond the horizon that the policy was given."""
+
+    def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
+        """Nothing to prepare."""
+
+    def act(self, observation: Any) -> np.ndarray:
+        """The next action of the record."""
+        if observation.step >= len(self._actions):
+            raise PolicyError(self._error or "the record ends here")
+        return self._actions[observation.step : observation.step + 1]
+
+
+def replay(
+    env: Env,
+    spec: EpisodeSpec,
+    actions: np.ndarray,
+    *,
+    error: str = "",
+    watch: Callable[[Any], None] = lambda observation: None,
+) -> Episode:
+    """Play recorded ``actions`` (steps, action size) from the start of their episode."""
+    return rollout(env, Recorded(actions, error, world_of(spec.task).horizon(spec)), spec, watch=watch)
+
+
+def write_video(
+    env: Env, spec: EpisodeSpec, actions: np.ndarray, out: Path, *, error: str = "", every: int = 1
+) -> tuple[Episode, float]:
+    """Replay and film; returns the episode, and how many steps lie between two frames of the video."""
+    film = Film(env, spec, every=every)
+    episode = replay(env, spec, actions, error=error, watch=film)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    film.write(out.parent, episode).replace(out)
+    return episode, film.steps_per_frame

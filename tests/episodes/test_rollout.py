@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from assay import tasks
+from assay.episodes import Episode, EpisodeSpec, Outcome, horizon, rollout
+from assay.episodes.rollout import MOST_ACTIONS
+from assay.policies.registry import load_policy
+from assay.policies.simple import STILL
+from assay.sim import Observation, Simulation, compile_scene, load_pack
+from assay.sim.world import SceneEnv
+from assay.tasks import Instruction
+
+TASK = tasks.load("libero_goal/7")
+SPEC = EpisodeSpec(TASK.id, 0, "primitives")
+
+
+class Untouchable:
+    """As a tensor on a GPU: it cannot be made an array."""
+
+    def __array__(self, *arguments: object) -> np.ndarray:
+        raise TypeError("can't convert cuda:0 device type tensor to numpy")
+
+
+class Attaching:
+    """Happens to have a method called attach."""
+
+    def attach(self, env: object) -> None:
+        raise ValueError("no")
+
+    def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None: ...
+
+    def act(self, observation: Observation) -> np.ndarray: ...
+
+
+class Scripted:
+    """Returns what it is told to, and remembers what it was asked."""
+
+    def __init__(self, *answers: object) -> None:
+        self.answers = list(answers)
+        self.seen: list[int] = []
+        self.told: list[str] = []
+
+    def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
+        self.told.append(instruction.text)
+
+    def act(self, observation: Observation) -> np.ndarray:
+        self.seen.append(observation.step)
+        answer = self.answers[min(len(self.seen), len(self.answers)) - 1]
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer  # type: ignore[return-value]
+
+
+@pytest.fixture(scope="module")
+def world() -> Simulation:
+    return Simulation(compile_scene(TASK.scene, load_pack("primitives")))
+
+
+def run(world: Simulation, policy: Scripted, **options: int) -> Episode:
+    return rollout(SceneEnv(world, TASK, world.sample(0)), policy, replace(SPEC, **options))
+
+
+def test_a_policy_that_waits_fails_when_its_time_is_over(world: Simulation):
+    policy = Scripted(STILL[None])
+    result = run(world, policy, steps=5)
+    assert (result.outcome, result.steps, result.error) == (Outcome.FAILURE, 5, "")
+    assert policy.told == ["turn on the stove"]
+
+
+def test_a_whole_chunk_is_executed_unless_told_otherwise(world: Simulation):
+    policy = Scripted(np.tile(STILL, (4, 1)))
+    run(world, policy, steps=8)
+    assert policy.seen == [0, 4]
+    policy = Scripted(np.tile(STILL, (4, 1)))
+    run(world, policy, steps=8, replan=2)
+    assert policy.seen == [0, 2, 4, 6]
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (ValueError("bad\nday"), "ValueError: bad day"),
+        (SystemExit(3), "SystemExit: 3"),
+        (None, "not an array of numbers"),
+        (Untouchable(), "not an array of numbers"),
+        ("left", "not an array of numbers"),
+        (np.full((1, 7), np.nan), "not finite"),
+        (np.zeros(7), "shape (7,)"),
+        (np.zeros((2, 6)), "shape (2, 6)"),
+        (np.zeros((0, 7)), "shape (0, 7)"),
+        (np.zeros((10_000, 7)), f"k from 1 to {MOST_ACTIONS}"),
+    ],
+)
+def test_a_policy_that_breaks_is_an_error_with_its_name_and_the_step(
+    world: Simulation, answer: object, words: str
+):
+    result = run(world, Scripted(STILL[None], STILL[None], answer), steps=9)
+    assert result.outcome is Outcome.ERROR and result.steps == 2
+    assert result.error.startswith("Scripted, step 2: ") and words in result.error
+    assert "\n" not in result.error
+
+
+def test_the_oracle_reaches_the_goal_and_the_episode_ends_there(world: Simulation):
+    result = rollout(SceneEnv(world, TASK, world.sample(0)), load_policy("oracle"), SPEC)
+    assert result.outcome is Outcome.SUCCESS and result.steps < horizon(SPEC)
+
+
+def test_random_actions_are_the_same_for_the_same_episode(world: Simulation):
+    paths = []
+    for _ in range(2):
+        seen: list[np.ndarray] = []
+        rollout(
+            SceneEnv(world, TASK, world.sample(0)),
+            load_policy("random"),
+            replace(SPEC, steps=5),
+            watch=lambda observation, seen=seen: seen.append(observation.eef_position),
+        )
+        paths.append(np.array(seen))
+    assert np.array_equal(*paths) and not np.allclose(paths[0][0], paths[0][-1])
+
+
+def test_a_played_back_rollout_is_the_same_to_the_last_bit(world: Simulation):
+    first = rollout(SceneEnv(world, TASK, world.sample(0)), load_policy("oracle"), SPEC)
+    after = world.state().vector
+    world.reset(world.sample(0))
+    for action in first.trajectory.actions:
+        world.step(action)
+    assert first.trajectory.actions.dtype == np.float32 and np.array_equal(world.state().vector, after)
+
+
+def test_a_policy_that_breaks_when_it_is_attached_is_an_error(world: Simulation):
+    result = rollout(SceneEnv(world, TASK, world.sample(0)), Attaching(), SPEC)
+    assert (result.outcome, result.error) == (Outcome.ERROR, "Attaching, step 0: ValueError: no")
+
+
+def test_a_simulation_that_breaks_is_an_error(world: Simulation):
+    class Wild(Scripted):
+        def act(self, observation: Observation) -> np.ndarray:
+            world.data.qvel[:] = 1e12
+            return STILL[None]
+
+    result = rollout(SceneEnv(world, TASK, world.sample(0)), Wild(), SPEC)
+    assert result.outcome is Outcome.ERROR and "unstable" in result.error

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay import tasks
+from assay.episodes import EpisodeSpec, horizon, task_of
+from assay.errors import AssayError, ExperimentError, SpecError
+from assay.experiments import load_experiment
+from assay.perturb import Say
+
+SPEC = EpisodeSpec("libero_goal/3", 7, condition="para", perturbations=(Say("make it so"),), replan=5)
+
+texts = st.text(st.characters(exclude_characters="\x00", codec="utf-8"), max_size=30)
+
+
+@given(task=texts, condition=texts, text=texts, seed=st.integers(0), replan=st.none() | st.integers(1, 50))
+def test_a_spec_survives_json_and_the_json_is_canonical(
+    task: str, condition: str, text: str, seed: int, replan: int | None
+):
+    spec = EpisodeSpec(task, seed, condition=condition, perturbations=(Say(text),), replan=replan)
+    written = spec.to_json()
+    assert EpisodeSpec.from_json(written) == spec
+    content = json.loads(written)
+    assert written == json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def test_the_key_stands_for_the_content_and_not_for_the_labels():
+    from dataclasses import replace
+
+    assert SPEC.key == replace(SPEC, labels={"pd": 0.1}).key
+    others = [
+        replace(SPEC, seed=8),
+        replace(SPEC, condition="other"),
+        replace(SPEC, perturbations=(Say("make it"),)),
+        replace(SPEC, steps=10),
+        replace(SPEC, pack="libero"),
+        replace(SPEC, initial="stored"),
+    ]
+    assert len({SPEC.key, *(spec.key for spec in others)}) == 7
+
+
+def test_the_key_is_the_same_on_every_machine():
+    assert EpisodeSpec("libero_goal/0", 0).key == "446994b37eec9f2f82021d39c40d15d0"
+
+
+def test_words_share_the_compiled_scene_of_their_control():
+    assert SPEC.scene_key == SPEC.control().scene_key
+    assert SPEC.control().condition == "control" and not SPEC.control().perturbations
+
+
+def test_a_realised_task_is_told_in_other_words():
+    assert task_of(SPEC).instruction.text == "make it so"
+    assert task_of(SPEC).scene == tasks.load("libero_goal/3").scene
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"task": "a"}', SPEC.to_json().replace("words/say", "words/sya")]
+)
+def test_what_is_no_spec_is_refused(text: str):
+    with pytest.raises(AssayError) as caught:
+        EpisodeSpec.from_json(text)
+    assert "\n" not in str(caught.value)
+    if "sya" in text:
+        assert "did you mean 'words/say'?" in str(caught.value)
+    else:
+        assert isinstance(caught.value, SpecError)
+
+
+@pytest.mark.parametrize(
+    ("task_id", "steps"), [("libero_spatial/3", 220), ("libero_10/0", 520), ("my_own", 400)]
+)
+def test_a_task_gets_the_horizon_that_evaluations_on_libero_share(task_id: str, steps: int):
+    assert horizon(EpisodeSpec(task_id, 0)) == steps == horizon(EpisodeSpec(task_id, 3, condition="x"))
+    assert horizon(EpisodeSpec(task_id, 0, steps=7)) == 7
+
+
+def test_a_suite_plans_every_task_and_seed_with_its_control():
+    plan = list(load_experiment("libero").plan(tasks.suite("libero_goal"), (7, 8)))
+    assert len(plan) == 20 and {spec.condition for spec in plan} == {"control"}
+    assert {spec.seed for spec in plan} == {7, 8}
+
+
+def test_an_unknown_suite_says_what_there_is():
+    with pytest.raises(ExperimentError, match="did you mean 'libero'"):
+        load_experiment("libreo")

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assay.errors import FileError
+from assay.files import making, replacing
+
+
+def test_what_was_written_takes_the_place_at_the_end(tmp_path: Path):
+    path = tmp_path / "new" / "out.csv"
+    with replacing(path) as unfinished:
+        unfinished.write_text("all of it")
+        assert not path.exists()
+    assert path.read_text() == "all of it" and list(path.parent.iterdir()) == [path]
+
+
+def test_what_breaks_off_leaves_what_was_there(tmp_path: Path):
+    path = tmp_path / "out.csv"
+    path.write_text("before")
+    with pytest.raises(KeyboardInterrupt), replacing(path) as unfinished:
+        unfinished.write_text("half")
+        raise KeyboardInterrupt
+    assert path.read_text() == "before" and list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("place", ["folder", "file/out.csv"])
+def test_a_place_that_cannot_be_written_is_refused_at_once(tmp_path: Path, place: str):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    with pytest.raises(FileError, match=f"{place} cannot be written: "), replacing(tmp_path / place):
+        raise AssertionError("work was done for it")
+
+
+def test_a_folder_is_there_when_it_is_whole(tmp_path: Path):
+    folder = tmp_path / "new" / "set"
+    with making(folder, ours={"a"}) as unfinished:
+        (unfinished / "a").touch()
+        assert not folder.exists()
+    assert [each.name for each in folder.iterdir()] == ["a"] and list(folder.parent.iterdir()) == [folder]
+    with pytest.raises(FileError, match="is not empty; name another"), making(folder, ours={"a"}):
+        raise AssertionError("work was done for it")
+
+
+def test_a_folder_that_breaks_off_is_gone_and_an_empty_one_is_taken(tmp_path: Path):
+    (tmp_path / "set").mkdir()
+    with pytest.raises(KeyboardInterrupt), making(tmp_path / "set", ours={"a"}) as unfinished:
+        (unfinished / "a").touch()
+        raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == [tmp_path / "set"] and not list((tmp_path / "set").iterdir())
+
+
+def test_only_what_an_earlier_one_left_is_taken_away(tmp_path: Path):
+    left = tmp_path / "set.part"
+    left.mkdir()
+    (left / "a").write_text("half")
+    with making(tmp_path / "set", ours={"a"}) as unfinished:
+        assert not list(unfinished.iterdir())
+    (tmp_path / "set").rename(tmp_path / "done")
+    left.mkdir()
+    (left / "thesis.txt").touch()
+    with pytest.raises(FileError, match="is in the way"), making(tmp_path / "set", ours={"a"}):
+        raise AssertionError("work was done for it")
+    assert (left / "thesis.txt").exists()

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from assay.errors import PlacementError
+from assay.generate.layout import Cast, draw, draw_room
+from assay.sim.packs.primitives import PrimitivesPack
+from assay.streams import stream
+
+
+@pytest.fixture(scope="session")
+def casts() -> list[Cast]:
+    """A good many scenes, as they are drawn, before anything is certified."""
+    categories = PrimitivesPack().categories
+    found = []
+    for number in range(60):
+        try:
+            room, furniture = draw_room(stream(2, "room", number), categories)
+            found.append(draw(stream(0, "test", number), room, furniture, categories))
+        except PlacementError:
+            continue
+    assert len(found) > 30
+    return found
+
+
+@pytest.fixture(scope="session")
+def some(casts: list[Cast]) -> Callable[[str], Cast]:
+    """The first scene with a piece of furniture."""
+    return lambda noun: next(cast for cast in casts if noun in {thing.noun for thing in cast.things})

@@ -1,0 +1,101 @@
+"""Runs on the table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.cli.run_display import condition_table
+from assay.episodes import EpisodeSpec, task_of
+from assay.episodes.episode import Outcome
+from assay.experiments import load_experiment
+from assay.runs.driver import drive
+from assay.runs.local import LocalProcesses
+from assay.runs.store import Store
+from assay.runs.worker import EpisodeRunner, WorkerConfig
+from assay.tabletop import TableSimulation
+
+MODULE = """
+import numpy as np
+
+class Ragged:
+    def reset(self, prompt, spec):
+        assert prompt.segments and spec.seed >= 0
+    def act(self, observation):
+        return np.zeros((1, 7))
+
+class NotFinite(Ragged):
+    def act(self, observation):
+        return np.full((1, 12), np.nan)
+
+class Raises(Ragged):
+    def act(self, observation):
+        raise RuntimeError("out of\\nideas")
+"""
+
+
+def plan(selection: str, seeds: tuple[int, ...] = (0,)) -> list[EpisodeSpec]:
+    experiment = load_experiment("prompts")
+    return list(experiment.plan(experiment.choose(selection), seeds))
+
+
+def test_a_run_keeps_what_happened_and_it_can_be_played_again(tmp_path: Path):
+    specs = plan("tabletop/T1/L1", (0, 1))
+    with Store.writing(tmp_path / "r.assay") as store:
+        store.plan(specs)
+        assert drive(store, LocalProcesses(WorkerConfig("oracle", world="tabletop"), 2)).left == 0
+        frame, counts = store.frame(), store.counts()
+        (path,) = (path for _, path in store.trajectories([int(frame["id"][0])]))
+    control = frame.row(0, named=True)
+    assert (control["condition"], control["outcome"], control["steps"]) == ("control", "success", 1)
+    assert (control["touched"], control["moved"], control["best"]) == ("dragged_obj", "dragged_obj", 1)
+    assert control["instruction"] == task_of(specs[0]).instruction.words
+    assert path.actions.shape == (1, 12) and path.end_effector.shape == (2, 3)
+    world = TableSimulation(task_of(specs[0]).scene)
+    world.step(path.actions[0])
+    item, base = (world.scene.index(name) for name in ("dragged_obj", "base_obj"))
+    assert np.linalg.norm(world.poses()[item, :2] - world.poses()[base, :2]) < 0.1
+    told = {row["condition"]: row["outcome"] for row in frame.to_dicts()}
+    assert told["paraphrase"] == told["order=permuted"] == "success"
+    assert told["mask=instruction"] == told["gobbledygook=words"] == "failure"
+    expected = dict(counts.select("condition", "success_expected").iter_rows())
+    assert expected["control"] and expected["order=permuted"] and not expected["mask=instruction"]
+    table = condition_table(counts, set(), {})
+    assert "mask=visual (success not expected)" in list(table.columns[0].cells) and "control" in list(
+        table.columns[0].cells
+    )
+
+
+def test_one_worker_or_another_gives_the_same_episodes():
+    specs = plan("T12", (3,))[:4]
+    one, other = (
+        EpisodeRunner(WorkerConfig("order-follower", world="tabletop")),
+        EpisodeRunner(WorkerConfig("order-follower", world="tabletop")),
+    )
+    other.run(specs[2])
+    for spec in specs:
+        first, second = one.run(spec), other.run(spec)
+        assert first.outcome == second.outcome
+        assert np.array_equal(first.trajectory.actions, second.trajectory.actions)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Ragged", r"Ragged, step 0: returned shape \(1, 7\); valid: \(k, 12\)"),
+        ("NotFinite", "NotFinite, step 0: returned values that are not finite"),
+        ("Raises", "Raises, step 0: RuntimeError: out of ideas"),
+    ],
+)
+def test_a_policy_that_breaks_is_an_error_and_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, said: str
+):
+    (tmp_path / "breaking_on_tables.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    runner = EpisodeRunner(WorkerConfig(f"python:breaking_on_tables:{name}", world="tabletop"))
+    episode = runner.run(plan("tabletop/T1/L1")[0])
+    assert episode.outcome is Outcome.ERROR
+    with pytest.raises(AssertionError, match=said):
+        raise AssertionError(episode.error)

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from assay.episodes import EpisodeSpec, Outcome
+from assay.runs.worker import EpisodeRunner, WorkerConfig
+
+
+def test_a_scene_that_cannot_be_made_is_an_error_and_not_a_failure():
+    episode = EpisodeRunner(WorkerConfig("idle")).run(EpisodeSpec("libero_goal/77", 0))
+    assert episode.outcome is Outcome.ERROR and "libero_goal/77" in episode.error
+
+
+def test_a_film_that_cannot_be_written_is_no_reason_to_lose_an_episode(tmp_path: Path):
+    (tmp_path / "file").write_text("not a folder")
+    worker = EpisodeRunner(WorkerConfig("idle", videos=tmp_path / "file" / "films"))
+    episode = worker.run(EpisodeSpec("libero_goal/7", 0, steps=3))
+    assert episode.outcome is Outcome.FAILURE and episode.steps == 3
+    assert "not filmed: " in episode.error
+
+
+def test_a_worker_gives_signs_of_life_at_every_step():
+    beats: list[int] = []
+    worker = EpisodeRunner(WorkerConfig("idle"))
+    worker.run(EpisodeSpec("libero_goal/7", 0, steps=5), lambda: beats.append(1))
+    assert len(beats) == 6

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from assay.episodes import Episode, EpisodeSpec, Outcome, rollout
+from assay.policies.registry import load_policy
+from assay.sim.world import LIBERO_WORLD, LiberoEnv
+
+
+@pytest.fixture(scope="module")
+def env() -> Iterator[LiberoEnv]:
+    env = LIBERO_WORLD.open()
+    yield env
+    env.close()
+
+
+def played(env: LiberoEnv, policy: str, spec: EpisodeSpec) -> Episode:
+    return rollout(env, load_policy(policy), spec)
+
+
+@pytest.mark.parametrize(
+    ("task", "first"),
+    [
+        ("libero_goal/7", "flat_stove_1"),
+        ("libero_goal/0", "wooden_cabinet_1"),
+        ("libero_goal/8", "akita_black_bowl_1"),
+    ],
+)
+def test_what_is_touched_and_moved_first_is_what_the_task_is_about(env: LiberoEnv, task: str, first: str):
+    episode = played(env, "oracle", EpisodeSpec(task, 0))
+    assert episode.outcome is Outcome.SUCCESS
+    assert (episode.touched, episode.moved) == (first, first)
+
+
+def test_the_truth_of_each_atom_is_kept_over_time(env: LiberoEnv):
+    episode = played(env, "oracle", EpisodeSpec("libero_10/2", 0))
+    assert set(episode.truth) == {"TurnOn flat_stove_1", "On moka_pot_1 flat_stove_1_cook_region"}
+    for intervals in episode.truth.values():
+        assert intervals[-1][1] == episode.steps + 1, "true at the end, when the goal was reached"
+        assert intervals[0][0] > 0, "false at the start"
+
+
+def test_a_path_has_one_place_more_than_actions(env: LiberoEnv):
+    episode = played(env, "oracle", EpisodeSpec("libero_goal/7", 0))
+    assert episode.trajectory.end_effector.shape == (episode.steps + 1, 3)
+    assert episode.trajectory.gripper.shape == (episode.steps + 1,)
+    assert episode.trajectory.actions.shape == (episode.steps, 7)
+    assert episode.decisions == episode.steps and episode.images == 0
+    assert (
+        np.ptp(episode.trajectory.end_effector, axis=0).max() > 0.1
+        and episode.trajectory.gripper.min() < 0.05
+    )
+
+
+def test_nothing_touched_and_nothing_moved_is_none(env: LiberoEnv):
+    episode = played(env, "idle", EpisodeSpec("libero_goal/7", 0, steps=5))
+    assert (episode.touched, episode.moved, episode.truth) == (None, None, {"TurnOn flat_stove_1": ()})
+    assert episode.outcome is Outcome.FAILURE

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import assay
+from assay.episodes import Episode, EpisodeSpec, Instruction, Outcome
+from assay.errors import PolicyError, RunError, TaskError
+from assay.perturb import Say
+
+LIGHT = """
+import sys, {module}
+heavy = ("mujoco", "spacy", "websockets", "torch", "ray", "assay.policies.oracle.policy", "matplotlib")
+print([name for name in heavy if name in sys.modules])
+"""
+
+
+class Still:
+    """Waits with an open gripper."""
+
+    def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
+        self.told = instruction.text
+
+    def act(self, observation: object) -> np.ndarray:
+        return np.array([[0, 0, 0, 0, 0, 0, -1.0]])
+
+
+def test_the_public_names_are_what_they_claim_to_be():
+    assert assay.__all__ == sorted(assay.__all__)
+    for name in assay.__all__:
+        assert getattr(assay, name).__doc__, name
+    assert set(assay.__all__) <= set(dir(assay))
+    with pytest.raises(AttributeError, match="no attribute 'suite'"):
+        assay.suite  # noqa: B018
+
+
+def test_every_public_name_is_documented_with_an_example():
+    text = (Path(__file__).parents[1] / "docs" / "api.md").read_text()
+    for name in assay.__all__:
+        assert f"## `assay.{name}" in text, name
+
+
+@pytest.mark.parametrize("module", ["assay", "assay.episodes", "assay.measures"])
+def test_what_people_import_first_brings_no_simulator(module: str):
+    done = subprocess.run(
+        [sys.executable, "-c", LIGHT.format(module=module)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> assay.Run:
+    """An object of this process on two episodes."""
+    path = tmp_path_factory.mktemp("api") / "still.assay"
+    return assay.run("libero", policy=Still(), tasks="libero_goal/7", seeds=2, steps=3, out=path)
+
+
+def test_a_run_is_read_in_every_way(run: assay.Run, tmp_path: Path):
+    frame = run.frame()
+    assert frame["outcome"].to_list() == ["failure", "failure"] and run.ending.left == 0
+    assert run.meta["policy"].endswith("test_api.Still") and run.meta["experiment"] == "libero"
+    assert run.profile().done == 2
+    assert run.diagnose()
+    page = run.report(tmp_path / "report")
+    assert page.is_file() and "Still" in page.read_text()
+    again = assay.open(run.path)
+    assert again.frame().equals(frame)
+
+
+def test_an_episode_is_found_by_the_beginning_of_its_key_and_replayed(run: assay.Run):
+    key = run.frame()["key"][0]
+    episode = run.episodes[key[:8]]
+    assert len(run.episodes) == 2 and episode.key == key and episode.spec.seed == episode.row["seed"]
+    assert episode.trajectory.actions.shape == (3, 7)
+    replayed = episode.replay()
+    assert isinstance(replayed, Episode) and replayed.outcome is Outcome.FAILURE
+    assert np.array_equal(replayed.trajectory.end_effector, episode.trajectory.end_effector)
+    with pytest.raises(KeyError, match="no recorded episode"):
+        run.episodes["nothing begins like this"]
+
+
+def test_the_run_of_an_object_without_a_file_lives_as_long_as_it_is_held():
+    run = assay.run("libero", policy=Still(), tasks=["libero_goal/7"], seeds=[3], steps=1)
+    path = run.path
+    assert run.frame()["seed"].to_list() == [3] and path.is_file()
+    del run
+    assert not path.exists()
+
+
+def test_runs_are_compared_on_what_they_share(run: assay.Run, tmp_path: Path):
+    other = assay.run(
+        "libero",
+        policy="idle",
+        tasks="libero_goal/7",
+        seeds=2,
+        steps=3,
+        out=tmp_path / "idle.assay",
+        workers=0,
+    )
+    compared = assay.compare(run, other.path)
+    assert compared.comparison.shared == 2 and compared.comparison.overall[0].change == 0
+    with pytest.raises(RunError, match="needs two runs"):
+        assay.compare(run, run.path)
+
+
+def test_a_task_is_stepped_by_hand():
+    with assay.make_env("libero_goal/3", perturbations=[Say("bowl, please")]) as env:
+        assert str(env.task.instruction) == "bowl, please" and not env.succeeded
+        first = env.reset(seed=7)
+        after = env.step([0, 0, -1.0, 0, 0, 0, -1.0])
+        assert after.step == first.step + 1 and after.eef_position[2] < first.eef_position[2]
+        assert env.simulation.pose("akita_black_bowl_1")[0].shape == (3,)
+    assert assay.load_task("tabletop/T1/L1", seed=3).prompt.words
+
+
+def test_what_cannot_be_is_said_before_a_file_is_made(tmp_path: Path):
+    out = tmp_path / "run.assay"
+    for wrong, error, words in (
+        ({"policy": object()}, PolicyError, "no reset and no act"),
+        ({"policy": "python:test_api_no_such_module:Policy"}, PolicyError, "test_api_no_such_module"),
+        ({"policy": "python:json:dumps?x=1"}, PolicyError, "no field 'x'"),
+        ({"policy": "python:json:JSONEncoder"}, PolicyError, "has no reset and no act"),
+        ({"policy": "idle", "tasks": "libero_gaol"}, TaskError, "libero_goal"),
+        ({"policy": "idle", "states": tmp_path / "none"}, RunError, "no such folder"),
+    ):
+        with pytest.raises(error, match=words):
+            assay.run("libero", out=out, **{"tasks": "libero_goal/7", "seeds": 1, **wrong})  # type: ignore[arg-type]
+        assert not out.exists()

@@ -1,0 +1,167 @@
+"""A real plugin package, installed, through every door."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from assay.errors import ExperimentError, PluginError
+from assay.plugins import Plugin, Registry, from_python, load_plugins
+
+PACKAGE = Path(__file__).parents[1] / "examples" / "plugin"
+Assay = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example, built and installed by pip into a folder of its own."""
+    source, target = tmp_path_factory.mktemp("source") / "plugin", tmp_path_factory.mktemp("installed")
+    shutil.copytree(PACKAGE, source, ignore=shutil.ignore_patterns("__pycache__"))
+    subprocess.run(
+        [
+            sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation",
+            "--disable-pip-version-check", "--target", str(target), str(source),
+        ],
+        check=True,
+    )  # fmt: skip
+    return target
+
+
+@pytest.fixture
+def assay(installed: Path, tmp_path: Path) -> Assay:
+    """The command in a folder of its own, with the plugin or without it."""
+
+    def run(*arguments: object, plugin: bool = True) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "ASSAY_CACHE": str(tmp_path / "cache"), "COLUMNS": "200"}
+        environment.pop("PYTHONPATH", None)
+        source = str(Path(__file__).parents[1] / "src")
+        environment["PYTHONPATH"] = os.pathsep.join([source, *([str(installed)] if plugin else [])])
+        return subprocess.run(
+            [sys.executable, "-m", "assay.cli.app", *map(str, arguments)],
+            cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False,
+        )  # fmt: skip
+
+    return run
+
+
+def test_a_world_of_somebodys_is_run_resumed_and_reported_by_the_ordinary_commands(
+    assay: Assay, tmp_path: Path
+):
+    command = ("run", "points", "--policy", "lost", "--seeds", "3", "--out", "lost.assay", "--workers", "2")
+    done = assay(*command)
+    assert done.returncode == 0, done.stderr
+    assert "36 episodes recorded" in done.stdout
+    with sqlite3.connect(tmp_path / "lost.assay") as database:
+        database.execute("DELETE FROM episodes WHERE id > 30")
+    assert "6 episodes recorded" in assay(*command).stdout
+    done = assay("report", "lost.assay", "--out", "report", "--json", "lost.json")
+    assert done.returncode == 0 and (tmp_path / "report" / "index.html").is_file(), done.stderr
+    told = json.loads((tmp_path / "lost.json").read_text())
+    verdicts = {finding["flaw"]: finding["verdict"] for finding in told["diagnosis"]}
+    assert verdicts["ignores words"] == "found", "it walks on although it is told nothing"
+    plugins = told["meta"]["plugins"]
+    assert [each["module"].partition(".")[0] for each in plugins] == ["assay_example"] * len(plugins)
+    assert plugins and all(each["version"] == "1.0.0" and len(each["digest"]) == 12 for each in plugins)
+    assert assay("policies").stdout.count("point") >= 3
+
+
+def test_a_perturbation_and_an_experiment_are_used_by_name_and_by_address(assay: Assay, tmp_path: Path):
+    assert "shouting" in assay("experiments", "list").stdout
+    assert "words/shout" in assay("experiments", "perturbations").stdout
+    for address, out in (
+        ("shouting?most=0", "a.assay"),
+        ("python:assay_example.shouting:shouting?most=0", "b.assay"),
+    ):
+        done = assay(
+            "run", address, "--policy", "idle", "--tasks", "libero_goal/7", "--seeds", "1", "--steps", "2",
+            "--out", out, "--workers", "1",
+        )  # fmt: skip
+        assert done.returncode == 0 and "2 episodes recorded" in done.stdout, done.stderr
+    exported = json.loads(assay("export", "a.assay", "--json", "-").stdout)
+    assert exported[1]["instruction"] == "TURN ON THE STOVE" and exported[1]["change"] == "wording"
+    done = assay("report", "a.assay", "--json", "a.json", plugin=False)
+    assert done.returncode == 0 and "assay_example" in done.stderr, (
+        "it is missed in a line, and nothing else is lost"
+    )
+    assert json.loads((tmp_path / "a.json").read_text())["conditions"]
+
+
+def test_asset_packs_measures_and_question_sources_are_used_by_name(assay: Assay, tmp_path: Path):
+    done = assay(
+        "run", "libero", "--policy", "idle", "--tasks", "libero_goal/7", "--seeds", "1", "--steps", "2",
+        "--assets", "example-assets", "--out", "c.assay", "--workers", "1",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (
+        json.loads(assay("runs", "show", "c.assay", "--json", "-").stdout)["meta"]["pack"] == "example-assets"
+    )
+    done = assay("report", "c.assay", "--out", "report", "--json", "c.json")
+    assert done.returncode == 0, done.stderr
+    assert "patience" in json.loads((tmp_path / "c.json").read_text())
+    assert "Patience" in (tmp_path / "report" / "index.html").read_text()
+    assert (tmp_path / "report" / "tables" / "patience.csv").is_file()
+    assert (tmp_path / "report" / "figures" / "patience.svg").is_file()
+    done = assay(
+        "eqa", "build", "--source", "example-questions", "--out", "questions", "--per-kind", "1", "--episodes",
+        "3", "--kinds", "M-AI", "--size", "64",
+    )  # fmt: skip
+    assert (tmp_path / "questions" / "questions.jsonl").is_file(), done.stderr
+
+
+def test_a_plugin_that_raises_when_imported_names_itself_and_takes_nothing_with_it(
+    assay: Assay, installed: Path
+):
+    broken = installed / "broken-1.0.dist-info"
+    broken.mkdir()
+    (broken / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
+    (broken / "entry_points.txt").write_text("[assay.plugins]\nbroken = assay_broken\n")
+    (installed / "assay_broken.py").write_text("raise RuntimeError('out of order')\n")
+    try:
+        done = assay("experiments", "list")
+    finally:
+        shutil.rmtree(broken)
+    assert done.returncode == 0 and "shouting" in done.stdout
+    assert "the plugin 'broken' (assay_broken) cannot be loaded: RuntimeError: out of order" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_address_of_python_is_checked_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "raising_at_import.py").write_text("1 / 0")
+    for address, words in (
+        ("python:raising_at_import:x", "raising_at_import cannot be imported: ZeroDivisionError"),
+        ("python:json:dmups", "did you mean 'dumps'?"),
+        ("python:json", "should be python:module:object"),
+    ):
+        with pytest.raises(ExperimentError, match=words.replace("?", r"\?")):
+            from_python(address, ExperimentError)
+
+
+def test_a_name_is_taken_once():
+    registry: Registry[object] = Registry("thing", PluginError, {"own": "json:dumps"})
+    registry.register("other", json.loads)
+    registry.register("other", json.loads)
+    for name, thing in (("own", json.loads), ("other", json.dumps)):
+        with pytest.raises(PluginError, match=f"two things '{name}'"):
+            registry.register(name, thing)
+    with pytest.raises(PluginError, match="did you mean 'other'"):
+        registry["othre"]
+
+
+def test_what_has_changed_since_a_run_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "changing_plugin.py").write_text("A = 1")
+    record = Plugin.named("changing_plugin").as_json()
+    assert load_plugins([record]) == []
+    (line,) = load_plugins([{**record, "digest": "0" * 12}])
+    assert "changing_plugin has changed since the run" in line
+    (line,) = load_plugins([{**record, "module": "no_such_plugin"}])
+    assert "no_such_plugin cannot be imported" in line
