@@ -14,7 +14,7 @@ import pytest
 
 from assay import tasks
 from assay.cli import console
-from assay.cli.run_ import parse_seeds
+from assay.cli.execution import parse_seeds
 from assay.errors import RunError
 from assay.experiments import load_experiment
 from assay.runs.store import Store
