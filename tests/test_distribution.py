@@ -9,13 +9,17 @@ import re
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path, PurePosixPath
 from types import ModuleType
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from assay import __version__
+from assay.extras import DISTRIBUTION
 
 ROOT = Path(__file__).parents[1]
 RELATIVE = re.compile(r"\]\((?!\w+:|#)")
@@ -125,6 +129,29 @@ def test_the_wheel_works_where_there_is_no_checkout(wheel: Path, tmp_path: Path)
     where = python("-c", "import assay; print(assay.__file__)")
     assert where.startswith(str(tmp_path / "installed"))
     assert python("-m", "assay.cli.app", "--version").split() == ["assay", __version__]
-    listed = python("-m", "assay.cli.app", "tasks", "list", "all", "--json")
+    listed = python("-m", "assay.cli.app", "tasks", "list", "all", "--json", "-")
     assert listed.count('"id"') == 40
     assert "put the bowl on the stove" in python("-m", "assay.cli.app", "experiments", "show", "libero")
+
+
+def test_the_lock_has_a_version_of_everything_that_is_asked_for():
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        project = tomllib.load(file)["project"]
+    extras = project["optional-dependencies"]
+    every = [Requirement(each) for each in (*project["dependencies"], *extras["dev"])]
+    ours = next(each for each in every if each.name == DISTRIBUTION)
+    every += [Requirement(each) for extra in ours.extras for each in extras[extra]]
+    locked: dict[str, set[str]] = {}
+    for line in (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            fixed = Requirement(line)
+            (exactly,) = fixed.specifier
+            assert exactly.operator == "==" and fixed.url is None and not fixed.extras, line
+            locked.setdefault(canonicalize_name(fixed.name), set()).add(exactly.version)
+    wrong = [
+        str(each)
+        for each in every
+        if each is not ours
+        and not all(map(each.specifier.contains, locked.get(canonicalize_name(each.name), {"0"})))
+    ]
+    assert not wrong, f"requirements.lock does not fit {', '.join(wrong)}: make lock"
