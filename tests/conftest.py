@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from assay import tasks
-from assay.cli import console
+from assay import console, tasks
 from assay.cli.app import main
 from assay.errors import RenderingError
 from assay.files import CACHE_VARIABLE

@@ -11,6 +11,7 @@ The command line, the demo and the web app do what they do through this.
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ from assay.episodes import (
 from assay.errors import RunError, StateError
 from assay.experiments import Experiment
 from assay.plugins import load_plugins
+from assay.runs.display import RunDisplay
 from assay.runs.driver import Ending
 from assay.runs.execute import Observer, Options, Videos, default_path, execute
 from assay.runs.replay import replay, write_video
@@ -69,6 +71,7 @@ def run(
     uncertified: bool = False,
     retry_errors: bool = False,
     timeout: float = 1800.0,
+    progress: bool | None = None,
     observer: Observer | None = None,
 ) -> Run:
     """Run an experiment with a policy; the same call again goes on where it stopped.
@@ -78,6 +81,9 @@ def run(
     with ``reset`` and ``act``, which acts in this process, one episode after the other. The other parameters
     are the options of ``assay run``. Without ``out`` the run is in ``runs/``; that of an object, which no later
     call could know again, in a temporary file that lives as long as the returned `Run`.
+
+    ``progress`` shows how far it is, and lets the first Ctrl-C finish running episodes; by default on a terminal.
+    An ``observer`` of your own is told instead.
     """
     scratch = None
     if out is not None:
@@ -103,7 +109,12 @@ def run(
         retry_errors=retry_errors,
         timeout=timeout,
     )
-    done = execute(experiment, policy, path, options, observer)
+    shown = sys.stderr.isatty() if progress is None else progress
+    if observer is None and shown:
+        with RunDisplay() as display:
+            done = execute(experiment, policy, path, options, display)
+    else:
+        done = execute(experiment, policy, path, options, observer)
     return Run(path, ending=done.ending, _scratch=scratch)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from assay.cli import console
+from assay import console
 from assay.sim.packs.locate import config_file
 
 Run = Callable[..., Any]

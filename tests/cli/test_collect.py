@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from assay.cli import console
+from assay import console
 from assay.episodes.episode import Outcome
 from assay.policies.demonstrations import dataset, tries
 from assay.policies.demonstrations.demonstration import Demonstrations, LeftOut

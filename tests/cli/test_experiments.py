@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from assay.cli import console
+from assay import console
 from assay.experiments import EXPERIMENTS
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay.cli import console
+from assay import console
 from assay.sim.packs.libero import LiberoPack
 
 Run = Callable[..., Any]

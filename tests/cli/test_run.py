@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from assay import tasks
-from assay.cli import console
+from assay import console, tasks
 from assay.cli.execution import parse_seeds
 from assay.errors import RunError
 from assay.experiments import load_experiment

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from assay.cli import console
+from assay import console
 
 Run = Callable[..., Any]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.cli.run_display import condition_table
 from assay.episodes import EpisodeSpec, task_of
 from assay.episodes.episode import Outcome
 from assay.experiments import load_experiment
+from assay.runs.display import condition_table
 from assay.runs.driver import drive
 from assay.runs.local import LocalProcesses
 from assay.runs.store import Store

@@ -36,7 +36,7 @@ from assay.cli import (
     ui,
     words,
 )
-from assay.cli.console import errors
+from assay.console import errors
 from assay.errors import AssayError
 
 app = typer.Typer(

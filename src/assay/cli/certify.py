@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Column, Table
 
-from assay.cli.console import number_of, output, say, table_of
 from assay.cli.execution import (
     Assets,
     ExperimentAddress,
@@ -22,6 +21,7 @@ from assay.cli.execution import (
     parse_seeds,
     write_json,
 )
+from assay.console import number_of, output, say, table_of
 from assay.errors import ExperimentError, RunError
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ def certify(
 
     Certificates are kept in the user's cache (or in the folder that ASSAY_CACHE names), for all runs.
     """
-    from assay.cli.run_display import RunDisplay, print_counts
     from assay.experiments import load_experiment
     from assay.runs.certificates import Cache, cache_file, summarise
+    from assay.runs.display import RunDisplay, print_counts
     from assay.runs.execute import Options, make_certificates
     from assay.runs.worker import WorkerConfig
 

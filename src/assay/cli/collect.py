@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.console import progress_bar, say
 from assay.cli.execution import Assets, Tasks, parse_seeds
+from assay.console import progress_bar, say
 
 
 def collect(

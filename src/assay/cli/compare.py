@@ -11,8 +11,8 @@ import rich.box
 import typer
 from rich.table import Column
 
-from assay.cli.console import number_of, output, say, table_of
 from assay.cli.execution import JsonFile, write_json
+from assay.console import number_of, output, say, table_of
 from assay.errors import RunError
 
 if TYPE_CHECKING:

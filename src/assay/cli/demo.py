@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.console import progress_bar, say
 from assay.cli.execution import Assets, Workers
+from assay.console import progress_bar, say
 
 PRIMITIVES = "primitives"
 

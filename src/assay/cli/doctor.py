@@ -8,7 +8,7 @@ import platform
 import typer
 
 from assay import __version__
-from assay.cli.console import output, say, styled, table_of
+from assay.console import output, say, styled, table_of
 from assay.errors import AssetError
 
 GOOD, BAD = styled("works", "green"), styled("does not work", "red")

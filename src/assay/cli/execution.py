@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import signal
 from enum import StrEnum
 from itertools import count, islice
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.console import errors
+from assay.console import errors
 from assay.errors import RunError
 
 MOST_SEEDS = 100_000
@@ -59,29 +58,6 @@ def write_json(content: object, target: str) -> bool:
     Path(target).write_text(text + "\n", encoding="utf-8")
     errors.print(f"written to {target}", highlight=False, markup=False, soft_wrap=True)
     return False
-
-
-class Interrupts:
-    """Counts Ctrl-C: the first lets running episodes finish, the second ends at once."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def __enter__(self) -> None:
-        self._before = signal.signal(signal.SIGINT, self._hear)
-
-    def __exit__(self, *error: object) -> None:
-        signal.signal(signal.SIGINT, self._before)
-
-    def __call__(self) -> bool:
-        """Whether it was pressed."""
-        return self.count > 0
-
-    def _hear(self, number: int, frame: object) -> None:
-        self.count += 1
-        if self.count > 1:
-            raise KeyboardInterrupt
-        errors.print("finishing what is running; Ctrl-C again to stop at once")
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:

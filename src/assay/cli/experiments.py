@@ -13,9 +13,9 @@ from rich.box import SIMPLE
 from rich.table import Column
 from rich.text import Text
 
-from assay.cli.console import output, progress_bar, say, table_of
 from assay.cli.execution import Assets
 from assay.cli.pictures import check_picture
+from assay.console import output, progress_bar, say, table_of
 
 if TYPE_CHECKING:
     from assay.episodes import EpisodeSpec

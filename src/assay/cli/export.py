@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.console import say
+from assay.console import say
 from assay.errors import RunError
 
 

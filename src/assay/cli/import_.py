@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.console import say
+from assay.console import say
 
 app = typer.Typer(help="Turn other people's logs into runs.", no_args_is_help=True)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from rich.table import Column
 
-from assay.cli.console import output, table_of
+from assay.console import output, table_of
 
 
 def policies() -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.console import say, working
 from assay.cli.execution import JsonFile, write_json
+from assay.console import say, working
 from assay.errors import AssayError, RunError
 
 if TYPE_CHECKING:

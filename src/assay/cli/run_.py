@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.console import number_of, output, say
 from assay.cli.execution import (
     Assets,
     ExperimentAddress,
@@ -22,6 +21,7 @@ from assay.cli.execution import (
     Workers,
     parse_seeds,
 )
+from assay.console import number_of, output, say
 from assay.errors import RunError
 
 UNCERTIFIED = "uncertified: the oracle has not solved these scenes; time limits are the tasks' usual horizons"
@@ -51,8 +51,8 @@ def run(
     timeout: Silence = 1800.0,
 ) -> None:
     """Run an experiment with a policy. The same command again goes on where it was interrupted."""
-    from assay.cli.run_display import RunDisplay, condition_table, print_reasons, print_refused
     from assay.runs.certificates import counted, recall
+    from assay.runs.display import RunDisplay, condition_table, print_reasons, print_refused
     from assay.runs.execute import Options, default_path, execute
     from assay.runs.store import Store
 

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.console import number_of, output, say, table_of
 from assay.cli.execution import JsonFile, write_json
+from assay.console import number_of, output, say, table_of
 from assay.errors import RunError
 
 app = typer.Typer(help="List, show and merge runs.", no_args_is_help=True)
@@ -45,9 +45,9 @@ def show(
     out: JsonFile = None,
 ) -> None:
     """Show what a run is, and success for each condition."""
-    from assay.cli.run_display import condition_table, print_reasons, print_refused
     from assay.runs.certificates import counted, recall
     from assay.runs.certificates.serve import META
+    from assay.runs.display import condition_table, print_reasons, print_refused
     from assay.runs.store import Store
 
     with Store.reading(path) as store:

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.console import output, progress_bar, say, table_of
 from assay.cli.execution import Assets, Workers
+from assay.console import output, progress_bar, say, table_of
 
 app = typer.Typer(help="New scenes with tasks that can be done.", no_args_is_help=True)
 

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.console import number_of, progress_bar, say
 from assay.cli.execution import Workers
 from assay.cli.pictures import check_picture
+from assay.console import number_of, progress_bar, say
 from assay.errors import PolicyError
 
 app = typer.Typer(help="Tasks on a table, told in words and pictures.", no_args_is_help=True)

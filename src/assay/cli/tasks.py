@@ -16,8 +16,8 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from assay import tasks
-from assay.cli.console import errors, output, say, styled, table_of, working
 from assay.cli.execution import JsonFile, write_json
+from assay.console import errors, output, say, styled, table_of, working
 from assay.errors import AssayError, TaskError
 from assay.tasks import Task, bddl
 from assay.tasks.audit import audit

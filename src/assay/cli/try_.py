@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Column
 
-from assay.cli.console import output, progress_bar, table_of
 from assay.cli.execution import (
     Assets,
     Filmed,
@@ -22,6 +21,7 @@ from assay.cli.execution import (
     parse_seeds,
     write_json,
 )
+from assay.console import output, progress_bar, table_of
 from assay.errors import RunError
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.episodes import Label, Perturbation
-from assay.perturb.world import spoken
+from assay.language.attributes import COLOURS, DISTANCES, IDIOMS, ORDINALS, PATTERNS, SIDES, SIZES
 from assay.perturb.world.ground import owner
 from assay.sim.categories import OPENING
 from assay.tasks import Predicate, Scene, Task
@@ -12,15 +12,8 @@ from assay.tasks.names import words
 CAMERAS = ("agentview", "robot0_eye_in_hand")
 """The cameras that policies see through."""
 AXES = ("words", "world", "senses", "release")
-IDIOMS = ("on top of", "orange juice")
-"""What sounds like an ordinal or a colour and is none."""
 STATES = (Predicate.OPEN, Predicate.CLOSE, Predicate.TURN_ON, Predicate.TURN_OFF)
-COLOURS = frozenset({*spoken.COLOURS, "wooden"})
-SIZES = frozenset(words("big bigger large larger small smaller little tall short"))
-PATTERNS = frozenset(words("striped checkered plain dotted grid"))
-ORDINALS = frozenset(words("top middle bottom first second third last back"))
-SIDES = frozenset(words("left right"))
-DISTANCES = frozenset(words("near nearest next closest far furthest between front behind"))
+VISUAL = (("colour", frozenset({*COLOURS, "wooden"})), ("size", SIZES), ("pattern", PATTERNS))
 
 
 def nature(perturbations: tuple[Perturbation, ...]) -> dict[str, Label]:
@@ -81,7 +74,7 @@ def _relation(task: Task) -> str:
 def _attribute(task: Task) -> str:
     """What the instruction tells things by, besides their category."""
     said = _said(task)
-    for name, vocabulary in (("colour", COLOURS), ("size", SIZES), ("pattern", PATTERNS)):
+    for name, vocabulary in VISUAL:
         if said & vocabulary:
             return name
     return "category"

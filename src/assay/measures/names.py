@@ -10,12 +10,11 @@ import polars as pl
 
 from assay import tasks
 from assay.errors import AssayError
+from assay.language import lexicon, read_task
 from assay.measures.intervals import Interval, stratified, tested
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.significance import paired
 from assay.measures.table import judged
-from assay.perturb.words.grid.lexicon import lexicon
-from assay.perturb.words.grid.meaning import meaning
 from assay.tasks.names import mentions
 
 JOINED = "+"
@@ -131,7 +130,7 @@ def renamed(task: str, text: str) -> str:
 def _nouns(task: str) -> Mapping[str, str]:
     """The nouns of a task's instruction, and how they are written; empty if it cannot be read."""
     try:
-        said = meaning(tasks.load(task), lexicon()).mentions
+        found = read_task(tasks.load(task), lexicon()).mentions
     except AssayError:
         return {}
-    return {each.noun.name: each.said(each.form) for each in said}
+    return {each.noun.name: each.original for each in found}

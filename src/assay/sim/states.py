@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from assay.errors import StateError
+from assay.formats.init_files import read_states
 from assay.sim.compile import CompiledScene
-from assay.sim.init_files import read_states
 from assay.sim.placement import central_fixtures
 
 

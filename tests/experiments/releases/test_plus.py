@@ -13,12 +13,12 @@ from assay import tasks
 from assay.episodes import EpisodeSpec, task_of
 from assay.errors import ExperimentError, PerturbationError
 from assay.experiments import load_experiment
-from assay.experiments.releases.plus import JOINTS
+from assay.formats.libero_plus import JOINTS
+from assay.formats.release import ReleaseError
 from assay.perturb import Perturbation, Say
 from assay.perturb.releases.senses import GaussianBlur, StartJoints, View
 from assay.perturb.releases.values import FromFile, Unavailable
 from assay.perturb.senses import Fog, GlassBlur, MotionBlur, ZoomBlur
-from assay.perturb.words.releases import ReleaseError
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.layout import LAYOUTS
 from assay.sim.packs.primitives import PrimitivesPack

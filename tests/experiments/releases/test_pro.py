@@ -9,9 +9,9 @@ from assay import tasks
 from assay.episodes import CONTROL, EpisodeSpec, task_of
 from assay.errors import AssayError, ExperimentError, PerturbationError
 from assay.experiments import load_experiment
+from assay.formats.release import ReleaseError
 from assay.perturb import Say
 from assay.perturb.releases.values import Exchange, Recategorise, Unavailable
-from assay.perturb.words.releases import ReleaseError
 from assay.perturb.words.rewordings.other_task import OtherTask
 from assay.perturb.world import Room
 from assay.tasks import Arena

@@ -10,6 +10,7 @@ import pytest
 
 from assay.episodes import horizon, task_of
 from assay.errors import RunError
+from assay.formats.release import ReleaseError
 from assay.runs.importing.libero_para import import_libero_para
 from assay.runs.store import Store
 
@@ -126,7 +127,7 @@ def test_several_seeds_are_kept_apart(logs):
 )
 def test_a_log_that_makes_no_sense_is_refused_with_its_place(logs, change: dict, words: str):
     folder, metadata, out = logs(change)
-    with pytest.raises(RunError) as caught:
+    with pytest.raises(ReleaseError) as caught:
         import_libero_para(folder, metadata, out)
     assert words in str(caught.value) and "\n" not in str(caught.value)
     assert not out.exists()
@@ -145,22 +146,22 @@ def test_a_log_that_makes_no_sense_is_refused_with_its_place(logs, change: dict,
 )
 def test_metadata_that_make_no_sense_are_refused_with_their_place(logs, row: list[str], words: str):
     folder, metadata, out = logs({}, rows=(row,))
-    with pytest.raises(RunError) as caught:
+    with pytest.raises((ReleaseError, RunError)) as caught:
         import_libero_para(folder, metadata, out)
     assert words in str(caught.value)
 
 
 def test_what_is_not_there_or_there_already_is_refused(logs, tmp_path: Path):
     folder, metadata, out = logs({})
-    with pytest.raises(RunError, match="no seed"):
+    with pytest.raises(ReleaseError, match="no seed"):
         import_libero_para(tmp_path, metadata, out)
     (tmp_path / "bad.csv").write_text("high,mid\nact,lexical\n")
-    with pytest.raises(RunError, match="has no column batch_idx, eval"):
+    with pytest.raises(ReleaseError, match="has no column batch_idx, eval"):
         import_libero_para(folder, tmp_path / "bad.csv", out)
     import_libero_para(folder, metadata, out)
     with pytest.raises(RunError, match="exists already"):
         import_libero_para(folder, metadata, out)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(ReleaseError, match="cannot be read: No such file"):
         import_libero_para(folder, tmp_path / "none.csv", tmp_path / "other.assay")
 
 
@@ -168,5 +169,5 @@ def test_a_log_that_is_cut_off_is_refused(logs):
     folder, metadata, out = logs({})
     file = folder / "seed7" / "eval0.json"
     file.write_text(file.read_text()[:-30])
-    with pytest.raises(RunError, match=r"eval0.json: not a log of LIBERO-Para: Invalid JSON"):
+    with pytest.raises(ReleaseError, match=r"eval0.json: not a log of LIBERO-Para: Invalid JSON"):
         import_libero_para(folder, metadata, out)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.console import progress_bar, say
 from assay.cli.eqa import asking
+from assay.console import progress_bar, say
 
 if TYPE_CHECKING:
     from assay.eqa.asking.answers import Answer

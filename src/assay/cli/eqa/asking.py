@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.console import say
+from assay.console import say
 
 if TYPE_CHECKING:
     from assay.eqa.asking.cost import Estimate

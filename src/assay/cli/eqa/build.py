@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.console import progress_bar, say
 from assay.cli.eqa import asking
+from assay.console import progress_bar, say
 
 
 def build(

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.console import output, say, styled, table_of
 from assay.cli.execution import JsonFile, write_json
+from assay.console import output, say, styled, table_of
 from assay.eqa.errors import QuestionError
 from assay.extras import require
 

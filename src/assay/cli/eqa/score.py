@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.console import output, say, table_of, working
 from assay.cli.execution import JsonFile, write_json
+from assay.console import output, say, table_of, working
 
 
 def score(

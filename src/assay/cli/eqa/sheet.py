@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.console import say
 from assay.cli.pictures import check_picture
+from assay.console import say
 
 
 def sheet(

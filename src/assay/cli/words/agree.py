@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.console import say
 from assay.cli.execution import JsonFile, write_json
+from assay.console import say
 
 
 def agree(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.console import progress_bar, say
 from assay.cli.words.generate import tasks_named
+from assay.console import progress_bar, say
 
 if TYPE_CHECKING:
     from assay.perturb.words.llm import Ledger, Price

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.console import progress_bar, say
+from assay.console import progress_bar, say
 
 
 def setup(

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.console import say
 from assay.cli.words.generate import tasks_named
+from assay.console import say
 from assay.errors import PerturbationError
 
 

@@ -18,22 +18,21 @@ import numpy as np
 from assay.eqa.drafts.draft import OPTIONS
 from assay.eqa.drafts.likeness import is_other
 from assay.errors import PerturbationError
-from assay.perturb.words.rewordings.clauses import Step, parse, said
-from assay.perturb.words.rewordings.verbs import VERBS, Role
+from assay.language import Action, Step, read_steps, verb_named, write_steps
 
-OPPOSITE: Mapping[Role, str] = MappingProxyType(
-    {Role.OPEN: "close", Role.CLOSE: "open", Role.START: "turn off", Role.STOP: "turn on"}
+OPPOSITE: Mapping[Action, str] = MappingProxyType(
+    {Action.OPEN: "close", Action.CLOSE: "open", Action.TURN_ON: "turn off", Action.TURN_OFF: "turn on"}
 )
 
 
 def step_of(text: str) -> Step | None:
     """The one step of an instruction; None where the grammar finds none, or several."""
     try:
-        steps = parse(text)
+        steps = read_steps(text)
     except PerturbationError:
         return None
     plain = text.strip(" .!").lower()
-    return steps[0] if len(steps) == 1 and steps[0].thing and said(steps).lower() == plain else None
+    return steps[0] if len(steps) == 1 and steps[0].thing and write_steps(steps).lower() == plain else None
 
 
 def edits(text: str, heard: Sequence[str], rng: np.random.Generator) -> tuple[str, ...]:
@@ -45,9 +44,9 @@ def edits(text: str, heard: Sequence[str], rng: np.random.Generator) -> tuple[st
     if step is None:
         return ()
     others = [found for each in heard if (found := step_of(each)) is not None]
-    alike = [each for each in others if (each.verb.role in _PLACING) == (step.verb.role in _PLACING)]
-    things = [each.thing for each in alike if (each.verb.role in OPPOSITE) == (step.verb.role in OPPOSITE)]
-    if step.verb.role in _PLACING:
+    alike = [each for each in others if (each.action in _PLACING) == (step.action in _PLACING)]
+    things = [each.thing for each in alike if (each.action in OPPOSITE) == (step.action in OPPOSITE)]
+    if step.action in _PLACING:
         places = [(each.preposition, each.target) for each in alike if each.target]
         thing = next(_drawn(things, [step.thing, step.target], rng), None)
         taken = [step.thing, step.target, *([thing] if thing else [])]
@@ -61,21 +60,21 @@ def edits(text: str, heard: Sequence[str], rng: np.random.Generator) -> tuple[st
                 (step.thing, thing), ((step.preposition, step.target), (preposition, target))
             )
         ]
-    elif step.verb.role in OPPOSITE:
+    elif step.action in OPPOSITE:
         thing = next(_drawn(things, [step.thing], rng), None)
         if thing is None:
             return ()
-        verbs = (step.verb, VERBS[OPPOSITE[step.verb.role]])
+        verbs = (step.verb, verb_named(OPPOSITE[step.action]))
         chosen = [replace(step, verb=verb, thing=one) for verb, one in product(verbs, (step.thing, thing))]
     else:
         names = [step.thing]
         names += islice(_drawn(things, names, rng), OPTIONS - 1)
         chosen = [replace(step, thing=name) for name in names]
-    texts = tuple(dict.fromkeys(said([each]) for each in chosen))
+    texts = tuple(dict.fromkeys(write_steps([each]) for each in chosen))
     return texts if len(texts) == OPTIONS else ()
 
 
-_PLACING = (Role.PLACE, Role.PUSH)
+_PLACING = (Action.PUT, Action.PUSH)
 
 
 def _drawn(names: Sequence[str], taken: Sequence[str], rng: np.random.Generator) -> Iterator[str]:

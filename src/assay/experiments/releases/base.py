@@ -9,7 +9,7 @@ from pathlib import Path
 from assay import tasks as catalogue
 from assay.errors import ExperimentError
 from assay.experiments.base import Experiment, Variant
-from assay.perturb.words.releases import ReleaseError
+from assay.formats.release import ReleaseError
 from assay.tasks import Task
 
 Variants = Mapping[str, Iterable[Variant]]

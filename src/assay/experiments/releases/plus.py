@@ -1,18 +1,10 @@
-"""LIBERO-plus: its classification of ten thousand names, each decoded into what it does to a built-in task.
-
-    ..._view_345_15_100_0_0_initstate_0             where the camera stands
-    ..._view_0_0_100_0_0_initstate_17               how the arm starts
-    ..._view_0_0_100_0_0_initstate_0_noise_42       what is done to the pictures
-    ..._language_28_view_0_0_100_0_0_initstate_0    the words
-    ..._add_3, ..._moved_level2_sample1             more things, things moved; by a task file
-    ..._light_41, ..._table_9, ..._tb_20            light and textures; by a task file
+"""LIBERO-plus: every name of its classification, decoded into what it does to a built-in task.
 
 What a policy is told is the built-in instruction, or that of the language task's file: never a name.
 """
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -23,14 +15,14 @@ from assay.episodes.spec import Label
 from assay.errors import TaskError
 from assay.experiments.base import Experiment, Variant
 from assay.experiments.releases.base import Variants, release
+from assay.formats import libero_plus as plus
+from assay.formats.libero_plus import Entry
+from assay.formats.release import ReleaseError
 from assay.perturb import Perturbation, Say
 from assay.perturb.releases.senses import CAMERA, GaussianBlur, StartJoints, View
 from assay.perturb.releases.values import FromFile, Unavailable
 from assay.perturb.senses import Fog, GlassBlur, MotionBlur, ZoomBlur
 from assay.perturb.senses.pictures import Severe
-from assay.perturb.words.releases import ReleaseError, plus
-from assay.perturb.words.releases.base import text_of
-from assay.perturb.words.releases.plus import TASKS, Entry
 from assay.tasks import Task
 
 NOISE: tuple[tuple[str, Callable[..., Severe]], ...] = (
@@ -52,14 +44,6 @@ FILES = {
 """What a task file changes, by the suffix of its name."""
 AXES = {"Language Instructions": "words", "Sensor Noise": "senses"}
 """Every other category changes the world."""
-MIXED = "libero_mix"
-JOINTS = "libero/libero/envs/robots/mounted_panda_variants.txt"
-_SUFFIX = re.compile(
-    r"(?:_language_(?P<language>\d+))?"
-    r"(?:_view_(?P<view>\d+_\d+_\d+_\d+_\d+)_initstate_(?P<start>\d+)(?:_noise_(?P<noise>\d+))?"
-    r"|_(?P<file>add|light|table|tb)_\d+|(?:_moved)?_(?P<moved>level)\d_sample\d+)?"
-)
-_START = re.compile(r"class \w+?(\d+)\(.*?np\.array\(\[(.*?)\]\)", re.DOTALL)
 
 
 def libero_plus(folder: str = "") -> Experiment:
@@ -82,20 +66,15 @@ def _read(folder: Path) -> Variants:
 
 
 class _Reader:
-    """Decodes names with what else a checkout holds."""
+    """Turns entries into variants, with what else a checkout holds."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        places = (folder / place for place in TASKS)
-        self._tasks = next((place for place in places if place.is_dir()), folder / TASKS[0])
-        self._starts = cache(self._read_starts)
+        self._starts = cache(lambda: plus.starts(folder))
 
     def variant(self, entry: Entry) -> Variant:
         """What an entry does to its task."""
-        match = _SUFFIX.fullmatch(entry.suffix)
-        if match is None:
-            raise ReleaseError(f"LIBERO-plus: nothing is known of '{entry.suffix}' in '{entry.name}'")
-        changes = tuple(self._changes(entry, match))
+        changes = tuple(self._changes(entry))
         labels: dict[str, Label] = {
             "axis": AXES.get(entry.category, "world"),
             "plausible": True,
@@ -107,19 +86,19 @@ class _Reader:
         condition = f"libero-plus/{'-'.join(entry.category.lower().split())}"
         return Variant(condition, tuple(change for _, change in changes), labels)
 
-    def _changes(self, entry: Entry, match: re.Match[str]) -> Iterator[tuple[str, Perturbation]]:
-        """What a suffix says, in the order in which it is applied: the name of a change, and the change."""
-        file = match["file"] or match["moved"]
-        if file is not None:
-            yield FILES[file], self._scene(entry)
-        if match["language"] is not None:
+    def _changes(self, entry: Entry) -> Iterator[tuple[str, Perturbation]]:
+        """What a name says, in the order in which it is applied: the name of a change, and the change."""
+        said = entry.decoded()
+        if said.file is not None:
+            yield FILES[said.file], self._scene(entry)
+        if said.language is not None:
             yield "rewording", self._words(entry)
-        if match["view"] is not None:
-            yield from _view(match["view"])
-        if match["start"] is not None and int(match["start"]):
-            yield "joint angles", self._start(int(match["start"]))
-        if match["noise"] is not None:
-            yield _noise(int(match["noise"]), entry)
+        if said.view is not None:
+            yield from _view(*said.view)
+        if said.start:
+            yield "joint angles", self._start(said.start)
+        if said.noise is not None:
+            yield _noise(said.noise, entry)
 
     def _scene(self, entry: Entry) -> Perturbation:
         try:
@@ -137,34 +116,18 @@ class _Reader:
             return Unavailable(str(error))
 
     def _file(self, entry: Entry, suffix: str) -> Task:
-        """The task file of an entry, in its suite's folder or in that of the mixed suite."""
-        name = f"{entry.name.removesuffix(entry.suffix)}{suffix}.bddl"
-        own, mixed = self._tasks / entry.suite / name, self._tasks / MIXED / name
-        return tasks.load(str(mixed if mixed.is_file() and not own.is_file() else own))
+        return tasks.load(str(plus.task_file(self._folder, entry, suffix)))
 
     def _start(self, number: int) -> Perturbation:
         known = self._starts()
         if number not in known:
-            return Unavailable(f"{self._folder / JOINTS}: has no joint angles of the start {number}")
+            return Unavailable(f"{self._folder / plus.JOINTS}: has no joint angles of the start {number}")
         return StartJoints(known[number])
 
-    def _read_starts(self) -> dict[int, tuple[float, ...]]:
-        """The numbered starts: joint angles, radians. None where the table is not there."""
-        file = self._folder / JOINTS
-        if not file.is_file():
-            return {}
-        try:
-            return {
-                int(number): tuple(float(angle) for angle in angles.split(","))
-                for number, angles in _START.findall(text_of(file))
-            }
-        except ValueError:
-            raise ReleaseError(f"{file}: the joint angles are not all numbers") from None
 
-
-def _view(text: str) -> Iterator[tuple[str, Perturbation]]:
-    """Five numbers: degrees about the vertical and upward, per cent of the distance, degrees looked aside."""
-    horizontal, vertical, distance, turn, tilt = (int(number) for number in text.split("_"))
+def _view(
+    horizontal: int, vertical: int, distance: int, turn: int, tilt: int
+) -> Iterator[tuple[str, Perturbation]]:
     view = View(
         _signed(horizontal), _signed(vertical), distance / 100, turn=_signed(turn), tilt=_signed(tilt)
     )

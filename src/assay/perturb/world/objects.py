@@ -10,9 +10,10 @@ import numpy as np
 from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.episodes.fields import between, check_change, within
 from assay.errors import PerturbationError
+from assay.language import COLOURS
 from assay.perturb.world.ground import named_entity, target
 from assay.perturb.world.kinds import Among, candidates, check_category, places_of, works_alike
-from assay.perturb.world.spoken import COLOURS, colours_said, true_to
+from assay.perturb.world.spoken import colours_said, true_to
 from assay.tasks import Entity, Scene, Task
 from assay.tasks.staging import Colour, Finish, Pattern
 

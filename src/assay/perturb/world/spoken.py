@@ -7,7 +7,6 @@ camera, as LIBERO says them: left is towards -y, the front towards +x.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,6 +16,8 @@ from math import hypot, inf
 import numpy as np
 
 from assay.errors import PerturbationError
+from assay.language.attributes import COLOURS, colours_of
+from assay.language.positions import positions
 from assay.perturb.world.ground import Ground, Spot, carrier, owner
 from assay.perturb.world.kinds import sort_of
 from assay.sim.layout import layout_of
@@ -91,12 +92,10 @@ class Spoken:
 
 def colours_said(task: Task, entity: Entity) -> set[str]:
     """The colours by which an instruction calls an entity: ``black`` in "the black bowl"."""
-    text = " ".join(words(task.instruction.text)).replace(*_NO_COLOUR)
     for names in (names_of(entity.category), (sort_of(entity.category),)):
-        forms = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-        called = re.findall(rf"(?:\b\w+ )?\b(?:{forms})\b", text)
-        if called:
-            return {word for each in called for word in each.split() if word in COLOURS}
+        found = colours_of(task.instruction.text, names)
+        if found is not None:
+            return found
     return set()
 
 
@@ -106,19 +105,15 @@ def true_to(said: Collection[str], colour: Colour) -> bool:
     return min(off, default=0.0) <= OTHER_COLOUR
 
 
-COLOURS: Mapping[str, Colour] = {
-    "black": (0.0, 0.0, 0.0), "white": (1.0, 1.0, 1.0), "grey": (0.5, 0.5, 0.5), "red": (0.85, 0.15, 0.15),
-    "blue": (0.15, 0.45, 0.85), "green": (0.2, 0.65, 0.25), "yellow": (0.95, 0.8, 0.2),
-    "purple": (0.6, 0.3, 0.7), "orange": (0.95, 0.5, 0.1), "pink": (0.95, 0.6, 0.7),
-    "brown": (0.45, 0.3, 0.2),
-}  # fmt: skip
-"""Words for colours, and about which red, green and blue they mean."""
-_NO_COLOUR = ("orange juice", "juice")
-
-
 def _relations(task: Task) -> Iterator[Relation]:
     """What the words after and before the names of the goal's things may say about where they stand."""
     scene, text = task.scene, " ".join(words(task.instruction.text))
+    robot = _robot(scene)
+    measures = _MEASURES | {
+        "nearest": (partial(_from_the_robot, robot, 1), inf),
+        "furthest": (partial(_from_the_robot, robot, -1), inf),
+    }
+    names = {entity.name: names_of(entity.category) for entity in scene.entities}
     named = dict.fromkeys(owner(scene, name) for atom in task.goal.atoms for name in atom.arguments)
     for entity in (each for each in scene.entities if each.name in named):
         alike = [
@@ -126,58 +121,22 @@ def _relations(task: Task) -> Iterator[Relation]:
             for each in scene.entities
             if each != entity and (each.category, each.finish) == (entity.category, entity.finish)
         ]
-        for said, landmarks, off, limit in _phrases(scene, text, entity, alike):
+        for said in (each for form in names[entity.name] for each in positions(text, form, names)):
+            landmarks, (off, limit) = said.landmarks, measures[said.relation]
+            if said.relation == "middle":
+                landmarks = tuple((each,) for each in (entity.name, *alike))
             try:
                 thing, likes = carrier(scene, entity.name), tuple(carrier(scene, each) for each in alike)
                 marks = tuple(tuple(carrier(scene, each) for each in mark) for mark in landmarks)
             except PerturbationError:
                 continue  # something hangs in the air
-            yield Relation(said, thing, likes, marks, off, limit)
+            yield Relation(said.text, thing, likes, marks, off, limit)
 
 
-_Phrase = tuple[str, tuple[tuple[str, ...], ...], Off, float]
-
-
-def _phrases(scene: Scene, text: str, entity: Entity, alike: Sequence[str]) -> Iterator[_Phrase]:
-    """The words, the landmarks, the measure and its limit of all relations beside an entity's name."""
-    x, y = (a - b for a, b in zip(layout_of(scene).robot[:2], layout_of(scene).offset[:2], strict=True))
-    robot = Spot(x, y, 0.0, 0.0)
-    for form in names_of(entity.category):
-        for match in re.finditer(rf"(?:\b({'|'.join(_ORDER)}) (?:\w+ )??)?\b{re.escape(form)}\b", text):
-            rest = text[match.end() :]
-            after = re.match(rf" (?:on|at|in) the ({'|'.join(_ORDER)})(?= and |$)", rest)
-            for side, said in ((match[1], match[0]), (after and after[1], f"{form}{after and after[0]}")):
-                if side == "middle":
-                    yield said, tuple((each,) for each in (entity.name, *alike)), _from_the_mean, inf
-                elif side:
-                    yield said, (), _ORDER[side], inf
-            for pattern, count, off, limit in _AFTER:
-                start = re.match(f" {pattern}(?: |$)", rest)
-                found = _landmarks(scene, rest[start.end() :], count) if start else None
-                if start and found is not None:
-                    marks, length = found
-                    yield rest[: start.end() + length].strip(), marks, off, limit
-            for said, sign in ((" nearest to the robot", 1), (" furthest from the robot", -1)):
-                if rest.startswith(said):
-                    yield said.strip(), (), partial(_from_the_robot, robot, sign), inf
-
-
-def _landmarks(scene: Scene, text: str, count: int) -> tuple[tuple[tuple[str, ...], ...], int] | None:
-    """What the names at the beginning of a text, joined by ``and``, may mean, and how long they are."""
-    found: list[tuple[str, ...]] = []
-    end = 0
-    for _ in range(count):
-        ends: dict[str, int] = {}
-        for entity in scene.entities:
-            for form in names_of(entity.category):
-                match = re.match(rf"(?: ?and )?(?:the )?(?:\w+ )??{re.escape(form)}\b", text[end:])
-                if match:
-                    ends[entity.name] = max(match.end(), ends.get(entity.name, 0))
-        if not ends:
-            return None
-        found.append(tuple(name for name in ends if ends[name] == max(ends.values())))
-        end += max(ends.values())
-    return tuple(found), end
+def _robot(scene: Scene) -> Spot:
+    layout = layout_of(scene)
+    x, y = (a - b for a, b in zip(layout.robot[:2], layout.offset[:2], strict=True))
+    return Spot(x, y, 0.0, 0.0)
 
 
 def _between(here: Spot, marks: Sequence[Spot]) -> float:
@@ -215,25 +174,18 @@ def _from_the_mean(here: Spot, marks: Sequence[Spot]) -> float:
     )
 
 
-_ORDER: Mapping[str, Off] = {
-    "left": lambda here, marks: here.y,
-    "right": lambda here, marks: -here.y,
-    "front": lambda here, marks: -here.x,
-    "back": lambda here, marks: here.x,
-    "middle": _from_the_mean,
+_MEASURES: dict[str, tuple[Off, float]] = {
+    "left": (lambda here, marks: here.y, inf),
+    "right": (lambda here, marks: -here.y, inf),
+    "front": (lambda here, marks: -here.x, inf),
+    "back": (lambda here, marks: here.x, inf),
+    "middle": (_from_the_mean, inf),
+    "between": (_between, 0.03),
+    "near": (_gap, 0.08),
+    "left of": (partial(_beside, 0, -1), 0.12),
+    "right of": (partial(_beside, 0, 1), 0.12),
+    "in front of": (partial(_beside, 1, 0), 0.12),
+    "behind": (partial(_beside, -1, 0), 0.12),
+    "centre": (_from_the_centre, 0.12),
 }
-"""Words for one of several."""
-_AFTER: tuple[tuple[str, int, Off, float], ...] = (
-    ("between", 2, _between, 0.03),
-    ("(?:next to|near|beside|close to)", 1, _gap, 0.08),
-    ("(?:to|on) the left of", 1, partial(_beside, 0, -1), 0.12),
-    ("(?:to|on) the right of", 1, partial(_beside, 0, 1), 0.12),
-    ("in front of", 1, partial(_beside, 1, 0), 0.12),
-    ("behind", 1, partial(_beside, -1, 0), 0.12),
-    ("(?:from|at|in) (?:the )?(?:table (?:center|centre)|(?:center|centre|middle) of the table)", 0,
-     _from_the_centre, 0.12),
-)  # fmt: skip
-"""Words that may follow a name, how many landmarks follow them, the measure and its limit, metres.
-
-What follows ``on`` and ``in`` is not among them: what a thing stands on takes it along.
-"""
+"""What the words say -> the measure and its limit, metres; of the robot there are two more."""

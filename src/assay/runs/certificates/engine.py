@@ -16,6 +16,8 @@ SOURCES = (
     "plugins.py",
     "episodes",
     "tasks",
+    "language",
+    "formats/init_files.py",
     "sim",
     "perturb/world",
     "perturb/releases",

@@ -5,16 +5,15 @@ from dataclasses import replace
 import pytest
 
 from assay import tasks
+from assay.language import lexicon, read_task
 from assay.perturb.words.grid.cells import ObjectType
-from assay.perturb.words.grid.lexicon import lexicon
-from assay.perturb.words.grid.meaning import meaning
-from assay.perturb.words.grid.wordings import admitted, wordings
+from assay.perturb.words.grid.wordings import fitting_names, wordings
 from assay.tasks import Task
 
 
 def names(task: Task, noun: str, type: ObjectType) -> list[str]:
-    read = meaning(task, lexicon())
-    return admitted(lexicon().nouns[noun], type, noun, read.nouns)
+    read = read_task(task, lexicon())
+    return fitting_names(lexicon().nouns[noun], type, noun, read.nouns)
 
 
 def test_a_name_that_two_things_could_have_is_not_used() -> None:
@@ -32,14 +31,14 @@ def test_the_scene_decides_and_not_the_task() -> None:
 
 def test_no_scene_has_one_name_for_two_things() -> None:
     for task in tasks.resolve("all"):
-        read = meaning(task, lexicon())
+        read = read_task(task, lexicon())
         for noun in read.nouns:
             for type in (ObjectType.HABITUAL, ObjectType.CONTEXTUAL):
-                for name in admitted(noun, type, noun.name, read.nouns):
+                for name in fitting_names(noun, type, noun.name, read.nouns):
                     could = [
                         other.name
                         for other in read.nouns
-                        if name.lower() in other.called and not set(other.things) & set(noun.things)
+                        if name.lower() in other.all_names and not set(other.things) & set(noun.things)
                     ]
                     assert set(could) <= {noun.name}, (task.id, name, could)
 
@@ -47,14 +46,14 @@ def test_no_scene_has_one_name_for_two_things() -> None:
 def test_a_name_never_ends_in_that_of_another_thing() -> None:
     nouns = lexicon().nouns
     hot_plate = nouns["stove"].model_copy(update={"habitual": ("hot plate",)})
-    assert admitted(hot_plate, ObjectType.HABITUAL, "stove", [hot_plate]) == ["hot plate"]
-    assert admitted(hot_plate, ObjectType.HABITUAL, "stove", [hot_plate, nouns["plate"]]) == []
+    assert fitting_names(hot_plate, ObjectType.HABITUAL, "stove", [hot_plate]) == ["hot plate"]
+    assert fitting_names(hot_plate, ObjectType.HABITUAL, "stove", [hot_plate, nouns["plate"]]) == []
 
 
 @pytest.mark.parametrize("type", [ObjectType.ADDITION, ObjectType.CONTEXTUAL, ObjectType.HABITUAL])
 def test_at_least_one_name_changes_and_number_is_kept(type: ObjectType) -> None:
-    read = meaning(tasks.load("libero_10/8"), lexicon())
+    read = read_task(tasks.load("libero_10/8"), lexicon())
     (same,) = wordings(read, ObjectType.NONE)
     found = wordings(read, type)
     assert found and same not in found
-    assert all(each["n0"].endswith("s") and not each["n1"].endswith("s") for each in found)
+    assert all(each["p0"].endswith("s") and not each["n1"].endswith("s") for each in found)

@@ -12,8 +12,8 @@ from assay.perturb.words.rewordings.corrupt import (
     FUNCTION_WORDS,
     UNRELATED,
     Substitute,
-    shuffled,
-    substituted,
+    shuffle_words,
+    substitute_words,
 )
 from assay.streams import stream
 from assay.tasks.names import names_of, words
@@ -21,24 +21,24 @@ from assay.tasks.names import names_of, words
 
 def test_shuffling_keeps_every_word():
     text = "put both the alphabet soup and the tomato sauce in the basket"
-    mixed = shuffled(text, stream(0))
+    mixed = shuffle_words(text, stream(0))
     assert Counter(mixed.split()) == Counter(text.split()) and mixed != text
 
 
 def test_shuffling_never_gives_another_way_to_say_it():
-    drawn = {shuffled("turn on the stove", stream(seed)) for seed in range(200)}
+    drawn = {shuffle_words("turn on the stove", stream(seed)) for seed in range(200)}
     assert len(drawn) > 3 and not drawn & {"turn the stove on", "turn on the stove", "the stove turn on"}
 
 
 @pytest.mark.parametrize("text", ["xxx", "go go go"])
 def test_where_there_is_no_other_order_it_is_refused(text: str):
     with pytest.raises(PerturbationError, match="no two words to change places"):
-        shuffled(text, stream(0))
+        shuffle_words(text, stream(0))
 
 
 @given(said=st.lists(st.sampled_from(["a", "b"]), min_size=2, max_size=6).filter(lambda w: len(set(w)) > 1))
 def test_two_words_are_enough(said: list[str]):
-    mixed = shuffled(" ".join(said), stream(0))
+    mixed = shuffle_words(" ".join(said), stream(0))
     assert mixed.split() != said and Counter(mixed.split()) == Counter(said)
 
 
@@ -47,7 +47,7 @@ def test_names_of_things_are_replaced_first(id: str):
     task = tasks.load(id)
     named = {word for each in task.scene.entities for form in names_of(each.category) for word in words(form)}
     text = task.instruction.text
-    changed = substituted(text, task.scene, 0.5, stream(3))
+    changed = substitute_words(text, task.scene, 0.5, stream(3))
     pairs = list(zip(text.split(), changed.split(), strict=True))
     replaced = [(old, new) for old, new in pairs if old != new]
     assert all(old not in FUNCTION_WORDS and new in UNRELATED and new not in named for old, new in replaced)
@@ -59,7 +59,7 @@ def test_the_share_says_how_many():
     task = tasks.load("libero_goal/0")
     text = task.instruction.text  # open, middle, drawer, cabinet
     for share, count in ((0.01, 1), (0.25, 1), (0.5, 2), (0.6, 3), (1.0, 4)):
-        changed = substituted(text, task.scene, share, stream(0))
+        changed = substitute_words(text, task.scene, share, stream(0))
         assert sum(a != b for a, b in zip(text.split(), changed.split(), strict=True)) == count
 
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from assay import tasks
-from assay.perturb.words.rewordings.level5 import concise, passive, reordered, verbose
-from assay.perturb.words.rewordings.telegraphic import telegraphic
+from assay.perturb.words.rewordings.level5 import make_concise, make_passive, reorder, verbose_variants
+from assay.perturb.words.rewordings.telegraphic import make_telegraphic
 from assay.tasks.names import mentions, names_of, words
 
 STOVE = "turn on the stove and put the moka pot on it"
@@ -27,7 +27,7 @@ BOTH = "put both the alphabet soup and the tomato sauce in the basket"
     ],
 )
 def test_concise_drops_articles_and_verbs_that_go_without_saying(text: str, expected: str):
-    assert concise(text) == expected
+    assert make_concise(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_concise_drops_articles_and_verbs_that_go_without_saying(text: str, expe
     ],
 )
 def test_reorder_begins_with_what_comes_last(text: str, expected: str):
-    assert reordered(text) == expected
+    assert reorder(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_reorder_begins_with_what_comes_last(text: str, expected: str):
     ],
 )
 def test_passive_says_what_should_be_done(text: str, expected: str):
-    assert passive(text) == expected
+    assert make_passive(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -82,18 +82,20 @@ def test_passive_says_what_should_be_done(text: str, expected: str):
     ],
 )
 def test_telegrams_keep_verbs_and_drop_small_words(text: str, expected: str):
-    assert telegraphic(text) == expected
+    assert make_telegraphic(text) == expected
 
 
 def test_verbose_says_the_whole_request_within_more_words():
     text = "put the bowl on the stove"
-    for sentence in verbose(text):
+    for sentence in verbose_variants(text):
         assert text in sentence and len(words(sentence)) >= 2 * len(words(text))
-    assert len(set(verbose(text))) == 5
+    assert len(set(verbose_variants(text))) == 5
 
 
 @pytest.mark.parametrize("id", tasks.all_ids())
-@pytest.mark.parametrize("form", [concise, reordered, passive, telegraphic, lambda text: verbose(text)[0]])
+@pytest.mark.parametrize(
+    "form", [make_concise, reorder, make_passive, make_telegraphic, lambda text: verbose_variants(text)[0]]
+)
 def test_every_built_in_task_keeps_the_names_of_its_things(id: str, form):
     task = tasks.load(id)
     changed = form(task.instruction.text)

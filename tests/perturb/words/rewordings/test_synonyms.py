@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from assay import tasks
-from assay.perturb.words.rewordings.clauses import parse
-from assay.perturb.words.rewordings.synonyms import swapped, synonyms_in
+from assay.language import read_steps
+from assay.perturb.words.rewordings.synonyms import swap_synonyms, synonyms_in
 from assay.streams import stream
 from assay.tasks import Entity
 from assay.tasks.names import mentions, names_of
@@ -17,10 +17,10 @@ def test_every_verb_and_some_name_changes_and_nothing_else_is_named(id: str):
     task = tasks.load(id)
     text = task.instruction.text
     for seed in range(5):
-        changed = swapped(text, task.scene, stream(seed))
-        for step, other in zip(parse(text), parse(changed), strict=True):
+        changed = swap_synonyms(text, task.scene, stream(seed))
+        for step, other in zip(read_steps(text), read_steps(changed), strict=True):
             assert step.verb != other.verb and step.preposition == other.preposition
-        assert [step.thing for step in parse(text)] != [step.thing for step in parse(changed)]
+        assert [step.thing for step in read_steps(text)] != [step.thing for step in read_steps(changed)]
         for entity in task.scene.entities:
             for name in names_of(entity.category):
                 assert mentions(text, name) or not mentions(changed, name), changed
@@ -28,10 +28,10 @@ def test_every_verb_and_some_name_changes_and_nothing_else_is_named(id: str):
 
 def test_a_thing_keeps_its_new_name_and_its_number():
     task = tasks.load("libero_10/8")
-    changed = swapped("put both moka pots on the stove", task.scene, stream(0))
+    changed = swap_synonyms("put both moka pots on the stove", task.scene, stream(0))
     assert changed.endswith("both coffee makers on the range")
     task = tasks.load("libero_spatial/8")
-    changed = swapped(task.instruction.text, task.scene, stream(0))
+    changed = swap_synonyms(task.instruction.text, task.scene, stream(0))
     assert changed.count("platter") == 2 and "plate" not in changed.split()
 
 
@@ -44,6 +44,8 @@ def test_a_name_that_something_else_could_have_is_not_used():
 
 def test_things_without_a_synonym_keep_their_names():
     task = tasks.load("libero_goal/1")
-    assert swapped("put the gizmo on the stove", task.scene, stream(0)).split()[2] == "gizmo"
+    assert swap_synonyms("put the gizmo on the stove", task.scene, stream(0)).split()[2] == "gizmo"
     nothing = replace(task.scene, fixtures=(), objects=())
-    assert swapped("put the gizmo on the doodad", nothing, stream(0)).endswith("the gizmo on the doodad")
+    assert swap_synonyms("put the gizmo on the doodad", nothing, stream(0)).endswith(
+        "the gizmo on the doodad"
+    )

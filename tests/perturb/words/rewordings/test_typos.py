@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import PerturbationError
-from assay.perturb.words.rewordings.typos import NEIGHBOURS, Typos, mistyped
+from assay.perturb.words.rewordings.typos import NEIGHBOURS, Typos, mistype
 from assay.streams import stream
 
 TEXT = "pick up the chocolate pudding and place it in the basket"
@@ -28,7 +28,7 @@ def slip(word: str, typed: str) -> str:
 def test_each_slip_is_one_of_three_kinds_and_spares_the_first_letter():
     kinds = set()
     for seed in range(60):
-        for word, typed in zip(TEXT.split(), mistyped(TEXT, 0.5, stream(seed)).split(), strict=True):
+        for word, typed in zip(TEXT.split(), mistype(TEXT, 0.5, stream(seed)).split(), strict=True):
             if word != typed:
                 assert len(word) >= 4 and word[0] == typed[0]
                 kinds.add(slip(word, typed))
@@ -37,7 +37,7 @@ def test_each_slip_is_one_of_three_kinds_and_spares_the_first_letter():
 
 @pytest.mark.parametrize(("share", "count"), [(0.01, 1), (0.5, 3), (1.0, 5)])
 def test_the_share_says_in_how_many_words(share: float, count: int):
-    typed = mistyped(TEXT, share, stream(0)).split()  # pick, chocolate, pudding, place, basket
+    typed = mistype(TEXT, share, stream(0)).split()  # pick, chocolate, pudding, place, basket
     assert sum(a != b for a, b in zip(TEXT.split(), typed, strict=True)) == count
 
 
@@ -47,12 +47,12 @@ def test_neighbours_are_neighbours_both_ways():
 
 @given(text=st.from_regex(r"[a-zA-Zäé]{2,9}( [a-z']{1,9}){0,4}", fullmatch=True), seed=st.integers(0, 99))
 def test_something_always_changes(text: str, seed: int):
-    assert mistyped(text, 0.4, stream(seed)) != text
+    assert mistype(text, 0.4, stream(seed)) != text
 
 
 def test_words_that_are_too_short_are_refused():
     with pytest.raises(PerturbationError, match="long enough"):
-        mistyped("a 7 % .", 0.4, stream(0))
+        mistype("a 7 % .", 0.4, stream(0))
 
 
 @pytest.mark.parametrize("share", [0.0, 2.0, float("nan")])

@@ -4,10 +4,8 @@ for each in paraphrases(tasks.load("libero_goal/3"), per_cell=2, seed=0):
     each.cell, each.text
 
 cells                       the two axes
-lexicon, verbs              what may be said: nouns.yaml, verbs.yaml, frames.yaml, attributes.yaml
-meaning                     an instruction taken apart, against its scene and goal
-wordings                    the object axis
-clauses, structure, actions the action axis
+wordings                    the object axis: what things may be called in their scene
+clauses, frames, structure, actions    the action axis: the steps as clauses, in the sentences of frames.yaml
 generate, examples, table   both together; tables for readers and for files
 names, shapes, rules, verify    whether a paraphrase keeps to the rules
 """

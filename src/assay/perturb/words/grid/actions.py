@@ -6,109 +6,110 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from assay.language import Meaning, Step, Verb, verb_named
+from assay.language.phrases import is_long, pronoun
+from assay.language.verbs import verb_table
 from assay.perturb.words.grid.cells import ActionType
 from assay.perturb.words.grid.clauses import act, all_steps, one_step
-from assay.perturb.words.grid.lexicon import Lexicon, Pragmatic
-from assay.perturb.words.grid.meaning import Meaning, Step
+from assay.perturb.words.grid.frames import Pragmatic, frames
 from assay.perturb.words.grid.structure import coordinations, subordinations
-from assay.perturb.words.grid.verbs import Verb, verb_of
 
 _HOLDING = ("on", "onto", "in", "into", "inside", "on top of")
 _TAKING = ("on", "onto", "in", "into")
 _STUCK_TOGETHER = re.compile(r"\{(?:x|bare)\} \{there\}|\{so\}")
 
 
-def templates(meaning: Meaning, action: ActionType, lexicon: Lexicon) -> tuple[str, ...]:
+def templates(meaning: Meaning, action: ActionType) -> tuple[str, ...]:
     """The sentences of a type, each once: "could you put the {n0} on the {n1}?"."""
-    return tuple(dict.fromkeys(_templates(meaning, action, lexicon)))
+    return tuple(dict.fromkeys(_templates(meaning, action)))
 
 
-def _templates(meaning: Meaning, action: ActionType, lexicon: Lexicon) -> Iterable[str]:
-    frames, steps = lexicon.frames, meaning.steps
+def _templates(meaning: Meaning, action: ActionType) -> Iterable[str]:
+    steps = meaning.steps
     match action:
         case ActionType.NONE:
             return (meaning.slotted,)
         case ActionType.ADDITION:
-            return _with_adverb(steps, lexicon)
+            return _with_adverb(steps)
         case ActionType.HABITUAL | ActionType.CONTEXTUAL:
-            return _with_other_verbs(steps, action, lexicon)
+            return _with_other_verbs(steps, action)
         case ActionType.COORDINATION:
-            return coordinations(steps, lexicon)
+            return coordinations(steps)
         case ActionType.SUBORDINATION:
-            return subordinations(steps, lexicon)
+            return subordinations(steps)
         case ActionType.QUESTION:
-            return _pragmatic(frames.question, steps)
+            return _pragmatic(frames().question, steps)
         case ActionType.HINT:
-            return _pragmatic(frames.hint, steps)
+            return _pragmatic(frames().hint, steps)
         case _:
             fitting = (
                 frame
-                for frame in getattr(frames, action.value)
+                for frame in getattr(frames(), action.value)
                 if not (_long(steps) and _STUCK_TOGETHER.search(frame))
             )
             clauses = all_steps(steps)
             return (frame.format_map(clauses) for frame in fitting)
 
 
-def _with_adverb(steps: Sequence[Step], lexicon: Lexicon) -> Iterator[str]:
+def _with_adverb(steps: Sequence[Step]) -> Iterator[str]:
     """One step done in some manner: the adverb before its verb, or at the end."""
-    plain = [act(step) for step in steps]
+    adverbs, plain = verb_table().adverbs, [act(step) for step in steps]
     for index, step in enumerate(steps):
-        for adverb in (*lexicon.verbs.adverbs["any"], *lexicon.verbs.adverbs.get(step.sense, ())):
+        for adverb in (*adverbs["any"], *adverbs.get(step.sense, ())):
             yield " and ".join([*plain[:index], f"{adverb} {plain[index]}", *plain[index + 1 :]])
-            if step.lift is not None:
-                placed = act(step, x=step.x.pronoun)
-                between = f"{step.lift.act(step.x.text)} and {adverb} {placed}"
+            if step.fetch is not None:
+                placing = act(step, thing=pronoun(step.thing))
+                between = f"{step.fetch.phrase(step.thing)} and {adverb} {placing}"
                 yield " and ".join([*plain[:index], between, *plain[index + 1 :]])
             if step is steps[-1]:
                 yield f"{' and '.join(plain)} {adverb}"
 
 
-def _with_other_verbs(steps: Sequence[Step], action: ActionType, lexicon: Lexicon) -> Iterator[str]:
+def _with_other_verbs(steps: Sequence[Step], action: ActionType) -> Iterator[str]:
     """At least one verb is another."""
-    versions = [[act(step), *_versions(step, action, lexicon)] for step in steps]
+    versions = [[act(step), *_versions(step, action)] for step in steps]
     together = itertools.product(*versions)
     next(together)
     return (" and ".join(each) for each in together)
 
 
-def _versions(step: Step, action: ActionType, lexicon: Lexicon) -> list[str]:
+def _versions(step: Step, action: ActionType) -> list[str]:
     """A step with other verbs."""
-    others = _others(step.sense, step.verb, action, lexicon)
-    said = [act(step, verb=verb) for verb in others]
-    if step.lift is not None:
-        lifts = _others("take", step.lift, action, lexicon)
+    others = _others(step.sense, step.verb, action)
+    if step.fetch is not None:
+        fetches = _others("take", step.fetch, action)
         return [
-            act(step, verb=verb, lift=lift)
-            for verb, lift in itertools.product((step.verb, *others), (step.lift, *lifts))
-            if (verb, lift) != (step.verb, step.lift)
+            act(step, verb=verb, fetch=fetch)
+            for verb, fetch in itertools.product((step.verb, *others), (step.fetch, *fetches))
+            if (verb, fetch) != (step.verb, step.fetch)
         ]
     # "pull the drawer of the cabinet out" will do; "open the drawer of the cabinet up" will not.
-    apart = [verb for verb in others if verb.particle and not (step.x.long and verb.particle == "up")]
-    if not step.x.long or step.states is not None:
-        said += [act(step, verb=verb, apart=True) for verb in apart]
-    return said
+    long, versions = is_long(step.thing), [act(step, verb=verb) for verb in others]
+    apart = [verb for verb in others if verb.particle and not (long and verb.particle == "up")]
+    if not long or step.states is not None:
+        versions += [act(step, verb=verb, apart=True) for verb in apart]
+    return versions
 
 
-def _others(sense: str, verb: Verb, action: ActionType, lexicon: Lexicon) -> list[Verb]:
-    listed = lexicon.verbs.senses[sense]
+def _others(sense: str, verb: Verb, action: ActionType) -> list[Verb]:
+    listed = verb_table().senses[sense]
     written = listed.habitual if action is ActionType.HABITUAL else listed.contextual
-    found = (verb_of(each, lexicon.verbs.irregular) for each in written)
+    found = (verb_named(each) for each in written)
     return [each for each in found if each.name != verb.name]
 
 
-def _pragmatic(frames: Pragmatic, steps: Sequence[Step]) -> Iterator[str]:
+def _pragmatic(listed: Pragmatic, steps: Sequence[Step]) -> Iterator[str]:
     """Questions and hints: the same is said of each step."""
     moving = all(step.states is None for step in steps)
-    groups = [frames.any]
+    groups = [listed.any]
     if moving:
-        groups.append(frames.move)
-    if moving and all(step.relation in _HOLDING for step in steps):
-        groups.append(frames.holds)
-    if moving and all(step.relation in _TAKING for step in steps):
-        groups.append(frames.takes)
+        groups.append(listed.move)
+    if moving and all(step.preposition in _HOLDING for step in steps):
+        groups.append(listed.holds)
+    if moving and all(step.preposition in _TAKING for step in steps):
+        groups.append(listed.takes)
     if all(step.states is not None for step in steps):
-        groups.append(frames.change)
+        groups.append(listed.change)
     for frame in itertools.chain.from_iterable(groups):
         if _long(steps) and _STUCK_TOGETHER.search(frame):
             continue
@@ -119,4 +120,4 @@ def _pragmatic(frames: Pragmatic, steps: Sequence[Step]) -> Iterator[str]:
 
 
 def _long(steps: Sequence[Step]) -> bool:
-    return any(step.x.long and step.states is None for step in steps)
+    return any(is_long(step.thing) and step.states is None for step in steps)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from assay.errors import PerturbationError, did_you_mean
+from assay.formats.libero_para import official
 
 
 class ObjectType(StrEnum):
@@ -59,29 +60,8 @@ class Cell:
     @property
     def official(self) -> tuple[str, str, str]:
         """How LIBERO-Para's metadata names it: the columns ``high``, ``mid`` and ``low``."""
-        thing, action = _OBJECT_NAMES.get(self.object_type), _ACTION_NAMES.get(self.action_type)
-        if thing is None or action is None:
-            return ("act", *action) if action is not None else ("obj", *(thing or ("", "")))
-        return ("comp", f"{thing[0]}+{action[0]}", f"{thing[1]}+{action[1]}")
+        return official(self.object_type, self.action_type)
 
-
-_OBJECT_NAMES = {
-    ObjectType.ADDITION: ("lexical", "addition_deletion"),
-    ObjectType.CONTEXTUAL: ("lexical", "same_polarity_contextual"),
-    ObjectType.HABITUAL: ("lexical", "same_polarity_habitual"),
-}
-_ACTION_NAMES = {
-    ActionType.ADDITION: ("lexical", "addition_deletion"),
-    ActionType.CONTEXTUAL: ("lexical", "same_polarity_contextual"),
-    ActionType.HABITUAL: ("lexical", "same_polarity_habitual"),
-    ActionType.COORDINATION: ("structural", "coordination"),
-    ActionType.SUBORDINATION: ("structural", "subordination"),
-    ActionType.NEED: ("pragmatical", "need_statement"),
-    ActionType.EMBEDDED: ("pragmatical", "embedded_imperative"),
-    ActionType.PERMISSION: ("pragmatical", "permission_directive"),
-    ActionType.QUESTION: ("pragmatical", "question_directive"),
-    ActionType.HINT: ("pragmatical", "hint"),
-}
 
 ORIGINAL = Cell(ObjectType.NONE, ActionType.NONE)
 """The instruction as it is; no cell of the grid."""

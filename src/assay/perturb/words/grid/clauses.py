@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.perturb.words.grid.meaning import Step
-from assay.perturb.words.grid.verbs import DIRECTIONS, Verb
+from assay.language import Step, Verb
+from assay.language.phrases import TOWARDS, is_plural, noun_alone, pronoun, without_both
 
 
 def act(
@@ -13,41 +13,42 @@ def act(
     form: str = "base",
     *,
     verb: Verb | None = None,
-    lift: Verb | None = None,
-    x: str | None = None,
+    fetch: Verb | None = None,
+    thing: str | None = None,
     place: str | None = None,
     apart: bool = False,
 ) -> str:
     """A step in the active voice; ``form`` is ``base``, ``ing`` or ``participle``.
 
-    Verbs, thing and place are those of the instruction unless given; ``x`` alone leaves out "pick up X and".
+    Verbs, thing and place are those of the instruction unless given; ``thing`` alone leaves out "pick up X and".
     """
     verb = verb or step.verb
     place = step.place_said if place is None else place
     if verb.moves:
-        place = directed(place)
-    if step.lift is not None and x is None:
-        first = (lift or step.lift).act(step.x.text, form)
-        return f"{first} and {verb.act(step.x.pronoun, form)} {place}"
-    return f"{verb.act(x or step.x_said, form, apart=apart)} {place}".rstrip()
+        place = directed_place(place)
+    if step.fetch is not None and thing is None:
+        first = (fetch or step.fetch).phrase(step.thing, form)
+        return f"{first} and {verb.phrase(pronoun(step.thing), form)} {place}"
+    return f"{verb.phrase(thing or step.thing_said, form, apart=apart)} {place}".rstrip()
 
 
-def directed(place: str) -> str:
+def directed_place(place: str) -> str:
     """A place as a verb of motion has it: "onto the stove", "onto the top of the cabinet"."""
     if place.startswith("on top of"):
         return place.replace("on top of", "onto the top of", 1)
     first, space, rest = place.partition(" ")
-    return place if rest.startswith("front of") else f"{DIRECTIONS.get(first, first)}{space}{rest}"
+    stays = rest.startswith("front of") or first not in ("on", "in")
+    return place if stays else f"{TOWARDS[first]}{space}{rest}"
 
 
-def named(step: Step) -> str:
+def subject(step: Step) -> str:
     """The thing, for a sentence that turns on it: never "it"."""
-    return step.x.text if step.lift is not None or step.x_said == step.x.text else step.x.short
+    return noun_alone(step.thing) if _is_again(step) else step.thing
 
 
-def acted(step: Step) -> str:
+def passive(step: Step) -> str:
     """What happens to the thing: "put on the {n1}", "picked up and placed on the {n1}", "opened"."""
-    verbs = step.verb.acted if step.lift is None else f"{step.lift.acted} and {step.verb.acted}"
+    verbs = " and ".join(verb.passive for verb in (step.fetch, step.verb) if verb is not None)
     return f"{verbs} {step.place_said}".rstrip()
 
 
@@ -55,29 +56,29 @@ def all_steps(steps: Sequence[Step]) -> dict[str, str]:
     """The clauses that say everything, by the names frames use."""
 
     def joined(middle: str, end: list[str]) -> str:
-        return " and ".join(f"{named(step)} {middle}{each}" for step, each in zip(steps, end, strict=True))
+        return " and ".join(f"{subject(step)} {middle}{each}" for step, each in zip(steps, end, strict=True))
 
-    passive, state = [acted(step) for step in steps], [step.there for step in steps]
+    passives, outcomes = [passive(step) for step in steps], [step.outcome for step in steps]
     return {
         "do": " and ".join(act(step) for step in steps),
         "doing": " and ".join(act(step, "ing") for step in steps),
-        "done": joined("", passive),
-        "to_be_done": joined("to be ", passive),
-        "so": joined("", state),
-        "to_be_so": joined("to be ", state),
+        "done": joined("", passives),
+        "to_be_done": joined("to be ", passives),
+        "so": joined("", outcomes),
+        "to_be_so": joined("to be ", outcomes),
     }
 
 
 def one_step(step: Step) -> dict[str, str]:
     """What frames may say of one step."""
-    many = step.x.plural
+    many, again = is_plural(step.thing), _is_again(step)
     fields = {
-        "x": named(step),
-        "bare": step.x.bare if named(step) == step.x.text else named(step),
-        "there": step.there,
+        "x": subject(step),
+        "bare": subject(step) if again else without_both(step.thing),
+        "there": step.outcome,
         "place": step.place_said,
-        "acted": acted(step),
-        "acted_x": act(step, "participle") if step.x_said == step.x.text or step.lift else _again(step),
+        "acted": passive(step),
+        "acted_x": act(step, "participle", thing=subject(step) if again else None),
         "it": "they" if many else "it",
         "is": "are" if many else "is",
         "isnt": "aren't" if many else "isn't",
@@ -88,13 +89,13 @@ def one_step(step: Step) -> dict[str, str]:
         "goes": "go" if many else "goes",
         "ends": "end" if many else "ends",
     }
-    if step.y is not None:
-        fields["y"] = step.y.text
+    if step.target:
+        fields["y"] = step.target
     if step.states is not None:
         fields["was"] = step.states[1]
     return fields
 
 
-def _again(step: Step) -> str:
-    """Done with a thing that was mentioned before: "closed the {n1}"."""
-    return act(step, "participle", x=step.x.short)
+def _is_again(step: Step) -> bool:
+    """Whether the instruction says "it" for what another step has named."""
+    return step.thing_again != "" and step.fetch is None

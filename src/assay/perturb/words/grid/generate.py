@@ -13,10 +13,9 @@ from typing import TypeVar
 import numpy as np
 
 from assay.errors import PerturbationError
+from assay.language import Lexicon, lexicon, read_task
 from assay.perturb.words.grid.actions import templates
 from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
-from assay.perturb.words.grid.lexicon import Lexicon, lexicon
-from assay.perturb.words.grid.meaning import meaning
 from assay.perturb.words.grid.wordings import wordings
 from assay.streams import stream
 from assay.tasks import Task
@@ -91,8 +90,8 @@ class _Pool:
     """Every paraphrase of a task: all sentences with all names."""
 
     def __init__(self, task: Task, known: Lexicon) -> None:
-        self._id, self._meaning = task.id, meaning(task, known)
-        self._sentences = {action: templates(self._meaning, action, known) for action in ActionType}
+        self._id, self._meaning = task.id, read_task(task, known)
+        self._sentences = {action: templates(self._meaning, action) for action in ActionType}
         self._names = {type: wordings(self._meaning, type) for type in ObjectType}
 
     def texts(self, cell: Cell, seed: int) -> Iterator[str]:
@@ -102,7 +101,7 @@ class _Pool:
         names = _shuffled(self._names[cell.object_type], rng)
         for turn in range(len(names)):
             for place, sentence in enumerate(sentences):
-                text = self._meaning.styled(sentence.format_map(names[(turn + place) % len(names)]))
+                text = self._meaning.punctuate(sentence.format_map(names[(turn + place) % len(names)]))
                 if text != self._meaning.original and not (DOUBLED.search(text) or _ECHO.search(text)):
                     yield text
 

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from assay.language import Meaning, Mention
 from assay.perturb.words.grid.cells import ObjectType
-from assay.perturb.words.grid.meaning import Meaning, Mention
+from assay.perturb.words.grid.wordings import new_names
 
 _ARTICLE = re.compile("a|an|both|each|its|my|our|that|the|their|these|this|those|two|your")
 _BOUND = re.compile(
@@ -43,10 +44,9 @@ class Finder:
     def __init__(self, meaning: Meaning) -> None:
         self._names: dict[tuple[str, ...], tuple[set[str], bool]] = {}
         for noun in meaning.nouns:
-            for name in noun.called:
-                several = noun.number == "plural"
-                for said, plural in ((name, several), (noun.plural_of(name), True)):
-                    known = self._names.setdefault(tuple(words_of(said)), (set(), plural))
+            for name in noun.all_names:
+                for written, plural in noun.numbers_of(name):
+                    known = self._names.setdefault(tuple(words_of(written)), (set(), plural))
                     known[0].add(noun.name)
         self._longest = max(map(len, self._names), default=0)
 
@@ -95,13 +95,13 @@ class Naming:
 
 def naming(mention: Mention, said: list[Said], originally: list[Said], meaning: Meaning) -> Naming:
     """What a text with these names calls a noun of the original, which has those."""
-    noun, form = mention.noun, mention.said(mention.form)
+    noun, form = mention.noun, mention.original
     told = {each.noun.name for each in meaning.mentions}
-    others = {each.said(each.form) for each in meaning.mentions} - {form}
+    others = {each.original for each in meaning.mentions} - {form}
     listed = {
         " ".join(words_of(written)): kind
         for kind in (ObjectType.HABITUAL, ObjectType.CONTEXTUAL)
-        for name in noun.renamed(kind, mention.form)
+        for name in new_names(noun, kind, mention.form)
         for written in (name, noun.plural_of(name))
     }
     mine = [each for each in said if noun.name in each.nouns and each.name not in others]

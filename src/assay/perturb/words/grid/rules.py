@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from assay.language import Meaning
+from assay.language.attributes import attributes
+from assay.language.phrases import FIELD
 from assay.perturb.words.grid.cells import Cell, ObjectType
 from assay.perturb.words.grid.generate import DOUBLED
-from assay.perturb.words.grid.lexicon import Attributes, Lexicon
-from assay.perturb.words.grid.meaning import Meaning
 from assay.perturb.words.grid.names import Finder, Naming, Said, naming, words_of
 from assay.perturb.words.grid.shapes import shape_flaws
 
@@ -22,20 +23,20 @@ Flaw = tuple[str, str]
 """The rule that is broken, and how."""
 
 
-def flaws(text: str, cell: Cell, meaning: Meaning, finder: Finder, lexicon: Lexicon) -> Iterator[Flaw]:
+def flaws(text: str, cell: Cell, meaning: Meaning, finder: Finder) -> Iterator[Flaw]:
     """Everything that is wrong with a paraphrase of an instruction."""
     yield from plain_flaws(text, meaning.original)
     if not text.strip() or len(text) > MAX_CHARACTERS:
         return
     originally = list(finder.find(meaning.original))
-    forms = {mention.said(mention.form) for mention in meaning.mentions}
+    forms = {mention.original for mention in meaning.mentions}
     literal = {each.name for each in originally} - forms  # "the middle layer of the drawer"
     said = [each for each in finder.find(text) if each.name not in literal]
     yield from _scene_flaws(said, forms, meaning)
     yield from _kept_flaws(text, said, meaning)
     namings = [naming(mention, said, originally, meaning) for mention in meaning.mentions]
-    yield from _object_flaws(namings, cell.object_type, lexicon.attributes)
-    yield from (("action", reason) for reason in shape_flaws(text, cell.action_type, meaning, lexicon))
+    yield from _object_flaws(namings, cell.object_type)
+    yield from (("action", reason) for reason in shape_flaws(text, cell.action_type, meaning))
 
 
 def plain_flaws(text: str, original: str) -> Iterator[Flaw]:
@@ -83,8 +84,8 @@ def _kept_flaws(text: str, said: list[Said], meaning: Meaning) -> Iterator[Flaw]
     """What identifies a thing, and how many there are, must stay."""
     words = set(words_of(text))
     for step in meaning.steps:
-        for thing in filter(None, (step.x, step.y)):
-            for word in words_of(re.sub(r"\{n\d+\}", "", thing.text)):
+        for phrase in (step.thing, step.target):
+            for word in words_of(FIELD.sub("", phrase)):
                 if word not in words and word not in _SMALL:
                     yield "reference", f"'{word}' is gone, which says which thing is meant"
     plural = {mention.noun.name: mention.plural for mention in meaning.mentions}
@@ -97,12 +98,13 @@ def _kept_flaws(text: str, said: list[Said], meaning: Meaning) -> Iterator[Flaw]
             )
 
 
-def _object_flaws(namings: list[Naming], type: ObjectType, never: Attributes) -> Iterator[Flaw]:
+def _object_flaws(namings: list[Naming], type: ObjectType) -> Iterator[Flaw]:
     """Names change on the object axis, in its way only."""
+    never = attributes().visual | attributes().spatial
     substitutes = type in (ObjectType.HABITUAL, ObjectType.CONTEXTUAL)
     for each in namings:
         for word in each.added:
-            if word in never.visual | never.spatial:
+            if word in never:
                 yield "object", f"'{word}' is a visual or spatial attribute of the {each.form}"
         if not substitutes and not each.kept:
             yield "object", f"'{each.form}' is gone, and the object type is '{type}'"

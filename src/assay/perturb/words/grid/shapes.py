@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from assay.language import Meaning, Step
+from assay.language.phrases import pronoun
+from assay.language.verbs import PARTICLES, verb_table
 from assay.perturb.words.grid.cells import ActionType
-from assay.perturb.words.grid.lexicon import Lexicon
-from assay.perturb.words.grid.meaning import Meaning, Step
 from assay.perturb.words.grid.names import words_of
-from assay.perturb.words.grid.verbs import PARTICLES
 
 _NO_NAME = "after|and|as|down|in|is|it|on|once|open|out|over|shut|so|them|then|to|until|up|when"
 _NAME_WORD = rf"(?!(?:{_NO_NAME})\b)[a-z0-9'-]+"
@@ -34,7 +34,7 @@ _DEPENDS = re.compile(
 _ASKING = (ActionType.EMBEDDED, ActionType.PERMISSION, ActionType.QUESTION)
 
 
-def shape_flaws(text: str, action: ActionType, meaning: Meaning, lexicon: Lexicon) -> Iterator[str]:
+def shape_flaws(text: str, action: ActionType, meaning: Meaning) -> Iterator[str]:
     """What does not fit an action type."""
     low = " ".join(text.lower().rstrip(".").split())
     asks = low.endswith("?")
@@ -45,9 +45,9 @@ def shape_flaws(text: str, action: ActionType, meaning: Meaning, lexicon: Lexico
         case ActionType.NONE if not _frame(meaning).fullmatch(low):
             yield "more than names has changed, and the action type is 'none'"
         case ActionType.ADDITION:
-            yield from _addition_flaws(low, meaning, lexicon)
+            yield from _addition_flaws(low, meaning)
         case ActionType.HABITUAL | ActionType.CONTEXTUAL:
-            yield from _verb_flaws(low, action, meaning, lexicon)
+            yield from _verb_flaws(low, action, meaning)
         case ActionType.COORDINATION | ActionType.SUBORDINATION:
             mark = _JOINS if action is ActionType.COORDINATION else _DEPENDS
             if not mark.search(low) or _frame(meaning).fullmatch(low):
@@ -63,13 +63,13 @@ def shape_flaws(text: str, action: ActionType, meaning: Meaning, lexicon: Lexico
             yield "it does not ask for leave"
         case ActionType.QUESTION if _ASKS_LEAVE.search(low) or _MODAL_YOU.match(low):
             yield "it asks for the act itself, as embedded imperatives and permission directives do"
-        case ActionType.HINT if _NEEDS.search(low) or low.partition(" ")[0] in _bases(lexicon):
+        case ActionType.HINT if _NEEDS.search(low) or low.partition(" ")[0] in _bases():
             yield "it is a command or a need, no hint"
 
 
-def _addition_flaws(low: str, meaning: Meaning, lexicon: Lexicon) -> Iterator[str]:
+def _addition_flaws(low: str, meaning: Meaning) -> Iterator[str]:
     """The original, and manner adverbs."""
-    known = {adverb for each in lexicon.verbs.adverbs.values() for adverb in each}
+    known = {adverb for each in verb_table().adverbs.values() for adverb in each}
     adverbs = [word for word in words_of(low) if word in known or word.endswith("ly")]
     bare = " ".join(word for word in low.split() if word.strip(",") not in adverbs)
     if not adverbs:
@@ -78,7 +78,7 @@ def _addition_flaws(low: str, meaning: Meaning, lexicon: Lexicon) -> Iterator[st
         yield "more than names and a manner adverb has changed"
 
 
-def _verb_flaws(low: str, action: ActionType, meaning: Meaning, lexicon: Lexicon) -> Iterator[str]:
+def _verb_flaws(low: str, action: ActionType, meaning: Meaning) -> Iterator[str]:
     """The original with another verb of the right type."""
     if _frame(meaning).fullmatch(low):
         yield f"no verb has changed, and the action type is '{action}'"
@@ -89,24 +89,24 @@ def _verb_flaws(low: str, action: ActionType, meaning: Meaning, lexicon: Lexicon
         return
     other = ActionType.CONTEXTUAL if action is ActionType.HABITUAL else ActionType.HABITUAL
     for step in meaning.steps:
-        listed = lexicon.verbs.senses[step.sense]
+        listed = verb_table().senses[step.sense]
         wrong = {verb.removesuffix("->").split()[0] for verb in getattr(listed, other.value)}
         wrong -= {verb.removesuffix("->").split()[0] for verb in getattr(listed, action.value)}
-        if len(meaning.steps) == 1 and step.lift is None and low.split()[0] in wrong - {step.verb.base}:
+        if len(meaning.steps) == 1 and step.fetch is None and low.split()[0] in wrong - {step.verb.base}:
             yield f"'{low.split()[0]}' is a {other} verb here, not a {action} one"
 
 
 def _verbs_gone(low: str, meaning: Meaning) -> Iterator[str]:
     said = set(words_of(low))
     for step in meaning.steps:
-        for verb in filter(None, (step.lift, step.verb)):
+        for verb in filter(None, (step.fetch, step.verb)):
             if not said & {verb.base, verb.ing, verb.participle, *(step.states or ())[:1]}:
                 yield f"the verb '{verb.name}' is gone"
 
 
-def _bases(lexicon: Lexicon) -> set[str]:
+def _bases() -> set[str]:
     """The verbs that commands begin with."""
-    senses = lexicon.verbs.senses.values()
+    senses = verb_table().senses.values()
     return {verb.split()[0] for sense in senses for verb in (*sense.habitual, *sense.contextual)}
 
 
@@ -121,11 +121,11 @@ def _open(text: str, meaning: Meaning) -> str:
     def names(field: re.Match[str]) -> str:
         mention = meaning.mentions[int(field[1])]
         own = "|".join(
-            re.escape(mention.said(name)) for name in sorted(mention.noun.called) if " and " in name
+            re.escape(mention.in_number(name)) for name in sorted(mention.noun.all_names) if " and " in name
         )
         return rf"(?:(?:{_NAME_WORD}\ ){{0,3}}(?:{own})|{_NAME})" if own else _NAME
 
-    return re.sub(r"\\\{n(\d+)\\\}", names, re.escape(text))
+    return re.sub(r"\\\{[np](\d+)\\\}", names, re.escape(text))
 
 
 def _any_verb(step: Step, meaning: Meaning) -> str:
@@ -134,7 +134,7 @@ def _any_verb(step: Step, meaning: Meaning) -> str:
     place = re.sub(r"^(on|in)\\ ", r"\1(?:to)?\\ ", _open(step.place_said, meaning))
     place = re.sub(r"^on\(\?:to\)\?\\ top", r"on(?:to the)?\\ top", place)
     after = rf"\ {place}" if place else ""
-    if step.lift is not None:
-        thing, it = _open(step.x.text, meaning), step.x.pronoun
+    if step.fetch is not None:
+        thing, it = _open(step.thing, meaning), pronoun(step.thing)
         return rf"{verb}{_PARTICLE} {thing} and {verb} {it}{_PARTICLE}{after}"
-    return rf"{verb}{_PARTICLE} {_open(step.x_said, meaning)}{_PARTICLE}{after}"
+    return rf"{verb}{_PARTICLE} {_open(step.thing_said, meaning)}{_PARTICLE}{after}"

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from assay import tasks
 from assay.errors import AssayError
+from assay.language import lexicon, read_task
 from assay.perturb.words.grid.cells import Cell, cell_of
-from assay.perturb.words.grid.lexicon import lexicon
-from assay.perturb.words.grid.meaning import meaning
 from assay.perturb.words.grid.names import Finder
 from assay.perturb.words.grid.rules import Flaw, flaws
 from assay.perturb.words.grid.table import Row
@@ -36,15 +35,14 @@ class Rules:
     """
 
     def __init__(self, task: Task, words: Path | None = None) -> None:
-        self._lexicon = lexicon(words)
-        self._meaning = meaning(task, self._lexicon)
+        self._meaning = read_task(task, lexicon(words))
         self._finder = Finder(self._meaning)
         self.original = self._meaning.original
         """The task's instruction."""
 
     def flaws(self, text: str, cell: Cell) -> Iterator[Flaw]:
         """Everything that is wrong with a paraphrase in a cell: the rule that is broken, and how."""
-        return flaws(text, cell, self._meaning, self._finder, self._lexicon)
+        return flaws(text, cell, self._meaning, self._finder)
 
 
 def verify(

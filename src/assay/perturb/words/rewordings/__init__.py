@@ -7,12 +7,9 @@
     corrupt, gobbledygook from words in the wrong place to no words at all
     designs               what an experiment takes: LADDER, LEVEL5, other_tasks(task), ...
 
-    text, verbs, clauses  what they are made of: instructions read as steps
-
 Importing this package makes the perturbations known by their kinds.
 """
 
-from assay.perturb.words.rewordings.clauses import Step, parse
 from assay.perturb.words.rewordings.corrupt import Shuffle, Substitute
 from assay.perturb.words.rewordings.designs import (
     LADDER,
@@ -48,7 +45,6 @@ __all__ = [
     "Rewording",
     "Semantic",
     "Shuffle",
-    "Step",
     "Substitute",
     "Synonyms",
     "Telegraphic",
@@ -57,5 +53,4 @@ __all__ = [
     "alternatives",
     "counterfactuals",
     "other_tasks",
-    "parse",
 ]

@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.errors import PerturbationError
-from assay.perturb.words.rewordings.text import reworded
+from assay.perturb.words.rewordings.text import reword
 from assay.tasks import Scene, Task
 from assay.tasks.names import names_of, words
 
@@ -56,7 +56,7 @@ class Substitute(Perturbation):
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """The task about something else."""
-        return reworded(task, self.kind, lambda text: substituted(text, task.scene, self.share, rng))
+        return reword(task, self.kind, lambda text: substitute_words(text, task.scene, self.share, rng))
 
 
 @perturbation
@@ -71,10 +71,10 @@ class Shuffle(Perturbation):
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """The task with its words in another order."""
-        return reworded(task, self.kind, lambda text: shuffled(text, rng))
+        return reword(task, self.kind, lambda text: shuffle_words(text, rng))
 
 
-def substituted(text: str, scene: Scene, share: float, rng: np.random.Generator) -> str:
+def substitute_words(text: str, scene: Scene, share: float, rng: np.random.Generator) -> str:
     """A text with a share of its content words replaced, names of things in the scene first."""
     said = text.split()
     content = [index for index, word in enumerate(said) if word.lower() not in FUNCTION_WORDS]
@@ -93,7 +93,7 @@ def substituted(text: str, scene: Scene, share: float, rng: np.random.Generator)
     return " ".join(said)
 
 
-def shuffled(text: str, rng: np.random.Generator) -> str:
+def shuffle_words(text: str, rng: np.random.Generator) -> str:
     """A text with its words in another order, in which few stand beside those they stood beside.
 
     Just any order would do at times: "turn the stove on". Raises PerturbationError where there is no other.

@@ -15,7 +15,7 @@ from assay.perturb.words.rewordings.corrupt import Shuffle, Substitute
 from assay.perturb.words.rewordings.goals import Alternative, alternatives
 from assay.perturb.words.rewordings.gobbledygook import GobbledygookTokens, GobbledygookWords
 from assay.perturb.words.rewordings.level5 import Concise, Passive, Reorder, Verbose
-from assay.perturb.words.rewordings.other_task import Counterfactual, OtherTask, written
+from assay.perturb.words.rewordings.other_task import Counterfactual, OtherTask, fields_of
 from assay.perturb.words.rewordings.semantic import Semantic
 from assay.perturb.words.rewordings.synonyms import Synonyms
 from assay.perturb.words.rewordings.telegraphic import Telegraphic
@@ -76,7 +76,7 @@ STYLES = _design("style", ("telegraphic", Telegraphic(), True), ("typos", Typos(
 def other_tasks(task: Task) -> tuple[Rewording, ...]:
     """LIBERO-PRO's task perturbation: every other goal known for the scene, with its instruction."""
     return tuple(
-        Rewording(f"task_{number}", OtherTask(*written(each)), True, {"plausible": True} | _asked(each))
+        Rewording(f"task_{number}", OtherTask(*fields_of(each)), True, {"plausible": True} | _asked(each))
         for number, each in enumerate(alternatives(task), start=1)
     )
 
@@ -90,7 +90,7 @@ def counterfactuals(task: Task) -> tuple[Rewording, ...]:
     return tuple(
         Rewording(
             f"counterfactual_{number}",
-            Counterfactual(*written(each)),
+            Counterfactual(*fields_of(each)),
             False,
             {"plausible": False} | _asked(each),
         )

@@ -18,7 +18,8 @@ from functools import cache
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.perturb.words.rewordings.clauses import Step, is_located, parse, pronoun
+from assay.language import Step, read_steps
+from assay.language.phrases import is_located, pronoun
 from assay.tasks import Atom, Entity, Goal, Predicate, Region, Scene, Task
 from assay.tasks.checks import flaws
 from assay.tasks.names import mentions, names_of
@@ -200,7 +201,7 @@ def _where_phrases() -> dict[tuple[str, str], str]:
     found: dict[tuple[str, str], str] = {}
     for task in tasks.resolve("all"):
         objects = {entity.name: entity for entity in task.scene.objects}
-        steps = [step for step in parse(task.instruction.text) if is_located(step.thing)]
+        steps = [step for step in read_steps(task.instruction.text) if is_located(step.thing)]
         if len(steps) == 1 and task.goal.atoms[0].arguments[0] in objects:
             entity = objects[task.goal.atoms[0].arguments[0]]
             found.setdefault((entity.category, _spot(task.scene, entity.name)), steps[0].thing)
@@ -228,7 +229,7 @@ def _with_names(task: Task, names: dict[str, str]) -> str:
 def _steps(text: str) -> tuple[Step, ...]:
     """The steps of an instruction; none where it cannot be understood."""
     try:
-        return parse(text)
+        return read_steps(text)
     except PerturbationError:
         return ()
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.episodes import Change, Effect, Perturbation, perturbation
-from assay.perturb.words.rewordings.text import reworded
+from assay.perturb.words.rewordings.text import reword
 from assay.tasks import Task
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class GobbledygookWords(Perturbation):
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """The task in words that do not exist."""
-        return reworded(task, self.kind, lambda text: random_letters(text, rng))
+        return reword(task, self.kind, lambda text: random_letters(text, rng))
 
 
 @perturbation
@@ -52,7 +52,7 @@ class GobbledygookTokens(Perturbation):
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """The task in random words. Raises ModelError where there is no tokenizer."""
-        return reworded(task, self.kind, lambda text: random_tokens(text, rng))
+        return reword(task, self.kind, lambda text: random_tokens(text, rng))
 
 
 def random_letters(text: str, rng: np.random.Generator) -> str:

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from assay.episodes import Change, Effect, Perturbation, perturbation
-from assay.perturb.words.rewordings.clauses import (
-    Step,
-    bare,
-    brief,
-    depends,
-    imperative,
-    is_known,
+from assay.language import Action, Step, read_steps, write_steps
+from assay.language.phrases import (
+    TOWARDS,
     is_located,
-    parse,
-    place,
     pronoun,
-    said,
-    that_is,
+    with_place_clause,
+    without_articles,
+    without_whole,
 )
-from assay.perturb.words.rewordings.text import reworded
-from assay.perturb.words.rewordings.verbs import Role
+from assay.language.sentences import depends, is_named_before, with_before, write_place, write_step
+from assay.perturb.words.rewordings.text import reword
 from assay.tasks import Task
 
-DIRECTED = {"on": "onto", "in": "into", "inside": "into", "on top of": "onto"}
-"""Prepositions that say where something goes rather than where it is."""
 _FRAMES = (
     "Have a look at what is in front of you and then, please, {}. That is all there is to do.",
     "What I would like you to do now is the following: {}. Take as long as you need.",
@@ -48,7 +40,7 @@ class Concise(Perturbation):
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """The task in fewer words."""
-        return reworded(task, self.kind, concise)
+        return reword(task, self.kind, make_concise)
 
 
 @perturbation
@@ -62,7 +54,7 @@ class Reorder(Perturbation):
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """The task in another order of words."""
-        return reworded(task, self.kind, reordered)
+        return reword(task, self.kind, reorder)
 
 
 @perturbation
@@ -76,7 +68,7 @@ class Passive(Perturbation):
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """The task in the passive voice."""
-        return reworded(task, self.kind, passive)
+        return reword(task, self.kind, make_passive)
 
 
 @perturbation
@@ -90,84 +82,68 @@ class Verbose(Perturbation):
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """The task in more words."""
-        return reworded(task, self.kind, lambda text: verbose(text)[int(rng.integers(len(_FRAMES)))])
+        return reword(task, self.kind, lambda text: verbose_variants(text)[int(rng.integers(len(_FRAMES)))])
 
 
-def concise(text: str) -> str:
+def make_concise(text: str) -> str:
     """An instruction without articles and without the verbs that its places make plain."""
-    return ", ".join(_concise(step, before) for step, before in _with_before(parse(text)))
+    return ", ".join(_concise(step, before) for step, before in with_before(read_steps(text)))
 
 
-def reordered(text: str) -> str:
+def reorder(text: str) -> str:
     """An instruction with its places first; where steps build on each other, with the last step first."""
-    steps = parse(text)
+    steps = read_steps(text)
     if len(steps) == 2 and depends(steps[1], steps[0]):
-        return after(steps[1], steps[0])
+        return last_step_first(steps[1], steps[0])
     if len(steps) == 1 and not steps[0].preposition:
-        return f"{steps[0].thing}, {_on_it(steps[0])}"
+        return f"{steps[0].thing}, {steps[0].verb.phrase(pronoun(steps[0].thing))}"
     return ", and ".join(_fronted(step) for step in steps)
 
 
-def passive(text: str) -> str:
+def make_passive(text: str) -> str:
     """An instruction in the passive voice."""
-    return " and ".join(_passive(step, before) for step, before in _with_before(parse(text)))
+    return " and ".join(_passive(step, before) for step, before in with_before(read_steps(text)))
 
 
-def verbose(text: str) -> tuple[str, ...]:
+def verbose_variants(text: str) -> tuple[str, ...]:
     """An instruction inside longer ones, one for each frame."""
-    plain = said(parse(text))
+    plain = write_steps(read_steps(text))
     return tuple(frame.format(plain) for frame in _FRAMES)
 
 
-def after(step: Step, before: Step) -> str:
+def last_step_first(step: Step, before: Step) -> str:
     """Two steps, the last one first: ``put the pot on the stove after turning it on``."""
     if before.thing == step.target:
-        earlier = before.verb.phrase(before.verb.gerund, pronoun(before.thing))
-        if before.preposition:
-            earlier += f" {place(before)}"
+        earlier = f"{before.verb.phrase(pronoun(before.thing), 'ing')} {before.place}".rstrip()
     else:
-        earlier = f"{before.verb.phrase(before.verb.gerund, before.thing)} {before.preposition} it"
-    return f"{imperative(step)} after {earlier}"
-
-
-def _with_before(steps: Sequence[Step]) -> list[tuple[Step, Step | None]]:
-    return list(zip(steps, (None, *steps[:-1]), strict=True))
+        earlier = f"{before.verb.phrase(before.thing, 'ing')} {before.preposition} it"
+    return f"{write_step(step)} after {earlier}"
 
 
 def _concise(step: Step, before: Step | None) -> str:
-    thing = bare(step.thing)
+    thing = without_articles(step.thing)
     if thing.startswith("both ") and " and " in thing:
         thing = thing.removeprefix("both ")
-    if step.verb.role in (Role.START, Role.STOP):
-        return f"{thing} {step.verb.particle}"
+    if step.action in (Action.TURN_ON, Action.TURN_OFF):
+        return f"{thing} {step.outcome}"
     if not step.preposition:
-        return step.verb.phrase(step.verb.base, "it" if is_known(step, before) else thing)
-    where = bare(place(step, before))
+        return step.verb.phrase("it" if is_named_before(step, before) else thing)
+    where = without_articles(write_place(step, before))
     if step.fetch is not None:
-        where = f"{DIRECTED.get(step.preposition, step.preposition)} {bare(step.target)}"
+        where = f"{TOWARDS.get(step.preposition, step.preposition)} {without_articles(step.target)}"
     return f"{thing}{',' if is_located(step.thing) else ''} {where}"
-
-
-def _on_it(step: Step) -> str:
-    return step.verb.phrase(step.verb.base, pronoun(step.thing))
 
 
 def _fronted(step: Step) -> str:
     if not step.preposition:
-        return imperative(step)
-    alone = replace(step, fetch=None)
+        return write_step(step)
     if is_located(step.thing):
         # "on the plate, place the bowl on the stove" would say where to put it twice.
-        return f"{alone.verb.base} {place(alone)} {that_is(step.thing)}"
-    return f"{place(alone)}, {alone.verb.phrase(alone.verb.base, alone.thing)}"
+        return f"{step.verb.base} {step.place} {with_place_clause(step.thing)}"
+    return f"{step.place}, {step.verb.phrase(step.thing)}"
 
 
 def _passive(step: Step, before: Step | None) -> str:
-    thing = brief(step.thing) if is_known(step, before) else step.thing
-    taken = "" if step.fetch is None else f"{_done(step.fetch.participle, step.fetch.particle)} and "
-    done = _done(step.verb.participle, step.verb.particle)
-    return " ".join(filter(None, (thing, "should be", taken + done, place(step, before))))
-
-
-def _done(participle: str, particle: str) -> str:
-    return f"{participle} {particle}".strip()
+    thing = without_whole(step.thing) if is_named_before(step, before) else step.thing
+    verbs = " and ".join(verb.passive for verb in (step.fetch, step.verb) if verb is not None)
+    return f"{thing} should be {verbs} {write_place(step, before)}".rstrip()

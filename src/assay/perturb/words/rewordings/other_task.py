@@ -75,7 +75,7 @@ class Counterfactual(Perturbation):
         return _goal(self.goal, task, self.kind)
 
 
-def written(alternative: Alternative) -> tuple[str, tuple[str, ...]]:
+def fields_of(alternative: Alternative) -> tuple[str, tuple[str, ...]]:
     """An alternative as the fields of a perturbation."""
     return alternative.text, tuple(str(each) for each in alternative.goal.atoms)
 

@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.episodes import Change, Effect, Perturbation, perturbation
-from assay.perturb.words.rewordings.clauses import Step, depends, parse, said, that_is
-from assay.perturb.words.rewordings.level5 import DIRECTED, after
-from assay.perturb.words.rewordings.text import reworded
-from assay.perturb.words.rewordings.verbs import VERBS, Role, synonyms
+from assay.language import Action, Step, read_steps, verb_named, write_steps
+from assay.language.phrases import TOWARDS, with_place_clause
+from assay.language.sentences import depends
+from assay.language.verbs import plain_synonyms
+from assay.perturb.words.rewordings.level5 import last_step_first
+from assay.perturb.words.rewordings.text import reword
 from assay.tasks import Task
 
 _PART = re.compile(r"the (?P<part>(?:[\w-]+ )?[\w-]+) of the (?P<whole>[\w -]+)")
@@ -29,47 +31,52 @@ class Semantic(Perturbation):
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """The task in one of its variants."""
 
-        def one(text: str) -> str:
+        def draw(text: str) -> str:
             options = variants(text)
             return options[int(rng.integers(len(options)))]
 
-        return reworded(task, self.kind, one)
+        return reword(task, self.kind, draw)
 
 
 def variants(text: str) -> tuple[str, ...]:
     """Every variant of an instruction: none like it, no two alike."""
-    steps = parse(text)
+    steps = read_steps(text)
     options = [_options(step, alone=len(steps) == 1) for step in steps]
-    found = [said([each[index % len(each)] for each in options]) for index in range(max(map(len, options)))]
-    found.append(
-        said([replace(step, thing=_owned(step.thing), target=_owned(step.target)) for step in steps])
-    )
+    count = max(map(len, options))
+    found = [write_steps([each[index % len(each)] for each in options]) for index in range(count)]
+    owned = [replace(step, thing=_with_owner(step.thing), target=_with_owner(step.target)) for step in steps]
+    found.append(write_steps(owned))
     if len(steps) > 1:
-        found.append(said([_synonymous(step) for step in steps], joint=" and then "))
+        found.append(write_steps([_with_synonym(step) for step in steps], joint=" and then "))
     if len(steps) == 2 and depends(steps[1], steps[0]):
-        found.append(after(_synonymous(steps[1]), steps[0]))
-    return tuple(each for each in dict.fromkeys(found) if each != said(steps))
+        found.append(last_step_first(_with_synonym(steps[1]), steps[0]))
+    return tuple(each for each in dict.fromkeys(found) if each != write_steps(steps))
 
 
 def _options(step: Step, *, alone: bool) -> list[Step]:
     """Other ways to say a step; longer ones only where it stands alone."""
-    others = [replace(step, verb=verb) for verb in synonyms(step.verb)]
-    match step.verb.role:
-        case Role.PLACE if step.fetch is not None:
+    others = [replace(step, verb=verb) for verb in plain_synonyms(step.action, step.verb)]
+    match step.action:
+        case Action.PUT if step.fetch is not None:
             return [
-                replace(step, fetch=VERBS["take"], verb=VERBS["put"]),
-                replace(step, fetch=VERBS["lift"], verb=VERBS["set"]),
-                replace(_directed(step), fetch=None, thing=that_is(step.thing), verb=VERBS["move"]),
-                replace(_directed(step), fetch=VERBS["grab"]),
+                replace(step, fetch=verb_named("take"), verb=verb_named("put")),
+                replace(step, fetch=verb_named("lift"), verb=verb_named("set")),
+                replace(
+                    _directed_step(step),
+                    fetch=None,
+                    thing=with_place_clause(step.thing),
+                    verb=verb_named("move"),
+                ),
+                replace(_directed_step(step), fetch=verb_named("grab")),
             ]
-        case Role.PLACE:
-            moved = replace(_directed(step), verb=VERBS["move"])
-            can_move = moved.preposition.startswith("to ") or moved.preposition in DIRECTED.values()
-            taken = replace(step, fetch=VERBS["take"])
+        case Action.PUT:
+            moved = replace(_directed_step(step), verb=verb_named("move"))
+            can_move = moved.preposition.startswith("to ") or moved.preposition in TOWARDS.values()
+            taken = replace(step, fetch=verb_named("take"))
             return [*others, *([moved] if can_move else []), *([taken] if alone else [])]
-        case Role.PUSH:
+        case Action.PUSH:
             over = replace(step, preposition=f"over {step.preposition}")
-            moved = replace(step, verb=VERBS["move"])
+            moved = replace(step, verb=verb_named("move"))
             return [*others, moved, *([over] if step.preposition.startswith("to ") else [])]
         case _ if step.verb.particle:
             return [*others, *(replace(each, late=True) for each in (step, *others))]
@@ -77,14 +84,14 @@ def _options(step: Step, *, alone: bool) -> list[Step]:
             return [*others, *(replace(each, late=True) for each in others if each.verb.particle)]
 
 
-def _synonymous(step: Step) -> Step:
-    return replace(step, verb=synonyms(step.verb)[0])
+def _with_synonym(step: Step) -> Step:
+    return replace(step, verb=plain_synonyms(step.action, step.verb)[0])
 
 
-def _directed(step: Step) -> Step:
-    return replace(step, preposition=DIRECTED.get(step.preposition, step.preposition))
+def _directed_step(step: Step) -> Step:
+    return replace(step, preposition=TOWARDS.get(step.preposition, step.preposition))
 
 
-def _owned(phrase: str) -> str:
+def _with_owner(phrase: str) -> str:
     """``the cabinet's middle drawer`` for ``the middle drawer of the cabinet``."""
     return _PART.sub(r"the \g<whole>'s \g<part>", phrase)

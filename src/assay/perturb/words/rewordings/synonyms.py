@@ -9,11 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.episodes import Change, Effect, Perturbation, perturbation
-from assay.perturb.words.grid.lexicon import Noun, lexicon
-from assay.perturb.words.rewordings import verbs
-from assay.perturb.words.rewordings.clauses import Step, parse, said
-from assay.perturb.words.rewordings.text import reworded
-from assay.perturb.words.rewordings.verbs import Verb
+from assay.language import Action, Step, Verb, lexicon, read_steps, write_steps
+from assay.language.verbs import plain_synonyms
+from assay.perturb.words.rewordings.text import reword
 from assay.tasks import Scene, Task
 
 PLAIN = 2
@@ -31,22 +29,23 @@ class Synonyms(Perturbation):
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """The task in synonyms."""
-        return reworded(task, self.kind, lambda text: swapped(text, task.scene, rng))
+        return reword(task, self.kind, lambda text: swap_synonyms(text, task.scene, rng))
 
 
-def swapped(text: str, scene: Scene, rng: np.random.Generator) -> str:
+def swap_synonyms(text: str, scene: Scene, rng: np.random.Generator) -> str:
     """An instruction in synonyms: plain names that nothing else in the scene could have, and any verb."""
     others = synonyms_in(scene)
     known = "|".join(sorted(map(re.escape, others), key=len, reverse=True))
 
-    def renamed(phrase: str) -> str:
+    def rename(phrase: str) -> str:
         return re.sub(rf"\b(?:{known})\b", lambda found: others[found[0]], phrase) if known else phrase
 
-    def turned(step: Step) -> Step:
-        verb, fetch = _drawn(step.verb, rng), None if step.fetch is None else _drawn(step.fetch, rng)
-        return replace(step, verb=verb, fetch=fetch, thing=renamed(step.thing), target=renamed(step.target))
+    def swap(step: Step) -> Step:
+        verb = _draw_verb(step.action, step.verb, rng)
+        fetch = None if step.fetch is None else _draw_verb(Action.TAKE, step.fetch, rng)
+        return replace(step, verb=verb, fetch=fetch, thing=rename(step.thing), target=rename(step.target))
 
-    return said([turned(step) for step in parse(text)])
+    return write_steps([swap(step) for step in read_steps(text)])
 
 
 def synonyms_in(scene: Scene) -> Mapping[str, str]:
@@ -56,19 +55,14 @@ def synonyms_in(scene: Scene) -> Mapping[str, str]:
     here += [part for noun in here for part in lexicon().parts_of(noun)]
     found: dict[str, str] = {}
     for noun in here:
-        taken = {name for other in here if not _is_the_same(noun, other) for name in other.called}
-        for form in noun.written:
+        taken = {name for other in here if not noun.names_same_thing(other) for name in other.all_names}
+        for form in noun.original_forms:
             free = (name for name in noun.habitual[:PLAIN] if name.lower() not in taken and name != form)
             other = next(free, form)
             found |= {form: other, noun.plural_of(form): noun.plural_of(other)}
     return found
 
 
-def _drawn(verb: Verb, rng: np.random.Generator) -> Verb:
-    others = verbs.synonyms(verb)
+def _draw_verb(action: Action, verb: Verb, rng: np.random.Generator) -> Verb:
+    others = plain_synonyms(action, verb)
     return others[int(rng.integers(len(others)))]
-
-
-def _is_the_same(noun: Noun, other: Noun) -> bool:
-    """Whether two nouns name one kind of thing, as "cream cheese" and "cream cheese box" do."""
-    return noun.name == other.name or bool(set(noun.things).intersection(other.things))

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.episodes import Change, Effect, Perturbation, perturbation
-from assay.perturb.words.rewordings.clauses import Step, bare, brief, is_known, parse, place
-from assay.perturb.words.rewordings.text import reworded
+from assay.language import Step, read_steps
+from assay.language.phrases import without_articles, without_whole
+from assay.language.sentences import is_named_before, with_before, write_place
+from assay.perturb.words.rewordings.text import reword
 from assay.tasks import Task
 
 
@@ -23,21 +25,20 @@ class Telegraphic(Perturbation):
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """The task as a telegram."""
-        return reworded(task, self.kind, telegraphic)
+        return reword(task, self.kind, make_telegraphic)
 
 
-def telegraphic(text: str) -> str:
+def make_telegraphic(text: str) -> str:
     """An instruction in telegram style."""
-    steps = parse(text)
-    return ", ".join(_wired(step, before) for step, before in zip(steps, (None, *steps), strict=False))
+    return ", ".join(_telegram(step, before) for step, before in with_before(read_steps(text)))
 
 
-def _wired(step: Step, before: Step | None) -> str:
-    thing, done = bare(step.thing), step.verb.name
-    if is_known(step, before):
-        thing = brief(thing).split()[-1]
-    if step.fetch is not None:
-        done = f"{step.fetch.name} {thing}, {step.verb.name}"
-        thing = ""
-    where = step.preposition if place(step, before) == "inside" else bare(place(step))
-    return " ".join(filter(None, (done, thing, where)))
+def _telegram(step: Step, before: Step | None) -> str:
+    thing, where = without_articles(step.thing), without_articles(step.place)
+    if is_named_before(step, before):
+        thing = without_whole(thing).split()[-1]
+    if write_place(step, before) == "inside":
+        where = "inside"
+    if step.fetch is None:
+        return " ".join(filter(None, (step.verb.name, thing, where)))
+    return f"{step.fetch.name} {thing}, {step.verb.name} {where}".rstrip()

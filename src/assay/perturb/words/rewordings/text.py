@@ -10,7 +10,7 @@ from assay.errors import PerturbationError
 from assay.tasks import Instruction, Task
 
 
-def reworded(task: Task, kind: str, change: Callable[[str], str]) -> Task:
+def reword(task: Task, kind: str, change: Callable[[str], str]) -> Task:
     """The task with its instruction changed; ``change`` gets it on one line, with single spaces.
 
     Raises PerturbationError, which names the kind and the task, for an instruction without words or with

@@ -11,7 +11,7 @@ import numpy as np
 
 from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.errors import PerturbationError
-from assay.perturb.words.rewordings.text import reworded
+from assay.perturb.words.rewordings.text import reword
 from assay.tasks import Task
 
 NEIGHBOURS = {
@@ -47,10 +47,10 @@ class Typos(Perturbation):
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """The task as typed in a hurry."""
-        return reworded(task, self.kind, lambda text: mistyped(text, self.share, rng))
+        return reword(task, self.kind, lambda text: mistype(text, self.share, rng))
 
 
-def mistyped(text: str, share: float, rng: np.random.Generator) -> str:
+def mistype(text: str, share: float, rng: np.random.Generator) -> str:
     """A text with slips. Raises PerturbationError where no word is long enough."""
     said = text.split()
     possible = {index: slips for index, word in enumerate(said) if (slips := _slips(word))}

@@ -9,16 +9,20 @@ from pathlib import Path
 import pytest
 
 from assay import tasks
+from assay.formats import libero_para as para
+from assay.formats import libero_plus as plus
+from assay.formats import libero_pro as pro
+from assay.formats import libero_x as x
+from assay.formats.release import ReleaseError, Wording
 from assay.perturb.words.grid.cells import CELLS
-from assay.perturb.words.releases import ReleaseError, Wording, para, plus, pro, x
 from assay.tasks import Instruction, bddl
 
 READERS: dict[str, Callable[[Path], object]] = {
     "para table": para.read_table,
     "para tasks": para.read_tasks,
-    "pro": pro.read,
-    "x": x.read,
-    "plus": plus.read,
+    "pro": pro.wordings,
+    "x": x.wordings,
+    "plus": plus.wordings,
     "plus classification": plus.classified,
 }
 
@@ -59,7 +63,7 @@ def test_the_metadata_of_libero_para_is_read(shared: Path):
 
 
 def test_the_language_table_of_libero_pro_is_read(shared: Path):
-    found = pro.read(shared / "libero_pro")
+    found = pro.wordings(shared / "libero_pro")
     assert Counter(each.task for each in found) == dict.fromkeys(tasks.all_ids(), 3)
     assert Wording("libero_goal/7", "switch on the stove", {"number": 0}) in found
     # Written without quotation marks, so that YAML takes it for a mapping.
@@ -67,7 +71,7 @@ def test_the_language_table_of_libero_pro_is_read(shared: Path):
 
 
 def test_level_5_of_libero_x_is_read(shared: Path):
-    found = x.read(shared / "libero_x")
+    found = x.wordings(shared / "libero_x")
     assert Counter(each.labels["form"] for each in found) == dict.fromkeys(x.FORMS.values(), 60)
     assert found[0] == Wording(
         "libero_x/1/A1",
@@ -82,8 +86,9 @@ def test_level_5_of_libero_x_is_read(shared: Path):
 
 
 def test_task_files_of_libero_x_are_known_by_number_and_variant(shared: Path):
-    found = x.task_files(shared / "libero_x" / "bddl" / "LEVEL4")
-    assert len(found) == 8 and {"libero_x/100", "libero_x/428/A2"} <= set(found)
+    found = x.task_files(shared / "libero_x")
+    assert [len(files) for files in found.values()] == [8, 8, 8, 8]
+    assert {"libero_x/100", "libero_x/428/A2"} <= {file.wording for file in found[4]}
 
 
 def test_the_classification_of_libero_plus_is_read(shared: Path):
@@ -95,7 +100,7 @@ def test_the_classification_of_libero_plus_is_read(shared: Path):
 
 
 def test_the_language_files_of_libero_plus_are_read_and_no_suffix_leaks(shared: Path):
-    wordings = plus.read(shared / "libero_plus")
+    wordings = plus.wordings(shared / "libero_plus")
     assert Counter(each.task for each in wordings) == {
         "libero_spatial/0": 1,
         "libero_spatial/7": 1,
@@ -143,7 +148,7 @@ def test_a_checkout_of_libero_plus_has_its_files_in_place(tmp_path: Path):
     files = tmp_path / "libero" / "libero" / "bddl_files"
     for suite in ("libero_goal", "libero_mix"):  # said twice, read once
         language_file(files / suite / f"{name}.bddl", "libero_goal/7", "Fire up the stove")
-    found = plus.read(tmp_path)
+    found = plus.wordings(tmp_path)
     assert found == (Wording("libero_goal/7", "Fire up the stove", {"number": 4, "difficulty": 4}),)
     assert plus.prompt(plus.classified(tmp_path)[0], found) == "Fire up the stove"
     with pytest.raises(ReleaseError, match="is not there"):
@@ -152,14 +157,16 @@ def test_a_checkout_of_libero_plus_has_its_files_in_place(tmp_path: Path):
 
 def test_checkouts_of_libero_pro_and_libero_x_have_their_files_in_place(tmp_path: Path):
     write(tmp_path / "libero_ood" / "ood_language.yaml", "libero_goal:\n  turn_on_the_stove: [heat it]")
-    assert pro.read(tmp_path) == (Wording("libero_goal/7", "heat it", {"number": 0}),)
+    assert pro.wordings(tmp_path) == (Wording("libero_goal/7", "heat it", {"number": 0}),)
     for number in range(1, 6):
         line = {"task_desc": f" form  {number} ", "variant": "", "task_id": "007"}
         write(tmp_path / "libero" / "libero_x" / "LEVEL5" / f"L5-{number}.jsonl", json.dumps(line) + "\n\n")
-    write(tmp_path / "libero" / "libero_x" / "bddl" / "LEVEL4" / "S_LEVEL4__T7_open_it.bddl", "")
-    found = x.read(tmp_path)
+    write(tmp_path / "libero" / "libero_x" / "bddl" / "LEVEL4" / "KITCHEN_SCENE1_LEVEL4__T7_open_it.bddl", "")
+    found = x.wordings(tmp_path)
     assert [each.text for each in found] == [f"form {number}" for number in range(1, 6)]
-    assert {(each.task, each.labels["file"]) for each in found} == {("libero_x/7", "S_LEVEL4__T7_open_it")}
+    assert {(each.task, each.labels["file"]) for each in found} == {
+        ("libero_x/7", "KITCHEN_SCENE1_LEVEL4__T7_open_it")
+    }
 
 
 # -- what is none ------------------------------------------------------------------------------------------
@@ -180,9 +187,14 @@ ROW = "act,lexical,addition_deletion,0,0,gently turn on the stove,turn on the st
 @pytest.mark.parametrize(
     ("reader", "file", "content", "words"),
     [
-        (para.read_table, "metadata.csv", "a,b\n1,2", "lacks the columns high, mid"),
-        (para.read_table, "metadata.csv", "", "lacks the columns high, mid"),
-        (para.read_table, "metadata.csv", f"{HEADER}\n{ROW.replace('1.0', 'much')}", "must be numbers"),
+        (para.read_table, "metadata.csv", "a,b\n1,2", "has no column batch_idx, eval"),
+        (para.read_table, "metadata.csv", "", "has no column batch_idx, eval"),
+        (
+            para.read_table,
+            "metadata.csv",
+            f"{HEADER}\n{ROW.replace('1.0', 'much')}",
+            "metadata.csv:2: structural_similarity",
+        ),
         (para.read_table, "metadata.csv", f"{HEADER}\n{ROW.replace('lexical', 'sung')}", "no type act, sung"),
         (
             para.read_table,
@@ -194,22 +206,22 @@ ROW = "act,lexical,addition_deletion,0,0,gently turn on the stove,turn on the st
         (para.read_table, "metadata.csv", f"{HEADER}\nact,lexical", "metadata.csv:2"),
         (para.read_tasks, "libero_para/act_x_eval0_ver0.bddl", "", "says no type"),
         (para.read_tasks, "libero_para/act_a_b_eval0_ver0.bddl", "(", "act_a_b_eval0_ver0.bddl"),
-        (pro.read, "ood_language.yaml", "- 1", "must map suites"),
-        (pro.read, "ood_language.yaml", "a: [", "is not YAML"),
-        (pro.read, "ood_language.yaml", "libero_gaol: {}", "did you mean 'libero_goal'?"),
+        (pro.wordings, "ood_language.yaml", "- 1", "must map suites"),
+        (pro.wordings, "ood_language.yaml", "a: [", "is not YAML"),
+        (pro.wordings, "ood_language.yaml", "libero_gaol: {}", "did you mean 'libero_goal'?"),
         (
-            pro.read,
+            pro.wordings,
             "ood_language.yaml",
             "libero_goal: {turn_on_the_stov: [x]}",
             "did you mean 'turn_on_the_st",
         ),
-        (pro.read, "ood_language.yaml", "libero_goal: {turn_on_the_stove: x}", "must have a list"),
-        (pro.read, "ood_language.yaml", "libero_goal: {turn_on_the_stove: [7]}", "a line of text"),
-        (pro.read, "ood_language.yaml", "libero_goal: {turn_on_the_stove: ['']}", "a line of text"),
-        (x.read, "L5-1.jsonl", "{}", "L5-1.jsonl:1: must be JSON with task_desc"),
-        (x.read, "L5-1.jsonl", "[" * 100_000, "must be JSON with task_desc"),
-        (x.read, "L5-1.jsonl", '{"task_desc": "x", "variant": "B", "task_id": "1"}', "variant must be"),
-        (x.read, "L5-1.jsonl", '{"task_desc": "x", "variant": "A1", "task_id": "1"}', "L5-2.jsonl"),
+        (pro.wordings, "ood_language.yaml", "libero_goal: {turn_on_the_stove: x}", "must have a list"),
+        (pro.wordings, "ood_language.yaml", "libero_goal: {turn_on_the_stove: [7]}", "a line of text"),
+        (pro.wordings, "ood_language.yaml", "libero_goal: {turn_on_the_stove: ['']}", "a line of text"),
+        (x.wordings, "L5-1.jsonl", "{}", "L5-1.jsonl:1: must be JSON with task_desc"),
+        (x.wordings, "L5-1.jsonl", "[" * 100_000, "must be JSON with task_desc"),
+        (x.wordings, "L5-1.jsonl", '{"task_desc": "x", "variant": "B", "task_id": "1"}', "variant must be"),
+        (x.wordings, "L5-1.jsonl", '{"task_desc": "x", "variant": "A1", "task_id": "1"}', "L5-2.jsonl"),
         (plus.classified, "task_classification.json", "[]", "must map suites"),
         (plus.classified, "task_classification.json", "{", "is not JSON"),
         (plus.classified, "task_classification.json", '{"libero_goal": [1]}', "must be an object"),
@@ -239,6 +251,6 @@ def test_a_file_that_makes_no_sense_is_refused_with_its_place(
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path):
     for name in ("metadata.csv", "ood_language.yaml", "L5-1.jsonl", "task_classification.json"):
         (tmp_path / name).write_bytes(b"\xff\xfe\x00\x01" * 50)
-    for reader in (para.read_table, pro.read, x.read, plus.classified):
+    for reader in (para.read_table, pro.wordings, x.wordings, plus.classified):
         with pytest.raises(ReleaseError, match="not a text file"):
             reader(tmp_path)

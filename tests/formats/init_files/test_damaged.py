@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.sim.init_files import MOST_BYTES
+from assay.formats.init_files import MOST_BYTES
 
 from .files import ARRAY, packed, refused
 

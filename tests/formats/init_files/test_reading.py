@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from assay.errors import StateError
-from assay.sim.init_files import read_states
+from assay.formats.init_files import read_states
 
 from .files import ARRAY, Write, refused, tensor
 

@@ -6,9 +6,8 @@ import pytest
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.perturb.words.grid.cells import ObjectType
-from assay.perturb.words.grid.lexicon import lexicon
-from assay.perturb.words.grid.verbs import verb_of
+from assay.language import lexicon, verb_named
+from assay.language.verbs import verb_table
 from assay.sim.packs.primitives.fixtures import BUILDERS as FIXTURES
 from assay.sim.packs.primitives.objects import BUILDERS as OBJECTS
 from assay.tasks.names import names_of
@@ -24,7 +23,7 @@ def test_the_forms_of_original_instructions_are_known() -> None:
         for entity in task.scene.entities:
             nouns = lexicon().of_category(entity.category)
             parts = [part for noun in nouns for part in lexicon().parts_of(noun)]
-            written = {form for noun in (*nouns, *parts) for form in noun.written}
+            written = {form for noun in (*nouns, *parts) for form in noun.original_forms}
             for form in names_of(entity.category):
                 said = form.removesuffix("s") if form.endswith("pots") else form
                 assert any(said.endswith(each) for each in written), form
@@ -41,7 +40,7 @@ def test_more_nouns_come_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text("teapot:\n  things: [teapot]\n  habitual: [kettle]\n")
     (noun,) = lexicon(file).of_category("teapot")
-    assert noun.renamed(ObjectType.HABITUAL, "teapot") == ("kettle",)
+    assert noun.habitual == ("kettle",)
     assert lexicon(file).of_category("plate")
 
 
@@ -86,11 +85,11 @@ def test_plurals_are_formed() -> None:
     ],
 )
 def test_verbs_are_inflected(written: str, forms: tuple[str, str, str]) -> None:
-    verb = verb_of(written, lexicon().verbs.irregular)
-    assert tuple(verb.act("it", form) for form in ("base", "ing", "participle")) == forms
-    assert verb_of("turn on", {}).act("the stove") == "turn on the stove"
+    verb = verb_named(written)
+    assert tuple(verb.phrase("it", form) for form in ("base", "ing", "participle")) == forms
+    assert verb_named("turn on").phrase("the stove") == "turn on the stove"
 
 
 def test_no_verb_is_both_habitual_and_contextual() -> None:
-    for name, sense in lexicon().verbs.senses.items():
+    for name, sense in verb_table().senses.items():
         assert not set(sense.habitual) & set(sense.contextual), name

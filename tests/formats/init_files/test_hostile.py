@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from assay.errors import StateError
-from assay.sim.init_files import MOST_OPCODES, read_states
+from assay.formats.init_files import MOST_OPCODES, read_states
 
 from .files import ARRAY, Write, array_of, refused
 

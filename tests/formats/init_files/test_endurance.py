@@ -17,7 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from assay.errors import StateError
-from assay.sim.init_files import MOST_OPCODES, read_states
+from assay.formats.init_files import MOST_OPCODES, read_states
 
 from .files import ARRAY, Write, array_of, packed, tensor
 
@@ -30,7 +30,7 @@ def bounded(file: Path, *, seconds: int = 4) -> tuple[str, int]:
     script = f"""
 import resource
 from assay.errors import StateError
-from assay.sim.init_files import read_states
+from assay.formats.init_files import read_states
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:
     print(read_states({str(file)!r}).shape)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from assay.errors import StateError
-from assay.sim.init_files import read_states
+from assay.formats.init_files import read_states
 
 ARRAY = np.arange(12, dtype=np.float64).reshape(3, 4) / 7
 Write = Callable[..., Path]

@@ -2,32 +2,56 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
 from collections import deque
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
+from polars import DataFrame
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from assay.cli.console import Pulse, errors, number_of, progress_bar, say, table_of
-from assay.cli.execution import Interrupts
+from assay.console import Pulse, errors, number_of, progress_bar, say, table_of
+from assay.episodes import Episode, EpisodeSpec
 from assay.runs.execute import Observer
-
-if TYPE_CHECKING:
-    from polars import DataFrame
-
-    from assay.episodes import Episode, EpisodeSpec
-    from assay.runs.store import Store
+from assay.runs.store import Store
 
 MOST_CONDITIONS = 20
 """How many conditions are shown while it runs; the latest ones."""
 RECENT = 60.0
 """Seconds over which the pace is taken."""
+
+
+class Interrupts:
+    """Counts Ctrl-C: the first lets running episodes finish, the second ends at once."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._heard = threading.current_thread() is threading.main_thread()  # no other gets signals
+
+    def __enter__(self) -> None:
+        if self._heard:
+            self._before = signal.signal(signal.SIGINT, self._hear)
+
+    def __exit__(self, *error: object) -> None:
+        if self._heard:
+            signal.signal(signal.SIGINT, self._before)
+
+    def __call__(self) -> bool:
+        """Whether it was pressed."""
+        return self.count > 0
+
+    def _hear(self, number: int, frame: object) -> None:
+        self.count += 1
+        if self.count > 1:
+            raise KeyboardInterrupt
+        errors.print("finishing what is running; Ctrl-C again to stop at once")
 
 
 class RunDisplay(Observer):

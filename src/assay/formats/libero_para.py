@@ -1,0 +1,275 @@
+"""LIBERO-Para: 4,092 paraphrases of LIBERO-Goal's instructions, and the logs of its evaluations.
+
+    metadata.csv                               every paraphrase: its types, the original, both similarities
+    bddl_files/libero_para/act_..._ver0.bddl   the same as task files
+    DIR/seed7/eval0.json                       the episodes of one task
+    DIR/seed7/meta.json                        the model and its settings (optional)
+
+``eval`` counts the tasks of LIBERO-Goal in alphabetical order; the original instruction tells which it is.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from assay import tasks
+from assay.errors import BDDLError
+from assay.formats.release import Label, ReleaseError, Wording, found, instruction, text_of
+from assay.tasks import Goal, bddl
+from assay.tasks.checks import quoted
+
+SUITE = "libero_goal"
+TABLES = ("metrics/libero_para_metadata.csv", "libero_para_metadata.csv", "metadata.csv")
+TASKS = ("libero/libero/bddl_files/libero_para", "bddl_files/libero_para", "libero_para", "")
+NONE = "none"
+OBJECT_TYPES = {
+    "addition": ("lexical", "addition_deletion"),
+    "contextual": ("lexical", "same_polarity_contextual"),
+    "habitual": ("lexical", "same_polarity_habitual"),
+}
+"""What is done to the names of things, in our words and in the release's."""
+ACTION_TYPES = {
+    **OBJECT_TYPES,
+    "coordination": ("structural", "coordination"),
+    "subordination": ("structural", "subordination"),
+    "need": ("pragmatical", "need_statement"),
+    "embedded": ("pragmatical", "embedded_imperative"),
+    "permission": ("pragmatical", "permission_directive"),
+    "question": ("pragmatical", "question_directive"),
+    "hint": ("pragmatical", "hint"),
+}
+"""What is done to the action."""
+_NAME = re.compile(
+    r"(?P<high>act|obj|comp)_(?P<mid>[a-z]+(?:\+[a-z]+)?)_(?P<low>.+)_eval\d+_ver(?P<number>\d+)"
+)
+
+Types = tuple[str, str]
+"""An object type and an action type, in our words."""
+T = TypeVar("T")
+
+
+def official(object_type: str, action_type: str) -> tuple[str, str, str]:
+    """What the release calls two types: its columns ``high``, ``mid`` and ``low``."""
+    thing, action = OBJECT_TYPES.get(object_type), ACTION_TYPES.get(action_type)
+    if thing is None or action is None:
+        return ("act", *action) if action is not None else ("obj", *(thing or ("", "")))
+    return ("comp", f"{thing[0]}+{action[0]}", f"{thing[1]}+{action[1]}")
+
+
+_TYPES: dict[tuple[str, str, str], Types] = {
+    official(thing, action): (thing, action)
+    for thing in (NONE, *OBJECT_TYPES)
+    for action in (NONE, *ACTION_TYPES)
+    if (thing, action) != (NONE, NONE)
+}
+
+Similarity = Annotated[float, Field(ge=0, le=1 + 1e-6, allow_inf_nan=False)]
+"""Published ones are off by rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paraphrase:
+    """A row of the metadata, by its columns."""
+
+    high: str
+    mid: str
+    low: str
+    eval: int
+    batch_idx: int
+    new_instruction: str
+    original_instruction: str
+    structural_similarity: Similarity
+    keyword_similarity: Similarity
+
+    @property
+    def types(self) -> Types:
+        """How it was made."""
+        return _TYPES[self.high, self.mid, self.low]
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """An episode in a log."""
+
+    paraphrase_type: str
+    categories: tuple[str, ...]
+    subcategories: tuple[str, ...]
+    variant_id: int
+    paraphrased_instruction: str
+    success: bool
+    num_steps: Annotated[int, Field(ge=0)]
+
+    @property
+    def official(self) -> tuple[str, str, str]:
+        """How it was made, in the release's words."""
+        return self.paraphrase_type, "+".join(self.categories), "+".join(self.subcategories)
+
+    @property
+    def types(self) -> Types:
+        """How it was made."""
+        return _TYPES[self.official]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Of one evaluation."""
+
+    model_name: str = "unknown"
+    max_steps: int | None = None
+    replan_steps: int | None = None
+    total_tasks: int = 0
+    """Episodes of the whole evaluation."""
+    timestamp: str = ""
+    """When it began."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Episodes:
+    eval_id: int
+    episodes: tuple[Logged, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """The episodes of one task with one seed."""
+
+    seed: int
+    settings: Settings
+    eval: int
+    episodes: tuple[Logged, ...]
+
+
+COLUMNS = tuple(field.name for field in fields(Paraphrase))
+_ROW = TypeAdapter(Paraphrase)
+
+
+def read_metadata(file: Path) -> tuple[Paraphrase, ...]:
+    """The rows of a metadata file. Raises ReleaseError that names file, line and column."""
+    return tuple(row for row, _ in _rows(file))
+
+
+def read_table(folder: Path) -> tuple[Wording, ...]:
+    """The metadata of a checkout: both types, number, and the published similarities ``s_k`` and ``s_t``."""
+    return tuple(_wording(row, place) for row, place in _rows(found(folder, "LIBERO-Para", *TABLES)))
+
+
+def read_tasks(folder: Path) -> tuple[Wording, ...]:
+    """The task files: types and number from their names, the task from their goals, the text from inside."""
+    place = found(folder, "LIBERO-Para", *TASKS)
+    wordings = tuple(_task_files(place))
+    if not wordings:
+        raise ReleaseError(
+            f"{place} holds no LIBERO-Para release: "
+            "no task file is called like 'act_structural_coordination_eval0_ver0.bddl'"
+        )
+    return wordings
+
+
+def read_logs(folder: Path) -> Iterator[Log]:
+    """The logs of evaluations, file by file. Raises ReleaseError where there is none, or one makes no sense."""
+    files = sorted(folder.glob("seed*/eval*.json"))
+    if not files:
+        raise ReleaseError(
+            f"{folder}: there is no seed*/eval*.json in it; valid: a folder of LIBERO-Para's logs"
+        )
+    for file in files:
+        log, about = _read(file, _Episodes), file.with_name("meta.json")
+        for episode in log.episodes:
+            _checked(episode.official, str(file))
+        settings = _read(about, Settings) if about.is_file() else Settings()
+        yield Log(_seed(file.parent), settings, log.eval_id, log.episodes)
+
+
+def _rows(file: Path) -> Iterator[tuple[Paraphrase, str]]:
+    """The rows of a metadata file, and where each stands."""
+    rows = csv.DictReader(io.StringIO(text_of(file), newline=""), strict=True)
+    try:
+        lacking = sorted(set(COLUMNS) - set(rows.fieldnames or ()))
+        if lacking:
+            raise ReleaseError(
+                f"{file}: has no column {', '.join(lacking)}; valid: LIBERO-Para's metadata.csv"
+            )
+        for row in rows:
+            place = f"{file}:{rows.line_num}"
+            made = _ROW.validate_python({name: row[name] for name in COLUMNS})
+            _checked((made.high, made.mid, made.low), place)
+            yield made, place
+    except csv.Error as error:
+        raise ReleaseError(f"{file}:{rows.line_num}: is not CSV: {error}") from None
+    except ValidationError as error:
+        raise ReleaseError(f"{file}:{rows.line_num}: {_reason(error)}") from None
+
+
+def _wording(row: Paraphrase, place: str) -> Wording:
+    original = " ".join(row.original_instruction.lower().split())
+    if original not in _originals():
+        raise ReleaseError(f"{place}: no task of {SUITE} is {quoted(original)}")
+    scores = {"s_k": row.keyword_similarity, "s_t": row.structural_similarity}
+    labels = _labels(row.types, row.batch_idx) | scores
+    return Wording(_originals()[original], instruction(row.new_instruction, place), labels)
+
+
+def _task_files(place: Path) -> Iterator[Wording]:
+    for file in sorted(place.glob("*_eval*_ver*.bddl")):
+        name = _NAME.fullmatch(file.stem)
+        if name is None:
+            raise ReleaseError(f"{file}: the name says no type, task and version")
+        try:
+            task = bddl.read(file)
+        except BDDLError as error:
+            raise ReleaseError(str(error)) from None
+        if task.goal not in _goals():
+            raise ReleaseError(f"{file}: its goal is that of no task of {SUITE}")
+        types = _checked((name["high"], name["mid"], name["low"]), str(file))
+        text = instruction(task.instruction.text, str(file))
+        yield Wording(_goals()[task.goal], text, _labels(types, int(name["number"])))
+
+
+def _labels(types: Types, number: int) -> dict[str, Label]:
+    return {"object_type": types[0], "action_type": types[1], "number": number}
+
+
+def _checked(names: tuple[str, str, str], place: str) -> Types:
+    """The types of the release's names. Raises ReleaseError for names that it does not use."""
+    if names not in _TYPES:
+        raise ReleaseError(f"{place}: LIBERO-Para has no type {', '.join(names)}")
+    return _TYPES[names]
+
+
+def _read(file: Path, kind: type[T]) -> T:
+    try:
+        return TypeAdapter(kind).validate_json(text_of(file))
+    except ValidationError as error:
+        raise ReleaseError(f"{file}: not a log of LIBERO-Para: {_reason(error)}") from None
+
+
+def _reason(error: ValidationError) -> str:
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"])
+    return " ".join(f"{place}: {first['msg']}".split())[:200].removeprefix(": ")
+
+
+def _seed(folder: Path) -> int:
+    name = re.fullmatch(r"seed(\d+)", folder.name)
+    if name is None:
+        raise ReleaseError(f"{folder}: a folder of logs is called seed and a number, e.g. seed7")
+    return int(name[1])
+
+
+@cache
+def _originals() -> dict[str, str]:
+    return {task.instruction.text: task.id for task in tasks.suite(SUITE)}
+
+
+@cache
+def _goals() -> dict[Goal, str]:
+    return {task.goal: task.id for task in tasks.suite(SUITE)}

@@ -1,0 +1,48 @@
+"""What tells things apart besides their names: colours and other looks, sizes, sides and order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+
+from assay.language.entries import HERE, Entry, load_yaml, validate
+from assay.tasks.names import words
+from assay.tasks.staging import Colour
+
+COLOURS: Mapping[str, Colour] = {
+    "black": (0.0, 0.0, 0.0), "white": (1.0, 1.0, 1.0), "grey": (0.5, 0.5, 0.5), "red": (0.85, 0.15, 0.15),
+    "blue": (0.15, 0.45, 0.85), "green": (0.2, 0.65, 0.25), "yellow": (0.95, 0.8, 0.2),
+    "purple": (0.6, 0.3, 0.7), "orange": (0.95, 0.5, 0.1), "pink": (0.95, 0.6, 0.7),
+    "brown": (0.45, 0.3, 0.2),
+}  # fmt: skip
+"""Words for colours, and about which red, green and blue they mean."""
+SIZES = frozenset(words("big bigger large larger small smaller little tall short"))
+PATTERNS = frozenset(words("striped checkered plain dotted grid"))
+ORDINALS = frozenset(words("top middle bottom first second third last back"))
+SIDES = frozenset(words("left right"))
+DISTANCES = frozenset(words("near nearest next closest far furthest between front behind"))
+IDIOMS = ("on top of", "orange juice")
+"""What sounds like an ordinal or a colour and is none."""
+_NO_COLOUR = ("orange juice", "juice")
+
+
+class Attributes(Entry):
+    """What a qualifier must not be; ``attributes.yaml`` lists them."""
+
+    visual: frozenset[str]
+    spatial: frozenset[str]
+
+
+@cache
+def attributes() -> Attributes:
+    """What ``attributes.yaml`` holds."""
+    return validate(Attributes, load_yaml(HERE.joinpath("attributes.yaml")), "attributes.yaml")
+
+
+def colours_of(text: str, names: Iterable[str]) -> set[str] | None:
+    """The colours by which a text calls what has one of these names; None if it does not speak of it."""
+    plain = " ".join(words(text)).replace(*_NO_COLOUR)
+    forms = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    called = re.findall(rf"(?:\b\w+ )?\b(?:{forms})\b", plain)
+    return {word for each in called for word in each.split() if word in COLOURS} if called else None

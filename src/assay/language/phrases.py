@@ -1,0 +1,107 @@
+"""Noun phrases and prepositions: "the black bowl next to the ramekin", "on top of".
+
+A phrase may have fields for its nouns: "the black {n0} next to the {n1}"; a noun in the plural has a {p0}.
+"""
+
+from __future__ import annotations
+
+import re
+
+RESTING = {
+    "on top of": "on top of",
+    "in front of": "in front of",
+    "to the front of": "at the front of",
+    "to the left of": "to the left of",
+    "to the right of": "to the right of",
+    "next to": "next to",
+    "onto": "on",
+    "into": "in",
+    "inside": "inside",
+    "under": "under",
+    "on": "on",
+    "in": "in",
+}
+"""Where things are put -> where they are then."""
+NEAR = ("next to", "near", "beside", "close to")
+_OTHERS = (
+    *("to the back of", "to the side of", "to", "at", "between", "behind", "underneath", "over", "above"),
+    *("against", "towards", "toward"),
+)
+POSTURES = ("upright", "flat", "sideways")
+"""What may come before a preposition: "upright on top of"."""
+TOWARDS = {"on": "onto", "in": "into", "inside": "into", "on top of": "onto"}
+"""Where something is -> where something goes."""
+
+
+def any_of(words: tuple[str, ...]) -> str:
+    """A pattern for one of several, the longest that fits."""
+    return f"(?:{'|'.join(sorted(words, key=len, reverse=True))})"
+
+
+SIDE = any_of(("left", "right", "front", "back", "middle"))
+"""A pattern for the words for one of several."""
+PREPOSITION = any_of(tuple(dict.fromkeys((*RESTING, *NEAR, *_OTHERS))))
+"""A pattern for every preposition that is understood."""
+FIELD = re.compile(r"\{[np](\d+)\}")
+_ARTICLE = re.compile(r"\b(?:the|an?) ")
+_LOCATED = re.compile(rf"(?P<head>.+?) (?P<where>(?:{PREPOSITION}|from) .+)")
+_WHOLE = re.compile(r"the (?P<part>[^{]*\{\w+\}) of (?P<whole>the [^{]*\{\w+\})")
+
+
+def is_located(phrase: str) -> bool:
+    """Whether a thing is told by where it is: "the bowl on the stove"."""
+    return _LOCATED.fullmatch(phrase) is not None
+
+
+def is_plural(phrase: str) -> bool:
+    """Whether several things are meant."""
+    found = _LOCATED.fullmatch(phrase)
+    head = found["head"] if found else phrase
+    field = FIELD.search(phrase)
+    return head.startswith("both ") or " and the " in head or (field is not None and field[0][1] == "p")
+
+
+def is_long(phrase: str) -> bool:
+    """Whether more follows the noun of a phrase with fields, which other words could be taken to belong to."""
+    return phrase[-1] != "}" or (len(FIELD.findall(phrase)) > 1 and not is_plural(phrase))
+
+
+def pronoun(phrase: str) -> str:
+    """``it`` or ``them``."""
+    return "them" if is_plural(phrase) else "it"
+
+
+def with_place_clause(phrase: str) -> str:
+    """A thing with its place in a clause: "the bowl that is on the stove"."""
+    found = _LOCATED.fullmatch(phrase)
+    if found is None or found["where"].startswith("from "):
+        return phrase
+    return f"{found['head']} that is {found['where']}"
+
+
+def without_articles(phrase: str) -> str:
+    """A phrase without articles."""
+    return _ARTICLE.sub("", f"{phrase} ").strip()
+
+
+def without_whole(phrase: str) -> str:
+    """A thing without what it is part of: "the bottom drawer" for "the bottom drawer of the cabinet"."""
+    return phrase.split(" of ")[0]
+
+
+def without_both(phrase: str) -> str:
+    """Several things as they are said with "not": "the two {p0}" for "both {p0}"."""
+    rest = phrase.removeprefix("both ")
+    return rest if rest == phrase or rest.startswith("the ") else f"the two {rest}"
+
+
+def noun_alone(phrase: str) -> str:
+    """A thing that is mentioned again: "the {n0}" for "the black {n0} on the {n1}"."""
+    field = FIELD.search(phrase)
+    return f"the {field[0]}" if field else phrase
+
+
+def part_and_whole(phrase: str) -> tuple[str, str] | None:
+    """Of "the middle {n0} of the {n1}": "middle {n0}" and "the {n1}"."""
+    found = _WHOLE.fullmatch(phrase)
+    return (found["part"], found["whole"]) if found else None
