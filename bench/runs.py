@@ -16,11 +16,11 @@ import numpy as np
 from rich.console import Console
 
 from assay import tasks
-from assay.runs.display import Display
 from assay.episodes.episode import Episode
 from assay.errors import RenderingError
 from assay.experiments import load_experiment
 from assay.policies import EpisodeSpec
+from assay.runs.display import Display
 from assay.runs.driver import drive
 from assay.runs.executor import Done, Event, Executor, Source
 from assay.runs.local import LocalProcesses

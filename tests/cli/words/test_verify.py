@@ -3,10 +3,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.conftest import Said
+
 COLUMNS = "task,object_type,action_type,original,paraphrase\n"
 
 
-def test_faults_are_printed_by_row_with_a_summary(assay: Callable[..., object], tmp_path: Path) -> None:
+def test_faults_are_printed_by_row_with_a_summary(assay: Callable[..., Said], tmp_path: Path) -> None:
     file = tmp_path / "grid.csv"
     file.write_text(
         f"{COLUMNS}libero_goal/8,habitual,none,put the bowl on the plate,put the dish on the plate\n"
@@ -19,14 +21,14 @@ def test_faults_are_printed_by_row_with_a_summary(assay: Callable[..., object], 
 
 
 def test_a_file_without_the_columns_is_refused_in_one_line(
-    assay: Callable[..., object], tmp_path: Path
+    assay: Callable[..., Said], tmp_path: Path
 ) -> None:
     (tmp_path / "grid.csv").write_text("task,text\n")
     said = assay("words", "verify", tmp_path / "grid.csv")
     assert said.status == 2 and "lacks the columns object_type" in said.err
 
 
-def test_nothing_to_verify_is_no_success(assay: Callable[..., object], tmp_path: Path) -> None:
+def test_nothing_to_verify_is_no_success(assay: Callable[..., Said], tmp_path: Path) -> None:
     (tmp_path / "grid.csv").write_text(COLUMNS)
     said = assay("words", "verify", tmp_path / "grid.csv")
     assert said.status == 2 and "grid.csv has no rows" in said.err and said.err.count("\n") == 1

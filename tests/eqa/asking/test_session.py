@@ -81,11 +81,9 @@ def test_reasons_are_kept_and_the_letter_is_read_from_its_tag(vision: Vision, as
 
 
 def test_what_breaks_is_counted_and_named_and_the_rest_goes_on(vision: Vision, asked, questions):
-    prose, html, flood = (
-        chat("I think it is B."),
-        (200, {}, b"<html>busy</html>"),
-        (200, {}, b"x" * 5_000_000),
-    )
+    prose = chat("I think it is B.")
+    html: tuple[int, dict, bytes] = (200, {}, b"<html>busy</html>")
+    flood: tuple[int, dict, bytes] = (200, {}, b"x" * 5_000_000)
     vision.faults = {
         0: prose,
         1: html,

@@ -15,6 +15,7 @@ from assay.eqa.episode import Tally
 from assay.eqa.errors import QuestionError, UnreadableError
 from assay.eqa.pairs import prepared
 from assay.eqa.sources import opened
+from assay.eqa.sources.lerobot import LerobotSource
 from assay.eqa.views import View
 from assay.policies.demonstrations import collect
 
@@ -148,7 +149,8 @@ def test_rt1_and_droid_are_read_with_pictures_in_their_tables(tmp_path: Path):
         assert (
             np.allclose(episode.states, states, atol=1e-3) and episode.instruction == "open the\u2028drawer"
         )
-        assert len(episode.exocentric) == cameras and source.schema.name == folder.name
+        assert isinstance(source, LerobotSource) and source.schema.name == folder.name
+        assert len(episode.exocentric) == cameras
         assert np.abs(episode.exocentric[0].read([4])[0].astype(int) - picture(states[4])).mean() < 6
 
 

@@ -293,7 +293,7 @@ def test_our_client_and_our_server_understand_each_other(
             SceneEnv(world, TASK, world.sample(3)),
             policy,
             replace(SPEC, steps=10),
-            watch=lambda observation, path=path: path.append(observation.eef_position),
+            watch=lambda observation, path=path: path.append(observation.eef_position),  # type: ignore[misc]
         )
         policy.close()
         assert result.outcome is Outcome.FAILURE and world.renderer.count == 4

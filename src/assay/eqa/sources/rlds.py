@@ -17,7 +17,7 @@ from typing import Any
 import crc32c
 import numpy as np
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
-from tfrecord import example_pb2  # type: ignore[import-untyped]
+from tfrecord import example_pb2
 
 from assay.eqa.episode import FOUND, Episode, Tally, fault_of
 from assay.eqa.errors import QuestionError, UnreadableError

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Sized
 from typing import Any, cast
 
-import msgpack  # type: ignore[import-untyped]
+import msgpack
 import numpy as np
 from PIL import Image
 

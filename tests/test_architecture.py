@@ -1,0 +1,70 @@
+"""The map in docs/architecture.md is that of the import contract, and both have everything there is."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "assay"
+CONTRACT, MAP = "pyproject.toml's layers", "docs/architecture.md's map"
+
+
+def _modules() -> list[str]:
+    """What is in the package: ``cli/``, ``errors``."""
+    packages = (f"{path.parent.name}/" for path in SOURCE.glob("*/__init__.py"))
+    return sorted([*packages, *(path.stem for path in SOURCE.glob("*.py") if path.stem != "__init__")])
+
+
+def _layers() -> list[str]:
+    """What the contract has, from the top."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        contracts = tomllib.load(file)["tool"]["importlinter"]["contracts"]
+    layers = next(each["layers"] for each in contracts if each["type"] == "layers")
+    names = [name.strip().removeprefix("assay.") for layer in layers for name in re.split(r"[|:]", layer)]
+    return [f"{name}/" if (SOURCE / name).is_dir() else name for name in names]
+
+
+def _mapped() -> list[str]:
+    """What the map has, from the top; lines that go on are indented."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    drawn = page.split("## Layers", 1)[1].split("```")[1]
+    return re.findall(r"^(\w+/?)  +\S", drawn, re.MULTILINE)
+
+
+def _difference(one: Iterable[str], other: Iterable[str], name: str) -> str:
+    """What has to be done to the second to be the same, in one line; empty where nothing has."""
+    missing, extra = sorted(set(one) - set(other)), sorted(set(other) - set(one))
+    said = [f"lacks {', '.join(missing)}"] * bool(missing) + [
+        f"has {', '.join(extra)}, which is not there"
+    ] * bool(extra)
+    return f"{name}: {'; '.join(said)}" if said else ""
+
+
+def test_every_module_has_a_layer():
+    said = _difference(_modules(), _layers(), CONTRACT)
+    assert not said, said
+
+
+def test_every_module_is_on_the_map():
+    said = _difference(_modules(), _mapped(), MAP)
+    assert not said, said
+
+
+def test_the_map_is_in_the_order_of_the_layers():
+    layers, mapped = _layers(), _mapped()
+    wrong = next((pair for pair in zip(layers, mapped, strict=False) if pair[0] != pair[1]), None)
+    assert wrong is None, f"{MAP}: {wrong[1]} stands where {CONTRACT} have {wrong[0]}"
+
+
+def test_what_the_vocabulary_names_is_there():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = page.split("## Vocabulary", 1)[1].split("\n## ", 1)[0]
+    places = re.findall(r"\| `([\w.]+)` \|$", table, re.MULTILINE)
+    files = {place: SOURCE.joinpath(*place.split(".")) for place in places}
+    missing = [
+        place for place, file in files.items() if not (file.is_dir() or file.with_suffix(".py").is_file())
+    ]
+    assert len(places) > 20 and not missing, f"docs/architecture.md's vocabulary: no {', '.join(missing)}"
