@@ -58,8 +58,8 @@ def test_the_oracle_does_what_is_asked_and_then_nothing():
     task = told_other("T1", 0)
     played = play(task, TableOracle())
     assert not played.success
-    assert played.effects[0] is Effect.MOVED and set(played.effects[1:]) == {Effect.NOTHING}
-    assert played.held[0] == "dragged_obj"
+    assert played.env.effects[0] is Effect.MOVED and set(played.env.effects[1:]) == {Effect.NOTHING}
+    assert played.env.held[0] == "dragged_obj"
 
 
 def test_the_oracle_gathers_what_it_is_told_to():
@@ -71,5 +71,5 @@ def test_the_oracle_gathers_what_it_is_told_to():
     assert isinstance(task.asked, PutGoal)
     played = play(task, TableOracle())
     assert not played.success
-    assert {name for name in played.held if name} == {put.item for put in task.asked.stages[0]}
-    assert played.effects[-1] is Effect.NOTHING
+    assert {name for name in played.env.held if name} == {put.item for put in task.asked.stages[0]}
+    assert played.env.effects[-1] is Effect.NOTHING

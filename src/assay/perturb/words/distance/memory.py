@@ -29,14 +29,14 @@ def remembered(pairs: Sequence[Pair]) -> list[Distance]:
     """As ``distances``, but only pairs that were never scored before are scored; the models may stay away."""
     try:
         with closing(_database()) as database:
-            known = _known(database, pairs)
+            known = _look_up(database, pairs)
             new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
             if new:
                 known |= zip(new, distances(new), strict=True)
                 with database:
                     database.executemany(
                         "INSERT OR REPLACE INTO scores VALUES (?, ?, ?, ?, ?, ?)",
-                        [(*pair, *_written(known[pair])) for pair in new],
+                        [(*pair, *_row(known[pair])) for pair in new],
                     )
             return [known[pair] for pair in pairs]
     except (sqlite3.Error, OSError):
@@ -57,7 +57,7 @@ def _database() -> sqlite3.Connection:
     return database
 
 
-def _known(database: sqlite3.Connection, pairs: Sequence[Pair]) -> dict[Pair, Distance]:
+def _look_up(database: sqlite3.Connection, pairs: Sequence[Pair]) -> dict[Pair, Distance]:
     found: dict[Pair, Distance] = {}
     for pair in pairs:
         row = database.execute(
@@ -70,5 +70,5 @@ def _known(database: sqlite3.Connection, pairs: Sequence[Pair]) -> dict[Pair, Di
     return found
 
 
-def _written(found: Distance) -> tuple[float, float, str, str]:
+def _row(found: Distance) -> tuple[float, float, str, str]:
     return found.s_k, found.s_t, found.parser, json.dumps(found.warnings)
