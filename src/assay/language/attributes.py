@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-from assay.language.entries import HERE, Entry, load_yaml, validate
+from assay.language.entries import HERE, Words, load_yaml, validate
 from assay.tasks.names import words
 from assay.tasks.staging import Colour
 
@@ -27,17 +27,11 @@ IDIOMS = ("on top of", "orange juice")
 _NO_COLOUR = ("orange juice", "juice")
 
 
-class Attributes(Entry):
-    """What a qualifier must not be; ``attributes.yaml`` lists them."""
-
-    visual: frozenset[str]
-    spatial: frozenset[str]
-
-
 @cache
-def attributes() -> Attributes:
-    """What ``attributes.yaml`` holds."""
-    return validate(Attributes, load_yaml(HERE.joinpath("attributes.yaml")), "attributes.yaml")
+def attribute_words() -> frozenset[str]:
+    """Visual and spatial words, from ``attributes.yaml``: what a qualifier of a noun must not be."""
+    lists = validate(dict[str, Words], load_yaml(HERE.joinpath("attributes.yaml")), "attributes.yaml")
+    return frozenset(word for words in lists.values() for word in words)
 
 
 def colours_of(text: str, names: Iterable[str]) -> set[str] | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from assay.errors import PerturbationError
-from assay.language.attributes import attributes
+from assay.language.attributes import attribute_words
 from assay.language.entries import HERE, Entry, Phrase, Words, load_yaml, validate
 
 
@@ -111,6 +111,6 @@ def _nouns(content: Any, file: str) -> dict[str, Noun]:
             if listed.count(word) > 1:
                 raise PerturbationError(f"{file}: '{noun.name}' has '{word}' twice")
         for word in " ".join((*noun.functional, *noun.habitual, *noun.contextual)).split():
-            if word in attributes().visual | attributes().spatial and word not in noun.name:
+            if word in attribute_words() and word not in noun.name:
                 raise PerturbationError(f"{file}: '{noun.name}' has '{word}', a visual or spatial attribute")
     return found

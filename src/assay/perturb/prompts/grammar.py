@@ -12,13 +12,13 @@ from assay.errors import PerturbationError
 from assay.perturb.prompts.wordings import ORIGINALS, TEMPLATES, WORDS
 from assay.tabletop import TableTask
 
-Said = Mapping[str, tuple[str, ...]]
+Fields = Mapping[str, tuple[str, ...]]
 """What can stand in each place that a template leaves open."""
 _OPEN = re.compile(r"<(\w+)>")
 _BEGINNING = re.compile(r"(?:^|(?<=\. ))[a-z]")
 
 
-def read(task: TableTask) -> Said:
+def read(task: TableTask) -> Fields:
     """What a task says in the places that templates leave open, as an angle or a texture.
 
     Raises PerturbationError for a prompt in other words than the task's own.
@@ -30,30 +30,30 @@ def read(task: TableTask) -> Said:
     raise PerturbationError(f"{task.id}: the prompt was changed before: '{task.prompt.text:.60}'")
 
 
-def original(kind: str, **said: str) -> str:
+def write_original(kind: str, **fields: str) -> str:
     """What a kind of task says by itself, with the open places filled."""
-    return next(_filled(ORIGINALS[kind][0], {name: (value,) for name, value in said.items()}))
+    return next(_fill(ORIGINALS[kind][0], {name: (value,) for name, value in fields.items()}))
 
 
 def wordings(task: TableTask) -> Iterator[str]:
     """Every wording of a task but its own. Raises PerturbationError for a prompt in other words than that."""
-    said = {**WORDS, **read(task)}
+    fields = {**WORDS, **read(task)}
     for template in TEMPLATES[task.setting.task]:
-        for text in _filled(template, said):
+        for text in _fill(template, fields):
             if text != task.prompt.text:
                 yield text
 
 
-def worded(task: TableTask, rng: np.random.Generator) -> str:
+def draw_wording(task: TableTask, rng: np.random.Generator) -> str:
     """One of the wordings: a template, then a word of each class. Raises PerturbationError as above."""
-    said = {**WORDS, **read(task)}
+    fields = {**WORDS, **read(task)}
     templates = TEMPLATES[task.setting.task]
     while True:
         text = templates[int(rng.integers(len(templates)))]
         while (place := _OPEN.search(text)) is not None:
-            options = said[place[1]]
+            options = fields[place[1]]
             text = text.replace(place[0], options[int(rng.integers(len(options)))])
-        if (text := capitalised(text)) != task.prompt.text:
+        if (text := capitalise(text)) != task.prompt.text:
             return text
 
 
@@ -65,17 +65,17 @@ def vocabulary() -> tuple[str, ...]:
     return tuple(sorted({word.lower() for word in re.findall(r"[A-Za-z]{2,}", bare)}))
 
 
-def _filled(text: str, said: Said) -> Iterator[str]:
+def _fill(text: str, fields: Fields) -> Iterator[str]:
     """A template with every choice of words."""
     place = _OPEN.search(text)
     if place is None:
-        yield capitalised(text)
+        yield capitalise(text)
         return
-    for option in said[place[1]]:
-        yield from _filled(text.replace(place[0], option), said)
+    for option in fields[place[1]]:
+        yield from _fill(text.replace(place[0], option), fields)
 
 
-def capitalised(text: str) -> str:
+def capitalise(text: str) -> str:
     """A text whose sentences begin with capitals."""
     return _BEGINNING.sub(lambda letter: letter[0].upper(), text)
 

@@ -11,7 +11,7 @@ import numpy as np
 from assay.episodes import Change, Effect, perturbation
 from assay.errors import PerturbationError
 from assay.perturb.prompts.base import TablePerturbation
-from assay.perturb.prompts.grammar import original, read
+from assay.perturb.prompts.grammar import read, write_original
 from assay.tabletop import PutGoal, TableTask
 from assay.tabletop.goals import Goal, Put
 
@@ -45,13 +45,13 @@ class OtherInstruction(TablePerturbation):
         asked: Goal | None
         if kind == "T1":
             angle = int(rng.choice(list(_ANGLES)))
-            text, asked = original("T3", angle=str(angle)), _turned(task, angle)
+            text, asked = write_original("T3", angle=str(angle)), _turned(task, angle)
         elif kind == "T13":
             # Its line stands before the rectangle: one cannot get in there and stop short of the line.
-            text, asked = original("T12", count=said["count"][0]), None
+            text, asked = write_original("T12", count=said["count"][0]), None
         else:
             text, asked = (
-                original("T15" if kind == "T14" else "T14"),
+                write_original("T15" if kind == "T14" else "T14"),
                 _gathered(task, by_texture=kind == "T15"),
             )
         return replace(task, prompt=task.prompt.saying(text), asked=asked)

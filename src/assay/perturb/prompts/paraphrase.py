@@ -8,7 +8,7 @@ import numpy as np
 
 from assay.episodes import Change, Effect, perturbation
 from assay.perturb.prompts.base import TablePerturbation
-from assay.perturb.prompts.grammar import worded
+from assay.perturb.prompts.grammar import draw_wording
 from assay.tabletop import TableTask
 
 
@@ -23,4 +23,4 @@ class Paraphrase(TablePerturbation):
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
         """The task in other words than its own. Raises PerturbationError if it is not in its own."""
-        return replace(task, prompt=task.prompt.saying(worded(task, rng)))
+        return replace(task, prompt=task.prompt.saying(draw_wording(task, rng)))

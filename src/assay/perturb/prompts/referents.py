@@ -11,7 +11,7 @@ import numpy as np
 from assay.episodes import Change, Effect, perturbation
 from assay.errors import PerturbationError
 from assay.perturb.prompts.base import TablePerturbation
-from assay.perturb.prompts.grammar import capitalised
+from assay.perturb.prompts.grammar import capitalise
 from assay.tabletop import Picture, TableTask
 from assay.tabletop.textures import GREY
 
@@ -38,7 +38,7 @@ class TextReferents(TablePerturbation):
             )
         pictures = dict(task.prompt.pictures)
         text = _REFERENT.sub(lambda found: _named(found[1], pictures[found[2]]), task.prompt.text)
-        return replace(task, prompt=task.prompt.saying(capitalised(text)))
+        return replace(task, prompt=task.prompt.saying(capitalise(text)))
 
 
 def _named(before: str | None, picture: Picture) -> str:

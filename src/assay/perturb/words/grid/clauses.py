@@ -55,17 +55,17 @@ def passive(step: Step) -> str:
 def all_steps(steps: Sequence[Step]) -> dict[str, str]:
     """The clauses that say everything, by the names frames use."""
 
-    def joined(middle: str, end: list[str]) -> str:
+    def join_clauses(middle: str, end: list[str]) -> str:
         return " and ".join(f"{subject(step)} {middle}{each}" for step, each in zip(steps, end, strict=True))
 
     passives, outcomes = [passive(step) for step in steps], [step.outcome for step in steps]
     return {
         "do": " and ".join(act(step) for step in steps),
         "doing": " and ".join(act(step, "ing") for step in steps),
-        "done": joined("", passives),
-        "to_be_done": joined("to be ", passives),
-        "so": joined("", outcomes),
-        "to_be_so": joined("to be ", outcomes),
+        "done": join_clauses("", passives),
+        "to_be_done": join_clauses("to be ", passives),
+        "so": join_clauses("", outcomes),
+        "to_be_so": join_clauses("to be ", outcomes),
     }
 
 

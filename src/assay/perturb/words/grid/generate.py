@@ -97,8 +97,8 @@ class _Pool:
     def texts(self, cell: Cell, seed: int) -> Iterator[str]:
         """Those of a cell in the order of a seed: all sentences before any comes again."""
         rng = stream(seed, "words", "grid", self._id, str(cell))
-        sentences = _shuffled(self._sentences[cell.action_type], rng)
-        names = _shuffled(self._names[cell.object_type], rng)
+        sentences = _shuffle(self._sentences[cell.action_type], rng)
+        names = _shuffle(self._names[cell.object_type], rng)
         for turn in range(len(names)):
             for place, sentence in enumerate(sentences):
                 text = self._meaning.punctuate(sentence.format_map(names[(turn + place) % len(names)]))
@@ -106,7 +106,7 @@ class _Pool:
                     yield text
 
 
-def _shuffled(items: Sequence[_T], rng: np.random.Generator) -> list[_T]:
+def _shuffle(items: Sequence[_T], rng: np.random.Generator) -> list[_T]:
     return [items[index] for index in rng.permutation(len(items))]
 
 

@@ -22,7 +22,7 @@ _GENITIVE = re.compile(r"'s\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class FoundName:
     """A name in a text, after an article."""
 
     name: str
@@ -50,7 +50,7 @@ class Finder:
                     known[0].add(noun.name)
         self._longest = max(map(len, self._names), default=0)
 
-    def find(self, text: str) -> Iterator[Said]:
+    def find(self, text: str) -> Iterator[FoundName]:
         """The names in a text, the longest at each place."""
         words = words_of(text)
         start = end = 0
@@ -66,7 +66,7 @@ class Finder:
             nouns, plural = self._names[taken]
             # What another name has taken ("the caddy's back compartment") is not between.
             between = between[max(0, end - start + len(between)) :]
-            yield Said(" ".join(taken), frozenset(nouns), plural, between)
+            yield FoundName(" ".join(taken), frozenset(nouns), plural, between)
             start = end = start + len(taken)
 
     def _at(self, words: list[str], start: int) -> tuple[str, ...] | None:
@@ -93,10 +93,10 @@ class Naming:
     """Words before any name of it that the original does not have there."""
 
 
-def naming(mention: Mention, said: list[Said], originally: list[Said], meaning: Meaning) -> Naming:
+def naming(mention: Mention, names: list[FoundName], originally: list[FoundName], meaning: Meaning) -> Naming:
     """What a text with these names calls a noun of the original, which has those."""
     noun, form = mention.noun, mention.original
-    told = {each.noun.name for each in meaning.mentions}
+    mentioned = {each.noun.name for each in meaning.mentions}
     others = {each.original for each in meaning.mentions} - {form}
     listed = {
         " ".join(words_of(written)): kind
@@ -104,9 +104,9 @@ def naming(mention: Mention, said: list[Said], originally: list[Said], meaning: 
         for name in new_names(noun, kind, mention.form)
         for written in (name, noun.plural_of(name))
     }
-    mine = [each for each in said if noun.name in each.nouns and each.name not in others]
+    mine = [each for each in names if noun.name in each.nouns and each.name not in others]
     kept = [each for each in mine if each.name.endswith(form) and each.name not in listed]
-    mine = [each for each in mine if each in kept or each.nouns & told == {noun.name}]
+    mine = [each for each in mine if each in kept or each.nouns & mentioned == {noun.name}]
     before = {word for each in originally if each.name == form for word in each.between}
     new = [word for each in kept for word in (*each.between, *words_of(each.name.removesuffix(form)))]
     return Naming(

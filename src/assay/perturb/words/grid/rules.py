@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 
 from assay.language import Meaning
-from assay.language.attributes import attributes
+from assay.language.attributes import attribute_words
 from assay.language.phrases import FIELD
 from assay.perturb.words.grid.cells import Cell, ObjectType
 from assay.perturb.words.grid.generate import DOUBLED
-from assay.perturb.words.grid.names import Finder, Naming, Said, naming, words_of
+from assay.perturb.words.grid.names import Finder, FoundName, Naming, naming, words_of
 from assay.perturb.words.grid.shapes import shape_flaws
 
 MAX_CHARACTERS = 1000
@@ -31,10 +31,10 @@ def flaws(text: str, cell: Cell, meaning: Meaning, finder: Finder) -> Iterator[F
     originally = list(finder.find(meaning.original))
     forms = {mention.original for mention in meaning.mentions}
     literal = {each.name for each in originally} - forms  # "the middle layer of the drawer"
-    said = [each for each in finder.find(text) if each.name not in literal]
-    yield from _scene_flaws(said, forms, meaning)
-    yield from _kept_flaws(text, said, meaning)
-    namings = [naming(mention, said, originally, meaning) for mention in meaning.mentions]
+    names = [each for each in finder.find(text) if each.name not in literal]
+    yield from _scene_flaws(names, forms, meaning)
+    yield from _kept_flaws(text, names, meaning)
+    namings = [naming(mention, names, originally, meaning) for mention in meaning.mentions]
     yield from _object_flaws(namings, cell.object_type)
     yield from (("action", reason) for reason in shape_flaws(text, cell.action_type, meaning))
 
@@ -60,15 +60,15 @@ def plain_flaws(text: str, original: str) -> Iterator[Flaw]:
             yield "grammar", f"'{article} {word}' should be '{'an' if vowel else 'a'} {word}'"
 
 
-def _scene_flaws(said: list[Said], forms: set[str], meaning: Meaning) -> Iterator[Flaw]:
+def _scene_flaws(names: list[FoundName], forms: set[str], meaning: Meaning) -> Iterator[Flaw]:
     """Names that could be taken for another thing of the scene."""
-    told = {mention.noun.name for mention in meaning.mentions}
+    mentioned = {mention.noun.name for mention in meaning.mentions}
     things = {noun.name: set(noun.things) for noun in meaning.nouns}
-    for each in said:
+    for each in names:
         if each.name in forms:
             continue
         # Two names of one thing ("cream cheese" and "cream cheese box") are no confusion.
-        here = [noun for noun in each.nouns if noun in told]
+        here = [noun for noun in each.nouns if noun in mentioned]
         others = [
             noun
             for noun in sorted(each.nouns)
@@ -76,11 +76,11 @@ def _scene_flaws(said: list[Said], forms: set[str], meaning: Meaning) -> Iterato
         ]
         if (here and others) or (len(here) > 1 and not set.intersection(*(things[noun] for noun in here))):
             yield "scene", f"'{each.name}' could be the {' or the '.join(sorted({*here, *others}))}"
-        elif others and not any(things[noun] & things[own] for noun in others for own in told):
+        elif others and not any(things[noun] & things[own] for noun in others for own in mentioned):
             yield "scene", f"'{each.name}' is the {others[0]}, which the original does not name"
 
 
-def _kept_flaws(text: str, said: list[Said], meaning: Meaning) -> Iterator[Flaw]:
+def _kept_flaws(text: str, names: list[FoundName], meaning: Meaning) -> Iterator[Flaw]:
     """What identifies a thing, and how many there are, must stay."""
     words = set(words_of(text))
     for step in meaning.steps:
@@ -89,9 +89,9 @@ def _kept_flaws(text: str, said: list[Said], meaning: Meaning) -> Iterator[Flaw]
                 if word not in words and word not in _SMALL:
                     yield "reference", f"'{word}' is gone, which says which thing is meant"
     plural = {mention.noun.name: mention.plural for mention in meaning.mentions}
-    for each in said:
-        told = [plural[noun] for noun in each.nouns if noun in plural]
-        if told and each.plural not in told:
+    for each in names:
+        numbers = [plural[noun] for noun in each.nouns if noun in plural]
+        if numbers and each.plural not in numbers:
             yield (
                 "number",
                 f"'{each.name}' is {'plural' if each.plural else 'singular'}, and the original is not",
@@ -100,11 +100,10 @@ def _kept_flaws(text: str, said: list[Said], meaning: Meaning) -> Iterator[Flaw]
 
 def _object_flaws(namings: list[Naming], type: ObjectType) -> Iterator[Flaw]:
     """Names change on the object axis, in its way only."""
-    never = attributes().visual | attributes().spatial
     substitutes = type in (ObjectType.HABITUAL, ObjectType.CONTEXTUAL)
     for each in namings:
         for word in each.added:
-            if word in never:
+            if word in attribute_words():
                 yield "object", f"'{word}' is a visual or spatial attribute of the {each.form}"
         if not substitutes and not each.kept:
             yield "object", f"'{each.form}' is gone, and the object type is '{type}'"

@@ -104,10 +104,10 @@ def _one_and_two(steps: Sequence[Step]) -> dict[str, str]:
         "done_one": act(first, "participle"),
         "two": " and ".join(act(step) for step in rest),
     }
-    return parts if len(rest) > 1 else parts | _reversed(first, rest[0])
+    return parts if len(rest) > 1 else parts | _second_first(first, rest[0])
 
 
-def _reversed(first: Step, second: Step) -> dict[str, str]:
+def _second_first(first: Step, second: Step) -> dict[str, str]:
     """The second of two steps in full, and the first one with "it" for what they share."""
     thing, place, full = None, None, act(second)
     if second.thing_again and second.fetch is None:  # "... and close it"

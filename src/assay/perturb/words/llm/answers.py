@@ -17,7 +17,7 @@ _QUOTES = ("\"'`\u201c\u2018", "\"'`\u201d\u2019")
 _NUMBERS = re.compile(r"\d{1,4}(?:(?:[\s,;.]|and)+\d{1,4})*")
 
 
-def rewordings(
+def usable_rewordings(
     reply: Reply | None, rules: Rules, cell: Cell, known: Sequence[str], ledger: Ledger
 ) -> list[str]:
     """The rewordings in an answer that could be used: whole, new, and with nothing against the rules."""
@@ -30,7 +30,7 @@ def rewordings(
     taken = {_plain(each) for each in known}
     found: list[str] = []
     for line in lines:
-        text = _unmarked(line)
+        text = _strip_marks(line)
         flaw = next(rules.flaws(text, cell), None)
         if flaw is not None:
             ledger.drop(f"line: against the rule '{flaw[0]}'")
@@ -42,7 +42,7 @@ def rewordings(
     return found
 
 
-def chosen(reply: Reply | None, candidates: Sequence[str], ledger: Ledger) -> list[str]:
+def accepted_candidates(reply: Reply | None, candidates: Sequence[str], ledger: Ledger) -> list[str]:
     """The candidates whose numbers an answer gives; none of them if it gives anything else."""
     if reply is None:
         return []
@@ -58,12 +58,12 @@ def chosen(reply: Reply | None, candidates: Sequence[str], ledger: Ledger) -> li
     return [each for number, each in enumerate(candidates, start=1) if number in numbers]
 
 
-def named_in(task: Task) -> list[str]:
+def scene_names(task: Task) -> list[str]:
     """What the things in a task's scene are called, each once."""
     return list(dict.fromkeys(names_of(entity.category)[0] for entity in task.scene.entities))
 
 
-def _unmarked(line: str) -> str:
+def _strip_marks(line: str) -> str:
     """A line without a bullet, a number or quotation marks around it."""
     text = _MARK.sub("", " ".join(line.split()))
     while len(text) > 1 and text[0] in _QUOTES[0] and text[-1] in _QUOTES[1]:

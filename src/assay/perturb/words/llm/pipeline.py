@@ -25,7 +25,7 @@ from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
 from assay.perturb.words.grid.generate import Paraphrase
 from assay.perturb.words.grid.verify import Rules
 from assay.perturb.words.llm import prompts
-from assay.perturb.words.llm.answers import chosen, named_in, rewordings
+from assay.perturb.words.llm.answers import accepted_candidates, scene_names, usable_rewordings
 from assay.tasks import Task
 from assay.tasks.names import words as words_of
 
@@ -92,7 +92,7 @@ class _Steps:
     ) -> None:
         self._task, self._rules, self._wanted = task, rules, wanted
         self._client, self._ledger, self._on_cell = client, ledger, on_cell
-        self._about = task.instruction.text, named_in(task)
+        self._about = task.instruction.text, scene_names(task)
 
     async def all(self) -> list[Paraphrase]:
         """Every cell, in order; a paraphrase that stands in two cells counts in the first."""
@@ -129,7 +129,7 @@ class _Steps:
         def check(candidates: Sequence[str]) -> Prompt:
             return prompts.verify(*self._about, cell, candidates)
 
-        return await self._collected(cell, max(self._wanted, EXAMPLES), ask, check)
+        return await self._collect(cell, max(self._wanted, EXAMPLES), ask, check)
 
     async def _along_both(self, cell: Cell, single: Mapping[Cell, list[str]]) -> list[str]:
         named = single[Cell(cell.object_type, ActionType.NONE)][:EXAMPLES]
@@ -144,9 +144,9 @@ class _Steps:
         def check(candidates: Sequence[str]) -> Prompt:
             return prompts.verify_merged(*self._about, cell, candidates)
 
-        return await self._collected(cell, self._wanted, ask, check)
+        return await self._collect(cell, self._wanted, ask, check)
 
-    async def _collected(self, cell: Cell, wanted: int, ask: Ask, check: Check) -> list[str]:
+    async def _collect(self, cell: Cell, wanted: int, ask: Ask, check: Check) -> list[str]:
         """Ask and check until there is enough, a few times at most."""
         passed: list[str] = []
         seen: list[str] = []
@@ -156,11 +156,11 @@ class _Steps:
             # Some will be refused: ask for half as many again.
             count = min(MOST_LINES, (wanted - len(passed)) * 3 // 2 + 1)
             reply = await self._client.ask(ask(count, seen), round)
-            candidates = rewordings(reply, self._rules, cell, seen, self._ledger)[:MOST_LINES]
+            candidates = usable_rewordings(reply, self._rules, cell, seen, self._ledger)[:MOST_LINES]
             if candidates:
                 seen += candidates
                 verdict = await self._client.ask(check(candidates), round)
-                passed += chosen(verdict, candidates, self._ledger)
+                passed += accepted_candidates(verdict, candidates, self._ledger)
         return passed
 
 

@@ -15,7 +15,7 @@ from assay.perturb.words.grid.cells import Cell, ObjectType
 
 def generate(original: str, things: Sequence[str], cell: Cell, count: int, known: Sequence[str]) -> Prompt:
     """Step 1: rewordings along one axis; none like those that are known."""
-    return _filled(
+    return _fill(
         "generate", original, things, rule=_rule(cell), keep=_keep(cell), count=count, known=_not_again(known)
     )
 
@@ -23,7 +23,7 @@ def generate(original: str, things: Sequence[str], cell: Cell, count: int, known
 def verify(original: str, things: Sequence[str], cell: Cell, candidates: Sequence[str]) -> Prompt:
     """Step 2: which of them keep to the rules."""
     rules = {"rule": _rule(cell), "keep": _keep(cell)}
-    return _filled("verify", original, things, candidates=_numbered(candidates), **rules)
+    return _fill("verify", original, things, candidates=_number_lines(candidates), **rules)
 
 
 def merge(
@@ -35,8 +35,8 @@ def merge(
     known: Sequence[str],
 ) -> Prompt:
     """Step 3: both changes in one sentence, after examples of each axis."""
-    examples = {"named": _listed(named), "acted": _listed(acted)}
-    return _filled("merge", original, things, count=count, known=_not_again(known), **examples)
+    examples = {"named": _bullets(named), "acted": _bullets(acted)}
+    return _fill("merge", original, things, count=count, known=_not_again(known), **examples)
 
 
 def verify_merged(original: str, things: Sequence[str], cell: Cell, candidates: Sequence[str]) -> Prompt:
@@ -45,7 +45,7 @@ def verify_merged(original: str, things: Sequence[str], cell: Cell, candidates: 
         "object_rule": _texts()["object_rules"][cell.object_type.value],
         "action_rule": _texts()["action_rules"][cell.action_type.value],
     }
-    return _filled("verify_merged", original, things, candidates=_numbered(candidates), **rules)
+    return _fill("verify_merged", original, things, candidates=_number_lines(candidates), **rules)
 
 
 @cache
@@ -53,7 +53,7 @@ def _texts() -> Any:
     return yaml.safe_load(files(__package__).joinpath("prompts.yaml").read_text(encoding="utf-8"))
 
 
-def _filled(step: str, original: str, things: Sequence[str], **fields: object) -> Prompt:
+def _fill(step: str, original: str, things: Sequence[str], **fields: object) -> Prompt:
     texts = _texts()
     system = texts[step]["system"].format(**{name: texts[name] for name in ("every", "lines", "numbers")})
     user = texts[step]["user"].format(original=original, things=", ".join(things), **fields)
@@ -71,12 +71,12 @@ def _keep(cell: Cell) -> str:
 
 
 def _not_again(known: Sequence[str]) -> str:
-    return f" None of these, which are there already:\n{_listed(known)}" if known else ""
+    return f" None of these, which are there already:\n{_bullets(known)}" if known else ""
 
 
-def _listed(lines: Sequence[str]) -> str:
+def _bullets(lines: Sequence[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def _numbered(lines: Sequence[str]) -> str:
+def _number_lines(lines: Sequence[str]) -> str:
     return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, start=1))

@@ -8,10 +8,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from assay.episodes import Change, Effect, Perturbation, perturbation
+from assay.episodes import perturbation
 from assay.errors import PerturbationError
-from assay.perturb.words.rewordings.text import reword
-from assay.tasks import Scene, Task
+from assay.perturb.words.rewordings.base import TextPerturbation
+from assay.tasks import Scene
 from assay.tasks.names import names_of, words
 
 FUNCTION_WORDS = frozenset(
@@ -37,12 +37,10 @@ _DRAWS = 20
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Substitute(Perturbation):
+class Substitute(TextPerturbation):
     """Puts unrelated words in the place of others, names of things first: nobody can tell what is wanted."""
 
     kind = "words/substitute"
-    effects = frozenset({Effect.WORDS})
-    change = Change.WORDING
     plausible = False
 
     share: float = 0.5
@@ -54,24 +52,22 @@ class Substitute(Perturbation):
                 f"words/substitute: the share must be above 0 and at most 1, not {self.share:g}"
             )
 
-    def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """The task about something else."""
-        return reword(task, self.kind, lambda text: substitute_words(text, task.scene, self.share, rng))
+    def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
+        """The instruction about something else."""
+        return substitute_words(text, scene, self.share, rng)
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Shuffle(Perturbation):
+class Shuffle(TextPerturbation):
     """Keeps every word and loses their order."""
 
     kind = "words/shuffle"
-    effects = frozenset({Effect.WORDS})
-    change = Change.WORDING
     plausible = False
 
-    def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """The task with its words in another order."""
-        return reword(task, self.kind, lambda text: shuffle_words(text, rng))
+    def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
+        """The instruction with its words in another order."""
+        return shuffle_words(text, rng)
 
 
 def substitute_words(text: str, scene: Scene, share: float, rng: np.random.Generator) -> str:

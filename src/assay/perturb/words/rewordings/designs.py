@@ -76,7 +76,9 @@ STYLES = _design("style", ("telegraphic", Telegraphic(), True), ("typos", Typos(
 def other_tasks(task: Task) -> tuple[Rewording, ...]:
     """LIBERO-PRO's task perturbation: every other goal known for the scene, with its instruction."""
     return tuple(
-        Rewording(f"task_{number}", OtherTask(*fields_of(each)), True, {"plausible": True} | _asked(each))
+        Rewording(
+            f"task_{number}", OtherTask(*fields_of(each)), True, {"plausible": True} | _asked_labels(each)
+        )
         for number, each in enumerate(alternatives(task), start=1)
     )
 
@@ -92,11 +94,11 @@ def counterfactuals(task: Task) -> tuple[Rewording, ...]:
             f"counterfactual_{number}",
             Counterfactual(*fields_of(each)),
             False,
-            {"plausible": False} | _asked(each),
+            {"plausible": False} | _asked_labels(each),
         )
         for number, each in enumerate(alternatives(task), start=1)
     )
 
 
-def _asked(alternative: Alternative) -> dict[str, Label]:
+def _asked_labels(alternative: Alternative) -> dict[str, Label]:
     return {"asked_goal": str(alternative.goal), "asked_from": alternative.known_from}

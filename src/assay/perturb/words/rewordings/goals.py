@@ -45,13 +45,13 @@ class Alternative:
 def alternatives(task: Task) -> tuple[Alternative, ...]:
     """What else could be asked for in a task's scene, known goals first, no goal twice."""
     found: dict[frozenset[Atom], Alternative] = {}
-    for each in (*_known(task), *_derived(task)):
+    for each in (*_known_goals(task), *_derived_goals(task)):
         if _is_another(each.goal, task):
             found.setdefault(frozenset(each.goal.atoms), each)
     return tuple(found.values())
 
 
-def _known(task: Task) -> Iterator[Alternative]:
+def _known_goals(task: Task) -> Iterator[Alternative]:
     """Goals of other tasks, those of the same suite first."""
     suite = task.id.split("/")[0]
     others = [
@@ -84,39 +84,39 @@ def _facing(scene: Scene, fixture: str) -> tuple[float, float]:
     return (region.yaw if region is not None else None) or (0.0, 0.0)
 
 
-def _derived(task: Task) -> Iterator[Alternative]:
+def _derived_goals(task: Task) -> Iterator[Alternative]:
     yield from _with_another_thing(task)
-    yield from _exchanged(task)
+    yield from _exchange_things(task)
     yield from _elsewhere(task)
     yield from _with_another_part(task)
-    yield from _switched_off(task)
+    yield from _switch_off(task)
 
 
 def _with_another_thing(task: Task) -> Iterator[Alternative]:
     """The same with another thing of the scene."""
     objects = {entity.name: entity for entity in task.scene.objects}
     named = {_owner(task.scene, name) for atom in task.goal.atoms for name in atom.arguments}
-    for name in dict.fromkeys(_carried(task.goal)):
+    for name in dict.fromkeys(_carried_things(task.goal)):
         for other in objects.values():
             if name not in objects or other.name in named or other.category in _RECEPTACLES:
                 continue
-            text = _renamed(task, objects[name], other)
+            text = _name_other_thing(task, objects[name], other)
             if text is not None:
-                yield Alternative(text, _mapped(task.goal, {name: other.name}))
+                yield Alternative(text, _map_arguments(task.goal, {name: other.name}))
 
 
-def _exchanged(task: Task) -> Iterator[Alternative]:
+def _exchange_things(task: Task) -> Iterator[Alternative]:
     """Two things in each other's place."""
     entities = {entity.name: entity for entity in task.scene.objects}
-    carried = _carried(task.goal)
+    carried = _carried_things(task.goal)
     places = {atom.arguments[1] for atom in task.goal.atoms if atom.predicate.arity == 2}
     if len(carried) != 2 or len(places) != 2 or not all(name in entities for name in carried):
         return
-    first, second = (_said(task, entities[name]) for name in carried)
+    first, second = (_name_in_instruction(task, entities[name]) for name in carried)
     if first is None or second is None or first == second:
         return
     text = _with_names(task, {first: second, second: first})
-    yield Alternative(text, _mapped(task.goal, dict(zip(carried, reversed(carried), strict=True))))
+    yield Alternative(text, _map_arguments(task.goal, dict(zip(carried, reversed(carried), strict=True))))
 
 
 def _with_another_part(task: Task) -> Iterator[Alternative]:
@@ -129,7 +129,9 @@ def _with_another_part(task: Task) -> Iterator[Alternative]:
         for part, other in _other_parts(name.split("_")):
             changed = re.sub(rf"(?<![a-z_]){part}(?=_)|(?<=_){part}(?=_)", other, name)
             if task.scene.region(changed) is not None and len(re.findall(rf"\b{part}\b", text)) == 1:
-                yield Alternative(re.sub(rf"\b{part}\b", other, text), _mapped(task.goal, {name: changed}))
+                yield Alternative(
+                    re.sub(rf"\b{part}\b", other, text), _map_arguments(task.goal, {name: changed})
+                )
 
 
 def _other_parts(words: list[str]) -> Iterator[tuple[str, str]]:
@@ -142,8 +144,8 @@ def _other_parts(words: list[str]) -> Iterator[tuple[str, str]]:
 def _elsewhere(task: Task) -> Iterator[Alternative]:
     """What is carried, put on top of furniture or beside something."""
     objects = {entity.name: entity for entity in task.scene.objects}
-    for name in dict.fromkeys(_carried(task.goal)):
-        said = _said(task, objects[name]) if name in objects else None
+    for name in dict.fromkeys(_carried_things(task.goal)):
+        said = _name_in_instruction(task, objects[name]) if name in objects else None
         if said is None or not _is_alone(task.scene, objects[name]):
             continue
         for region in task.scene.regions:
@@ -169,7 +171,7 @@ def _relation(region: Region, scene: Scene) -> str | None:
     return None
 
 
-def _switched_off(task: Task) -> Iterator[Alternative]:
+def _switch_off(task: Task) -> Iterator[Alternative]:
     """A device that is on at the start, turned off."""
     for atom in task.scene.initial:
         if atom.predicate is Predicate.TURN_ON:
@@ -178,10 +180,10 @@ def _switched_off(task: Task) -> Iterator[Alternative]:
             yield Alternative(f"turn off the {names_of(entity.category)[0]}", goal)
 
 
-def _renamed(task: Task, thing: Entity, other: Entity) -> str | None:
+def _name_other_thing(task: Task, thing: Entity, other: Entity) -> str | None:
     """The instruction about another thing; None where no words for it are known."""
     text = task.instruction.text
-    said = _said(task, thing)
+    said = _name_in_instruction(task, thing)
     if said is None:
         return None
     if thing.category != other.category:
@@ -234,17 +236,17 @@ def _steps(text: str) -> tuple[Step, ...]:
         return ()
 
 
-def _carried(goal: Goal) -> list[str]:
+def _carried_things(goal: Goal) -> list[str]:
     return [atom.arguments[0] for atom in goal.atoms if atom.predicate.arity == 2]
 
 
-def _said(task: Task, entity: Entity) -> str | None:
+def _name_in_instruction(task: Task, entity: Entity) -> str | None:
     """What the instruction calls a thing, the longest form that occurs."""
     forms = sorted(names_of(entity.category), key=len, reverse=True)
     return next((form for form in forms if mentions(task.instruction.text, form)), None)
 
 
-def _mapped(goal: Goal, names: dict[str, str]) -> Goal:
+def _map_arguments(goal: Goal, names: dict[str, str]) -> Goal:
     return Goal(
         tuple(
             replace(atom, arguments=tuple(names.get(name, name) for name in atom.arguments))

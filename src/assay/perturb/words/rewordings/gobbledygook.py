@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.episodes import Change, Effect, Perturbation, perturbation
-from assay.perturb.words.rewordings.text import reword
-from assay.tasks import Task
+from assay.episodes import perturbation
+from assay.perturb.words.rewordings.base import TextPerturbation
+from assay.tasks import Scene
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -23,22 +23,20 @@ _UNSEEMLY = ("fuck", "shit", "cunt", "bitch", "nigg", "whore", "slut", "rape", "
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class GobbledygookWords(Perturbation):
+class GobbledygookWords(TextPerturbation):
     """Every character becomes a random letter, then the words change places: word lengths are kept."""
 
     kind = "words/gobbledygook_words"
-    effects = frozenset({Effect.WORDS})
-    change = Change.WORDING
     plausible = False
 
-    def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """The task in words that do not exist."""
-        return reword(task, self.kind, lambda text: random_letters(text, rng))
+    def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
+        """The instruction in words that do not exist."""
+        return random_letters(text, rng)
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class GobbledygookTokens(Perturbation):
+class GobbledygookTokens(TextPerturbation):
     """Every sub-word becomes a random one, then the words change places: the number of sub-words is kept.
 
     Sub-words are those of all-MiniLM-L6-v2's tokenizer, which `assay words setup` fetches. Other models cut
@@ -46,13 +44,11 @@ class GobbledygookTokens(Perturbation):
     """
 
     kind = "words/gobbledygook_tokens"
-    effects = frozenset({Effect.WORDS})
-    change = Change.WORDING
     plausible = False
 
-    def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """The task in random words. Raises ModelError where there is no tokenizer."""
-        return reword(task, self.kind, lambda text: random_tokens(text, rng))
+    def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
+        """The instruction in random words. Raises ModelError where there is no tokenizer."""
+        return random_tokens(text, rng)
 
 
 def random_letters(text: str, rng: np.random.Generator) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.episodes import Change, Effect, Perturbation, perturbation
+from assay.episodes import perturbation
 from assay.language import Action, Step, read_steps, write_steps
 from assay.language.phrases import (
     TOWARDS,
@@ -17,8 +17,8 @@ from assay.language.phrases import (
     without_whole,
 )
 from assay.language.sentences import depends, is_named_before, with_before, write_place, write_step
-from assay.perturb.words.rewordings.text import reword
-from assay.tasks import Task
+from assay.perturb.words.rewordings.base import TextPerturbation
+from assay.tasks import Scene
 
 _FRAMES = (
     "Have a look at what is in front of you and then, please, {}. That is all there is to do.",
@@ -31,58 +31,50 @@ _FRAMES = (
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Concise(Perturbation):
+class Concise(TextPerturbation):
     """Keeps what matters: ``bowl on stove``."""
 
     kind = "words/concise"
-    effects = frozenset({Effect.WORDS})
-    change = Change.WORDING
 
-    def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """The task in fewer words."""
-        return reword(task, self.kind, make_concise)
+    def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
+        """The instruction in fewer words."""
+        return make_concise(text)
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Reorder(Perturbation):
+class Reorder(TextPerturbation):
     """Says the same in another order: ``on the stove, put the bowl``."""
 
     kind = "words/reorder"
-    effects = frozenset({Effect.WORDS})
-    change = Change.WORDING
 
-    def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """The task in another order of words."""
-        return reword(task, self.kind, reorder)
+    def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
+        """The instruction in another order of words."""
+        return reorder(text)
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Passive(Perturbation):
+class Passive(TextPerturbation):
     """Says what should be done to the thing: ``the bowl should be put on the stove``."""
 
     kind = "words/passive"
-    effects = frozenset({Effect.WORDS})
-    change = Change.WORDING
 
-    def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """The task in the passive voice."""
-        return reword(task, self.kind, make_passive)
+    def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
+        """The instruction in the passive voice."""
+        return make_passive(text)
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Verbose(Perturbation):
+class Verbose(TextPerturbation):
     """Wraps the request into more words than it needs."""
 
     kind = "words/verbose"
-    effects = frozenset({Effect.WORDS})
-    change = Change.WORDING
 
-    def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """The task in more words."""
-        return reword(task, self.kind, lambda text: verbose_variants(text)[int(rng.integers(len(_FRAMES)))])
+    def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
+        """The instruction in more words."""
+        return verbose_variants(text)[int(rng.integers(len(_FRAMES)))]
 
 
 def make_concise(text: str) -> str:
@@ -97,7 +89,7 @@ def reorder(text: str) -> str:
         return last_step_first(steps[1], steps[0])
     if len(steps) == 1 and not steps[0].preposition:
         return f"{steps[0].thing}, {steps[0].verb.phrase(pronoun(steps[0].thing))}"
-    return ", and ".join(_fronted(step) for step in steps)
+    return ", and ".join(_place_first(step) for step in steps)
 
 
 def make_passive(text: str) -> str:
@@ -134,7 +126,7 @@ def _concise(step: Step, before: Step | None) -> str:
     return f"{thing}{',' if is_located(step.thing) else ''} {where}"
 
 
-def _fronted(step: Step) -> str:
+def _place_first(step: Step) -> str:
     if not step.preposition:
         return write_step(step)
     if is_located(step.thing):

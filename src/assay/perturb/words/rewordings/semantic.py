@@ -7,35 +7,29 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.episodes import Change, Effect, Perturbation, perturbation
+from assay.episodes import perturbation
 from assay.language import Action, Step, read_steps, verb_named, write_steps
 from assay.language.phrases import TOWARDS, with_place_clause
 from assay.language.sentences import depends
 from assay.language.verbs import plain_synonyms
+from assay.perturb.words.rewordings.base import TextPerturbation
 from assay.perturb.words.rewordings.level5 import last_step_first
-from assay.perturb.words.rewordings.text import reword
-from assay.tasks import Task
+from assay.tasks import Scene
 
 _PART = re.compile(r"the (?P<part>(?:[\w-]+ )?[\w-]+) of the (?P<whole>[\w -]+)")
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Semantic(Perturbation):
+class Semantic(TextPerturbation):
     """Other verbs, prepositions and turns of phrase; things keep their names."""
 
     kind = "words/semantic"
-    effects = frozenset({Effect.WORDS})
-    change = Change.WORDING
 
-    def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """The task in one of its variants."""
-
-        def draw(text: str) -> str:
-            options = variants(text)
-            return options[int(rng.integers(len(options)))]
-
-        return reword(task, self.kind, draw)
+    def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
+        """The instruction in one of its variants."""
+        options = variants(text)
+        return options[int(rng.integers(len(options)))]
 
 
 def variants(text: str) -> tuple[str, ...]:

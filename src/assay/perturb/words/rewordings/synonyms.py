@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.episodes import Change, Effect, Perturbation, perturbation
+from assay.episodes import perturbation
 from assay.language import Action, Step, Verb, lexicon, read_steps, write_steps
 from assay.language.verbs import plain_synonyms
-from assay.perturb.words.rewordings.text import reword
-from assay.tasks import Scene, Task
+from assay.perturb.words.rewordings.base import TextPerturbation
+from assay.tasks import Scene
 
 PLAIN = 2
 """How many synonyms of a noun are plain enough; the lexicon lists the plainest first."""
@@ -20,16 +20,14 @@ PLAIN = 2
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Synonyms(Perturbation):
+class Synonyms(TextPerturbation):
     """Swaps every verb, and every name for which a synonym is known, and keeps the sentence as it is."""
 
     kind = "words/synonyms"
-    effects = frozenset({Effect.WORDS})
-    change = Change.WORDING
 
-    def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """The task in synonyms."""
-        return reword(task, self.kind, lambda text: swap_synonyms(text, task.scene, rng))
+    def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
+        """The instruction in synonyms."""
+        return swap_synonyms(text, scene, rng)
 
 
 def swap_synonyms(text: str, scene: Scene, rng: np.random.Generator) -> str:
@@ -51,8 +49,8 @@ def swap_synonyms(text: str, scene: Scene, rng: np.random.Generator) -> str:
 def synonyms_in(scene: Scene) -> Mapping[str, str]:
     """What instructions may call the things of a scene -> a synonym; what has none, to itself."""
     categories = {entity.category for entity in scene.entities}
-    here = [noun for noun in lexicon().nouns.values() if categories.intersection(noun.things)]
-    here += [part for noun in here for part in lexicon().parts_of(noun)]
+    named = (noun for noun in lexicon().nouns.values() if categories.intersection(noun.things))
+    here = lexicon().with_parts(named)
     found: dict[str, str] = {}
     for noun in here:
         taken = {name for other in here if not noun.names_same_thing(other) for name in other.all_names}

@@ -6,26 +6,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.episodes import Change, Effect, Perturbation, perturbation
+from assay.episodes import perturbation
 from assay.language import Step, read_steps
 from assay.language.phrases import without_articles, without_whole
 from assay.language.sentences import is_named_before, with_before, write_place
-from assay.perturb.words.rewordings.text import reword
-from assay.tasks import Task
+from assay.perturb.words.rewordings.base import TextPerturbation
+from assay.tasks import Scene
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Telegraphic(Perturbation):
+class Telegraphic(TextPerturbation):
     """Leaves out articles, pronouns and conjunctions: ``turn on stove, put moka pot on stove``."""
 
     kind = "words/telegraphic"
-    effects = frozenset({Effect.WORDS})
-    change = Change.WORDING
 
-    def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """The task as a telegram."""
-        return reword(task, self.kind, make_telegraphic)
+    def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
+        """The instruction as a telegram."""
+        return make_telegraphic(text)
 
 
 def make_telegraphic(text: str) -> str:

@@ -9,10 +9,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from assay.episodes import Change, Effect, Perturbation, perturbation
+from assay.episodes import perturbation
 from assay.errors import PerturbationError
-from assay.perturb.words.rewordings.text import reword
-from assay.tasks import Task
+from assay.perturb.words.rewordings.base import TextPerturbation
+from assay.tasks import Scene
 
 NEIGHBOURS = {
     "a": "qwsz", "b": "vghn", "c": "xdfv", "d": "serfcx", "e": "wsdr", "f": "drtgvc", "g": "ftyhbv",
@@ -26,15 +26,13 @@ _LONG = 4
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Typos(Perturbation):
+class Typos(TextPerturbation):
     """One slip in each of some words: a neighbouring key, two letters swapped, or a letter missing.
 
     First letters stay, and so do words of fewer than four letters where there are longer ones.
     """
 
     kind = "words/typos"
-    effects = frozenset({Effect.WORDS})
-    change = Change.WORDING
 
     share: float = 0.4
     """Of the words that are long enough, how many hold a slip: above 0, at most 1; one at least."""
@@ -45,9 +43,9 @@ class Typos(Perturbation):
                 f"words/typos: the share must be above 0 and at most 1, not {self.share:g}"
             )
 
-    def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """The task as typed in a hurry."""
-        return reword(task, self.kind, lambda text: mistype(text, self.share, rng))
+    def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
+        """The instruction as typed in a hurry."""
+        return mistype(text, self.share, rng)
 
 
 def mistype(text: str, share: float, rng: np.random.Generator) -> str:
@@ -71,19 +69,19 @@ def _slips(word: str) -> list[Callable[[np.random.Generator], str]]:
         place for place, after in pairwise(letters) if after == place + 1 and word[place] != word[after]
     ]
 
-    def neighbour(rng: np.random.Generator) -> str:
+    def hit_neighbour(rng: np.random.Generator) -> str:
         place = near[int(rng.integers(len(near)))]
         keys = NEIGHBOURS[word[place].lower()]
         key = keys[int(rng.integers(len(keys)))]
         return word[:place] + (key.upper() if word[place].isupper() else key) + word[place + 1 :]
 
-    def swapped(rng: np.random.Generator) -> str:
+    def swap(rng: np.random.Generator) -> str:
         place = swappable[int(rng.integers(len(swappable)))]
         return word[:place] + word[place + 1] + word[place] + word[place + 2 :]
 
-    def missing(rng: np.random.Generator) -> str:
+    def leave_out(rng: np.random.Generator) -> str:
         place = letters[int(rng.integers(len(letters)))]
         return word[:place] + word[place + 1 :]
 
-    found = ((neighbour, near), (swapped, swappable), (missing, letters))
+    found = ((hit_neighbour, near), (swap, swappable), (leave_out, letters))
     return [slip for slip, places in found if places]
