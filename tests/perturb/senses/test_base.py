@@ -81,9 +81,9 @@ def test_a_value_out_of_its_range_is_refused_with_the_range(
     other |= {"position": 0.1} if issubclass(sense, ProprioceptionOffset) else {}
     for value in (high, low or high):
         assert getattr(sense(**other | {name: value}), name) == value
-    for value in (low - 1, high + 1, 10**400, math.nan, math.inf, "much", None, [1]):
+    for wrong in (low - 1, high + 1, 10**400, math.nan, math.inf, "much", None, [1]):
         with pytest.raises(PerturbationError) as caught:
-            sense(**other | {name: value})
+            sense(**other | {name: wrong})
         said = str(caught.value)
         assert said.startswith(f"{sense.kind}: {name} is ") and "\n" not in said
         assert said.endswith(f"{low:g} to {high:g}")

@@ -22,6 +22,7 @@ from assay.perturb.senses import (
     Senses,
 )
 from assay.policies.remote import openpi, vla_eval
+from assay.policies.remote.convention import Convention
 from assay.policies.remote.pictures import resized, turned
 from assay.sim import Observation, Simulation
 
@@ -71,7 +72,7 @@ def test_tasks_draw_apart(seen: list[Observation]):
 
 @pytest.mark.usefixtures("drawing")
 @pytest.mark.parametrize("convention", [openpi.CONVENTION, vla_eval.CONVENTION], ids=["openpi", "vla-eval"])
-def test_servers_get_what_is_sensed(convention: openpi.Convention, seen: list[Observation], senses: Begun):
+def test_servers_get_what_is_sensed(convention: Convention, seen: list[Observation], senses: Begun):
     changed = senses(Fog(5, cameras=("agentview",)), ProprioceptionNoise(0.05)).observe(seen[1])
     sent, clean = convention.pictures(changed), convention.pictures(seen[1])
     for camera, name in convention.cameras:

@@ -38,7 +38,12 @@ def test_what_is_remembered_is_what_was_scored_warnings_included(
 def test_only_what_is_new_is_scored(models: object, monkeypatch: pytest.MonkeyPatch):
     remembered(PAIRS[:1])
     asked: list[tuple[str, str]] = []
-    monkeypatch.setattr(memory, "distances", lambda pairs: asked.extend(pairs) or distances(pairs))
+
+    def counted(pairs: list[tuple[str, str]]) -> list:
+        asked.extend(pairs)
+        return distances(pairs)
+
+    monkeypatch.setattr(memory, "distances", counted)
     remembered(PAIRS)
     assert asked == [PAIRS[1], PAIRS[3]]
 

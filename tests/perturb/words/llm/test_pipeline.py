@@ -43,7 +43,7 @@ def test_every_cell_is_filled_in_four_steps(model, endpoint, run):
     counts = Counter((each.task.id, each.cell) for each in found)
     assert set(counts.values()) == {2} and len(counts) == 2 * len(CELLS)
     rows = (
-        Row(line, each.task.id, *astuple(each.cell), each.task.instruction.text, each.text)
+        Row(line, each.task.id, *astuple(each.cell), each.task.instruction.text, each.text)  # type: ignore[call-arg]
         for line, each in enumerate(found)
     )
     assert not list(verify(rows))
@@ -118,7 +118,7 @@ def test_trouble_here_and_there_costs_time_and_not_the_run(model, endpoint, run)
     def now_and_then(body: dict[str, Any]) -> tuple[int, dict[str, str], bytes] | None:
         question = body["messages"][1]["content"]
         asked[question] += 1
-        trouble = ((500, {}, b""), (429, {"Retry-After": "0"}, b""), (200, {}, b"<html>"))
+        trouble: tuple = ((500, {}, b""), (429, {"Retry-After": "0"}, b""), (200, {}, b"<html>"))
         return trouble[len(question) % 3] if asked[question] == 1 else None
 
     model.faults[-1] = now_and_then

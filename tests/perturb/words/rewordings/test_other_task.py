@@ -52,6 +52,7 @@ def test_twins_ask_the_same_and_say_what():
     pairs = list(zip(other_tasks(TASK), counterfactuals(TASK), strict=True))
     assert len(pairs) >= 9
     for other, counter in pairs:
+        assert isinstance(other.perturbation, OtherTask) and isinstance(counter.perturbation, Counterfactual)
         assert other.perturbation.text == counter.perturbation.text
         assert other.labels["asked_goal"] == counter.labels["asked_goal"]
         assert (other.plausible, counter.plausible) == (True, False)
