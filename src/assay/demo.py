@@ -5,8 +5,9 @@ from __future__ import annotations
 import multiprocessing
 import shutil
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from assay.episodes import CONTROL, LIBERO, WORLDS, Episode, EpisodeSpec
+from assay.errors import RunError
 from assay.experiments import Experiment, load_experiment
 from assay.measures.diagnosis import Finding, diagnose
 from assay.measures.rates import Rate
@@ -76,6 +78,11 @@ class Part:
         whole = load_experiment(self.experiment)
         return replace(whole, tasks=self.tasks, seeds=self.seeds, limit=None, keep=kept)
 
+    def plan(self, pack: str) -> Iterator[EpisodeSpec]:
+        """Its episodes."""
+        design = self.design()
+        return design.plan(design.choose(), design.seeds, pack=pack, steps=self.steps)
+
 
 BOTH = "libero_object/0,libero_object/3"
 """Two short tasks about things that can be moved; their starts differ little, so a few paths tell a lot.
@@ -132,7 +139,7 @@ def run_demo(
     ``sheet`` is a contact sheet for the page.
     """
     _certify(parts, pack, workers)
-    planned = len(policies) * sum(_planned(part, pack) for part in parts)
+    planned = len(policies) * sum(1 for part in parts for _ in part.plan(pack))
     for place in ("runs", *policies):
         shutil.rmtree(folder / place, ignore_errors=True)
     spawning = multiprocessing.get_context("spawn")  # GL does not survive a fork
@@ -169,11 +176,9 @@ def _certify(parts: Sequence[Part], pack: str, workers: int) -> None:
     assert world.demonstrator is not None
     with Cache(cache_file()) as cache:
         for part in parts:
-            design = part.design()
-            if design.certified:
-                specs = design.plan(design.choose(), design.seeds, pack=pack, steps=part.steps)
+            if part.design().certified:
                 config = WorkerConfig(world.demonstrator)
-                make_certificates(specs, cache, config, Options(workers=workers), Observer())
+                make_certificates(part.plan(pack), cache, config, Options(workers=workers), Observer())
 
 
 _done: Any = None
@@ -199,7 +204,9 @@ def _examine(policy: str, pack: str, parts: Sequence[Part], folder: Path) -> Exa
     reports = {}
     for part in parts:
         path = folder / "runs" / f"{policy}-{part.name}.assay"
-        execute(part.design(), policy, path, Options(assets=pack, steps=part.steps, workers=0), _Counter())
+        options = Options(assets=pack, steps=part.steps, workers=0)
+        with suppress(RunError):  # everything was refused: the file, if there is one, says so
+            execute(part.design(), policy, path, options, _Counter())
         reports[part.name] = RunReport.read(path)
     build(list(reports.values())).write(folder / policy)
     rates = {name: each.profile.success_rate for name, each in reports.items()}
@@ -219,11 +226,6 @@ def _table(examined: Sequence[Examined], parts: Sequence[Part]) -> Table:
         "Successes where a good policy should succeed, with 95 % intervals in percent: libero as it is, the "
         "others where something was changed.",
     )
-
-
-def _planned(part: Part, pack: str) -> int:
-    design = part.design()
-    return sum(1 for _ in design.plan(design.choose(), design.seeds, pack=pack, steps=part.steps))
 
 
 def _refused(examined: Examined) -> dict[str, int]:

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assay.episodes import Outcome
 from assay.episodes.episode import Episode, Intervals, Trajectory, no_trajectory
 from assay.episodes.spec import CONTROL, EpisodeSpec, Label
 from assay.perturb import Perturbation, Say
-from assay.policies import Outcome
 from assay.runs.store import Store
 
 TASK = "libero_goal/1"

@@ -23,7 +23,7 @@ def plan() -> list[EpisodeSpec]:
 
 
 def measured(path: Path, policy: str, plan: list[EpisodeSpec]) -> Profile:
-    stage = EpisodeRunner(WorkerConfig(policy, on_table=True))
+    stage = EpisodeRunner(WorkerConfig(policy, world="tabletop"))
     with Store.writing(path) as store:
         store.plan(plan)
         for waiting in store.todo():

@@ -3,8 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from assay.demo import PARTS, PLANTED, Part, run_demo
+from assay.episodes import LIBERO, WORLDS
 from assay.measures import Flaw
-from assay.policies.registry import BUILT_IN
 from assay.runs.store import Store
 
 
@@ -35,7 +35,7 @@ def test_a_small_demo_reports_on_each_policy_and_compares_them(tmp_path: Path):
 
 def test_the_demo_has_every_suite_that_it_should_and_policies_that_exist():
     assert [part.name for part in PARTS] == ["libero", "para", "pro", "x"]
-    assert set(PLANTED) <= set(BUILT_IN)
+    assert set(PLANTED) <= set(WORLDS[LIBERO].policies)
 
 
 def test_what_the_oracle_cannot_solve_in_time_is_left_out_and_told(tmp_path: Path):

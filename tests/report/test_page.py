@@ -174,7 +174,7 @@ def test_what_is_damaged_is_left_out_and_counted(tmp_path: Path, everything: Pat
     run = tmp_path / "run.assay"
     run.write_bytes(everything.read_bytes())
     with sqlite3.connect(run) as file:
-        file.execute("UPDATE trajectories SET hand = x'00ff00ff' WHERE id = 5")
+        file.execute("UPDATE trajectories SET end_effector = x'00ff00ff' WHERE id = 5")
         file.execute("UPDATE episodes SET outcome = 'banana' WHERE id IN (2, 3)")
         file.execute("UPDATE specs SET labels = '{' WHERE id = 4")
     found = RunReport.read(run)

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.episodes import EpisodeSpec, task_of
+from assay.episodes import EpisodeSpec, Outcome, task_of
 from assay.episodes.episode import Episode, no_trajectory
 from assay.perturb import Say
-from assay.policies import Outcome
 from assay.runs.store import Store
 from assay.web.episodes import PAGE, Filters, choices, control_of, one, page
 from assay.web.reading import NotFoundError, Run, reading

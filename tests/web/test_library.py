@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.episodes import EpisodeSpec
+from assay.episodes import EpisodeSpec, Outcome
 from assay.episodes.episode import Episode, no_trajectory
-from assay.policies import Outcome
 from assay.report.run_report import RunReport
 from assay.runs.store import Store
 from assay.web.library import Library, is_running
