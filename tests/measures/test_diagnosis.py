@@ -8,9 +8,9 @@ import pytest
 
 from assay.measures import Flaw, Verdict, diagnose, profile
 from assay.measures.flaws import Degree
-from assay.measures.intervals import Interval, wilson_interval
 from assay.perturb import Say
 from assay.perturb.world import Displace
+from assay.stats.intervals import Interval, wilson_interval
 
 WORDS = {
     ("none", "hint"): "the bowl is not on the stove yet",

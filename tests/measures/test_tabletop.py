@@ -7,12 +7,12 @@ import pytest
 
 from assay.experiments.tabletop import PROMPT_CHANGES
 from assay.measures import Flaw, Verdict, diagnose, profile
-from assay.measures.intervals import wilson_interval
 from assay.measures.rates import Rate
 from assay.measures.result import MeasureError, Missing
 from assay.measures.tabletop import tabletop
 from assay.measures.tabletop.scores import mean_of
 from assay.perturb.world import Harder
+from assay.stats.intervals import wilson_interval
 from assay.tabletop import Difficulty
 
 CHANGES = dict(PROMPT_CHANGES) | {

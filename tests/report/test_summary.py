@@ -4,10 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.measures import Flaw, diagnose, profile
-from assay.measures.intervals import Interval
 from assay.report.summary import key_numbers, sentences
 from assay.report.wording import between, points
 from assay.runs.store import Store
+from assay.stats.intervals import Interval
 
 
 def measured(path: Path):

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import polars as pl
 
-from assay.measures.intervals import Interval, stratified, tested
 from assay.measures.names import KEPT
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.significance import holm, within
 from assay.measures.table import judged, require
+from assay.stats.intervals import Interval, stratified, tested
+from assay.stats.significance import holm, within
 
 STRATUM = ("task", "object")
 

@@ -19,11 +19,11 @@ from scipy import stats
 from scipy.special import expit
 
 from assay.episodes.spec import CONTROL
-from assay.measures import logistic
-from assay.measures.bootstrap import ENOUGH, FEWEST, percentiles, resampled
-from assay.measures.intervals import LEVEL, Interval
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import START, judged
+from assay.stats import logistic
+from assay.stats.bootstrap import ENOUGH, FEWEST, percentiles, resampled
+from assay.stats.intervals import LEVEL, Interval
 
 PREFIX = "factor:"
 MOST = 8

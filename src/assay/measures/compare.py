@@ -9,11 +9,11 @@ from itertools import combinations
 import polars as pl
 from scipy import stats
 
-from assay.measures.intervals import Interval, tested
-from assay.measures.likeness import difference
+from assay.measures.clustering import difference
 from assay.measures.result import MeasureError, Result
-from assay.measures.significance import holm, sign_flip
 from assay.measures.table import START, judged, sums
+from assay.stats.intervals import Interval, tested
+from assay.stats.significance import holm, sign_flip
 
 COLUMNS = ("key", "condition", "task", "seed", "instruction", "outcome")
 """What a frame must have to be compared; ``plausible`` counts too, where there is such a label."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import polars as pl
 
 from assay.episodes.spec import CONTROL
-from assay.measures.intervals import Interval, stratified, tested
 from assay.measures.rates import Rate, rates
 from assay.measures.result import MeasureError, Result
-from assay.measures.significance import paired
 from assay.measures.table import START, judged, require
+from assay.stats.intervals import Interval, stratified, tested
+from assay.stats.significance import paired
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ from assay.measures.flaws import CONSEQUENCES, Flaw
 from assay.measures.hypotheses import lacking, tests
 from assay.measures.profile import Profile
 from assay.measures.result import Missing, Result
-from assay.measures.significance import SURE, holm
 from assay.measures.tabletop.reading import table_lacking, table_tests
+from assay.stats.significance import SURE, holm
 
 _LOSSES = ("changes.", "names.overall", "tabletop.against.", "tabletop.novelty.")
 """Measures that tell a loss against something."""

@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 
 from assay.episodes.spec import Label
-from assay.measures.bootstrap import bootstrap
-from assay.measures.intervals import Interval, kish, paired_difference, tested
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.significance import SURE, holm, least, paired
 from assay.measures.table import START, judged, pairs, perturbed, plausible
+from assay.stats.bootstrap import bootstrap
+from assay.stats.intervals import Interval, kish, paired_difference, tested
+from assay.stats.significance import SURE, holm, least, paired
 
 AXES = "axes"
 """The family of the axes themselves."""

@@ -8,10 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from assay.measures.intervals import Interval
-from assay.measures.likeness import mean
+from assay.measures.clustering import mean
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import judged
+from assay.stats.intervals import Interval
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from scipy import stats
 
 from assay.measures.flaws import Degree, Flaw
-from assay.measures.intervals import Interval
 from assay.measures.rates import Rate
 from assay.measures.result import Result
+from assay.stats.intervals import Interval
 
 TOLERATED = 0.05
 """The share of unchanged episodes lost, or of nonsense obeyed, that is nobody's fault."""

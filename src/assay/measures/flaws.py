@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from assay.measures.intervals import Interval
+from assay.stats.intervals import Interval
 
 
 class Flaw(StrEnum):

@@ -15,10 +15,10 @@ from typing import Literal
 import polars as pl
 
 from assay.episodes.spec import Label
-from assay.measures.intervals import Interval
-from assay.measures.likeness import shares
+from assay.measures.clustering import shares
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import atoms, judged
+from assay.stats.intervals import Interval
 
 Contact = Literal["touched", "moved"]
 NOTHING = "nothing"

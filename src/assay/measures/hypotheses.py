@@ -14,15 +14,15 @@ from assay.measures.curves import Curve
 from assay.measures.drops import Drop
 from assay.measures.evidence import HARMLESS, Evidence, Test, fallen, loss, often, taken
 from assay.measures.flaws import Degree, Flaw
-from assay.measures.intervals import wilson_interval
 from assay.measures.kinds import kinds
 from assay.measures.memorisation import Index, Memorisation, along
 from assay.measures.names import NameGap, NameGaps
 from assay.measures.nearness import Failures
 from assay.measures.profile import Profile
 from assay.measures.result import Missing
-from assay.measures.significance import SURE, holm, least
 from assay.measures.table import START
+from assay.stats.intervals import wilson_interval
+from assay.stats.significance import SURE, holm, least
 
 _DROPS = {
     Change.WORDING: (Flaw.WORDING, "when the words are others"),

@@ -10,9 +10,9 @@ from scipy import stats
 
 from assay.measures.evidence import Evidence, Test, loss
 from assay.measures.flaws import Flaw
-from assay.measures.intervals import LEVEL, Interval
 from assay.measures.profile import Profile
 from assay.measures.rates import Rate
+from assay.stats.intervals import LEVEL, Interval
 
 MANY = 10
 """Tasks without which a kind of task cannot be told from a task."""

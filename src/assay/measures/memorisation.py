@@ -32,11 +32,11 @@ import numpy as np
 import polars as pl
 
 from assay.measures.dtw import distances
-from assay.measures.intervals import Interval, share_interval
 from assay.measures.paths import Paths
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.significance import mostly
 from assay.measures.table import controls, goal, in_another_world, judged, pairs, sums
+from assay.stats.intervals import Interval, share_interval
+from assay.stats.significance import mostly
 
 QUANTILE = 0.95
 FLOOR = 0.01

@@ -10,12 +10,12 @@ import polars as pl
 
 from assay import tasks
 from assay.errors import AssayError
-from assay.measures.intervals import Interval, stratified, tested
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.significance import paired
 from assay.measures.table import judged
 from assay.perturb.words.grid.lexicon import lexicon
 from assay.perturb.words.grid.meaning import meaning
+from assay.stats.intervals import Interval, stratified, tested
+from assay.stats.significance import paired
 from assay.tasks.names import mentions
 
 JOINED = "+"

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
+from assay.measures.clustering import shares
 from assay.measures.dtw import distances
-from assay.measures.intervals import Interval
-from assay.measures.likeness import shares
 from assay.measures.paths import Paths
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.significance import mostly
 from assay.measures.table import START, goal, in_another_world, judged, plausible, sums
+from assay.stats.intervals import Interval
+from assay.stats.significance import mostly
 
 QUANTILES = {"max": 1.0, "p99": 0.99, "p95": 0.95, "p90": 0.9}
 FLOOR = 0.01

@@ -9,11 +9,11 @@ import polars as pl
 from scipy import stats
 
 from assay.episodes.spec import CONTROL
-from assay.measures.intervals import Interval, paired_difference
 from assay.measures.rates import Rate, rates
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import judged, require, sums
 from assay.perturb.words.grid.cells import ActionType, ObjectType
+from assay.stats.intervals import Interval, paired_difference
 
 OBJECTS = tuple(str(each) for each in ObjectType)
 ACTIONS = tuple(str(each) for each in ActionType)

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from assay.measures.intervals import Interval
-from assay.measures.likeness import OFF, linear, shares
+from assay.measures.clustering import OFF, linear, shares
 from assay.measures.paraphrase import paraphrases, wording
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import judged, require
+from assay.stats.intervals import Interval
 
 ALPHA = 0.5
 FEWEST = 5

@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 
 from assay.episodes.spec import Label
-from assay.measures.intervals import Interval
-from assay.measures.likeness import shares
+from assay.measures.clustering import shares
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import judged
+from assay.stats.intervals import Interval
 
 
 @dataclass(frozen=True, slots=True)

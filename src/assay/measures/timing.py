@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 
 from assay.episodes.spec import Label
+from assay.measures.clustering import medians, shares
 from assay.measures.grounding import named
-from assay.measures.intervals import Interval
-from assay.measures.likeness import medians, shares
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import controls, judged
+from assay.stats.intervals import Interval
 
 FACTORS = (0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, None)
 """Limits as multiples of a reference time, as LIBERO-X has them; None for no limit."""

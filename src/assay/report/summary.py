@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from assay.episodes.spec import CONTROL
+from assay.measures.clustering import UNVARIED
 from assay.measures.diagnosis import Finding, Verdict
-from assay.measures.intervals import Interval
-from assay.measures.likeness import UNVARIED
 from assay.measures.profile import Profile
 from assay.measures.result import Missing
 from assay.report.figures.success import SURE
@@ -25,6 +24,7 @@ from assay.report.wording import (
     points,
     signed,
 )
+from assay.stats.intervals import Interval
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,12 @@ from types import MappingProxyType
 from assay.measures.drops import Drop
 from assay.measures.evidence import HARMLESS, Evidence, Test, failing, fallen, loss
 from assay.measures.flaws import Flaw
-from assay.measures.intervals import Interval
 from assay.measures.profile import Profile
 from assay.measures.rates import Rate
 from assay.measures.result import Missing
 from assay.measures.tabletop.tabletop import Tabletop
 from assay.measures.tabletop.telling import FIRST, TOLERATED, Again, Kept, Novelty
+from assay.stats.intervals import Interval
 
 ENOUGH = 10
 """Successful controls without which nothing is read from a condition."""

@@ -10,10 +10,10 @@ import polars as pl
 
 from assay.episodes.spec import CONTROL
 from assay.measures.drops import Drop, drops
-from assay.measures.intervals import Interval, wilson_interval
 from assay.measures.rates import Rate, rates
 from assay.measures.result import Missing, Result, attempt
 from assay.measures.tabletop.rows import alike, flawless
+from assay.stats.intervals import Interval, wilson_interval
 
 BINS = 12 * 50 + 2 * 100
 """What the paper counts as equally likely choices of an action; it adds up what it should multiply."""

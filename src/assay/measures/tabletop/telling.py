@@ -11,11 +11,11 @@ import polars as pl
 from scipy import stats
 
 from assay.episodes.spec import CONTROL
-from assay.measures.intervals import Interval, newcombe, paired_difference, share_interval, wilson_interval
 from assay.measures.result import MeasureError, Result
-from assay.measures.significance import paired, within
 from assay.measures.table import START, controls, judged, pairs, sums
 from assay.measures.tabletop.scores import Mean, TaskScore, mean_of
+from assay.stats.intervals import Interval, newcombe, paired_difference, share_interval, wilson_interval
+from assay.stats.significance import paired, within
 
 TOLERATED = 0.05
 """The share of successes that may be luck."""
