@@ -18,13 +18,12 @@ from assay.episodes import CONTROL, LIBERO, WORLDS, Episode, EpisodeSpec
 from assay.errors import RunError
 from assay.experiments import Experiment, load_experiment
 from assay.measures.diagnosis import Finding, diagnose
-from assay.measures.rates import Rate
-from assay.measures.result import Missing
+from assay.measures.rates import SUCCESS_RATE, Rate
 from assay.report.figures.demo import success_figure
 from assay.report.page import PAGE, build
 from assay.report.rendering import rendered
 from assay.report.run_report import RunReport
-from assay.report.summary import Diagnosis
+from assay.report.sentences import Diagnosis
 from assay.report.table import Column, Table
 from assay.report.wording import between
 from assay.runs.certificates import Cache, cache_file
@@ -35,9 +34,9 @@ PLANTED: Mapping[str, str] = MappingProxyType(
     {
         "oracle": "none",
         "replay": "plays back the control, whatever has changed",
-        "blind": "ignores the words",
+        "blind": "ignores the instruction",
         "keyword": "knows things by their trained names only",
-        "clumsy": "closes its hand too late, every other time",
+        "clumsy": "closes its gripper too late, every other time",
         "nearest": "takes what stands where the thing used to stand",
         "colour": "takes what has the colour that the thing used to have",
     }
@@ -111,7 +110,7 @@ class Examined:
 
     policy: str
     planted: str
-    rates: Mapping[str, Rate | Missing]
+    rates: Mapping[str, Rate | None]
     """Experiment -> success: of what is perturbed, if something is."""
     findings: tuple[Finding, ...]
     refused: Mapping[str, Mapping[str, int]]
@@ -154,9 +153,7 @@ def run_demo(
         watch(done.value, planned)
     examined = [job.result() for job in jobs]
     page = folder / PAGE
-    figure = success_figure(
-        {each.policy: {name: _known(rate) for name, rate in each.rates.items()} for each in examined}
-    )
+    figure = success_figure({each.policy: each.rates for each in examined})
     (folder / f"{figure.name}.svg").write_text(figure.file, encoding="utf-8")
     written = rendered(
         "demo.html.jinja",
@@ -209,7 +206,7 @@ def _examine(policy: str, pack: str, parts: Sequence[Part], folder: Path) -> Exa
             execute(part.design(), policy, path, options, _Counter())
         reports[part.name] = RunReport.read(path)
     build(list(reports.values())).write(folder / policy)
-    rates = {name: each.profile.success_rate for name, each in reports.items()}
+    rates = {name: each.profile.get(SUCCESS_RATE) for name, each in reports.items()}
     findings = diagnose(*(each.profile for each in reports.values()))
     refused = {name: each.refused for name, each in reports.items()}
     return Examined(policy, PLANTED.get(policy, "unknown"), rates, findings, refused)
@@ -236,11 +233,7 @@ def _refused(examined: Examined) -> dict[str, int]:
     return dict(total.most_common())
 
 
-def _known(rate: Rate | Missing) -> Rate | None:
-    return None if isinstance(rate, Missing) else rate
-
-
-def _shown(rate: Rate | Missing) -> str | None:
-    if isinstance(rate, Missing):
+def _shown(rate: Rate | None) -> str | None:
+    if rate is None:
         return None
     return f"{rate.successes} of {rate.count} ({between(rate.interval, 100, 0)})"

@@ -81,13 +81,14 @@ class Made:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Iterator[Callable[[Iterable[Made]], Store]]:
+def run(tmp_path: Path) -> Iterator[Callable[..., Store]]:
     """Writes made-up episodes into a real run, and opens it."""
     opened: list[Store] = []
 
-    def made(episodes: Iterable[Made]) -> Store:
+    def made(episodes: Iterable[Made], **meta: object) -> Store:
         path = tmp_path / f"run{len(opened)}.assay"
         with Store.writing(path) as store:
+            store.describe(**meta)
             wanted = list(episodes)
             store.plan(each.spec for each in wanted)
             numbers = {waiting.key: waiting.number for waiting in store.todo()}

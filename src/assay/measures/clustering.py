@@ -111,7 +111,7 @@ def shares(
         count = most**2 / (most + excess)
         interval = wilson_interval(share, count)
         if not row["_start_free"]:
-            interval = replace(interval, method=f"{interval.method}, {UNVARIED}")
+            interval = replace(interval, method=f"{interval.method}, {UNVARIED}", one_start=True)
         found[tuple(row[name] for name in by)] = count, interval
     return found
 

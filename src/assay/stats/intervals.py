@@ -13,14 +13,14 @@ That is one rule for all rates, so that nobody is less sure because more succeed
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from assay.stats.result import Result
+from assay.stats.result import FOR_DRAWING, Result
 
 LEVEL = 0.95
 Z = float(stats.norm.ppf((1 + LEVEL) / 2))
@@ -38,6 +38,8 @@ class Interval(Result):
     low: float
     high: float
     method: str
+    one_start: bool = field(default=False, metadata=FOR_DRAWING)
+    """Whether it is about the very starts that were seen: no task has a second one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ import polars as pl
 from assay.errors import AssayError, RunError
 from assay.measures import Missing, attempt
 from assay.measures.rates import Rate, success_rate
-from assay.measures.table import perturbed, plausible
+from assay.measures.table import perturbed_rows, plausible
 from assay.runs.store import SUFFIX, Store
 from assay.web.kept import Kept
 from assay.web.reading import NotFoundError, reading
@@ -95,7 +95,7 @@ class Library:
 def _summary(path: Path) -> Listed:
     with reading(path) as run:
         rows, counts, meta = measured(run.store), run.store.counts(), run.store.meta
-    asked = perturbed(plausible(rows))
+    asked = perturbed_rows(plausible(rows))
     rate = attempt(success_rate, asked if len(asked) else rows)
     planned, done, errors = (int(counts[name].sum()) for name in ("planned", "done", "error"))
     return Listed(
