@@ -17,9 +17,9 @@ from assay.errors import AssayError, RunError
 from assay.measures import Missing, attempt
 from assay.measures.rates import Rate, success_rate
 from assay.measures.table import perturbed_rows, plausible
+from assay.runs.queries import NotFoundError, reading
 from assay.runs.store import SUFFIX, Store
 from assay.web.kept import Kept
-from assay.web.reading import NotFoundError, reading
 
 
 @dataclass(frozen=True, slots=True)
