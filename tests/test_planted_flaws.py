@@ -11,7 +11,8 @@ import pytest
 from assay import tasks
 from assay.episodes import EpisodeSpec
 from assay.experiments import load_experiment
-from assay.measures import Finding, Flaw, Profile, Verdict, diagnose, profile
+from assay.measures import Degree, Finding, Flaw, Profile, Verdict, diagnose, profile
+from assay.measures.hypotheses import Onset
 from assay.measures.memorisation import Memorisation
 from assay.measures.nearness import Failures
 from assay.runs.store import Store
@@ -49,9 +50,9 @@ class Examined:
     findings: tuple[Finding, ...]
 
     @property
-    def found(self) -> dict[Flaw, str]:
-        """What was found, and how it is said."""
-        return {each.flaw: each.sentence for each in self.findings if each.verdict is Verdict.FOUND}
+    def found(self) -> dict[Flaw, Finding]:
+        """What was found."""
+        return {each.flaw: each for each in self.findings if each.verdict is Verdict.FOUND}
 
 
 def episodes() -> Iterator[EpisodeSpec]:
@@ -96,7 +97,8 @@ def test_the_planted_flaw_is_found_and_no_other(examined: Callable[[str], Examin
 
 def test_replay_remembers_and_the_oracle_does_not(examined: Callable[[str], Examined]):
     index = {
-        policy: examined(policy).profile.memorisation for policy in ("oracle", "replay", "blind", "nearest")
+        policy: examined(policy).profile["memorisation"]
+        for policy in ("oracle", "replay", "blind", "nearest")
     }
     assert all(isinstance(each, Memorisation) and each.overall.count >= 8 for each in index.values())
     assert index["replay"].overall.index > 0.9 and index["replay"].overall.interval.low > 0.5
@@ -113,16 +115,18 @@ def test_what_follows_from_a_flaw_is_explained_and_not_found(examined: Callable[
     assert verdicts[Flaw.CAMERA] is Verdict.CANNOT_TELL
 
 
-def test_the_sentences_have_the_numbers(examined: Callable[[str], Examined]):
-    keyword = examined("keyword").found[Flaw.UNKNOWN_NAMES]
-    assert keyword.startswith("Mostly does not know things by other names: ")
-    assert "8 of 8 with the names kept word for word, 0 of 8 with them changed" in keyword
-    assert "0 of 8 when things stand elsewhere" in examined("nearest").found[Flaw.POSITION]
-    assert "from 20 cm on" in examined("nearest").found[Flaw.POSITION]
-    assert "fail near the path of success with nothing changed" in examined("clumsy").found[Flaw.MISSES]
+def test_findings_have_the_numbers(examined: Callable[[str], Examined]):
+    names = examined("keyword").found[Flaw.UNKNOWN_NAMES]
+    first = names.evidence[0]
+    assert names.degree is Degree.MOSTLY
+    assert (first.hits, first.count, first.reference_hits, first.reference_count) == (0, 8, 8, 8)
+    position = examined("nearest").found[Flaw.POSITION]
+    assert (position.evidence[0].hits, position.evidence[0].count) == (0, 8)
+    assert isinstance(position.detail, Onset) and position.detail.lost[0].distance == 0.2
+    assert examined("clumsy").found[Flaw.MISSES].evidence[0].measure == "failures"
 
 
 def test_who_misses_fails_near_the_path_of_success(examined: Callable[[str], Examined]):
-    found = examined("clumsy").profile.failures
+    found = examined("clumsy").profile["failures"]
     assert isinstance(found, Failures) and found.unjudged == 0
     assert found.near["max"] == found.failures >= 8 and found.far["max"] == 0

@@ -5,8 +5,9 @@ from __future__ import annotations
 import multiprocessing
 import shutil
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -14,15 +15,15 @@ from types import MappingProxyType
 from typing import Any
 
 from assay.episodes import CONTROL, LIBERO, WORLDS, Episode, EpisodeSpec
+from assay.errors import RunError
 from assay.experiments import Experiment, load_experiment
 from assay.measures.diagnosis import Finding, diagnose
-from assay.measures.rates import Rate
-from assay.measures.result import Missing
+from assay.measures.rates import SUCCESS_RATE, Rate
 from assay.report.figures.demo import success_figure
 from assay.report.page import PAGE, build
 from assay.report.rendering import rendered
 from assay.report.run_report import RunReport
-from assay.report.summary import Diagnosis
+from assay.report.sentences import Diagnosis
 from assay.report.table import Column, Table
 from assay.report.wording import between
 from assay.runs.certificates import Cache, cache_file
@@ -33,9 +34,9 @@ PLANTED: Mapping[str, str] = MappingProxyType(
     {
         "oracle": "none",
         "replay": "plays back the control, whatever has changed",
-        "blind": "ignores the words",
+        "blind": "ignores the instruction",
         "keyword": "knows things by their trained names only",
-        "clumsy": "closes its hand too late, every other time",
+        "clumsy": "closes its gripper too late, every other time",
         "nearest": "takes what stands where the thing used to stand",
         "colour": "takes what has the colour that the thing used to have",
     }
@@ -76,6 +77,11 @@ class Part:
         whole = load_experiment(self.experiment)
         return replace(whole, tasks=self.tasks, seeds=self.seeds, limit=None, keep=kept)
 
+    def plan(self, pack: str) -> Iterator[EpisodeSpec]:
+        """Its episodes."""
+        design = self.design()
+        return design.plan(design.choose(), design.seeds, pack=pack, steps=self.steps)
+
 
 BOTH = "libero_object/0,libero_object/3"
 """Two short tasks about things that can be moved; their starts differ little, so a few paths tell a lot.
@@ -104,7 +110,7 @@ class Examined:
 
     policy: str
     planted: str
-    rates: Mapping[str, Rate | Missing]
+    rates: Mapping[str, Rate | None]
     """Experiment -> success: of what is perturbed, if something is."""
     findings: tuple[Finding, ...]
     refused: Mapping[str, Mapping[str, int]]
@@ -132,7 +138,7 @@ def run_demo(
     ``sheet`` is a contact sheet for the page.
     """
     _certify(parts, pack, workers)
-    planned = len(policies) * sum(_planned(part, pack) for part in parts)
+    planned = len(policies) * sum(1 for part in parts for _ in part.plan(pack))
     for place in ("runs", *policies):
         shutil.rmtree(folder / place, ignore_errors=True)
     spawning = multiprocessing.get_context("spawn")  # GL does not survive a fork
@@ -147,9 +153,7 @@ def run_demo(
         watch(done.value, planned)
     examined = [job.result() for job in jobs]
     page = folder / PAGE
-    figure = success_figure(
-        {each.policy: {name: _known(rate) for name, rate in each.rates.items()} for each in examined}
-    )
+    figure = success_figure({each.policy: each.rates for each in examined})
     (folder / f"{figure.name}.svg").write_text(figure.file, encoding="utf-8")
     written = rendered(
         "demo.html.jinja",
@@ -169,11 +173,9 @@ def _certify(parts: Sequence[Part], pack: str, workers: int) -> None:
     assert world.demonstrator is not None
     with Cache(cache_file()) as cache:
         for part in parts:
-            design = part.design()
-            if design.certified:
-                specs = design.plan(design.choose(), design.seeds, pack=pack, steps=part.steps)
+            if part.design().certified:
                 config = WorkerConfig(world.demonstrator)
-                make_certificates(specs, cache, config, Options(workers=workers), Observer())
+                make_certificates(part.plan(pack), cache, config, Options(workers=workers), Observer())
 
 
 _done: Any = None
@@ -199,10 +201,12 @@ def _examine(policy: str, pack: str, parts: Sequence[Part], folder: Path) -> Exa
     reports = {}
     for part in parts:
         path = folder / "runs" / f"{policy}-{part.name}.assay"
-        execute(part.design(), policy, path, Options(assets=pack, steps=part.steps, workers=0), _Counter())
+        options = Options(assets=pack, steps=part.steps, workers=0)
+        with suppress(RunError):  # everything was refused: the file, if there is one, says so
+            execute(part.design(), policy, path, options, _Counter())
         reports[part.name] = RunReport.read(path)
     build(list(reports.values())).write(folder / policy)
-    rates = {name: each.profile.success_rate for name, each in reports.items()}
+    rates = {name: each.profile.get(SUCCESS_RATE) for name, each in reports.items()}
     findings = diagnose(*(each.profile for each in reports.values()))
     refused = {name: each.refused for name, each in reports.items()}
     return Examined(policy, PLANTED.get(policy, "unknown"), rates, findings, refused)
@@ -221,11 +225,6 @@ def _table(examined: Sequence[Examined], parts: Sequence[Part]) -> Table:
     )
 
 
-def _planned(part: Part, pack: str) -> int:
-    design = part.design()
-    return sum(1 for _ in design.plan(design.choose(), design.seeds, pack=pack, steps=part.steps))
-
-
 def _refused(examined: Examined) -> dict[str, int]:
     """Why episodes were left out, and how many, of all experiments: the same for every policy."""
     total: Counter[str] = Counter()
@@ -234,11 +233,7 @@ def _refused(examined: Examined) -> dict[str, int]:
     return dict(total.most_common())
 
 
-def _known(rate: Rate | Missing) -> Rate | None:
-    return None if isinstance(rate, Missing) else rate
-
-
-def _shown(rate: Rate | Missing) -> str | None:
-    if isinstance(rate, Missing):
+def _shown(rate: Rate | None) -> str | None:
+    if rate is None:
         return None
     return f"{rate.successes} of {rate.count} ({between(rate.interval, 100, 0)})"

@@ -35,7 +35,7 @@ _REGISTRIES = {
     "world": "assay.episodes.world:WORLDS",
     "experiment": "assay.experiments.registry:EXPERIMENTS",
     "asset pack": "assay.sim.packs.registry:PACKS",
-    "measure": "assay.measures.registry:MEASURES",
+    "measure": "assay.measures.measure:MEASURES",
     "question source": "assay.eqa.sources.registry:SOURCES",
 }
 

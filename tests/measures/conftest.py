@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assay.episodes import Outcome
 from assay.episodes.episode import Episode, Intervals, Trajectory, no_trajectory
 from assay.episodes.spec import CONTROL, EpisodeSpec, Label
 from assay.perturb import Perturbation, Say
-from assay.policies import Outcome
 from assay.runs.store import Store
 
 TASK = "libero_goal/1"
@@ -81,13 +81,14 @@ class Made:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Iterator[Callable[[Iterable[Made]], Store]]:
+def run(tmp_path: Path) -> Iterator[Callable[..., Store]]:
     """Writes made-up episodes into a real run, and opens it."""
     opened: list[Store] = []
 
-    def made(episodes: Iterable[Made]) -> Store:
+    def made(episodes: Iterable[Made], **meta: object) -> Store:
         path = tmp_path / f"run{len(opened)}.assay"
         with Store.writing(path) as store:
+            store.describe(**meta)
             wanted = list(episodes)
             store.plan(each.spec for each in wanted)
             numbers = {waiting.key: waiting.number for waiting in store.todo()}

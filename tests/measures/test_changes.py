@@ -2,34 +2,48 @@ from __future__ import annotations
 
 import pytest
 
-from assay.episodes.perturbation import kinds
-from assay.measures import Change, changed
-from assay.measures.changes import change_drops, what
+from assay.episodes.perturbation import Change, kinds
+from assay.measures import Flaw, RunData, Verdict, changed, diagnose, profile
+from assay.measures.drops import change_drops
 from assay.perturb.world import Displace, Recolour
 
 
 def test_every_change_of_the_world_is_known_for_what_it_changes():
-    """A new perturbation must be put somewhere; what takes the target away is never plausible, and what makes
-    tasks on tables harder is read there."""
-    unknown = {kind for kind in kinds() if kind.startswith("world/") and what([kind]) == Change.WORLD}
-    assert unknown == {"world/remove", "world/harder"}
+    unknown = {
+        kind for kind, made in kinds().items() if kind.startswith("world/") and made.change == Change.WORLD
+    }
+    assert unknown == set()
 
 
 @pytest.mark.parametrize(
-    ("made_of", "change"),
+    ("kind", "change"),
     [
-        (("world/displace",), "position"),
-        (("world/jitter", "world/swap"), "position"),
-        (("world/recolour",), "appearance"),
-        (("world/recolour", "world/swap"), None),
-        (("words/other_task",), "task"),
-        (("words/say",), "wording"),
-        (("words/say", "world/room"), None),
-        (("senses/fog",), "senses"),
+        ("world/displace", "position"),
+        ("world/swap", "position"),
+        ("world/recolour", "appearance"),
+        ("world/resize", "object"),
+        ("world/distractors", "clutter"),
+        ("world/light", "room"),
+        ("world/orbit", "camera"),
+        ("world/robot", "robot"),
+        ("words/other_task", "task"),
+        ("words/say", "wording"),
+        ("senses/fog", "senses"),
     ],
 )
-def test_what_perturbations_change_is_one_thing_or_none(made_of: tuple[str, ...], change: str | None):
-    assert what(made_of) == change
+def test_a_perturbation_says_what_it_changes(kind: str, change: str):
+    assert kinds()[kind].change == change
+
+
+def test_a_change_that_nobody_here_knows_is_found_under_its_own_name(run, made):
+    """As a plugin has it: the label alone tells."""
+    labels = {"axis": "gravity", "change": "gravity", "plausible": True}
+    rows = [made(True, seed=seed) for seed in range(8)]
+    rows += [made(False, seed=seed, condition="g=20", labels=labels) for seed in range(8)]
+    first = diagnose(profile(run(rows)))[0]
+    assert (first.flaw, first.verdict) == (Flaw.CHANGE, Verdict.FOUND)
+    (evidence,) = first.evidence
+    assert (evidence.part, evidence.hits, evidence.count) == ("gravity", 0, 8)
 
 
 def test_a_row_says_what_alone_is_changed_if_a_good_policy_should_succeed(run, made):
@@ -43,7 +57,7 @@ def test_a_row_says_what_alone_is_changed_if_a_good_policy_should_succeed(run, m
             made(True, condition="nonsense", words="xxx", labels={"plausible": False}),
         ]
     )
-    found = changed(store, store.frame()).select("condition", "change", "renamed")
+    found = changed(store.frame()).select("condition", "change", "renamed")
     assert found.rows() == [
         ("control", None, None),
         ("moved", "position", None),
@@ -65,6 +79,6 @@ def test_the_cost_of_a_change_is_taken_over_all_conditions_that_make_it(run, mad
         )
     ]
     store = run(rows)
-    (drop,) = change_drops(changed(store, store.frame()))
+    (drop,) = change_drops(RunData(store))
     assert drop.group == {"change": "position"} and (drop.pairs, drop.starts) == (8, 4)
     assert drop.change == -0.75 and drop.p == pytest.approx(2 / 2**4)

@@ -13,17 +13,17 @@ import pytest
 from scipy import stats
 from scipy.special import expit, ndtri
 
-from assay.measures import logistic
 from assay.measures.attribution import _linear, _losses
-from assay.measures.bootstrap import bootstrap
-from assay.measures.intervals import (
+from assay.measures.rates import rates
+from assay.stats import logistic
+from assay.stats.bootstrap import bootstrap
+from assay.stats.intervals import (
     Interval,
     median_interval,
     paired_difference,
     share_interval,
     wilson,
 )
-from assay.measures.rates import rates
 
 WITHIN = 0.015
 SIMULATED = 0.3

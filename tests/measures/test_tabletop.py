@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 
 from assay.experiments.tabletop import PROMPT_CHANGES
-from assay.measures import Flaw, Verdict, diagnose, profile
-from assay.measures.intervals import wilson_interval
+from assay.measures import Claim, Degree, Finding, Flaw, Verdict, diagnose, profile
+from assay.measures.diagnosis import Unnoticed
 from assay.measures.rates import Rate
 from assay.measures.result import MeasureError, Missing
 from assay.measures.tabletop import tabletop
+from assay.measures.tabletop.reading import NothingMore
 from assay.measures.tabletop.scores import mean_of
 from assay.perturb.world import Harder
+from assay.stats.intervals import wilson_interval
 from assay.tabletop import Difficulty
 
 CHANGES = dict(PROMPT_CHANGES) | {
@@ -55,8 +57,8 @@ def sensible(condition: str) -> bool:
     return condition == "control" or CHANGES[condition].plausible
 
 
-def told(findings) -> dict[Flaw, str]:
-    return {each.flaw: each.sentence for each in findings}
+def told(findings) -> dict[Flaw, Finding]:
+    return {each.flaw: each for each in findings}
 
 
 def found(findings) -> set[Flaw]:
@@ -145,10 +147,10 @@ def test_one_who_goes_by_the_prompt_has_no_flaw(run, made):
     store = run(table(made, lambda condition, *_: BEST if sensible(condition) else 0))
     findings = diagnose(profile(store))
     assert found(findings) == {Flaw.NOTHING}
-    assert told(findings)[Flaw.UNTOLD].startswith(
-        "Needs to be told what to do: with the whole instruction masked it keeps 0 of 50 successes (0.0 %, "
-        "95 % interval 0.0 to 7.1)"
-    )
+    untold = told(findings)[Flaw.UNTOLD]
+    assert untold.claim is Claim.ABSENT and untold.evidence[0].part == "mask=instruction"
+    assert (untold.evidence[0].hits, untold.evidence[0].count) == (0, 50)
+    assert untold.evidence[0].interval.high == pytest.approx(0.071, abs=5e-4)
 
 
 def test_one_who_does_not_go_by_the_prompt_is_found_out_and_the_rest_follows(run, made):
@@ -158,8 +160,9 @@ def test_one_who_does_not_go_by_the_prompt_is_found_out_and_the_rest_follows(run
         Flaw.WORDLESS,
         Flaw.PICTURELESS,
     }
-    assert "Mostly does the tasks without being told" in told(findings)[Flaw.UNTOLD]
-    assert "50 of 50 when asked for something else" in told(findings)[Flaw.UNTOLD]
+    untold = told(findings)[Flaw.UNTOLD]
+    assert untold.degree is Degree.MOSTLY
+    assert {each.part: each.hits for each in untold.evidence}["instruction=other"] == 50
 
 
 def test_one_who_goes_by_the_pictures_alone_is_told_from_one_who_needs_nothing(run, made):
@@ -176,16 +179,15 @@ def test_one_who_goes_by_the_order_of_objects_is_found_out(run, made):
 
     findings = diagnose(profile(run(table(made, does))))
     assert found(findings) == {Flaw.ORDER}
-    assert (
-        "10 of 50 with the order permuted, 50 of 50 unchanged (\N{MINUS SIGN}80.0 points"
-        in told(findings)[Flaw.ORDER]
-    )
+    (order,) = told(findings)[Flaw.ORDER].evidence
+    assert (order.hits, order.reference_hits, order.count) == (10, 50, 50)
+    assert order.value == pytest.approx(-0.8)
 
 
 def test_of_one_who_does_not_do_the_tasks_nothing_more_is_told(run, made):
     store = run(table(made, lambda condition, task, seed: BEST if seed == 0 else 0, seeds=range(40)))
     (finding,) = diagnose(profile(store))
-    assert finding.flaw is Flaw.UNABLE and "nothing more can be told" in finding.sentence
+    assert finding.flaw is Flaw.UNABLE and finding.detail == NothingMore(unable=True)
 
 
 def test_of_one_who_fails_nearly_always_in_a_short_run_nothing_more_is_told_either(run, made):
@@ -194,33 +196,33 @@ def test_of_one_who_fails_nearly_always_in_a_short_run_nothing_more_is_told_eith
     )
     (finding,) = diagnose(profile(store))
     assert finding.flaw is Flaw.UNABLE
-    assert finding.sentence.endswith("; it succeeds too rarely: nothing more can be told.")
+    assert finding.detail == NothingMore(unable=False)
 
 
 def test_too_few_successes_tell_nothing(run, made):
     store = run(table(made, lambda *_: BEST, tasks=("T1/L1",), seeds=range(9)))
     findings = {each.flaw: each for each in diagnose(profile(store))}
     assert findings[Flaw.UNTOLD].verdict is Verdict.CANNOT_TELL
-    assert "fewer than 10 controls that could tell succeed" in findings[Flaw.UNTOLD].sentence
-    assert "no run has harder versions" in findings[Flaw.DIFFICULTY].sentence
+    assert findings[Flaw.UNTOLD].untested.too_few and not findings[Flaw.DIFFICULTY].untested.too_few
     assert found(findings.values()) == {Flaw.NOTHING}
-    assert findings[Flaw.NOTHING].sentence == "No flaw was found, of the one that was looked for."
+    unseen = findings[Flaw.NOTHING].detail
+    assert isinstance(unseen, Unnoticed) and unseen.looked_for == 1
 
 
 def test_successes_that_took_more_than_one_attempt_are_counted_and_sweeps_are_not(run, made):
     tasks = (*TASKS, "T12/L1")
     store = run(table(made, lambda c, task, seed: BEST + (seed > 2 or task == "T12/L1"), tasks=tasks))
     findings = diagnose(profile(store))
-    assert "35 of 50 successes took more than the fewest actions" in told(findings)[Flaw.RETRIES]
-    assert told(findings)[Flaw.RETRIES].endswith("50 of 50 succeed with mistakes allowed, 15 without.")
+    (again,) = told(findings)[Flaw.RETRIES].evidence
+    assert (again.hits, again.count, again.reference_hits, again.reference_count) == (35, 50, 50, 50)
 
 
 def test_where_no_mistakes_were_allowed_nobody_knows_whether_they_would_have_helped(run, made):
     store = run(table(made, lambda c, task, seed: BEST * (seed > 2), ("control",), most=BEST))
     measured = profile(store)
-    assert isinstance(measured.tabletop.again, Missing)
-    assert told(diagnose(measured))[Flaw.RETRIES].endswith(
-        "because no more than the fewest actions were allowed."
+    assert isinstance(measured["tabletop"].again, Missing)
+    assert told(diagnose(measured))[Flaw.RETRIES].untested.notes == (
+        "no more than the fewest actions were allowed",
     )
 
 
@@ -230,9 +232,8 @@ def test_difficulty_that_breaks_it_is_found_and_a_trifle_is_not(run, made):
 
     findings = diagnose(profile(run(table(made, broken, HARDER, seeds=range(40)))))
     assert found(findings) == {Flaw.DIFFICULTY}
-    assert told(findings)[Flaw.DIFFICULTY].startswith(
-        "At least in part fails where tasks are made harder: 100"
-    )
+    difficulty = told(findings)[Flaw.DIFFICULTY]
+    assert difficulty.degree is Degree.PARTLY and difficulty.evidence[0].hits == 100
 
     def trifle(condition, task, seed):
         return BEST if condition != "difficulty=extreme" or seed > 1 else 0
@@ -240,7 +241,7 @@ def test_difficulty_that_breaks_it_is_found_and_a_trifle_is_not(run, made):
     measured = profile(run(table(made, trifle, HARDER, seeds=range(60))))
     (drop,) = (
         each.allowed
-        for each in measured.tabletop.against
+        for each in measured["tabletop"].against
         if each.condition == "difficulty=extreme" and each.level is None
     )
     assert drop.p < 0.01 and drop.interval.high < 0, "it is there"
@@ -252,11 +253,11 @@ def test_novelty_is_told_against_the_same_tasks_where_there_are_such(run, made):
         return BEST if task.endswith("L1") or (task.endswith("L2") and seed < 15) else 0
 
     measured = profile(run(table(made, does, ("control",), seeds=range(30))))
-    second, fourth = measured.tabletop.novelty
+    second, fourth = measured["tabletop"].novelty
     assert second.same_tasks and not fourth.same_tasks
     assert second.change == pytest.approx(-0.5) and second.p < 1e-6
-    sentence = told(diagnose(measured))[Flaw.NOVELTY]
-    assert "50.0 % at L2 (new combinations)" in sentence and "other tasks, which may be easier" in sentence
+    levels = {each.part: each for each in told(diagnose(measured))[Flaw.NOVELTY].evidence}
+    assert levels["L2"].share == 0.5 and levels["L2"].same_tasks and not levels["L4"].same_tasks
 
 
 def test_runs_on_both_suites_are_read_together(run, made):
@@ -273,17 +274,17 @@ def test_what_is_said_about_liberos_worlds_is_not_said_about_tables(run, made):
     assert not {each.flaw for each in findings} & {
         *(Flaw.IGNORES_WORDS, Flaw.MEMORISES, Flaw.MISSES, Flaw.POSITION, Flaw.CAMERA, Flaw.UNKNOWN_NAMES)
     }
-    assert isinstance(measured.pride, Missing) and isinstance(measured.memorisation, Missing)
-    assert [each.rate for each in measured.no_mistakes] == [1.0] * len(PROMPTS)
+    assert not {"pride", "memorisation", "changes", "starts"} & set(measured)
+    assert [each.rate for each in measured["no_mistakes"]] == [1.0] * len(PROMPTS)
 
 
 def test_a_run_elsewhere_is_no_run_on_tables(run, made):
-    with pytest.raises(MeasureError, match="no run on tables"):
+    with pytest.raises(MeasureError, match="no episode has kind or level or best"):
         tabletop(run([made(True)]).frame())
-    assert isinstance(profile(run([made(True)])).tabletop, Missing)
+    assert "tabletop" not in profile(run([made(True)]))
 
 
 def test_a_run_that_broke_altogether_is_still_measured(run, made):
     measured = profile(run(table(made, lambda *_: None, ("control",))))
-    assert isinstance(measured.tabletop, Missing) and "ended in an error" in measured.tabletop.missing
+    assert isinstance(measured["tabletop"], Missing) and "ended in an error" in measured["tabletop"].missing
     assert diagnose(measured)

@@ -23,7 +23,7 @@ def plan() -> list[EpisodeSpec]:
 
 
 def measured(path: Path, policy: str, plan: list[EpisodeSpec]) -> Profile:
-    stage = EpisodeRunner(WorkerConfig(policy, on_table=True))
+    stage = EpisodeRunner(WorkerConfig(policy, world="tabletop"))
     with Store.writing(path) as store:
         store.plan(plan)
         for waiting in store.todo():
@@ -40,5 +40,5 @@ def measured(path: Path, policy: str, plan: list[EpisodeSpec]) -> Profile:
 )
 def test_a_planted_flaw_is_found_and_nothing_else(tmp_path: Path, policy: str, flaw: Flaw, plan):
     found = measured(tmp_path / "run.assay", policy, plan)
-    assert found.control.count == 16 and not found.errors
+    assert found["control"].count == 16 and not found.errors
     assert [each.flaw for each in diagnose(found) if each.verdict is Verdict.FOUND] == [flaw]

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assay.episodes import Outcome
 from assay.episodes.episode import Episode, Trajectory, no_trajectory
 from assay.episodes.spec import CONTROL, EpisodeSpec, Label
 from assay.perturb import Say
-from assay.policies import Outcome
 from assay.runs.store import Store
 
 GOAL = "On akita_black_bowl_1 flat_stove_1_cook_region"

@@ -3,8 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from assay.demo import PARTS, PLANTED, Part, run_demo
+from assay.episodes import LIBERO, WORLDS
 from assay.measures import Flaw
-from assay.policies.registry import BUILT_IN
+from assay.report.sentences import CLAIMS
 from assay.runs.store import Store
 
 
@@ -24,7 +25,7 @@ def test_a_small_demo_reports_on_each_policy_and_compares_them(tmp_path: Path):
     assert [each.findings[0].flaw for each in patients] == [Flaw.NOTHING, Flaw.UNABLE]
     text = page.read_text()
     assert "2 of 2 (34 to 100)" in text and "0 of 2 (0 to 66)" in text
-    assert "At least in part fails with nothing changed: 2 of 2 fail." in text
+    assert f"{CLAIMS[Flaw.UNABLE]} (in part): 2 of 2 unperturbed episodes fail" in text
     assert 'src="contact_sheet.png"' in text
     assert ">100<" in (tmp_path / "success.svg").read_text().replace("\n", ""), "the oracle's success"
     for policy in ("oracle", "idle"):
@@ -35,7 +36,7 @@ def test_a_small_demo_reports_on_each_policy_and_compares_them(tmp_path: Path):
 
 def test_the_demo_has_every_suite_that_it_should_and_policies_that_exist():
     assert [part.name for part in PARTS] == ["libero", "para", "pro", "x"]
-    assert set(PLANTED) <= set(BUILT_IN)
+    assert set(PLANTED) <= set(WORLDS[LIBERO].policies)
 
 
 def test_what_the_oracle_cannot_solve_in_time_is_left_out_and_told(tmp_path: Path):

@@ -14,7 +14,7 @@ from assay.perturb.releases.values import FromFile, Recategorise
 from assay.perturb.senses import FrozenCamera
 from assay.perturb.words.say import Say
 from assay.perturb.world import Displace, Recolour
-from assay.report.experiment_sheet import SIZE, Shown, _cell, caption, experiment_sheet
+from assay.report.experiment_sheet import SIZE, Shown, _cell, caption, draw_conditions
 from assay.report.sheet import MARGIN, PAPER, Cell, save_cells
 from assay.tasks import Task
 
@@ -34,7 +34,7 @@ def variants(task: Task) -> tuple[Variant, ...]:
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> tuple[np.ndarray, dict[str, Shown]]:
     file = tmp_path_factory.mktemp("sheets") / "deep" / "sheet.png"
-    shown = experiment_sheet(file, Experiment("t", "", variants), [TASK], seed=2)
+    shown = draw_conditions(file, list(Experiment("t", "", variants).plan([TASK], [2])))
     with Image.open(file) as image:
         return np.asarray(image), {each.spec.condition: each for each in shown}
 

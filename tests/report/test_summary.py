@@ -4,10 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.measures import Flaw, diagnose, profile
-from assay.measures.intervals import Interval
+from assay.report.sentences import sentence
 from assay.report.summary import key_numbers, sentences
-from assay.report.wording import between, points
+from assay.report.wording import between, number, points
 from assay.runs.store import Store
+from assay.stats.intervals import Interval
 
 
 def measured(path: Path):
@@ -18,10 +19,9 @@ def measured(path: Path):
 def test_sentences_and_key_numbers_are_the_measured_ones(everything: Path):
     found = measured(everything)
     text = " ".join(sentences(found))
-    rate, memory = found.success_rate, found.memorisation.overall
-    assert f"It succeeds in {rate.successes} of {rate.count} episodes" in text
-    assert f"In {memory.alike} of {memory.count} episodes whose change calls for another path" in text
-    assert f"{found.failures.far['max']} (" in text and "PRIDE" in text
+    rate, memory, failures = found["success_rate"], found["memorisation"].overall, found["failures"]
+    assert f"in {rate.successes} of {rate.count} " in text and f"In {memory.alike} of {memory.count} " in text
+    assert f"{failures.far['max']} (" in text and f"PRIDE {number(found['pride'].pride)}" in text
     assert [each.name for each in key_numbers(found)] == [
         "success, perturbed",
         "success, control",
@@ -38,8 +38,8 @@ def test_a_certain_loss_is_a_cost_and_an_uncertain_one_is_not(tmp_path: Path, wr
     episodes += [made(seed > 0, "kept", {"axis": "world"}, seed=seed) for seed in range(20)]
     text = " ".join(sentences(measured(write(tmp_path / "run.assay", episodes))))
     assert "Changes of the words cost it 100.0 points" in text
-    assert "Changes of the world show no certain effect" in text
-    assert "Its largest certain losses: lost (100 % to 0 %)." in text
+    assert "Changes of the world have no significant effect" in text
+    assert "losses: lost (100 % to 0 %)." in text
 
 
 def test_a_cost_and_its_interval_have_one_sign(tmp_path: Path, write, made):
@@ -47,46 +47,50 @@ def test_a_cost_and_its_interval_have_one_sign(tmp_path: Path, write, made):
     episodes = [made(True, seed=seed) for seed in range(40)]
     episodes += [made(seed >= 12, "lost", {"axis": "words"}, seed=seed) for seed in range(40)]
     found = measured(write(tmp_path / "run.assay", episodes))
-    (drop,) = found.axes
+    (drop,) = found["axes"]
     assert drop.interval.low < drop.change < drop.interval.high < 0
     assert (
-        f"cost it 30.0 points ({points(drop.change)} points against the same starts unchanged, 95 % interval "
+        f"cost it 30.0 points (paired difference {points(drop.change)} points, 95 % interval "
         f"{between(drop.interval, 100)}, " in " ".join(sentences(found))
     )
 
 
 def test_what_a_test_finds_and_an_interval_does_not_is_no_cost(everything: Path):
     found = measured(everything)
-    (drop, *_) = found.axes
+    (drop, *_) = found["axes"]
     unsure = replace(drop, p_holm=0.001, change=-0.065, interval=Interval(-0.097, 0.094, "newcombe"))
-    text = " ".join(sentences(replace(found, axes=(unsure,), drops=(unsure,))))
-    assert f"show no certain effect ({points(-0.065)} points" in text
+    text = " ".join(sentences(found.replaced(axes=(unsure,), drops=(unsure,))))
+    assert f"no significant effect (paired difference {points(-0.065)} points" in text
     assert f"95 % interval {between(unsure.interval, 100)}" in text
     assert "cost" not in text and "losses" not in text
 
 
 def test_names_are_those_of_the_diagnosis(everything: Path):
     found = measured(everything)
-    gap = found.names.overall
-    text = f"in {gap.kept} of {gap.kept_count} where every name is kept word for word and in {gap.changed} of"
+    gap = found["names"].overall
+    text = (
+        f"in {gap.kept} of {gap.kept_count} that keep every name and in {gap.changed} of {gap.changed_count}"
+    )
     assert text in " ".join(sentences(found))
     (finding,) = (each for each in diagnose(found) if each.flaw is Flaw.UNKNOWN_NAMES)
-    assert f"{gap.kept} of {gap.kept_count} with the names kept word for word" in finding.sentence
+    assert f"{gap.kept} of {gap.kept_count} with every name kept" in sentence(finding).text
 
 
 def test_flattery_is_told_only_if_it_is_sure(everything: Path):
     found = measured(everything)
-    over = replace(found.overestimation, overestimation=0.125, interval=Interval(0.031, 0.204, "bootstrap"))
+    over = replace(
+        found["overestimation"], overestimation=0.125, interval=Interval(0.031, 0.204, "bootstrap")
+    )
     told = {
-        interval: " ".join(sentences(replace(found, overestimation=replace(over, interval=interval))))
+        interval: " ".join(sentences(found.replaced(overestimation=replace(over, interval=interval))))
         for interval in (over.interval, Interval(-0.01, 0.26, "bootstrap"), None)
     }
     sure, *unsure = told.values()
-    assert "the plain rate flatters (overestimation +12.5 %, 95 % interval 3.1 to 20.4)" in sure
-    assert all("PRIDE" in text and "flatters" not in text for text in unsure)
+    assert "the plain rate overestimates (by +12.5 %, 95 % interval 3.1 to 20.4)" in sure
+    assert all("PRIDE" in text and "overestimates" not in text for text in unsure)
 
 
 def test_an_unperturbed_run_is_not_called_perturbed(tmp_path: Path, write, made):
     found = measured(write(tmp_path / "run.assay", [made(True), made(False, seed=1)]))
-    assert sentences(found)[0].startswith("It succeeds in 1 of 2 episodes, none of them perturbed")
+    assert sentences(found)[0].startswith("It succeeds in 1 of 2 unperturbed episodes")
     assert [each.name for each in key_numbers(found)] == ["success, control"]

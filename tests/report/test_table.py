@@ -3,8 +3,8 @@ from __future__ import annotations
 import csv
 from io import StringIO
 
-from assay.measures.intervals import Interval
 from assay.report.table import Column, Table, latex
+from assay.stats.intervals import Interval
 
 TABLE = Table(
     "t",

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from assay.measures.intervals import Interval
 from assay.report.wording import (
     between,
     listed,
@@ -18,6 +17,7 @@ from assay.report.wording import (
     told,
     turned,
 )
+from assay.stats.intervals import Interval
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ import assay
 from assay.episodes import WORLDS
 from assay.errors import RunError
 from assay.runs.execute import Options, execute
+from assay.runs.queries import reading
 from assay.runs.rows import VERSION
 from assay.runs.store import Store
-from assay.web.reading import reading
 
 WRITTEN = Path(__file__).parent / "data" / "run_of_0.1.0.assay"
 OPTIONS = Options(tasks="libero_goal/7", seeds=(0,), steps=3, workers=0)

@@ -17,9 +17,9 @@ from assay.episodes.episode import Episode, no_trajectory
 from assay.experiments import Experiment, Variant
 from assay.perturb import Say
 from assay.runs.driver import drive
-from assay.runs.executor import Done
+from assay.runs.in_process import InProcess
 from assay.runs.store import Store
-from assay.runs.worker import EpisodeRunner, WorkerConfig
+from assay.runs.worker import WorkerConfig
 
 TASK = "libero_goal/7"
 HOSTILE = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">&amp; stove"
@@ -37,21 +37,6 @@ def variants(task: object) -> tuple[Variant, ...]:
 SUITE = Experiment("para", "Three wordings.", variants=variants)
 
 
-class ThisProcess:
-    """Executes episodes here and now."""
-
-    workers = 1
-
-    def __init__(self, orders: WorkerConfig) -> None:
-        self._stage = EpisodeRunner(orders)
-
-    def execute(self, source, stopping) -> Iterator[Done]:
-        while batch := source.take(None):
-            for number, spec in batch:
-                yield Done(number, self._stage.run(spec))
-        self._stage.close()
-
-
 def driven(path: Path, policy: str, specs: list[EpisodeSpec], **orders: Any) -> Path:
     """A real run."""
     with Store.writing(path) as store:
@@ -59,7 +44,7 @@ def driven(path: Path, policy: str, specs: list[EpisodeSpec], **orders: Any) -> 
             experiment="para", policy=policy, pack="primitives", started="2026-01-02T03:04:05+00:00"
         )
         store.plan(specs)
-        drive(store, ThisProcess(WorkerConfig(policy, **orders)))
+        drive(store, InProcess(WorkerConfig(policy, **orders)))
     return path
 
 

@@ -11,15 +11,13 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from assay.runs.table import TableTroupe
 from markupsafe import escape
 
-from assay.episodes import EpisodeSpec
+from assay.episodes import EpisodeSpec, Outcome
 from assay.episodes.episode import Episode, no_trajectory
-from assay.experiments.tabletop import PACK
-from assay.policies import Outcome
 from assay.runs.store import Store
-from assay.tabletop import TableOracle
+from assay.runs.worker import EpisodeRunner, WorkerConfig
+from assay.tabletop.world import PACK
 
 from .conftest import HOSTILE
 
@@ -170,7 +168,7 @@ def test_a_run_that_holds_nonsense_gives_one_line(get, library: Path):
     with sqlite3.connect(path) as db:
         db.execute("UPDATE episodes SET truth = 'no JSON', steps = 'many'")
         db.execute("UPDATE specs SET spec = '{}'")
-        db.execute("UPDATE trajectories SET hand = x'00'")
+        db.execute("UPDATE trajectories SET end_effector = x'00'")
         key = db.execute("SELECT key FROM specs").fetchone()[0]
     db.close()
     try:
@@ -204,11 +202,11 @@ def test_an_episode_on_the_table_has_a_page_of_its_own_kind(get, library: Path):
     spec = EpisodeSpec("tabletop/T1/L1", 0, pack=PACK, labels={"kind": "T1", "level": "L1", "best": 1})
     with Store.writing(path) as store:
         store.plan([spec])
-        store.append(1, TableTroupe(TableOracle()).attempt(spec, lambda: None))
+        store.append(1, EpisodeRunner(WorkerConfig("oracle", "tabletop")).run(spec))
     try:
         page = get(f"/runs/table.assay/episodes/{spec.key}").text
-        assert "The task&#39;s own words." in page or "The task's own words." in page
-        assert "held first" in page and "20 Hz" not in page and "hand's path" not in page
+        assert "The task&#39;s own instruction." in page or "The task's own instruction." in page
+        assert "held first" in page and "20 Hz" not in page and "end effector's path" not in page
         for other in ("", "/episodes", "/report.html"):
             assert get(f"/runs/table.assay{other}").status == 200
     finally:

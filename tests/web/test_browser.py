@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from assay.episodes import Outcome
 from assay.episodes.episode import Episode, no_trajectory
-from assay.policies import Outcome
 from assay.report.wording import NOT
 from assay.runs.store import Store
 

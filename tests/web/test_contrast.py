@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from assay.episodes import Outcome
 from assay.episodes.episode import Episode, no_trajectory
 from assay.episodes.spec import CONTROL, EpisodeSpec
 from assay.measures import compare
 from assay.perturb import Say
-from assay.policies import Outcome
 from assay.runs.store import Store
 from assay.web.contrast import contrast
 

@@ -4,13 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from assay.episodes import EpisodeSpec, task_of
+from assay.episodes import EpisodeSpec, Outcome, task_of
 from assay.episodes.episode import Episode, no_trajectory
 from assay.perturb import Say
-from assay.policies import Outcome
+from assay.runs.queries import PAGE, NotFoundError, Run, choices, control_of, one, page, reading
 from assay.runs.store import Store
-from assay.web.episodes import PAGE, Filters, choices, control_of, one, page
-from assay.web.reading import NotFoundError, Run, reading
+from assay.web.episodes import Filters
 
 COUNT = 2 * PAGE + 7
 

@@ -8,9 +8,9 @@ import pytest
 from assay.episodes import EpisodeSpec, Outcome
 from assay.episodes.episode import Episode, no_trajectory
 from assay.report.run_report import RunReport
+from assay.runs.queries import NotFoundError
 from assay.runs.store import Store
 from assay.web.library import Library, is_running
-from assay.web.reading import NotFoundError
 
 
 def test_success_is_that_of_changes_a_good_policy_should_bear(tmp_path: Path):
@@ -32,7 +32,7 @@ def test_success_is_that_of_changes_a_good_policy_should_bear(tmp_path: Path):
     (line,) = Library(tmp_path).listed()
     assert (line.done, line.planned, line.errors) == (11, 12, 2)
     assert (line.rate.successes, line.rate.count) == (2, 3) and not line.running
-    assert line.rate == RunReport.read(tmp_path / "a.assay").profile.success_rate, "as the report has it"
+    assert line.rate == RunReport.read(tmp_path / "a.assay").profile["success_rate"], "as the report has it"
 
 
 def test_a_run_runs_while_a_driver_holds_it_and_not_when_it_was_killed(tmp_path: Path):

@@ -9,13 +9,12 @@ import av
 import numpy as np
 import pytest
 
-from assay.episodes import EpisodeSpec, task_of
-from assay.experiments.tabletop import PACK
+from assay.episodes import EpisodeSpec
 from assay.runs.film import HOLD, film_name
 from assay.runs.store import Store
-from assay.tabletop import TableOracle, play
+from assay.runs.worker import EpisodeRunner, WorkerConfig
+from assay.tabletop.world import PACK
 from assay.web import replays as films
-from assay.web.painter import STRIDE
 from assay.web.replays import Replay, Replays, own_film
 
 
@@ -42,7 +41,7 @@ def test_an_episode_is_filmed_from_its_spec_and_actions(recorded, drawing, monke
         film = made(replays, spec, actions, "failure", "")
         assert (film.state, film.said) == ("ready", "") and film.path is not None
         with av.open(str(film.path)) as video:
-            assert video.streams.video[0].frames == len(actions) // STRIDE + HOLD
+            assert video.streams.video[0].frames == len(actions) // film.stride + HOLD
         assert replays.film(spec, actions, "failure", "") == film
 
         odd = made(replays, spec, actions[:4], "success", "")
@@ -57,12 +56,12 @@ def test_an_episode_is_filmed_from_its_spec_and_actions(recorded, drawing, monke
 
 def test_an_episode_on_the_table_is_filmed_action_by_action(drawing):
     spec = EpisodeSpec("tabletop/T1/L1", 0, pack=PACK)
-    played = task_of(play(spec), TableOracle())
+    actions = EpisodeRunner(WorkerConfig("oracle", "tabletop")).run(spec).trajectory.actions
     with Replays() as replays:
-        film = made(replays, spec, played.actions.astype(np.float32), "success", "")
+        film = made(replays, spec, actions, "success", "")
         assert (film.state, film.said) == ("ready", "") and film.path is not None
         with av.open(str(film.path)) as video:
-            assert video.streams.video[0].frames * film.stride == len(played.actions) + 1
+            assert video.streams.video[0].frames == len(actions) / film.stride + HOLD
 
 
 def test_where_nothing_can_be_drawn_it_says_so(recorded, monkeypatch: pytest.MonkeyPatch):

@@ -42,7 +42,7 @@ def compare(
         say(f"A: {pair[0]}\nB: {pair[1]}\nB - A in percentage points")
         _show(pair, (*found.overall, *found.conditions))
         if found.implausible:
-            say("Where success is no merit, and enters nothing above:")
+            say("Where success is not expected, and enters nothing above:")
             _show(pair, found.implausible)
     say(compared.note)
     for name in runs:

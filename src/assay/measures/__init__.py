@@ -1,24 +1,27 @@
 """Measures: episodes in, numbers out. Pure functions over a run's tables, each number with an interval.
 
     with Store.reading(path) as run:
-        found = profile(run)                # everything, or
+        found = profile(run)                # everything that applies, or
         grid(run.frame())                   # one measure; raises MeasureError where the run cannot give it
         failures(run.frame(), Paths.read(run))
     diagnose(found)                         # what is wrong, from the profiles of all runs of one policy
 
-A measure is a frozen dataclass with ``as_json()``. Counts are always there; errors are counted apart.
+A result is a frozen dataclass with ``as_json()``. Counts are always there; errors are counted apart. A `Measure`
+is a function with its place in reports; `register` adds one.
 """
 
 from assay.measures.actions import action_gaps
 from assay.measures.attribution import attribution
-from assay.measures.changes import Change, change_drops, changed
+from assay.measures.changes import changed
 from assay.measures.compare import compare
 from assay.measures.curves import curve
-from assay.measures.diagnosis import Finding, Verdict, diagnose
+from assay.measures.diagnosis import Claim, Finding, Verdict, diagnose
 from assay.measures.drops import drops
 from assay.measures.efficiency import efficiency
-from assay.measures.flaws import Flaw
+from assay.measures.evidence import Evidence, FlawTest, Untested
+from assay.measures.flaws import Degree, Flaw
 from assay.measures.grounding import confusion
+from assay.measures.measure import MEASURES, Measure, Panel, register
 from assay.measures.memorisation import memorisation
 from assay.measures.names import name_gaps
 from assay.measures.nearness import failures
@@ -28,22 +31,30 @@ from assay.measures.pride import overestimation, pride, sweep
 from assay.measures.profile import Profile, profile
 from assay.measures.rates import rates, success_rate
 from assay.measures.result import MeasureError, Missing, Result, attempt
+from assay.measures.run_data import RunData
 from assay.measures.timing import no_mistakes, time_limits, time_to_success
 
 __all__ = [
-    "Change",
+    "MEASURES",
+    "Claim",
+    "Degree",
+    "Evidence",
     "Finding",
     "Flaw",
+    "FlawTest",
+    "Measure",
     "MeasureError",
     "Missing",
+    "Panel",
     "Paths",
     "Profile",
     "Result",
+    "RunData",
+    "Untested",
     "Verdict",
     "action_gaps",
     "attempt",
     "attribution",
-    "change_drops",
     "changed",
     "compare",
     "confusion",
@@ -62,6 +73,7 @@ __all__ = [
     "pride",
     "profile",
     "rates",
+    "register",
     "success_rate",
     "sweep",
     "time_limits",

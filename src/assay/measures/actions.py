@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import polars as pl
 
-from assay.measures.intervals import Interval, stratified, tested
-from assay.measures.names import KEPT
+from assay.episodes.perturbation import Change
+from assay.measures.measure import Measure
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.significance import holm, within
 from assay.measures.table import judged, require
+from assay.stats.intervals import Interval, stratified, tested
+from assay.stats.significance import holm, within
 
 STRATUM = ("task", "object")
 
@@ -52,13 +53,13 @@ class ActionGaps(Result):
 
 def action_gaps(frame: pl.DataFrame) -> ActionGaps:
     """What each way to say what to do costs. Needs the columns that ``changes.changed`` adds."""
-    require(frame, "action", "object", what="ways to say it")
-    rows = frame.filter(pl.col("change") == KEPT).drop_nulls(["action", "object"])
+    require(frame, "action", "object")
+    rows = frame.filter(pl.col("change") == Change.WORDING).drop_nulls(["action", "object"])
     if not len(rows):
-        raise MeasureError("ways to say it: no paraphrase keeps every name")
-    found = pooled([judged(rows, "ways to say it")])
+        raise MeasureError("no paraphrase keeps every name")
+    found = pooled([judged(rows)])
     if not found.actions:
-        raise MeasureError("ways to say it: no task is said in several ways with every name kept")
+        raise MeasureError("no task is said in several ways with every name kept")
     return found
 
 
@@ -104,3 +105,12 @@ def _sides(rows: pl.DataFrame, action: str, by: Sequence[str]) -> np.ndarray:
     table = rows.group_by(by, maintain_order=True).agg(**{name: each.sum() for name, each in sides.items()})
     table = table.filter((pl.col("count") > 0) & (pl.col("others_count") > 0))
     return np.asarray(table.select(*sides).to_numpy().astype(float).T)
+
+
+ACTIONS = Measure(
+    "actions",
+    "Ways to say what to do, each against the others, with every name kept.",
+    lambda run: action_gaps(run.changed),
+    needs=("action", "object"),
+    tests="assay.measures.hypotheses:ways_to_say_it",
+)

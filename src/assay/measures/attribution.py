@@ -19,11 +19,12 @@ from scipy import stats
 from scipy.special import expit
 
 from assay.episodes.spec import CONTROL
-from assay.measures import logistic
-from assay.measures.bootstrap import ENOUGH, FEWEST, percentiles, resampled
-from assay.measures.intervals import LEVEL, Interval
+from assay.measures.measure import Measure, Panel
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import START, judged
+from assay.stats import logistic
+from assay.stats.bootstrap import ENOUGH, FEWEST, percentiles, resampled
+from assay.stats.intervals import LEVEL, Interval
 
 PREFIX = "factor:"
 MOST = 8
@@ -76,10 +77,10 @@ def attribution(frame: pl.DataFrame) -> Attribution:
     """Take a drop apart."""
     named = [name for name in frame.columns if name.startswith(PREFIX)]
     mine = pl.any_horizontal(pl.col("condition") == CONTROL, *(pl.col(name).is_not_null() for name in named))
-    rows = judged(frame.filter(mine), "attribution")
+    rows = judged(frame.filter(mine))
     names = [name for name in named if _on(rows[name]).n_unique() > 1]
     if not 1 <= len(names) <= MOST:
-        raise MeasureError(f"attribution: the run varies {len(names)} factors; valid: 1 to {MOST}")
+        raise MeasureError(f"the run varies {len(names)} factors; valid: 1 to {MOST}")
     factors = tuple(name.removeprefix(PREFIX) for name in names)
     cell = sum(
         (_on(rows[name]).cast(pl.Int64) * 2**place for place, name in enumerate(names)),
@@ -87,7 +88,7 @@ def attribution(frame: pl.DataFrame) -> Attribution:
     )
     hits, counts = _table(rows.with_columns(_cell=cell), 2 ** len(names))
     if len(hits) < FEWEST:
-        raise MeasureError(f"attribution: {len(hits)} starts; needs {FEWEST} at least")
+        raise MeasureError(f"{len(hits)} starts; needs {FEWEST} at least")
     on = (np.arange(2 ** len(names))[:, None] >> np.arange(len(names)) & 1).astype(float)
     design, kept, aliased = _design(on, counts.sum(axis=0) > 0, factors)
     terms = logistic.fit(design, hits.sum(axis=0)[None], counts.sum(axis=0)[None])[0]
@@ -203,3 +204,18 @@ def _effect(factors: tuple[str, ...], term: float, error: float, freedom: int) -
     half = float(stats.t.ppf((1 + LEVEL) / 2, freedom) * error)
     interval = Interval(float(term) - half, float(term) + half, "student, over starts")
     return Effect(factors, float(term), interval, float(2 * stats.t.sf(abs(term) / error, freedom)))
+
+
+ATTRIBUTION = Measure(
+    "attribution",
+    "Which factor of a factorial experiment costs how much, alone and together.",
+    lambda run: attribution(run.frame),
+    needs=(PREFIX,),
+    panels=(
+        Panel(
+            "Attribution",
+            tables=("assay.report.tables:effects_table", "assay.report.tables:shares_table"),
+            figures=("assay.report.figures.memory:attribution_figure",),
+        ),
+    ),
+)

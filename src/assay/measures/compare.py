@@ -9,11 +9,11 @@ from itertools import combinations
 import polars as pl
 from scipy import stats
 
-from assay.measures.intervals import Interval, tested
-from assay.measures.likeness import difference
+from assay.measures.clustering import difference
 from assay.measures.result import MeasureError, Result
-from assay.measures.significance import holm, sign_flip
 from assay.measures.table import START, judged, sums
+from assay.stats.intervals import Interval, tested
+from assay.stats.significance import holm, sign_flip
 
 COLUMNS = ("key", "condition", "task", "seed", "instruction", "outcome")
 """What a frame must have to be compared; ``plausible`` counts too, where there is such a label."""
@@ -57,7 +57,7 @@ class Comparison(Result):
     conditions: tuple[Contrast, ...]
     """Those in which a good policy should succeed."""
     implausible: tuple[Contrast, ...]
-    """The other conditions: success is no merit there, and enters nothing else."""
+    """The other conditions: success is not expected there, and enters nothing else."""
 
 
 def compare(frames: Mapping[str, pl.DataFrame]) -> Comparison:
@@ -67,7 +67,7 @@ def compare(frames: Mapping[str, pl.DataFrame]) -> Comparison:
     """
     if len(frames) < 2:
         raise MeasureError(f"compare: {len(frames)} run; needs two at least")
-    tables = {name: judged(frame, f"compare: {name}") for name, frame in frames.items()}
+    tables = {name: _judged(name, frame) for name, frame in frames.items()}
     first = next(iter(tables.values()))
     sensible = pl.col("plausible").fill_null(True) if "plausible" in first.columns else pl.lit(True)
     shared = first.select("key", "condition", *START, "instruction", plausible=sensible)
@@ -93,6 +93,13 @@ def compare(frames: Mapping[str, pl.DataFrame]) -> Comparison:
         for part in (fair, nonsense)
     )
     return Comparison(counts, len(shared), *map(_adjusted, (overall, conditions, implausible)))
+
+
+def _judged(name: str, frame: pl.DataFrame) -> pl.DataFrame:
+    try:
+        return judged(frame)
+    except MeasureError as error:
+        raise MeasureError(f"compare: {name}: {error}") from None
 
 
 def _contrast(

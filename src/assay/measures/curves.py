@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import polars as pl
 
 from assay.episodes.spec import CONTROL
-from assay.measures.intervals import Interval, stratified, tested
+from assay.measures.measure import Measure, Panel
 from assay.measures.rates import Rate, rates
 from assay.measures.result import MeasureError, Result
-from assay.measures.significance import paired
 from assay.measures.table import START, judged, require
+from assay.stats.intervals import Interval, stratified, tested
+from assay.stats.significance import paired
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +42,15 @@ class Curve(Result):
 
 def curve(frame: pl.DataFrame, along: str) -> Curve:
     """Success along the label ``along`` (``level``, ``distance``), from the control on."""
-    require(frame, along, what=f"curve along {along}")
+    require(frame, along)
     if not frame[along].dtype.is_numeric():
-        raise MeasureError(f"curve along {along}: its values are no numbers")
+        raise MeasureError(f"the values of {along} are no numbers")
     rows = frame.filter((pl.col("condition") == CONTROL) | pl.col(along).is_not_null()).with_columns(
         at=pl.when(pl.col("condition") == CONTROL).then(0.0).otherwise(pl.col(along).cast(pl.Float64))
     )
     tables = {
         at: table
-        for (at,), table in judged(rows, f"curve along {along}")
+        for (at,), table in judged(rows)
         .group_by("at", *START)
         .agg(pl.col("success").sum(), pl.len().alias("count"))
         .sort(START)
@@ -74,3 +75,33 @@ def _step(at: float, rate: Rate, before: pl.DataFrame, now: pl.DataFrame) -> Ste
     hits, counts, hits_now, counts_now = shared.to_numpy().astype(float).T
     found, p = stratified(hits, counts, hits_now, counts_now), paired(hits, counts, hits_now, counts_now)
     return Step(at, rate, found.difference, tested(found.interval, p), len(shared), p)
+
+
+WORLD = "World"
+"""The section of the report about what grows in the world."""
+LEVELS = Measure(
+    "levels",
+    "Success over levels; plausible changes only.",
+    lambda run: curve(run.plausible, "level"),
+    needs=("level",),
+    panels=(
+        Panel(
+            WORLD,
+            tables=("assay.report.tables:levels_table",),
+            runs="assay.report.figures.curves:levels_figure",
+        ),
+    ),
+)
+DISPLACEMENT = Measure(
+    "displacement",
+    "Success over the distance by which the object was moved, metres; plausible changes only.",
+    lambda run: curve(run.plausible, "distance"),
+    needs=("distance",),
+    panels=(
+        Panel(
+            WORLD,
+            tables=("assay.report.tables:displacement_table",),
+            runs="assay.report.figures.curves:displacement_figure",
+        ),
+    ),
+)

@@ -1,14 +1,14 @@
-"""Diagnosis: what is wrong with a policy, in plain sentences made from the numbers.
+"""Diagnosis: what is wrong with a policy, as claims with numbers; ``assay.report.sentences`` puts them into words.
 
     for finding in diagnose(profile(libero), profile(para), profile(pro)):
-        print(finding.verdict, finding.sentence)
+        print(finding.verdict, finding.flaw, finding.degree, finding.p)
 
 Each flaw is a hypothesis that a measure has tested against chance, on one side: only what is worse is a flaw.
 What several runs have measured is taken together, and what is tested in all of them is one family (Holm). How
 much of it there is, is said from the interval: *mostly* is more than half beyond doubt. A flaw that another
-one brings about is *explained*, if that one is large enough to do so: whoever plays back what he has learnt
-fails where things were moved, too. Where no run has an episode that could tell, or too few starts, the
-sentence says what is lacking.
+one brings about is *explained*, if that one is large enough to do so: a policy that replays a trajectory
+fails where objects were moved, too. Where no run has an episode that could tell, or too few starts, the
+finding says what is lacking.
 """
 
 from __future__ import annotations
@@ -17,17 +17,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from assay.measures.drops import Drop
-from assay.measures.evidence import Evidence, Test, taken
-from assay.measures.flaws import CONSEQUENCES, Flaw
-from assay.measures.hypotheses import lacking, tests
+from assay.measures.drops import AXES, CHANGES, DROPS, Drop
+from assay.measures.evidence import Evidence, FlawTest, Untested, drop_evidence
+from assay.measures.flaws import CONSEQUENCES, Degree, Flaw
+from assay.measures.measure import MEASURES, load
 from assay.measures.profile import Profile
-from assay.measures.result import Missing, Result
-from assay.measures.significance import SURE, holm
-from assay.measures.tabletop.reading import table_lacking, table_tests
-
-_LOSSES = ("changes.", "names.overall", "tabletop.against.", "tabletop.novelty.")
-"""Measures that tell a loss against something."""
+from assay.measures.result import Result
+from assay.stats.significance import SURE, holm
 
 
 class Verdict(StrEnum):
@@ -40,17 +36,48 @@ class Verdict(StrEnum):
     CANNOT_TELL = "cannot tell"
 
 
+class Claim(StrEnum):
+    """What is said about a flaw."""
+
+    PRESENT = "present"
+    ABSENT = "absent"
+    """The runs show that it is not there."""
+    NO_SIGN = "no sign"
+    """Neither is sure."""
+    TOO_FEW = "too few starts"
+    UNTESTED = "untested"
+    """The runs have nothing that could tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unnoticed(Result):
+    """The largest loss that may have gone unnoticed where no flaw was found."""
+
+    looked_for: int
+    """Flaws that were tested."""
+    flaw: Flaw | None
+    loss: float | None
+
+
 @dataclass(frozen=True, slots=True)
 class Finding(Result):
     """What the runs say about one flaw."""
 
     flaw: Flaw
     verdict: Verdict
-    sentence: str
+    claim: Claim
+    degree: Degree | None
+    """How much of what the policy does the flaw spoils; None where nothing was tested."""
     evidence: tuple[Evidence, ...]
     """What was tested and is surest comes first."""
     p: float | None
     """One-sided, adjusted for everything that was tested (Holm); None where nothing was."""
+    cause: Flaw | None = None
+    """The flaw that explains it, if one does."""
+    untested: Untested | None = None
+    """What is lacking, where nothing could tell."""
+    detail: Result | None = None
+    """What else the runs tell about it."""
 
 
 def diagnose(*profiles: Profile) -> tuple[Finding, ...]:
@@ -58,94 +85,97 @@ def diagnose(*profiles: Profile) -> tuple[Finding, ...]:
 
     What is found comes first, the surest at the head; that nothing is found is a finding too.
     """
-    tested = tests(profiles) + table_tests(profiles)
+    tested, untested = _tests(profiles)
     adjusted = dict(zip(map(id, tested), holm([test.p for test in tested]), strict=True))
-    best: dict[Flaw, Test] = {}
-    found: list[Finding] = []
+    best: dict[Flaw, FlawTest] = {}
+    findings: list[Finding] = []
     for flaw in Flaw:
-        about = [test for test in tested if test.flaw is flaw]
-        mine = sorted(about, key=lambda test: (test.least_p >= SURE, test.p))
+        mine = sorted(
+            (test for test in tested if test.flaw is flaw), key=lambda test: (test.least_p >= SURE, test.p)
+        )
         if mine:
-            found.append(_finding(mine, adjusted[id(mine[0])]))
+            findings.append(_finding(mine, adjusted[id(mine[0])]))
             best[flaw] = mine[0]
-        elif reason := lacking(flaw, profiles) or table_lacking(flaw, profiles):
-            sentence = f"Cannot tell whether it {flaw.claim}, because {reason}."
-            found.append(Finding(flaw, Verdict.CANNOT_TELL, sentence, (), None))
-    here = {each.flaw: best[each.flaw] for each in found if each.verdict is Verdict.FOUND}
-    found = [_explained(each, here) for each in found]
+        elif flaw in untested:
+            findings.append(
+                Finding(flaw, Verdict.CANNOT_TELL, Claim.UNTESTED, None, (), None, untested=untested[flaw])
+            )
+    here = {each.flaw: best[each.flaw] for each in findings if each.verdict is Verdict.FOUND}
+    findings = [_explained(each, here) for each in findings]
     if not here:
-        found.append(_lost(profiles) or _nothing(found))
+        findings.append(_lost(profiles) or _nothing(findings))
     order = list(Verdict)
-    return tuple(sorted(found, key=lambda each: (order.index(each.verdict), each.p or 0.0)))
+    return tuple(sorted(findings, key=lambda each: (order.index(each.verdict), each.p or 0.0)))
 
 
-def _finding(tests: Sequence[Test], p: float) -> Finding:
+def _tests(profiles: Sequence[Profile]) -> tuple[list[FlawTest], dict[Flaw, Untested]]:
+    """Everything that the runs can test, and why they cannot test the rest."""
+    tested: list[FlawTest] = []
+    untested: dict[Flaw, Untested] = {}
+    for measure in (MEASURES[name] for name in MEASURES):
+        among = [(run, each) for run, each in enumerate(profiles) if measure.name in each]
+        for test in load(measure.tests)(among) if measure.tests and among else ():
+            if isinstance(test, Untested):
+                untested.setdefault(test.flaw, test)
+            else:
+                tested.append(test)
+    return tested, untested
+
+
+def _finding(tests: Sequence[FlawTest], p: float) -> Finding:
     best = tests[0]
-    claim, says = best.claim, best.evidence[0].says
-    sentence = f"{claim[0].upper()}{claim[1:]}: {says}{best.more}."
-    verdict = Verdict.FOUND
+    verdict, claim = Verdict.FOUND, Claim.PRESENT
     if best.least_p >= SURE:
-        sentence = f"Too few starts to tell whether it {best.flaw.claim}: {says}."
-        verdict = Verdict.CANNOT_TELL
-    elif p >= SURE or best.size.low <= 0 or abs(best.evidence[0].value) < best.least:
-        shown = best.otherwise or f"No sure sign that it {best.flaw.claim}"
-        verdict, sentence = Verdict.NOT_FOUND, f"{shown}: {says}."
-    return Finding(best.flaw, verdict, sentence, tuple(each for test in tests for each in test.evidence), p)
+        verdict, claim = Verdict.CANNOT_TELL, Claim.TOO_FEW
+    elif p >= SURE or best.size.low <= 0 or abs(best.evidence[0].value) < best.min_effect:
+        verdict, claim = Verdict.NOT_FOUND, Claim.ABSENT if best.refuted else Claim.NO_SIGN
+    evidence = tuple(each for test in tests for each in test.evidence)
+    return Finding(best.flaw, verdict, claim, best.degree, evidence, p, detail=best.detail)
 
 
-def _explained(finding: Finding, here: Mapping[Flaw, Test]) -> Finding:
+def _explained(finding: Finding, here: Mapping[Flaw, FlawTest]) -> Finding:
     causes = [
-        cause
+        flaw
         for flaw, cause in here.items()
         if finding.flaw in CONSEQUENCES.get(flaw, ()) and finding.flaw in here
         if cause.covers(here[finding.flaw])
     ]
-    if not causes:
-        return finding
-    sentence = f"{finding.sentence[:-1]}; that follows if it {causes[0].claim}."
-    return replace(finding, verdict=Verdict.EXPLAINED, sentence=sentence)
+    return replace(finding, verdict=Verdict.EXPLAINED, cause=causes[0]) if causes else finding
 
 
 def _lost(profiles: Sequence[Profile]) -> Finding | None:
     """A certain loss that no flaw explains: where several things are changed at once, for example."""
     certain: list[tuple[int, str, Drop]] = []
     for run, profile in enumerate(profiles):
-        if not isinstance(profile.tabletop, Missing):
-            continue  # each condition of tables is a flaw of its own, and a trifle is none
-        for name in ("drops", "changes", "axes"):
-            found = getattr(profile, name)
-            certain += [
-                (run, name, each)
-                for each in (() if isinstance(found, Missing) else found)
-                if each.plausible and each.change < 0 and each.p_holm < SURE
-            ]
+        if CHANGES.name not in profile:
+            continue  # what stands in for it tests each condition, and a trifle is no flaw there
+        certain += [
+            (run, measure.name, drop)
+            for measure in (DROPS, CHANGES, AXES)
+            for drop in profile.get(measure) or ()
+            if drop.plausible and drop.change < 0 and drop.p_holm < SURE
+        ]
     if not certain:
         return None
+    certain.sort(key=lambda each: each[2].p_holm)
     evidence = []
-    for run, name, each in sorted(certain, key=lambda one: one[2].p_holm):
-        (what,) = each.group.values()
-        says = f"{each.both + each.only_perturbed:,} of {each.pairs:,} under {what}, "
-        says += f"{100 * each.control:.0f} % of the same starts unchanged"
-        evidence.append(taken((run,), f"{name}.{what}", says, each.change, each.interval, each.p / 2))
-    claim = f"{Flaw.LOSS.claim[0].upper()}{Flaw.LOSS.claim[1:]}"
-    sentence = f"{claim}: {evidence[0].says}; which flaw that is no test tells."
-    p = min(each.p_holm for _, _, each in certain)
-    return Finding(Flaw.LOSS, Verdict.FOUND, sentence, tuple(evidence), p)
+    for run, measure, drop in certain:
+        (what,) = drop.group.values()
+        evidence.append(drop_evidence((run,), measure, str(what), drop))
+    p = certain[0][2].p_holm
+    return Finding(Flaw.LOSS, Verdict.FOUND, Claim.PRESENT, None, tuple(evidence), p)
 
 
 def _nothing(findings: Sequence[Finding]) -> Finding:
     looked = [each for each in findings if each.verdict is Verdict.NOT_FOUND]
     if not looked:
-        return Finding(Flaw.NOTHING, Verdict.CANNOT_TELL, "The runs have nothing that could tell.", (), None)
+        return Finding(Flaw.NOTHING, Verdict.CANNOT_TELL, Claim.UNTESTED, None, (), None)
     unseen = {
-        finding.flaw: min(-each.interval.low for each in drops if each.interval is not None)
+        finding.flaw: min(-each.interval.low for each in losses if each.interval is not None)
         for finding in looked
-        if (drops := [each for each in finding.evidence if each.measure.startswith(_LOSSES)])
+        if (losses := [each for each in finding.evidence if each.cost])
     }
-    many = f"{len(looked)} that were" if len(looked) > 1 else "one that was"
-    sentence = f"No flaw was found, of the {many} looked for"
-    if unseen:
-        where, most = max(unseen.items(), key=lambda each: each[1])
-        sentence += f"; a loss of up to {100 * most:.0f} points ({where}) could have gone unnoticed"
+    where = max(unseen, key=lambda flaw: unseen[flaw]) if unseen else None
+    detail = Unnoticed(len(looked), where, None if where is None else unseen[where])
     firsts = tuple(each.evidence[0] for each in looked)
-    return Finding(Flaw.NOTHING, Verdict.FOUND, f"{sentence}.", firsts, None)
+    return Finding(Flaw.NOTHING, Verdict.FOUND, Claim.PRESENT, None, firsts, None, detail=detail)

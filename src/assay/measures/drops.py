@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from assay.episodes.spec import Label
-from assay.measures.bootstrap import bootstrap
-from assay.measures.intervals import Interval, kish, paired_difference, tested
+from assay.episodes.spec import CONTROL, Label
+from assay.measures.measure import Measure, Panel
+from assay.measures.rates import SUCCESS
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.significance import SURE, holm, least, paired
-from assay.measures.table import START, judged, pairs, perturbed, plausible
+from assay.measures.run_data import RunData
+from assay.measures.table import START, judged, pairs, perturbed_rows, plausible
+from assay.stats.bootstrap import bootstrap
+from assay.stats.intervals import Interval, kish, paired_difference, tested
+from assay.stats.significance import SURE, holm, least, paired
 
-AXES = "axes"
+_AXES = "axes"
 """The family of the axes themselves."""
 _OUTCOMES = {"both": (1, 1), "only_control": (1, 0), "only_perturbed": (0, 1), "neither": (0, 0)}
 """Name -> success of the control, and of the perturbed episode."""
@@ -73,16 +76,16 @@ def drops(
     Implausible changes are apart. Without ``resampling`` there is no bootstrap, which takes most of the time.
     Groups none of whose episodes has a control are left out; raises MeasureError where that leaves nothing.
     """
-    rows = judged(frame, "drops")
+    rows = judged(frame)
     for name in by:
         if name not in frame.columns:
-            raise MeasureError(f"drops: the run has no column {name}")
-    changed = perturbed(rows).drop_nulls(by)
+            raise MeasureError(f"the run has no column {name}")
+    changed = perturbed_rows(rows).drop_nulls(by)
     if not len(changed):
-        raise MeasureError("drops: the run has no perturbed episode")
+        raise MeasureError("the run has no perturbed episode")
     matched = pairs(rows).drop_nulls(by)
     if not len(matched):
-        raise MeasureError(f"drops: none of the {len(changed)} perturbed episodes has a control")
+        raise MeasureError(f"none of the {len(changed)} perturbed episodes has a control")
     alone = {key: len(group) for key, group in changed.group_by(by)}
     found = [
         _drop(dict(zip(by, key, strict=True)), group, alone[key] - len(group), resampling)
@@ -114,7 +117,7 @@ def _drop(group: dict[str, Label], rows: pl.DataFrame, unpaired: int, resampling
     }
     family = (rows["axis"][0] if "axis" in rows.columns else None) or rows["experiment"][0]
     if "axis" in group:
-        family = AXES
+        family = _AXES
     sensible = len(plausible(rows)) > 0
     return Drop(
         group=group,
@@ -151,3 +154,45 @@ def _measured(table: pl.DataFrame, *, resampling: bool) -> dict[str, Any]:
         "least_p": least(len(table)),
         "table": table,
     }
+
+
+def change_drops(run: RunData) -> tuple[Drop, ...]:
+    """What each change costs alone, over all conditions that make it."""
+    rows = run.changed.filter(pl.col("change").is_not_null() | (pl.col("condition") == CONTROL))
+    return drops(rows, ("change",))
+
+
+CHANGES = Measure(
+    "changes",
+    "The paired difference to the control, by what alone is changed: names, wording, position, ...",
+    change_drops,
+    panels=(
+        Panel(
+            SUCCESS,
+            tables=("assay.report.tables:changes_table",),
+            figures=("assay.report.figures.success:changes_figure",),
+        ),
+    ),
+    tests="assay.measures.hypotheses:changes",
+)
+AXES = Measure(
+    "axes",
+    "The paired difference to the control by axis; plausible changes only.",
+    lambda run: drops(run.plausible, ("axis",)),
+    needs=("axis",),
+    panels=(Panel(SUCCESS, tables=("assay.report.tables:axes_table",)),),
+    sentences="assay.report.summary:axes_sentences",
+)
+DROPS = Measure(
+    "drops",
+    "The paired difference to the control, by condition.",
+    lambda run: drops(run.frame),
+    panels=(
+        Panel(
+            SUCCESS,
+            tables=("assay.report.tables:drops_table",),
+            figures=("assay.report.figures.success:drops_figure",),
+        ),
+    ),
+    sentences="assay.report.summary:drops_sentences",
+)

@@ -8,10 +8,11 @@ from typing import Any
 
 import polars as pl
 
-from assay.measures.intervals import Interval
-from assay.measures.likeness import mean
+from assay.measures.clustering import mean
+from assay.measures.measure import Measure
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import judged
+from assay.stats.intervals import Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def efficiency(
     frame: pl.DataFrame, counts: pl.DataFrame, stopped: Mapping[str, Mapping[str, Any]]
 ) -> Efficiency:
     """What a run cost, from its frame, ``Store.counts`` and ``Store.stopped``."""
-    rows = judged(frame, "efficiency")
+    rows = judged(frame)
     found = []
     for condition, planned, done in counts.select("condition", "planned", "done").iter_rows():
         used, rule = done, None
@@ -58,7 +59,7 @@ def efficiency(
         found.append(Condition(condition, planned, used, planned - used if rule else 0, rule))
     planned, used = sum(each.planned for each in found), sum(each.used for each in found)
     if not planned:
-        raise MeasureError("efficiency: the run has no plan")
+        raise MeasureError("the run has no plan")
     saved = sum(each.saved for each in found)
     return Efficiency(
         planned,
@@ -70,3 +71,10 @@ def efficiency(
         mean(rows, "decisions"),
         len(rows),
     )
+
+
+EFFICIENCY = Measure(
+    "efficiency",
+    "What the run cost: episodes saved by stopping early, decisions of the policy.",
+    lambda run: efficiency(run.frame, run.counts, run.stopped),
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from assay.measures.intervals import Interval
+from assay.stats.intervals import Interval
 
 
 class Flaw(StrEnum):
@@ -34,14 +34,11 @@ class Flaw(StrEnum):
     RETRIES = "tries again"
     DIFFICULTY = "difficulty"
     NOVELTY = "novelty"
+    CHANGE = "other change"
+    """A change that has no flaw of its own: a plugin's."""
     LOSS = "loss"
     """None of the others, but a loss all the same."""
     NOTHING = "nothing"
-
-    @property
-    def claim(self) -> str:
-        """What a policy with it does: "it ..."; how often is for a ``Degree`` to say."""
-        return _CLAIMS[self]
 
 
 class Degree(StrEnum):
@@ -60,34 +57,6 @@ class Degree(StrEnum):
         return cls.MOSTLY if share.low > 0.5 else cls.RARELY if share.high < 0.5 else cls.PARTLY
 
 
-_CLAIMS = {
-    Flaw.MEMORISES: "plays back what it has learnt, wherever things are",
-    Flaw.IGNORES_WORDS: "does not listen",
-    Flaw.UNKNOWN_NAMES: "does not know things by other names",
-    Flaw.WORDING: "loses its way when a sentence is put differently, all names kept",
-    Flaw.OTHER_TASKS: "does not do another task of the same scene when asked",
-    Flaw.MISSES: "knows what to do and misses",
-    Flaw.UNABLE: "fails with nothing changed",
-    Flaw.POSITION: "depends on where things stand",
-    Flaw.APPEARANCE: "depends on how things look",
-    Flaw.OBJECT: "depends on the size or the kind of the thing",
-    Flaw.CLUTTER: "is put off by further things",
-    Flaw.ROOM: "depends on the room and its light",
-    Flaw.CAMERA: "depends on where the camera stands",
-    Flaw.ROBOT: "depends on where the robot stands",
-    Flaw.SENSES: "is put off by disturbed senses",
-    Flaw.KIND: "is worse at one kind of task",
-    Flaw.UNTOLD: "does the tasks without being told what to do",
-    Flaw.WORDLESS: "does the tasks without the words of the prompt",
-    Flaw.PICTURELESS: "does the tasks without the pictures of the prompt",
-    Flaw.DESCRIBED: "does not find what is described instead of shown",
-    Flaw.ORDER: "depends on the order in which things are listed",
-    Flaw.RETRIES: "succeeds only by trying again",
-    Flaw.DIFFICULTY: "fails where tasks are made harder",
-    Flaw.NOVELTY: "fails where something is new",
-    Flaw.LOSS: "loses success where something is changed that should not matter",
-    Flaw.NOTHING: "does everything right",
-}
 CONSEQUENCES = {
     Flaw.MEMORISES: (
         *(Flaw.IGNORES_WORDS, Flaw.OTHER_TASKS, Flaw.POSITION, Flaw.OBJECT, Flaw.CLUTTER, Flaw.ROOM),

@@ -15,10 +15,11 @@ from typing import Literal
 import polars as pl
 
 from assay.episodes.spec import Label
-from assay.measures.intervals import Interval
-from assay.measures.likeness import shares
+from assay.measures.clustering import shares
+from assay.measures.measure import Measure, Panel
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import atoms, judged
+from assay.stats.intervals import Interval
 
 Contact = Literal["touched", "moved"]
 NOTHING = "nothing"
@@ -55,10 +56,10 @@ def confusion(
     part (several joined with +). Implausible episodes without that label name nothing that could be found,
     and are left out. Raises MeasureError where no episode tells.
     """
-    rows = judged(frame, "grounding")
+    rows = judged(frame)
     lacking = [name for name in by if name not in rows.columns]
     if lacking:
-        raise MeasureError(f"grounding: the run has no column {lacking[0]}")
+        raise MeasureError(f"the run has no column {lacking[0]}")
     said = pl.col("named") if "named" in rows.columns else pl.lit(None, pl.String)
     plausible = pl.col("plausible").fill_null(True) if "plausible" in rows.columns else pl.lit(True)
     rows = rows.with_columns(
@@ -68,7 +69,7 @@ def confusion(
     ).filter(pl.col("_named").fill_null("") != "")
     rows = rows.drop_nulls(by)
     if not len(rows):
-        raise MeasureError("grounding: no episode says what its goal is about")
+        raise MeasureError("no episode says what its goal is about")
     here = pl.col(contact).fill_null("")
     rows = rows.with_columns(_right=here.is_in(pl.col("_named").str.split("+")))
     known = shares(rows, "_right", by)
@@ -102,3 +103,26 @@ def _confusion(
         first=first,
         counts=tuple(tuple(cells[name, each] for each in first) for name in names),
     )
+
+
+_PANELS = (
+    Panel(
+        "Grounding",
+        tables=("assay.report.tables:grounding_table",),
+        figures=("assay.report.figures.grounding:confusion_figure",),
+    ),
+)
+MOVED = Measure(
+    "moved",
+    "What moved first, against what the goal is about, by condition.",
+    lambda run: confusion(run.frame, "moved", ("condition",)),
+    needs=("moved", "truth"),
+    panels=_PANELS,
+)
+TOUCHED = Measure(
+    "touched",
+    "What was touched first, against what the goal is about, by condition; noisy.",
+    lambda run: confusion(run.frame, "touched", ("condition",)),
+    needs=("touched", "truth"),
+    panels=_PANELS,
+)

@@ -8,31 +8,43 @@ from math import comb
 import numpy as np
 from scipy import stats
 
-from assay.measures.evidence import Evidence, Test, loss
+from assay.measures.curves import WORLD
+from assay.measures.evidence import Among, Evidence, FlawTest, loss
 from assay.measures.flaws import Flaw
-from assay.measures.intervals import LEVEL, Interval
-from assay.measures.profile import Profile
-from assay.measures.rates import Rate
+from assay.measures.measure import Measure, Panel
+from assay.measures.rates import TASKS, Rate, rates
+from assay.measures.run_data import RunData
+from assay.stats.intervals import LEVEL, Interval
 
 MANY = 10
 """Tasks without which a kind of task cannot be told from a task."""
+FAMILY = "label:"
+"""How the columns of label families begin."""
 
 
-def kinds(run: int, profile: Profile) -> Iterator[Test]:
+def by_label(run: RunData) -> dict[str, tuple[Rate, ...]]:
+    """Success by label family, where a good policy should succeed."""
+    families = [name for name in run.frame.columns if name.startswith(FAMILY)]
+    return {name.removeprefix(FAMILY): rates(run.perturbed, (name,)) for name in families}
+
+
+def task_kind_tests(among: Among) -> Iterator[FlawTest]:
     """The label whose tasks fall behind the others of its family most clearly; if there are many tasks."""
-    shares = np.array([each.rate for each in profile.tasks if each.group["perturbed"] and each.count])
-    if len(shares) < MANY:
-        return
-    found: list[Evidence] = []
-    for family, values in profile.labels.items():
-        for one in values:
-            others = [each for each in values if each is not one and each.count]
-            if one.count and others:
-                found.append(_behind(run, family, one, others, shares))
-    if found:
-        best = min(found, key=lambda each: each.p or 0.0)
-        assert best.interval is not None and best.p is not None
-        yield Test(Flaw.KIND, (best,), min(1.0, best.p * len(found)), loss(best.interval))
+    for run, profile in among:
+        tasks = profile.get(TASKS) or ()
+        shares = np.array([rate.rate for rate in tasks if rate.group["perturbed"] and rate.count])
+        if len(shares) < MANY:
+            continue
+        behind: list[Evidence] = []
+        for family, values in (profile.get(LABELS) or {}).items():
+            for one in values:
+                others = [rate for rate in values if rate is not one and rate.count]
+                if one.count and others:
+                    behind.append(_behind(run, family, one, others, shares))
+        if behind:
+            best = min(behind, key=lambda evidence: evidence.p or 0.0)
+            assert best.interval is not None and best.p is not None
+            yield FlawTest(Flaw.KIND, (best,), min(1.0, best.p * len(behind)), loss(best.interval))
 
 
 def _behind(run: int, family: str, one: Rate, others: Sequence[Rate], shares: np.ndarray) -> Evidence:
@@ -53,5 +65,31 @@ def _behind(run: int, family: str, one: Rate, others: Sequence[Rate], shares: np
     half = float(stats.t.ppf((1 + LEVEL) / 2, free)) * spread
     interval = Interval(max(behind - half, -1.0), min(behind + half, 1.0), "student, over tasks")
     (name,) = one.group.values()
-    says = f"{one.successes:,} of {one.count:,} where {family} is {name}, {hits:,} of {count:,} elsewhere"
-    return Evidence(run, f"labels.{family}", says, behind, interval, p)
+    return Evidence(
+        run,
+        "labels",
+        f"{family}={name}",
+        behind,
+        interval,
+        p,
+        hits=one.successes,
+        count=one.count,
+        reference_hits=hits,
+        reference_count=count,
+    )
+
+
+LABELS = Measure(
+    "labels",
+    "Success by kind of task: label family -> rates.",
+    by_label,
+    needs=(FAMILY,),
+    panels=(
+        Panel(
+            WORLD,
+            tables=("assay.report.tables:labels_table",),
+            runs="assay.report.figures.success:radar_figure",
+        ),
+    ),
+    tests="assay.measures.kinds:task_kind_tests",
+)

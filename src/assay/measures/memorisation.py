@@ -32,11 +32,12 @@ import numpy as np
 import polars as pl
 
 from assay.measures.dtw import distances
-from assay.measures.intervals import Interval, share_interval
+from assay.measures.measure import Measure, Panel
 from assay.measures.paths import Paths
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.significance import mostly
 from assay.measures.table import controls, goal, in_another_world, judged, pairs, sums
+from assay.stats.intervals import Interval, share_interval
+from assay.stats.significance import mostly
 
 QUANTILE = 0.95
 FLOOR = 0.01
@@ -86,10 +87,10 @@ class Memorisation(Result):
 
 def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
     """How much of what a policy does is memory."""
-    rows = judged(frame, "memorisation")
+    rows = judged(frame)
     changed = _prepared(pairs(rows, "id", "truth")).filter(pl.col("other") | (pl.col("moved_by") > 0))
     if not len(changed):
-        raise MeasureError("memorisation: no episode with a control has a change that calls for another path")
+        raise MeasureError("no episode with a control has a change that calls for another path")
     known = controls(rows).filter(pl.col("success") == 1)
     known = known.filter(pl.Series(paths.has(known["id"].to_numpy())))
     spread = _spread(known, paths)
@@ -112,7 +113,7 @@ def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
     )
     if not len(changed):
         said = ", ".join(f"{count} x {why}" for why, count in unjudged.items() if count)
-        raise MeasureError(f"memorisation: no episode can be judged: {said}")
+        raise MeasureError(f"no episode can be judged: {said}")
     changed = pl.concat(
         group.with_columns(
             distance=_nearest(group, known.filter(pl.col("task") == task)["id"].to_numpy(), paths)
@@ -157,9 +158,7 @@ def _spread(known: pl.DataFrame, paths: Paths) -> dict[str, float]:
             np.fill_diagonal(apart, np.inf)
             found[str(task)] = apart.min(axis=0)
     if not found:
-        raise MeasureError(
-            "memorisation: needs a task with two successful controls, to know their natural spread"
-        )
+        raise MeasureError("needs a task with two successful controls, to know their natural spread")
     found[""] = np.concatenate(list(found.values()))
     return {task: max(FLOOR, float(np.quantile(each, QUANTILE))) for task, each in found.items()}
 
@@ -205,3 +204,21 @@ def _index(group: str, rows: pl.DataFrame) -> Index:
         starts=len(hits),
         p=mostly(hits, counts, 1 - QUANTILE),
     )
+
+
+MEMORISATION = Measure(
+    "memorisation",
+    "How often the trajectory is the control's although the change calls for another.",
+    lambda run: memorisation(run.frame, run.paths),
+    continuous=True,
+    panels=(
+        Panel(
+            "Memory",
+            tables=("assay.report.tables:memorisation_table",),
+            runs="assay.report.figures.memory:memorisation_figure",
+        ),
+    ),
+    sentences="assay.report.summary:memorisation_sentences",
+    numbers="assay.report.summary:memorisation_numbers",
+    tests="assay.measures.hypotheses:memory",
+)

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 import polars as pl
 
-from assay import tasks
-from assay.errors import AssayError
-from assay.language import lexicon, read_task
-from assay.measures.intervals import Interval, stratified, tested
+from assay.episodes.perturbation import Change
+from assay.measures.changes import JOINED
+from assay.measures.measure import Measure, Panel
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.significance import paired
 from assay.measures.table import judged
-from assay.tasks.names import mentions
+from assay.stats.intervals import Interval, stratified, tested
+from assay.stats.significance import paired
 
-JOINED = "+"
-"""Between nouns."""
-KEPT, CHANGED = "wording", "names"
-"""Values of the column ``change``: the sentence is another one, and so are names in it."""
+WORDS = "Words"
+"""The section of the report about instructions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,21 +58,21 @@ class NameGaps(Result):
 
 def name_gaps(frame: pl.DataFrame) -> NameGaps:
     """What new names cost, in all and noun by noun. Needs the columns that ``changes.changed`` adds."""
-    rows = frame.filter(pl.col("change").is_in([KEPT, CHANGED]))
+    rows = frame.filter(pl.col("change").is_in([Change.WORDING, Change.NAMES]))
     if not len(rows):
-        raise MeasureError("names: no episode has its words changed alone")
+        raise MeasureError("no episode has its instruction changed alone")
     manner = pl.col("seed").cast(pl.String)
     if "action" in rows.columns:
         manner = pl.coalesce("action", manner)
-    rows = judged(rows, "names").with_columns(manner=manner)
+    rows = judged(rows).with_columns(manner=manner)
     alone = sorted(each for each in rows["renamed"].unique() if each and JOINED not in each)
     gaps = (_gap(noun, rows.filter(pl.col("renamed").is_in(["", noun]))) for noun in alone)
     nouns = [gap for gap in gaps if gap is not None]
     overall = _gap("", rows)
     if overall is None:
-        raise MeasureError("names: no task has wordings that keep the names and others that change them")
+        raise MeasureError("no task has wordings that keep the names and others that change them")
     several = pl.col("renamed").str.contains(JOINED, literal=True)
-    parts = (rows.filter(each | (pl.col("change") == KEPT)) for each in (~several, several))
+    parts = (rows.filter(each | (pl.col("change") == Change.WORDING)) for each in (~several, several))
     one, more = (_gap("", part) for part in parts)
     return NameGaps(overall, one, more, tuple(sorted(nouns, key=lambda each: each.change)))
 
@@ -92,7 +88,7 @@ def pooled(found: Sequence[NameGap]) -> NameGap:
 
 def _gap(noun: str, rows: pl.DataFrame) -> NameGap | None:
     """Kept against changed, within the strata that have both."""
-    new, success = pl.col("change") == CHANGED, pl.col("success")
+    new, success = pl.col("change") == Change.NAMES, pl.col("success")
     table = rows.group_by("task", "manner", maintain_order=True).agg(
         hits=success.filter(~new).sum(),
         count=(~new).sum(),
@@ -121,16 +117,18 @@ def _measured(noun: str, table: pl.DataFrame) -> NameGap:
     )
 
 
-def renamed(task: str, text: str) -> str:
-    """The nouns of a task's instruction that a text does not have, word for word; joined with +."""
-    return JOINED.join(noun for noun, form in _nouns(task).items() if not mentions(text, form))
-
-
-@lru_cache(maxsize=4096)
-def _nouns(task: str) -> Mapping[str, str]:
-    """The nouns of a task's instruction, and how they are written; empty if it cannot be read."""
-    try:
-        found = read_task(tasks.load(task), lexicon()).mentions
-    except AssayError:
-        return {}
-    return {each.noun.name: each.original for each in found}
+NAMES = Measure(
+    "names",
+    "Instructions that keep every name against instructions that change one, and noun by noun.",
+    lambda run: name_gaps(run.changed),
+    needs=("instruction",),
+    panels=(
+        Panel(
+            WORDS,
+            tables=("assay.report.tables:names_table",),
+            figures=("assay.report.figures.paraphrase:names_figure",),
+        ),
+    ),
+    sentences="assay.report.summary:names_sentences",
+    tests="assay.measures.hypotheses:names_kept",
+)

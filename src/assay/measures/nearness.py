@@ -15,13 +15,14 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
+from assay.measures.clustering import shares
 from assay.measures.dtw import distances
-from assay.measures.intervals import Interval
-from assay.measures.likeness import shares
+from assay.measures.measure import Measure, Panel
 from assay.measures.paths import Paths
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.significance import mostly
 from assay.measures.table import START, goal, in_another_world, judged, plausible, sums
+from assay.stats.intervals import Interval
+from assay.stats.significance import mostly
 
 QUANTILES = {"max": 1.0, "p99": 0.99, "p95": 0.95, "p90": 0.9}
 FLOOR = 0.01
@@ -77,13 +78,13 @@ def failures(frame: pl.DataFrame, paths: Paths) -> Failures:
     """Tell near failures from far ones."""
     axis = {"axis"} & set(frame.columns)
     still = (pl.col("touched").is_null() & pl.col("moved").is_null()).alias("still")
-    rows = judged(plausible(frame), "failures").select(
+    rows = judged(plausible(frame)).select(
         *("id", "task", "seed"), goal().alias("goal"), "success", still, *axis
     )
     here = rows.filter(~in_another_world()) if "axis" in rows.columns else rows
     known = here.filter(pl.Series(paths.has(here["id"].to_numpy())))
     if not len(known):
-        raise MeasureError("failures: no episode in an unchanged world has a path")
+        raise MeasureError("no episode in an unchanged world has a path")
     found: list[TaskFailures] = []
     episodes: list[pl.DataFrame] = []
     for (task, aim), group in known.group_by("task", "goal", maintain_order=True):
@@ -92,7 +93,7 @@ def failures(frame: pl.DataFrame, paths: Paths) -> Failures:
             found.append(one)
             episodes.append(table)
     if not found:
-        raise MeasureError(f"failures: no task has {FEWEST} successes to compare with")
+        raise MeasureError(f"no task has {FEWEST} successes to compare with")
     total = sum(each.failures for each in found)
     near = {name: sum(each.near[name] for each in found) for name in QUANTILES}
     share = (total - near["max"]) / total if total else None
@@ -137,3 +138,24 @@ def _of_task(task: str, aim: str, group: pl.DataFrame, paths: Paths) -> tuple[Ta
     near_one = pl.when(~pl.col("success")).then(pl.col("distance") <= pl.col("threshold"))
     table = table.with_columns(near=near_one)
     return TaskFailures(task, aim, len(won), len(lost), thresholds, near, reference), table
+
+
+FAILURES = Measure(
+    "failures",
+    "Failures close to the successful trajectory (execution) and far from it (planning).",
+    lambda run: failures(run.frame, run.paths),
+    continuous=True,
+    panels=(
+        Panel(
+            "How it fails",
+            tables=("assay.report.tables:failures_table",),
+            figures=(
+                "assay.report.figures.paths:paths_3d_figure",
+                "assay.report.figures.paths:paths_top_figure",
+            ),
+            runs="assay.report.figures.paths:near_far_figure",
+        ),
+    ),
+    sentences="assay.report.summary:failures_sentences",
+    numbers="assay.report.summary:failures_numbers",
+)

@@ -9,16 +9,22 @@ import polars as pl
 from scipy import stats
 
 from assay.episodes.spec import CONTROL
-from assay.measures.intervals import Interval, paired_difference
+from assay.measures.measure import Measure, Panel
+from assay.measures.names import WORDS
 from assay.measures.rates import Rate, rates
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import judged, require, sums
-from assay.perturb.words.grid.cells import ActionType, ObjectType
+from assay.stats.intervals import Interval, paired_difference
 
-OBJECTS = tuple(str(each) for each in ObjectType)
-ACTIONS = tuple(str(each) for each in ActionType)
-_PRESERVED = (ObjectType.NONE.value, ObjectType.ADDITION.value)
-_NONE = {"object": ObjectType.NONE.value, "action": ActionType.NONE.value}
+OBJECTS = ("none", "addition", "contextual", "habitual")
+"""Ways to name things, after LIBERO-Para; ``assay.perturb.words.grid.cells`` makes them."""
+ACTIONS = (
+    *("none", "addition", "contextual", "habitual", "coordination", "subordination"),
+    *("need", "embedded", "permission", "question", "hint"),
+)
+"""Ways to say what to do."""
+_PRESERVED = ("none", "addition")
+_NONE = {"object": "none", "action": "none"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +75,7 @@ class Correlation(Result):
 
 def paraphrases(frame: pl.DataFrame) -> pl.DataFrame:
     """The rows that are paraphrases. Raises MeasureError where there is none."""
-    require(frame, "object", "action", what="paraphrases")
+    require(frame, "object", "action")
     return frame.filter(
         (pl.col("condition") != CONTROL) & pl.col("object").is_not_null() & pl.col("action").is_not_null()
     )
@@ -108,9 +114,7 @@ def object_gap(frame: pl.DataFrame) -> ObjectGap:
     rows = paraphrases(frame).with_columns(preserved=pl.col("object").is_in(_PRESERVED))
     both = {bool(each.group["preserved"]): each for each in rates(rows, ("preserved",)) if each.count}
     if len(both) < 2:
-        raise MeasureError(
-            "object gap: needs paraphrases that keep the object's name and others that change it"
-        )
+        raise MeasureError("needs paraphrases that keep the object's name and others that change it")
     kept, success = pl.col("preserved").cast(pl.Int64), pl.col("success")
     table = sums(
         judged(rows),
@@ -136,10 +140,10 @@ def distance_correlation(grid: Grid) -> Correlation:
         and (cell.object, cell.action) != tuple(_NONE.values())
     ]
     if len(points) < 4:
-        raise MeasureError(f"correlation with the distance: {len(points)} scored cells; needs 4 at least")
+        raise MeasureError(f"{len(points)} scored cells; needs 4 at least")
     x, y = np.array(points).T
     if np.ptp(x) == 0 or np.ptp(y) == 0:
-        raise MeasureError("correlation with the distance: all cells are alike")
+        raise MeasureError("all cells are alike")
     found = stats.pearsonr(x, y)
     low, high = found.confidence_interval()
     return Correlation(
@@ -155,3 +159,35 @@ def wording(rows: pl.DataFrame) -> list[str]:
 def _margin(rows: pl.DataFrame, name: str, order: tuple[str, ...]) -> tuple[Rate, ...]:
     found = {str(each.group[name]): each for each in rates(rows, (name,))}
     return tuple(found[value] for value in order if value in found)
+
+
+_NEEDS = ("object", "action")
+GRID = Measure(
+    "grid",
+    "Success over LIBERO-Para's grid of ways to name things and ways to say what to do.",
+    lambda run: grid(run.frame),
+    needs=_NEEDS,
+    panels=(
+        Panel(
+            WORDS,
+            tables=("assay.report.tables:grid_table",),
+            figures=(
+                "assay.report.figures.paraphrase:grid_figure",
+                "assay.report.figures.paraphrase:distance_figure",
+            ),
+        ),
+    ),
+)
+OBJECT_GAP = Measure(
+    "object_gap",
+    "Paraphrases that keep the object's name against those that change it, as LIBERO-Para's labels have it.",
+    lambda run: object_gap(run.frame),
+    needs=_NEEDS,
+    panels=(Panel(WORDS, runs="assay.report.figures.paraphrase:gap_figure"),),
+)
+DISTANCE_CORRELATION = Measure(
+    "distance_correlation",
+    "Whether success falls as the instruction moves away from the original, cell by cell.",
+    lambda run: distance_correlation(run.result(GRID)),
+    needs=(*_NEEDS, "pd"),
+)

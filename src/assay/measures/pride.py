@@ -13,16 +13,18 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from assay.measures.intervals import Interval
-from assay.measures.likeness import OFF, linear, shares
+from assay.measures.clustering import OFF, linear, shares
+from assay.measures.measure import Measure, Panel
+from assay.measures.names import WORDS
 from assay.measures.paraphrase import paraphrases, wording
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import judged, require
+from assay.stats.intervals import Interval
 
 ALPHA = 0.5
 FEWEST = 5
 """Wordings below which nothing is said about how sure a slope is."""
-SWEEP = tuple(round(0.1 * step, 1) for step in range(11))
+ALPHAS = tuple(round(0.1 * step, 1) for step in range(11))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +76,11 @@ def pride(frame: pl.DataFrame, alpha: float = ALPHA) -> Pride:
 def sweep(frame: pl.DataFrame) -> Sweep:
     """PRIDE for alpha = 0, 0.1, ..., 1, and its slope."""
     words = _Sums(frame)
-    points = tuple(words.pride(alpha) for alpha in SWEEP)
+    points = tuple(words.pride(alpha) for alpha in ALPHAS)
 
     def slopes(totals: np.ndarray) -> np.ndarray:
-        curves = np.stack([words.value(totals, alpha) for alpha in SWEEP])  # (alphas, draws)
-        centred = np.array(SWEEP) - np.mean(SWEEP)
+        curves = np.stack([words.value(totals, alpha) for alpha in ALPHAS])  # (alphas, draws)
+        centred = np.array(ALPHAS) - np.mean(ALPHAS)
         return np.asarray(centred @ curves / (centred @ centred))
 
     slope = float(slopes(words.totals)[0])
@@ -90,7 +92,7 @@ def overestimation(frame: pl.DataFrame, alpha: float = ALPHA) -> Overestimation:
     words = _Sums(frame)
     rate = float(words.totals[0, words.SUCCESS] / words.totals[0, words.COUNT])
     if rate == 0:
-        raise MeasureError("overestimation: no paraphrase succeeds, so there is nothing to overestimate")
+        raise MeasureError("no paraphrase succeeds, so there is nothing to overestimate")
 
     def excess(totals: np.ndarray) -> np.ndarray:
         shares = totals[:, words.SUCCESS] / totals[:, words.COUNT]
@@ -108,8 +110,8 @@ class _Sums:
     COUNT, SUCCESS, KEYWORDS, STRUCTURE, KEYWORDS_HIT, STRUCTURE_HIT = range(6)
 
     def __init__(self, frame: pl.DataFrame) -> None:
-        rows = judged(paraphrases(frame), "PRIDE")
-        require(rows, "s_k", "s_t", what="PRIDE")
+        rows = judged(paraphrases(frame))
+        require(rows, "s_k", "s_t")
         scored = rows.drop_nulls(["s_k", "s_t"])
         self.unscored = len(rows) - len(scored)
         self._rows = scored
@@ -139,7 +141,7 @@ class _Sums:
         """PRIDE at one weight."""
         weighed = self._rows.with_columns(_pd=1 - (alpha * pl.col("s_k") + (1 - alpha) * pl.col("s_t")))
         if not weighed["_pd"].sum() > 0:
-            raise MeasureError(f"PRIDE: at alpha {alpha:g} no paraphrase differs from the original")
+            raise MeasureError(f"at alpha {alpha:g} no paraphrase differs from the original")
         _, found = shares(weighed, "success", weight="_pd")[()]
         interval = Interval(100 * found.low, 100 * found.high, found.method)
         value = float(self.value(self.totals, alpha)[0])
@@ -156,3 +158,34 @@ class _Sums:
         half = linear(self._rows.with_columns(pl.Series(OFF, self._parts @ slopes)))
         value = float(statistic(self.totals)[0])
         return Interval(value - half, value + half, "linearised, over starts and wordings")
+
+
+_NEEDS = ("object", "action", "s_k", "s_t")
+PRIDE = Measure(
+    "pride",
+    "PRIDE at alpha 0.5: success weighted by the distance of the instruction from the original.",
+    lambda run: pride(run.frame),
+    needs=_NEEDS,
+    sentences="assay.report.summary:pride_sentences",
+    numbers="assay.report.summary:pride_numbers",
+)
+SWEEP = Measure(
+    "sweep",
+    "PRIDE over its weight alpha.",
+    lambda run: sweep(run.frame),
+    needs=_NEEDS,
+    panels=(
+        Panel(
+            WORDS,
+            tables=("assay.report.tables:pride_table",),
+            runs="assay.report.figures.paraphrase:sweep_figure",
+        ),
+    ),
+)
+OVERESTIMATION = Measure(
+    "overestimation",
+    "By how much the success rate exceeds PRIDE: (success rate - PRIDE) / success rate.",
+    lambda run: overestimation(run.frame),
+    needs=_NEEDS,
+    numbers="assay.report.summary:overestimation_numbers",
+)

@@ -8,11 +8,13 @@ from typing import Any
 
 import polars as pl
 
-from assay.episodes.spec import Label
-from assay.measures.intervals import Interval
-from assay.measures.likeness import shares
+from assay.episodes.spec import CONTROL, Label
+from assay.measures.clustering import shares
+from assay.measures.measure import Measure, Panel
 from assay.measures.result import MeasureError, Result
+from assay.measures.run_data import RunData
 from assay.measures.table import judged
+from assay.stats.intervals import Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +27,17 @@ class Rate(Result):
     count: int
     """Episodes that count: successes and failures."""
     errors: int
-    """Episodes that broke; they count for nothing."""
+    """Episodes that broke; they are excluded."""
     rate: float | None
     """None where all broke."""
     effective: float | None
-    """As many independent episodes know as much."""
+    """Effective sample size."""
     interval: Interval | None
 
 
-def success_rate(frame: pl.DataFrame, what: str = "success rate") -> Rate:
-    """The success rate of all episodes. Raises MeasureError, about ``what``, where none counts."""
-    judged(frame, what)
+def success_rate(frame: pl.DataFrame) -> Rate:
+    """The success rate of all episodes. Raises MeasureError where none counts."""
+    judged(frame)
     return rates(frame, ())[0]
 
 
@@ -48,12 +50,12 @@ def rates(
 
     Episodes without a value in one of the columns belong to no group. The tasks are the experiment's and given;
     what is drawn are starts and variants. Where a group has several episodes of one start, or of one variant,
-    its interval is as wide as their likeness demands. A condition that was ``stopped`` as soon as it was
+    its interval is as wide as the intra-cluster correlation demands. A condition that was ``stopped`` as soon as it was
     decided has the interval of the sequence that decided it, which holds whenever one stops.
     """
     for name in by:
         if name not in frame.columns:
-            raise MeasureError(f"success rates: the run has no column {name}")
+            raise MeasureError(f"the run has no column {name}")
     rows = frame.drop_nulls(by).with_columns(
         success=pl.when(pl.col("outcome") != "error").then((pl.col("outcome") == "success").cast(pl.Int64))
     )
@@ -70,3 +72,44 @@ def rates(
         rate = row["success"] / count if count else None
         found.append(Rate(group, row["success"], count, row["all"] - count, rate, effective, interval))
     return tuple(found)
+
+
+def by_task(run: RunData) -> tuple[Rate, ...]:
+    """Success on each task, perturbed or not: the group's ``perturbed`` tells."""
+    rows = run.plausible.with_columns(perturbed=pl.col("condition") != CONTROL)
+    return rates(rows, ("task", "perturbed"))
+
+
+SUCCESS = "Success, and what each change costs"
+"""The section of the report."""
+SUCCESS_RATE = Measure(
+    "success_rate",
+    "Success in perturbed episodes in which a good policy should succeed; in all, if nothing is perturbed.",
+    lambda run: success_rate(run.perturbed if len(run.perturbed) else run.frame),
+    sentences="assay.report.summary:success_sentences",
+    numbers="assay.report.summary:success_numbers",
+)
+CONTROLS = Measure(
+    "control",
+    "Success in the controls.",
+    lambda run: success_rate(run.frame.filter(pl.col("condition") == CONTROL)),
+    numbers="assay.report.summary:control_numbers",
+)
+CONDITIONS = Measure(
+    "conditions",
+    "Success by condition.",
+    lambda run: rates(run.frame, stopped=run.stopped),
+    panels=(Panel(SUCCESS, tables=("assay.report.tables:conditions_table",)),),
+)
+TASKS = Measure(
+    "tasks",
+    "Success by task, perturbed or not, where a good policy should succeed.",
+    by_task,
+    panels=(
+        Panel(
+            SUCCESS,
+            tables=("assay.report.tables:tasks_table",),
+            figures=("assay.report.figures.success:tasks_figure",),
+        ),
+    ),
+)

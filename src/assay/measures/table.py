@@ -26,22 +26,22 @@ BASE = tuple(_BASE.split())
 """The columns of a frame that are no labels."""
 
 
-def require(frame: pl.DataFrame, *names: str, what: str) -> None:
+def require(frame: pl.DataFrame, *names: str) -> None:
     """Raise MeasureError unless a frame has these columns, with a value somewhere."""
     lacking = [name for name in names if name not in frame.columns or frame[name].null_count() == len(frame)]
     if lacking:
-        raise MeasureError(f"{what}: no episode has {' or '.join(lacking)}")
+        raise MeasureError(f"no episode has {' or '.join(lacking)}")
 
 
-def judged(frame: pl.DataFrame, what: str = "success rate") -> pl.DataFrame:
+def judged(frame: pl.DataFrame) -> pl.DataFrame:
     """The rows that are no errors, with a column ``success`` (0 or 1). Raises MeasureError if none is."""
     rows = frame.filter(pl.col("outcome") != "error").with_columns(
         success=(pl.col("outcome") == "success").cast(pl.Int64)
     )
     if not len(frame):
-        raise MeasureError(f"{what}: there is no episode")
+        raise MeasureError("there is no episode")
     if not len(rows):
-        raise MeasureError(f"{what}: all {len(frame)} episodes ended in an error")
+        raise MeasureError(f"all {len(frame)} episodes ended in an error")
     return rows
 
 
@@ -50,7 +50,7 @@ def controls(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(pl.col("condition") == CONTROL).unique(START, keep="first", maintain_order=True)
 
 
-def perturbed(rows: pl.DataFrame) -> pl.DataFrame:
+def perturbed_rows(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows in which something was changed."""
     return rows.filter(pl.col("condition") != CONTROL)
 
@@ -67,7 +67,7 @@ def pairs(rows: pl.DataFrame, *columns: str) -> pl.DataFrame:
     """
     wanted = dict.fromkeys(("success", *columns))
     beside = controls(rows).select(*START, *(pl.col(name).alias(f"control_{name}") for name in wanted))
-    return perturbed(rows).join(beside, on=START, how="inner", maintain_order="left")
+    return perturbed_rows(rows).join(beside, on=START, how="inner", maintain_order="left")
 
 
 def in_another_world() -> pl.Expr:

@@ -11,17 +11,20 @@ import numpy as np
 import polars as pl
 
 from assay.episodes.spec import Label
+from assay.measures.clustering import medians, shares
 from assay.measures.grounding import named
-from assay.measures.intervals import Interval
-from assay.measures.likeness import medians, shares
+from assay.measures.measure import Measure, Panel
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import controls, judged
+from assay.stats.intervals import Interval
 
 FACTORS = (0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, None)
 """Limits as multiples of a reference time, as LIBERO-X has them; None for no limit."""
 
 DEMONSTRATED = "reference_steps"
 """The label of the demonstrator's time, control steps."""
+FEWEST = "best"
+"""The label of the fewest actions that a task can be done with, where a world knows them."""
 LIMITED = "limit_factor"
 """The label of an episode's own limit, as a multiple of that time; null for none."""
 
@@ -85,7 +88,7 @@ def time_limits(
     have as a label; else the median of the run's own successful controls of the task. What happens after a
     limit cannot change what happened before it, so one run gives all limits up to its own.
     """
-    rows = judged(frame, "time limits")
+    rows = judged(frame)
     successes = controls(rows).filter(pl.col("success") == 1)
     usual = dict(successes.group_by("task").agg(pl.col("steps").median()).iter_rows())
     given, own_median = (
@@ -96,7 +99,7 @@ def time_limits(
     rows = rows.with_columns(_reference=pl.coalesce(given, label, own_median))
     known = rows.drop_nulls("_reference")
     if not len(known):
-        raise MeasureError("time limits: no task has a reference time, nor a successful control")
+        raise MeasureError("no task has a reference time, nor a successful control")
     own = (
         min(known[LIMITED].drop_nulls().to_list(), default=math.inf) if LIMITED in known.columns else math.inf
     )
@@ -112,9 +115,9 @@ def time_limits(
 
 def time_to_success(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[TimeToSuccess, ...]:
     """How long the successes of each group take; groups without a success are left out."""
-    rows = judged(frame, "time to success").filter(pl.col("success") == 1).drop_nulls(by)
+    rows = judged(frame).filter(pl.col("success") == 1).drop_nulls(by)
     if not len(rows):
-        raise MeasureError("time to success: no episode succeeds")
+        raise MeasureError("no episode succeeds")
     known = medians(rows, "steps", by)
     found = []
     for key, group in rows.group_by(by, maintain_order=True) if by else [((), rows)]:
@@ -124,13 +127,21 @@ def time_to_success(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> 
     return tuple(found)
 
 
-def no_mistakes(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[NoMistakes, ...]:
-    """How often each group succeeds without a mistake."""
-    rows = judged(frame, "no mistakes").drop_nulls(by)
-    if not (rows["truth"] != "{}").any():
-        raise MeasureError("no mistakes: no episode says when its goal was true")
-    clean = pl.struct("truth", "moved").map_elements(_clean, return_dtype=pl.Boolean)
-    rows = rows.with_columns(_flawless=(pl.col("success") == 1) & clean)
+def no_mistakes(
+    frame: pl.DataFrame, by: Sequence[str] = ("condition",), ignoring: Sequence[str] = ()
+) -> tuple[NoMistakes, ...]:
+    """How often each group succeeds without a mistake: with the fewest actions, where they are known.
+
+    The columns ``ignoring`` go with the start, and do not tell variants of a task apart.
+    """
+    rows = judged(frame).drop_nulls(by)
+    if FEWEST in rows.columns:
+        clean = pl.col("steps") <= pl.col(FEWEST)
+    elif (rows["truth"] != "{}").any():
+        clean = pl.struct("truth", "moved").map_elements(_clean, return_dtype=pl.Boolean)
+    else:
+        raise MeasureError("no episode says when its goal was true")
+    rows = rows.with_columns(_flawless=(pl.col("success") == 1) & clean).drop(*ignoring, strict=False)
     known = shares(rows, "_flawless", by)
     found = []
     for key, group in rows.group_by(by, maintain_order=True) if by else [((), rows)]:
@@ -145,3 +156,32 @@ def _clean(row: dict[str, str | None]) -> bool:
     truth = str(row["truth"])
     once = all(sum(first > 0 for first, _ in spans) <= 1 for spans in json.loads(truth).values())
     return once and row["moved"] in named(truth).split("+")
+
+
+TIME = "Time"
+"""The section of the report."""
+TIME_LIMITS = Measure(
+    "time_limits",
+    "Success against the time limit; plausible changes only.",
+    lambda run: time_limits(run.plausible),
+    continuous=True,
+    panels=(
+        Panel(
+            TIME,
+            tables=("assay.report.tables:limits_table",),
+            runs="assay.report.figures.curves:limits_figure",
+        ),
+    ),
+)
+TIME_TO_SUCCESS = Measure(
+    "time_to_success",
+    "How long successes take, by condition.",
+    lambda run: time_to_success(run.frame),
+    continuous=True,
+    panels=(Panel(TIME, figures=("assay.report.figures.curves:time_figure",)),),
+)
+NO_MISTAKES = Measure(
+    "no_mistakes",
+    "Success without a mistake, by condition.",
+    lambda run: no_mistakes(run.whole, ignoring=run.world.start_columns),
+)

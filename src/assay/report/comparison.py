@@ -106,7 +106,7 @@ def comparison_tables(compared: Compared, suffix: str = "") -> Iterator[Table]:
     if found.implausible:
         yield _contrasts(
             f"comparison-implausible{suffix}",
-            "Paired comparison where success is no merit",
+            "Paired comparison where success is not expected",
             found.implausible,
             f"Conditions in which a good policy should not succeed; they enter nothing else. {note}",
         )

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay import __version__
 from assay.measures.diagnosis import diagnose
+from assay.measures.efficiency import EFFICIENCY
 from assay.measures.profile import Profile
+from assay.measures.rates import CONDITIONS, TASKS
 from assay.measures.result import Missing
-from assay.measures.tabletop import Tabletop
 from assay.report.comparison import Group, comparison_tables
 from assay.report.rendering import rendered
 from assay.report.run_report import RunReport
 from assay.report.sections import Section, sections, together
+from assay.report.sentences import Diagnosis
 from assay.report.style import Drawing
-from assay.report.summary import Diagnosis, KeyNumber, banners, key_numbers, sentences
+from assay.report.summary import KeyNumber, banners, key_numbers, sentences
 from assay.report.table import Column, Table
-from assay.report.tabletop import random_run, runs_table
 from assay.report.wording import between, percent, plural
 
 PAGE = "index.html"
@@ -66,6 +67,7 @@ class Report:
     compared: tuple[Group, ...]
     shared: tuple[Drawing, ...]
     """Figures of several runs."""
+    shared_tables: tuple[Table, ...]
     policies: dict[str, Diagnosis]
     """Of policies with several runs: what these say together."""
     left_out: dict[str, str]
@@ -100,16 +102,6 @@ class Report:
             for table in comparison_tables(group.found, f"-{place}" if len(self.compared) > 1 else "")
         ]
 
-    @property
-    def table_runs(self) -> list[Table]:
-        """Scores of the runs on tables, beside each other, if there are several."""
-        found = {
-            part.report.name: each
-            for part in self.parts
-            if not isinstance(each := part.report.profile.tabletop, Missing)
-        }
-        return [runs_table(found)] if len(found) > 1 else []
-
     def html(self) -> str:
         """The page."""
         return rendered("page.html.jinja", finalize=_unbroken, report=self, version=__version__)
@@ -126,7 +118,7 @@ class Report:
             for section in part.sections:
                 _write(folder, within, section.drawings, section.tables)
         if len(self.parts) > 1:
-            _write(folder, ".", self.shared, [self.overview, *self.table_runs, *self.comparison_tables])
+            _write(folder, ".", self.shared, [self.overview, *self.shared_tables, *self.comparison_tables])
         page = folder / PAGE
         page.write_text(self.html(), encoding="utf-8")
         return page
@@ -136,16 +128,16 @@ def build(
     reports: Sequence[RunReport], compared: Sequence[Group] = (), left_out: Mapping[str, str] | None = None
 ) -> Report:
     """A report of runs that were read, and of their comparison."""
-    chance = random_run(reports)
-    parts = tuple(_part(report, f"run-{place}", chance) for place, report in enumerate(reports, start=1))
-    shared = tuple(together(reports)) if len(reports) > 1 else ()
+    reports = [replace(report, beside=tuple(reports)) for report in reports]
+    parts = tuple(_part(report, f"run-{place}") for place, report in enumerate(reports, start=1))
+    drawings, tables = together(reports) if len(reports) > 1 else ([], [])
     policies: dict[str, list[Profile]] = {}
     for report in reports:
         policies.setdefault(str(report.meta.get("policy")), []).append(report.profile)
     diagnoses = {
         name: Diagnosis.of(diagnose(*profiles)) for name, profiles in policies.items() if len(profiles) > 1
     }
-    return Report(parts, tuple(compared), shared, diagnoses, dict(left_out or {}))
+    return Report(parts, tuple(compared), tuple(drawings), tuple(tables), diagnoses, dict(left_out or {}))
 
 
 def _unbroken(value: object) -> object:
@@ -157,8 +149,8 @@ def _unbroken(value: object) -> object:
     return value
 
 
-def _part(report: RunReport, anchor: str, chance: Tabletop | None) -> Part:
-    found, missing = sections(report, chance)
+def _part(report: RunReport, anchor: str) -> Part:
+    found, missing = sections(report)
     return Part(
         report=report,
         anchor=anchor,
@@ -185,12 +177,8 @@ def _facts(report: RunReport) -> list[tuple[str, str]]:
         if value is not None
     ]
     facts.append(("episodes", f"{profile.done:,} done of {profile.planned:,} planned"))
-    facts.append(
-        (
-            "conditions, tasks",
-            f"{len(profile.conditions):,}, {len({each.group['task'] for each in profile.tasks}):,}",
-        )
-    )
+    tasks = {rate.group["task"] for rate in profile.get(TASKS) or ()}
+    facts.append(("conditions, tasks", f"{len(profile.get(CONDITIONS) or ()):,}, {len(tasks):,}"))
     facts += [("error", f"{count:,} x {reason}") for reason, count in _first(profile.errors)]
     facts += [("refused", f"{count:,} x {reason}") for reason, count in _first(report.refused)]
     for condition, rule in list(report.stopped.items())[:_MOST_SHOWN]:
@@ -202,14 +190,14 @@ def _facts(report: RunReport) -> list[tuple[str, str]]:
         )
     if len(report.stopped) > _MOST_SHOWN:
         facts.append(("stopped early", f"and {len(report.stopped) - _MOST_SHOWN} conditions more"))
-    cost = profile.efficiency
-    if not isinstance(cost, Missing):
+    cost = profile.get(EFFICIENCY)
+    if cost is not None:
         saved = (
             f"; stopping early saved {cost.saved:,} episodes ({percent(cost.share)})" if cost.saved else ""
         )
         facts.append(
             (
-                "decisions an episode",
+                "decisions per episode",
                 f"{cost.decisions:,.1f} ({between(cost.decisions_interval)}, Student's; "
                 f"n = {cost.episodes:,}){saved}",
             )

@@ -9,19 +9,26 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import polars as pl
 
 from assay.errors import RunError
 from assay.measures.diagnosis import Finding, diagnose
+from assay.measures.measure import Measure
+from assay.measures.nearness import FAILURES
 from assay.measures.profile import Profile, profile
-from assay.measures.result import Missing
-from assay.report.figures.paths import TaskPaths, sample_paths
+from assay.plugins import load_plugins
+from assay.report.sampled_paths import TaskPaths, sample_paths
+from assay.report.sentences import sentence
 from assay.report.wording import plural
 from assay.runs.store import Store
 
-FORMAT = 1
+T = TypeVar("T")
+RANDOM = "random"
+"""The policy whose success is chance, measured."""
+
+FORMAT = 2
 """Of the JSON object; raised when a key changes its meaning."""
 UNREADABLE = (sqlite3.DatabaseError, zlib.error, UnicodeDecodeError, json.JSONDecodeError)
 """What reading a damaged file gives."""
@@ -49,6 +56,10 @@ class RunReport:
     """A few paths, to be drawn."""
     damage: str
     """What of the file cannot be read; empty if all can."""
+    problems: tuple[str, ...] = ()
+    """Plugins of the run that are not here, or are others than they were."""
+    beside: tuple[Self, ...] = ()
+    """The runs of the same report."""
 
     @classmethod
     def read(cls, path: Path, name: str | None = None) -> Self:
@@ -60,7 +71,7 @@ class RunReport:
             try:
                 return cls._measured(store, name or path.stem)
             except UNREADABLE as error:
-                damage = f"none of its paths can be read: {error}"
+                damage = f"none of its trajectories can be read: {error}"
             try:
                 return cls._measured(store, name or path.stem, damage)
             except UNREADABLE as error:
@@ -68,9 +79,11 @@ class RunReport:
 
     @classmethod
     def _measured(cls, store: Store, name: str, damage: str = "") -> Self:
-        found = profile(store, with_paths=not damage)
-        paths = () if isinstance(found.failures, Missing) else sample_paths(store, found.failures)
         meta = store.meta
+        problems = load_plugins(meta.get("plugins", ()))
+        found = profile(store, with_paths=not damage)
+        failures = found.get(FAILURES)
+        paths = () if failures is None else sample_paths(store, failures)
         refused = Counter(str(each[-1]) for each in meta.pop("refused", ()))
         return cls(
             name=name,
@@ -83,12 +96,20 @@ class RunReport:
             diagnosis=diagnose(found),
             paths=paths,
             damage=damage or _damage(store),
+            problems=tuple(problems),
         )
 
     @property
     def title(self) -> str:
         """Who did what."""
         return f"{self.meta.get('policy', 'unknown policy')} on {self.meta.get('experiment', 'unknown experiment')}"
+
+    def random(self, measure: Measure[T]) -> T | None:
+        """What a measure says of acting at random, if a run of the report tells."""
+        for report in self.beside:
+            if str(report.meta.get("policy")).partition("?")[0] == RANDOM:
+                return report.profile.get(measure)
+        return None
 
     def as_json(self) -> dict[str, Any]:
         """Everything, as plain JSON types; ``docs/report.md`` tells each key."""
@@ -100,7 +121,10 @@ class RunReport:
             "waiting": self.waiting,
             "stopped": self.stopped,
             "damage": self.damage,
-            "diagnosis": [finding.as_json() for finding in self.diagnosis],
+            "problems": self.problems,
+            "diagnosis": [
+                {**finding.as_json(), "sentence": sentence(finding).text} for finding in self.diagnosis
+            ],
             **self.profile.as_json(),
         }
 
@@ -109,7 +133,7 @@ def _damage(store: Store) -> str:
     """What was left out while a run was read."""
     left = [f"{plural(count, 'episode')} left out: {why}" for why, count in store.unsound().items()]
     if store.unread:
-        left.append(f"paths of {plural(len(store.unread), 'episode')} cannot be read")
+        left.append(f"trajectories of {plural(len(store.unread), 'episode')} cannot be read")
     return "; ".join(left)
 
 

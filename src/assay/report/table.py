@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from io import StringIO
 from typing import Literal
 
-from assay.measures.intervals import Interval
 from assay.report.wording import NOT, between, number, p_value, signed
+from assay.stats.intervals import Interval
 
 Value = str | int | float | bool | Interval | None
 Kind = Literal["text", "count", "share", "chance", "change", "p", "number", "metres"]

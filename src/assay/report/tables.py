@@ -1,19 +1,25 @@
-"""The tables of one run, from its profile."""
+"""The tables of one run: each from a measure's result, and the run that it is of."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from assay.measures.attribution import Attribution
 from assay.measures.curves import Curve
 from assay.measures.drops import Drop
 from assay.measures.grounding import Confusion
-from assay.measures.profile import Profile
+from assay.measures.memorisation import Memorisation
+from assay.measures.names import NameGaps
+from assay.measures.nearness import Failures
+from assay.measures.paraphrase import Grid
+from assay.measures.pride import Sweep
 from assay.measures.rates import Rate
-from assay.measures.result import Missing
+from assay.measures.timing import NO_MISTAKES, TIME_TO_SUCCESS, Limits
+from assay.report.run_report import RunReport
 from assay.report.table import Column, Table, Value
 from assay.report.wording import group_name, methods, natural, told, turned
 
-_RATE = (
+RATE = (
     Column("successes", "count"),
     Column("n", "count"),
     Column("errors", "count"),
@@ -26,94 +32,86 @@ REFERENCE = (
 )
 
 
-def tables(profile: Profile) -> dict[str, Table]:
-    """Every table that a run can give, by name."""
-    return {table.name: table for table in _tables(profile)}
+def rate_cells(rate: Rate) -> tuple[Value, ...]:
+    """The cells of `RATE`."""
+    return rate.successes, rate.count, rate.errors, rate.rate, rate.interval
 
 
-def _tables(profile: Profile) -> Iterator[Table]:
-    if profile.conditions:
-        yield _conditions(profile)
-    if profile.tasks:
-        yield Table(
-            "tasks",
-            "Success by task",
-            (Column("task"), Column("words"), Column("perturbed"), *_RATE),
-            tuple(
-                (name := str(each.group["task"]), told(name), bool(each.group["perturbed"]), *_rate(each))
-                for each in sorted(profile.tasks, key=lambda each: natural(str(each.group["task"])))
-            ),
-            _made(profile.tasks),
-        )
-    if any(profile.labels.values()):
-        yield Table(
-            "labels",
-            "Success by label",
-            (Column("family"), Column("label"), *_RATE),
-            tuple(
-                (family, group_name(each.group), *_rate(each))
-                for family, found in profile.labels.items()
-                for each in found
-            ),
-            _made(each for found in profile.labels.values() for each in found),
-        )
-    if not isinstance(profile.changes, Missing):
-        yield _drops("changes", "What changes cost, by kind", profile.changes)
-    if not isinstance(profile.axes, Missing):
-        yield _drops("axes", "What changes cost, by axis", profile.axes)
-    if not isinstance(profile.drops, Missing):
-        yield _drops("drops", "What each condition costs", profile.drops)
-    yield from _paraphrases(profile)
-    for name, title, found in (
-        ("levels", "Success by level", profile.levels),
-        ("displacement", "Success by displacement, metres", profile.displacement),
-    ):
-        if not isinstance(found, Missing):
-            yield _curve(name, title, found)
-    yield from _paths(profile)
-    for contacts in (profile.touched, profile.moved):
-        if not isinstance(contacts, Missing):
-            yield _grounding(contacts)
-    yield from _attribution(profile)
-    yield from _time(profile)
+def made(rates: Iterable[Rate]) -> str:
+    """How the intervals of rates were made."""
+    return f"95 % intervals: {methods(rate.interval for rate in rates)}; errors are excluded."
 
 
-def _rate(each: Rate) -> tuple[Value, ...]:
-    return each.successes, each.count, each.errors, each.rate, each.interval
-
-
-def _made(found: Iterable[Rate]) -> str:
-    return f"95 % intervals: {methods(each.interval for each in found)}; errors count for nothing."
-
-
-def _conditions(profile: Profile) -> Table:
+def conditions_table(found: Sequence[Rate], report: RunReport) -> Table | None:
     """Success, time and flawlessness of each condition."""
-    times = (
-        {}
-        if isinstance(profile.time_to_success, Missing)
-        else {group_name(each.group): each.median for each in profile.time_to_success}
-    )
-    clean = (
-        {}
-        if isinstance(profile.no_mistakes, Missing)
-        else {group_name(each.group): each.rate for each in profile.no_mistakes}
-    )
+    times = {group_name(each.group): each.median for each in report.profile.get(TIME_TO_SUCCESS) or ()}
+    clean = {group_name(each.group): each.rate for each in report.profile.get(NO_MISTAKES) or ()}
+    if not found:
+        return None
     return Table(
         "conditions",
         "Success by condition",
         (
             Column("condition"),
-            *_RATE,
+            *RATE,
             Column("without a mistake", "share"),
             Column("steps to success", "count"),
         ),
         tuple(
-            (name := group_name(each.group), *_rate(each), clean.get(name), times.get(name))
-            for each in profile.conditions
+            (name := group_name(rate.group), *rate_cells(rate), clean.get(name), times.get(name))
+            for rate in found
         ),
-        f"{_made(profile.conditions)} Without a mistake: it succeeds, a named thing moved first, and nothing "
-        "that had come true came undone. Steps to success: the median.",
+        f"{made(found)} Without a mistake: with the fewest actions, where these are known; else an object that "
+        "the goal names moved first, and nothing that had come true came undone. Steps to success: the median.",
     )
+
+
+def tasks_table(found: Sequence[Rate], report: RunReport) -> Table | None:
+    """Success of each task."""
+    if not found:
+        return None
+    return Table(
+        "tasks",
+        "Success by task",
+        (Column("task"), Column("instruction"), Column("perturbed"), *RATE),
+        tuple(
+            (name := str(rate.group["task"]), told(name), bool(rate.group["perturbed"]), *rate_cells(rate))
+            for rate in sorted(found, key=lambda rate: natural(str(rate.group["task"])))
+        ),
+        made(found),
+    )
+
+
+def labels_table(found: Mapping[str, Sequence[Rate]], report: RunReport) -> Table | None:
+    """Success by kind of task."""
+    if not any(found.values()):
+        return None
+    return Table(
+        "labels",
+        "Success by label",
+        (Column("family"), Column("label"), *RATE),
+        tuple(
+            (family, group_name(rate.group), *rate_cells(rate))
+            for family, rates in found.items()
+            for rate in rates
+        ),
+        made(rate for rates in found.values() for rate in rates),
+    )
+
+
+def changes_table(found: Sequence[Drop], report: RunReport) -> Table:
+    """What each change costs."""
+    return _drops("changes", "What changes cost, by kind", found)
+
+
+def axes_table(found: Sequence[Drop], report: RunReport) -> Table:
+    """What each axis costs."""
+    return _drops("axes", "What changes cost, by axis", found)
+
+
+def drops_table(found: Sequence[Drop], report: RunReport) -> Table:
+    """What each condition costs."""
+    return _drops("drops", "What each condition costs", found)
 
 
 def _drops(name: str, title: str, found: Sequence[Drop]) -> Table:
@@ -135,83 +133,99 @@ def _drops(name: str, title: str, found: Sequence[Drop]) -> Table:
         ),
         tuple(
             (
-                group_name(each.group),
-                each.family,
-                each.plausible,
-                each.pairs,
-                each.unpaired,
-                each.control,
-                each.perturbed,
-                each.change,
-                each.interval,
-                each.p,
-                each.p_holm,
+                group_name(drop.group),
+                drop.family,
+                drop.plausible,
+                drop.pairs,
+                drop.unpaired,
+                drop.control,
+                drop.perturbed,
+                drop.change,
+                drop.interval,
+                drop.p,
+                drop.p_holm,
             )
-            for each in found
+            for drop in found
         ),
-        "Paired with the control of the same task and seed; 95 % Newcombe intervals over starts; exact p.",
+        "Paired differences to the control of the same task and seed; 95 % Newcombe intervals over starts; "
+        "exact p.",
     )
 
 
-def _paraphrases(profile: Profile) -> Iterator[Table]:
-    if not isinstance(profile.grid, Missing):
-        yield Table(
-            "paraphrase-grid",
-            "The paraphrase grid",
-            (Column("names"), Column("action"), *_RATE, Column("PD", "number")),
-            tuple((each.object, each.action, *_rate(each.rate), each.pd) for each in profile.grid.cells),
-            f"{_made(each.rate for each in profile.grid.cells)} PD: mean distance from the original's words.",
-        )
-    names = profile.names
-    if not isinstance(names, Missing):
-        yield Table(
-            "names",
-            "What other names cost",
+def grid_table(found: Grid, report: RunReport) -> Table:
+    """The grid of paraphrases."""
+    return Table(
+        "paraphrase-grid",
+        "The paraphrase grid",
+        (Column("names"), Column("action"), *RATE, Column("PD", "number")),
+        tuple((cell.object, cell.action, *rate_cells(cell.rate), cell.pd) for cell in found.cells),
+        f"{made(cell.rate for cell in found.cells)} PD: mean distance from the original instruction.",
+    )
+
+
+def names_table(found: NameGaps, report: RunReport) -> Table:
+    """What other names cost."""
+    return Table(
+        "names",
+        "What other names cost",
+        (
+            Column("name"),
+            Column("successes, kept", "count"),
+            Column("n, kept", "count"),
+            Column("successes, changed", "count"),
+            Column("n, changed", "count"),
+            Column("difference", "change"),
+            Column("95 % interval", "change"),
+            Column("strata", "count"),
+            Column("p", "p"),
+        ),
+        tuple(
             (
-                Column("name"),
-                Column("successes, kept", "count"),
-                Column("n, kept", "count"),
-                Column("successes, changed", "count"),
-                Column("n, changed", "count"),
-                Column("difference", "change"),
-                Column("95 % interval", "change"),
-                Column("strata", "count"),
-                Column("p", "p"),
-            ),
-            tuple(
-                (
-                    each.noun or "any",
-                    each.kept,
-                    each.kept_count,
-                    each.changed,
-                    each.changed_count,
-                    each.change,
-                    each.interval,
-                    each.strata,
-                    each.p,
-                )
-                for each in (names.overall, *names.nouns)
-            ),
-            "95 % Newcombe intervals over strata; exact p, not adjusted.",
-        )
-    if not isinstance(profile.sweep, Missing):
-        yield Table(
-            "pride",
-            "PRIDE over its weight",
-            (
-                Column("alpha", "number"),
-                Column("PRIDE", "number"),
-                Column("95 % interval", "number"),
-                Column("episodes", "count"),
-                Column("wordings", "count"),
-                Column("unscored", "count"),
-            ),
-            tuple(
-                (each.alpha, each.pride, each.interval, each.episodes, each.wordings, each.unscored)
-                for each in profile.sweep.points
-            ),
-            "95 % Wilson intervals over wordings.",
-        )
+                gap.noun or "any",
+                gap.kept,
+                gap.kept_count,
+                gap.changed,
+                gap.changed_count,
+                gap.change,
+                gap.interval,
+                gap.strata,
+                gap.p,
+            )
+            for gap in (found.overall, *found.nouns)
+        ),
+        "95 % Newcombe intervals over strata; exact p, not adjusted.",
+    )
+
+
+def pride_table(found: Sweep, report: RunReport) -> Table:
+    """PRIDE over its weight."""
+    return Table(
+        "pride",
+        "PRIDE over its weight",
+        (
+            Column("alpha", "number"),
+            Column("PRIDE", "number"),
+            Column("95 % interval", "number"),
+            Column("episodes", "count"),
+            Column("wordings", "count"),
+            Column("unscored", "count"),
+        ),
+        tuple(
+            (point.alpha, point.pride, point.interval, point.episodes, point.wordings, point.unscored)
+            for point in found.points
+        ),
+        "95 % Wilson intervals over wordings.",
+    )
+
+
+def levels_table(found: Curve, report: RunReport) -> Table:
+    """Success by level."""
+    return _curve("levels", "Success by level", found)
+
+
+def displacement_table(found: Curve, report: RunReport) -> Table:
+    """Success by displacement."""
+    return _curve("displacement", "Success by displacement, metres", found)
 
 
 def _curve(name: str, title: str, found: Curve) -> Table:
@@ -220,78 +234,83 @@ def _curve(name: str, title: str, found: Curve) -> Table:
         title,
         (
             Column(found.along, "number"),
-            *_RATE,
+            *RATE,
             Column("against the point before", "change"),
             Column("its 95 % interval", "change"),
             Column("starts", "count"),
             Column("p", "p"),
         ),
         tuple(
-            (each.at, *_rate(each.rate), each.change, each.interval, each.starts, each.p)
-            for each in found.steps
+            (step.at, *rate_cells(step.rate), step.change, step.interval, step.starts, step.p)
+            for step in found.steps
         ),
-        f"{_made(each.rate for each in found.steps)} Differences are paired over starts: Newcombe, exact p.",
+        f"{made(step.rate for step in found.steps)} Differences are paired over starts: Newcombe, exact p.",
     )
 
 
-def _paths(profile: Profile) -> Iterator[Table]:
-    failures, memory = profile.failures, profile.memorisation
-    if not isinstance(failures, Missing) and failures.failures:
-        yield Table(
-            "failures",
-            "Near and far failures",
+def failures_table(found: Failures, report: RunReport) -> Table | None:
+    """Near and far failures of each task."""
+    if not found.failures:
+        return None
+    return Table(
+        "failures",
+        "Near and far failures",
+        (
+            Column("task"),
+            Column("goal"),
+            Column("successes", "count"),
+            Column("failures", "count"),
+            Column("threshold", "metres"),
+            *(Column(f"far ({name})", "count") for name in found.near),
+        ),
+        tuple(
             (
-                Column("task"),
-                Column("goal"),
-                Column("successes", "count"),
-                Column("failures", "count"),
-                Column("threshold", "metres"),
-                *(Column(f"far ({name})", "count") for name in failures.near),
-            ),
-            tuple(
-                (
-                    each.task,
-                    each.goal,
-                    each.successes,
-                    each.failures,
-                    each.thresholds["max"],
-                    *(each.failures - count for count in each.near.values()),
-                )
-                for each in sorted(failures.tasks, key=lambda each: natural(each.task))
-            ),
-            "Far: farther from the mean successful path than all, 99, 95 and 90 % of the successes.",
-        )
-    if not isinstance(memory, Missing):
-        yield Table(
-            "memorisation",
-            "Memorisation index",
-            (
-                Column("by"),
-                Column("change"),
-                Column("alike", "count"),
-                Column("n", "count"),
-                Column("starts", "count"),
-                Column("index", "number"),
-                Column("95 % interval", "number"),
-            ),
-            tuple(
-                (by, each.group or "all", each.alike, each.count, each.starts, each.index, each.interval)
-                for by, found in (
-                    ("all", (memory.overall,)),
-                    ("axis", memory.axes),
-                    ("condition", memory.conditions),
-                )
-                for each in found
-            ),
-            "95 % Wilson intervals over starts.",
-        )
+                task.task,
+                task.goal,
+                task.successes,
+                task.failures,
+                task.thresholds["max"],
+                *(task.failures - count for count in task.near.values()),
+            )
+            for task in sorted(found.tasks, key=lambda task: natural(task.task))
+        ),
+        "Far: farther from the mean successful trajectory than all, 99, 95 and 90 % of the successes.",
+    )
 
 
-def _grounding(found: Sequence[Confusion]) -> Table:
+def memorisation_table(found: Memorisation, report: RunReport) -> Table:
+    """The memorisation index by axis and condition."""
+    return Table(
+        "memorisation",
+        "Memorisation index",
+        (
+            Column("by"),
+            Column("change"),
+            Column("alike", "count"),
+            Column("n", "count"),
+            Column("starts", "count"),
+            Column("index", "number"),
+            Column("95 % interval", "number"),
+        ),
+        tuple(
+            (by, index.group or "all", index.alike, index.count, index.starts, index.index, index.interval)
+            for by, indices in (
+                ("all", (found.overall,)),
+                ("axis", found.axes),
+                ("condition", found.conditions),
+            )
+            for index in indices
+        ),
+        "Alike: trajectories that are the control's. 95 % Wilson intervals over starts.",
+    )
+
+
+def grounding_table(found: Sequence[Confusion], report: RunReport) -> Table:
+    """How often a named object came first."""
     contact = found[0].contact
     return Table(
         f"grounding-{contact}",
-        f"A named thing was {contact} first",
+        f"An object that the goal names was {contact} first",
         (
             Column("condition"),
             Column("right", "count"),
@@ -306,18 +325,23 @@ def _grounding(found: Sequence[Confusion]) -> Table:
     )
 
 
-def _attribution(profile: Profile) -> Iterator[Table]:
-    found = profile.attribution
-    if isinstance(found, Missing):
-        return
-    yield Table(
+def effects_table(found: Attribution, report: RunReport) -> Table:
+    """Effects of factors on the log-odds."""
+    return Table(
         "effects",
         "Effects on the log-odds of success",
         (Column("factors"), Column("effect", "number"), Column("95 % interval", "number"), Column("p", "p")),
-        tuple((" x ".join(each.factors), each.log_odds, each.interval, each.p) for each in found.effects),
-        f"95 % intervals: {methods(each.interval for each in found.effects)}.",
+        tuple(
+            (" x ".join(effect.factors), effect.log_odds, effect.interval, effect.p)
+            for effect in found.effects
+        ),
+        f"95 % intervals: {methods(effect.interval for effect in found.effects)}.",
     )
-    yield Table(
+
+
+def shares_table(found: Attribution, report: RunReport) -> Table:
+    """Shapley shares of the drop."""
+    return Table(
         "shares",
         "Shapley shares of the drop",
         (
@@ -326,32 +350,32 @@ def _attribution(profile: Profile) -> Iterator[Table]:
             Column("95 % interval", "change"),
             Column("share", "share"),
         ),
-        tuple((each.factor, -each.loss, turned(each.interval), each.share) for each in found.shares),
-        f"95 % intervals: {methods(each.interval for each in found.shares)}.",
+        tuple((share.factor, -share.loss, turned(share.interval), share.share) for share in found.shares),
+        f"95 % intervals: {methods(share.interval for share in found.shares)}.",
     )
 
 
-def _time(profile: Profile) -> Iterator[Table]:
-    if not isinstance(profile.time_limits, Missing):
-        yield Table(
-            "time-limits",
-            "Success against the time limit",
+def limits_table(found: Limits, report: RunReport) -> Table:
+    """Success against the time limit."""
+    return Table(
+        "time-limits",
+        "Success against the time limit",
+        (
+            Column("limit"),
+            Column("successes", "count"),
+            Column("n", "count"),
+            Column("success", "share"),
+            Column("95 % interval", "share"),
+        ),
+        tuple(
             (
-                Column("limit"),
-                Column("successes", "count"),
-                Column("n", "count"),
-                Column("success", "share"),
-                Column("95 % interval", "share"),
-            ),
-            tuple(
-                (
-                    "none" if each.factor is None else f"{each.factor:g}",
-                    each.successes,
-                    each.count,
-                    each.rate,
-                    each.interval,
-                )
-                for each in profile.time_limits.limits
-            ),
-            f"{REFERENCE} 95 % Wilson intervals. Controls count too.",
-        )
+                "none" if limit.factor is None else f"{limit.factor:g}",
+                limit.successes,
+                limit.count,
+                limit.rate,
+                limit.interval,
+            )
+            for limit in found.limits
+        ),
+        f"{REFERENCE} 95 % Wilson intervals. Controls count too.",
+    )

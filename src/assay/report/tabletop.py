@@ -1,22 +1,39 @@
-"""The part of a report that is about tables: the paper's tables with intervals, and how to read them."""
+"""The part of a report that is about the tabletop: the paper's tables with intervals, and how to read them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TypeVar
 
 from assay.episodes.spec import CONTROL
-from assay.measures.diagnosis import Finding
+from assay.measures.flaws import Flaw
+from assay.measures.profile import Profile
 from assay.measures.result import Missing
 from assay.measures.tabletop import Against, LevelScore, Tabletop, TaskScore
-from assay.measures.tabletop.reading import QUESTIONS
+from assay.measures.tabletop.tabletop import TABLETOP
 from assay.report.run_report import RunReport
+from assay.report.sentences import sentence
+from assay.report.summary import KeyNumber
 from assay.report.table import Column, Kind, Table, Value
-from assay.report.wording import between, p_phrase, points
+from assay.report.wording import between, p_phrase, percent, points
 
-RANDOM = "random"
-"""The policy whose success is chance, measured."""
-STRATIFIED = "95 % Wilson intervals, stratified by task; errors count for nothing."
+QUESTIONS = MappingProxyType(
+    {
+        Flaw.UNABLE: "Does it do the tasks?",
+        Flaw.UNTOLD: "Does it need to be told?",
+        Flaw.WORDLESS: "Does it go by the words?",
+        Flaw.PICTURELESS: "Does it go by the images?",
+        Flaw.WORDING: "Is it robust to paraphrases?",
+        Flaw.DESCRIBED: "Does it know objects by words, too?",
+        Flaw.ORDER: "Does it go by the order of objects?",
+        Flaw.RETRIES: "Does it succeed only by trying again?",
+        Flaw.DIFFICULTY: "Does difficulty break it?",
+        Flaw.NOVELTY: "Does it do what is new?",
+    }
+)
+"""What is asked about a policy, in the order in which it is told."""
+STRATIFIED = "95 % Wilson intervals, stratified by task; errors are excluded."
 CHANCE = "Chance: the paper's convention, 1/800 for each action that is needed."
 _ORDER, _DIFFICULTY = "order=", "difficulty="
 _COUNTS = (Column("n", "count"), Column("errors", "count"))
@@ -37,32 +54,22 @@ _DIFFERENCE: tuple[tuple[str, Kind], ...] = (
 S = TypeVar("S", LevelScore, TaskScore)
 
 
-def random_run(reports: Sequence[RunReport]) -> Tabletop | None:
-    """What acting at random comes to on tables, if one of the runs tells."""
-    for report in reports:
-        policy, found = str(report.meta.get("policy")).partition("?")[0], report.profile.tabletop
-        if policy == RANDOM and not isinstance(found, Missing):
-            return found
-    return None
-
-
-def table_tables(
-    found: Tabletop, findings: Sequence[Finding], chance: Tabletop | None = None
-) -> Iterator[Table]:
-    """Every table of a run on tables; ``chance`` is that of acting at random."""
-    yield _reading(findings)
-    yield _levels(found.levels, chance)
-    yield _tasks(found.tasks, chance)
+def prompts_table(found: Tabletop, report: RunReport) -> Table | None:
+    """What other prompts cost."""
     prompts = [each for each in found.against if not each.condition.startswith((_ORDER, _DIFFICULTY))]
+    return _against("table-prompts", "What other prompts cost, level by level", prompts)
+
+
+def order_table(found: Tabletop, report: RunReport) -> Table | None:
+    """What permuted objects cost."""
     order = [each for each in found.against if each.condition.startswith(_ORDER)]
+    return _against("table-order", "What permuted objects cost, level by level", order)
+
+
+def difficulty_table(found: Tabletop, report: RunReport) -> Table | None:
+    """What difficulty costs."""
     harder = [each for each in found.against if each.condition.startswith(_DIFFICULTY)]
-    for name, title, rows in (
-        ("table-prompts", "What other prompts cost, level by level", prompts),
-        ("table-order", "What permuted objects cost, level by level", order),
-        ("table-difficulty", "What difficulty costs, level by level", harder),
-    ):
-        if rows:
-            yield _against(name, title, rows)
+    return _against("table-difficulty", "What difficulty costs, level by level", harder)
 
 
 def runs_table(runs: Mapping[str, Tabletop]) -> Table:
@@ -101,30 +108,37 @@ def runs_table(runs: Mapping[str, Tabletop]) -> Table:
     )
 
 
-def table_sentences(found: Tabletop) -> Iterator[str]:
-    """Scores of the levels, and which of words and pictures it misses more."""
-    usual = [each for each in found.levels if each.condition == CONTROL]
+def numbers(found: Tabletop, profile: Profile) -> Iterator[KeyNumber]:
+    """Scores of the levels."""
+    for each in _unchanged(found.levels):
+        yield KeyNumber.of(each.level, percent(each.allowed.score), each.allowed.interval, each.count)
+
+
+def sentences(found: Tabletop, profile: Profile) -> Iterator[str]:
+    """Scores of the levels, and which of words and images it needs more."""
+    usual = list(_unchanged(found.levels))
     if usual:
         said = ", ".join(
             f"{each.level} {100 * each.allowed.score:.1f} % ({between(each.allowed.interval, 100)}; "
             f"without mistakes {100 * each.flawless.score:.1f} %)"
             for each in usual
         )
-        yield f"With nothing changed it scores {said}: unweighted means of the tasks, 95 % intervals."
+        yield f"Unperturbed it scores {said}: unweighted means of the tasks, 95 % intervals."
     both = found.modalities
     if not isinstance(both, Missing):
-        misses = "which of them it misses more cannot be told"
+        needs = "which of them it needs more cannot be told"
         if both.p < 0.05 and not both.interval.low <= 0 <= both.interval.high:
-            misses = f"it misses the {'words' if both.change > 0 else 'pictures'} more"
+            needs = f"it needs the {'words' if both.change > 0 else 'images'} more"
         yield (
-            f"Of {both.starts:,} starts that it does as told, it does {both.wordless:,} without the words of "
-            f"the prompt and {both.blind:,} without its pictures: {misses} ({points(both.change)} points, "
+            f"Of {both.starts:,} starts in which the control succeeds, {both.wordless:,} succeed without the words of "
+            f"the prompt and {both.blind:,} without its images: {needs} ({points(both.change)} points, "
             f"95 % interval {between(both.interval, 100)}, {p_phrase(both.p)})."
         )
 
 
-def _reading(findings: Sequence[Finding]) -> Table:
-    said = {each.flaw: each.sentence for each in findings}
+def reading_table(found: Tabletop, report: RunReport) -> Table:
+    """What the run says, question by question."""
+    said = {finding.flaw: sentence(finding).text for finding in report.diagnosis}
     return Table(
         "table-reading",
         "How to read it",
@@ -135,7 +149,9 @@ def _reading(findings: Sequence[Finding]) -> Table:
     )
 
 
-def _levels(found: Sequence[LevelScore], chance: Tabletop | None) -> Table:
+def levels_table(found: Tabletop, report: RunReport) -> Table:
+    """Success by condition and level; beside it that of acting at random, if a run of the report tells."""
+    chance = report.random(TABLETOP)
     random = {each.level: each.allowed for each in _unchanged(chance.levels)} if chance else {}
     return Table(
         "table-levels",
@@ -164,13 +180,15 @@ def _levels(found: Sequence[LevelScore], chance: Tabletop | None) -> Table:
                 each.chance,
                 *((mean.score, mean.interval) if (mean := random.get(each.level)) else _nothing(chance)),
             )
-            for each in found
+            for each in found.levels
         ),
         f"Scores are unweighted means over the tasks; {STRATIFIED} {CHANCE}",
     )
 
 
-def _tasks(found: Sequence[TaskScore], chance: Tabletop | None) -> Table:
+def tasks_table(found: Tabletop, report: RunReport) -> Table:
+    """Success by condition, level and task; beside it that of acting at random."""
+    chance = report.random(TABLETOP)
     random = {(each.kind, each.level): each.allowed for each in _unchanged(chance.tasks)} if chance else {}
     return Table(
         "table-tasks",
@@ -203,13 +221,15 @@ def _tasks(found: Sequence[TaskScore], chance: Tabletop | None) -> Table:
                     else _nothing(chance)
                 ),
             )
-            for each in found
+            for each in found.tasks
         ),
-        f"95 % Wilson intervals; errors count for nothing. {CHANCE}",
+        f"95 % Wilson intervals; errors are excluded. {CHANCE}",
     )
 
 
-def _against(name: str, title: str, found: Sequence[Against]) -> Table:
+def _against(name: str, title: str, found: Sequence[Against]) -> Table | None:
+    if not found:
+        return None
     return Table(
         name,
         title,

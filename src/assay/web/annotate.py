@@ -16,9 +16,9 @@ from assay.eqa.asking.judging import Wrong
 from assay.eqa.asking.prompts import picture
 from assay.eqa.errors import QuestionError
 from assay.eqa.question import LETTERS, PICTURES, Question
+from assay.runs.queries import NotFoundError
 from assay.web.app import application
 from assay.web.library import Library
-from assay.web.reading import NotFoundError
 from assay.web.replays import Replays
 from assay.web.server import run
 from assay.web.site import shown

@@ -15,9 +15,9 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from assay.errors import AssayError
+from assay.runs.queries import NotFoundError
 from assay.web.library import Library
 from assay.web.pages import router
-from assay.web.reading import NotFoundError
 from assay.web.replays import Replays
 from assay.web.site import Site, shown
 

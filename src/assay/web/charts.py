@@ -1,4 +1,4 @@
-"""The geometry of an episode's drawings: the hand's path in two views, predicates over time."""
+"""The geometry of an episode's drawings: the end effector's trajectory in two views, predicates over time."""
 
 from __future__ import annotations
 

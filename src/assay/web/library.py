@@ -16,10 +16,10 @@ from assay.errors import AssayError, RunError
 from assay.files import is_locked
 from assay.measures import Missing, attempt
 from assay.measures.rates import Rate, success_rate
-from assay.measures.table import perturbed, plausible
+from assay.measures.table import perturbed_rows, plausible
+from assay.runs.queries import NotFoundError, reading
 from assay.runs.store import SUFFIX, Store, lock_file
 from assay.web.kept import Kept
-from assay.web.reading import NotFoundError, reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Library:
 def _summary(path: Path) -> Listed:
     with reading(path) as run:
         rows, counts, meta = measured(run.store), run.store.counts(), run.store.meta
-    asked = perturbed(plausible(rows))
+    asked = perturbed_rows(plausible(rows))
     rate = attempt(success_rate, asked if len(asked) else rows)
     planned, done, errors = (int(counts[name].sum()) for name in ("planned", "done", "error"))
     return Listed(

@@ -13,14 +13,13 @@ from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
 from assay.episodes import Trajectory, no_trajectory, task_of
 from assay.errors import AssayError
 from assay.measures import MeasureError
+from assay.runs import queries
+from assay.runs.queries import OUTCOMES, NotFoundError, Row, Run, differing, reading
 from assay.runs.store import SUFFIX
-from assay.web import episodes
 from assay.web.charts import strips, views
-from assay.web.contrast import differing
 from assay.web.difference import difference
-from assay.web.episodes import OUTCOMES, Filters, Row
+from assay.web.episodes import Filters
 from assay.web.library import is_running
-from assay.web.reading import NotFoundError, Run, reading
 from assay.web.replays import Replay, own_film
 from assay.web.site import TheSite, shown
 
@@ -32,7 +31,7 @@ Number = Annotated[int | None, Query(ge=0, lt=2**63)]
 REPORT_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; sandbox"
 )
-"""The report holds its own styles and pictures; it runs nothing, and fetches nothing."""
+"""The report holds its own styles and images; it runs nothing, and fetches nothing."""
 RUN = f"/runs/{{name:path}}{SUFFIX}"
 
 
@@ -69,14 +68,14 @@ def episode_list(
     path = site.library.path(name)
     filters = Filters(condition, task, outcome, object, action, label, says)
     with reading(path) as run:
-        page = episodes.page(run, filters, after=after, before=before)
+        page = queries.page(run, filters, after=after, before=before)
     return shown(
         request,
         "episodes.html",
         name=name,
         page=page,
         filters=filters,
-        choices=episodes.choices(path),
+        choices=queries.choices(path),
         outcomes=OUTCOMES,
     )
 
@@ -98,21 +97,15 @@ def episode(request: Request, site: TheSite, name: str, key: str, beside: Text =
     """One episode beside its control; or beside the same episode of another run."""
     path = site.library.path(name)
     with reading(path) as run:
-        row = episodes.one(run, key)
-        control = episodes.control_of(run, row)
+        row = queries.one(run, key)
+        control = queries.control_of(run, row)
         continuous = run.store.world.continuous
         mine = _side("mine", "this episode", name, run, row)
         other = None if control is None else _side("other", "its control", name, run, control)
-        neighbours = {
-            which: found[0][0] if (found := run.rows(question, {"id": row.id})) else None
-            for which, question in (
-                ("previous", "SELECT key FROM specs WHERE id < :id ORDER BY id DESC LIMIT 1"),
-                ("next", "SELECT key FROM specs WHERE id > :id ORDER BY id LIMIT 1"),
-            )
-        }
+        neighbours = queries.neighbours(run, row)
     if beside:
         with reading(site.library.path(beside)) as run:
-            other = _side("other", f"the same in {beside}", beside, run, episodes.one(run, key))
+            other = _side("other", f"the same in {beside}", beside, run, queries.one(run, key))
     original = control.instruction if control is not None else _original(row)
     return shown(
         request,
@@ -210,7 +203,7 @@ def _side(kind: str, title: str, name: str, run: Run, row: Row) -> _Side:
 def _original(row: Row) -> str:
     """What the task's instruction is, where no control tells."""
     try:
-        return str(task_of(episodes.spec_of(row).control()).instruction.words)
+        return str(task_of(queries.spec_of(row).control()).instruction.words)
     except AssayError:
         return ""
 
@@ -221,10 +214,10 @@ def _replay(request: Request, site: TheSite, name: str, key: str) -> Replay:
         raise HTTPException(403, "films are for the pages of this app")
     path: Path = site.library.path(name)
     with reading(path) as run:
-        row = episodes.one(run, key)
+        row = queries.one(run, key)
         if row.outcome is None:
             raise NotFoundError("the episode has not been done yet")
-        spec = episodes.spec_of(row)
+        spec = queries.spec_of(row)
         made = own_film(path, spec, row.outcome)
         if made is not None:
             return Replay("ready", path=made)

@@ -9,8 +9,8 @@ from typing import Any
 from assay.measures import Missing, attempt, grid, rates
 from assay.measures.paraphrase import ACTIONS, OBJECTS
 from assay.measures.rates import Rate
+from assay.runs.queries import reading
 from assay.web.library import is_running, measured
-from assay.web.reading import reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,8 @@ class Line:
     """None where nothing has ended yet."""
     decided: bool = False
     """Whether it was stopped before its end, because its rate was known well enough."""
-    merit: bool = True
-    """Whether success is one: what is asked for can be known and done."""
+    success_expected: bool = True
+    """Whether what is asked for can be known and done."""
 
     def as_json(self) -> dict[str, Any]:
         """What the page shows, in place."""
@@ -78,8 +78,8 @@ def standing(path: Path) -> Standing:
     known = rates(frame, stopped=stopped) if len(frame) else ()
     found = {str(each.group["condition"]): each for each in known}
     conditions = tuple(
-        Line(f"c{number}", name, planned, done, found.get(name), name in stopped, merit=merit)
-        for number, (name, planned, done, *_, merit) in enumerate(counts.iter_rows())
+        Line(f"c{number}", name, planned, done, found.get(name), name in stopped, success_expected=expected)
+        for number, (name, planned, done, *_, expected) in enumerate(counts.iter_rows())
     )
     cells = attempt(grid, frame)
     return Standing(

@@ -3,8 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.eqa.scoring.agreement import agreement, agreements, kappa
+from assay.eqa.scoring.agreement import agreement, agreements
 from assay.measures.result import MeasureError
+from assay.stats.agreement import kappa
 
 
 def test_the_papers_kappa():

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from assay.errors import PerturbationError
-from assay.perturb.words.agreement import agreement, gwet_ac1, read_sheets, sample, write_sheet
+from assay.perturb.words.agreement import agreement, read_sheets, sample, write_sheet
 from assay.perturb.words.grid.table import Row
+from assay.stats.agreement import gwet_ac1
 
 
 def rows(count: int) -> list[Row]:

@@ -11,9 +11,9 @@ import numpy as np
 from assay.eqa.question import LETTERS
 from assay.eqa.scoring.means import PARTS, Hierarchy
 from assay.eqa.scoring.sheet import Sheet
-from assay.measures.bootstrap import FEWEST, percentiles, resampled
-from assay.measures.intervals import Interval, newcombe, share_interval, wilson_interval
 from assay.measures.result import Result
+from assay.stats.bootstrap import FEWEST, percentiles, resampled
+from assay.stats.intervals import Interval, newcombe, share_interval, wilson_interval
 
 CHANCE = 1 / len(LETTERS)
 Statistic = Callable[[np.ndarray], np.ndarray]

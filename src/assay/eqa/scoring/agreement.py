@@ -10,10 +10,10 @@ import numpy as np
 
 from assay.eqa.question import LETTERS
 from assay.eqa.scoring.accuracy import CHANCE
-from assay.measures.bootstrap import bootstrap
-from assay.measures.intervals import Interval
 from assay.measures.result import MeasureError, Result
-from assay.perturb.words.agreement import gwet_ac1
+from assay.stats.agreement import gwet_ac1, kappa
+from assay.stats.bootstrap import bootstrap
+from assay.stats.intervals import Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,6 @@ class Agreement(Result):
     ac1: float | None
     """Gwet's AC1; None for one question."""
     ac1_interval: tuple[float, float] | None
-
-
-def kappa(observed: float, chance: float) -> float:
-    """Agreement beyond chance, of all that could be: (observed - chance) / (1 - chance)."""
-    return (observed - chance) / (1 - chance)
 
 
 def agreement(letters: Mapping[str, np.ndarray]) -> Agreement:

@@ -9,9 +9,9 @@ from itertools import combinations
 import numpy as np
 
 from assay.eqa.scoring.sheet import Sheet
-from assay.measures.intervals import Interval, paired_difference
 from assay.measures.result import Result
-from assay.measures.significance import holm, sign_flip
+from assay.stats.intervals import Interval, paired_difference
+from assay.stats.significance import holm, sign_flip
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,32 +8,23 @@ from __future__ import annotations
 
 import polars as pl
 
-from assay.measures.result import MeasureError
 from assay.measures.table import require
-from assay.tabletop.selection import PREFIX
 
 WITH_START = ("instruction", "best")
 """What a start decides; no variant of a task."""
 NEEDED = ("kind", "level", "best")
 
 
-def on_tables(frame: pl.DataFrame) -> bool:
-    """Whether these are episodes of tasks on tables."""
-    return bool(len(frame)) and bool(frame["task"].str.starts_with(PREFIX).all())
-
-
 def table_rows(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows by level and task, conditions as they are met. Raises MeasureError on anything but tables."""
-    if not on_tables(frame):
-        raise MeasureError("tabletop: no run on tables")
-    require(frame, *NEEDED, what="tabletop")
+    """The rows by level and task, conditions as they are met. Raises MeasureError where these are not known."""
+    require(frame, *NEEDED)
     number = pl.col("kind").str.strip_prefix("T").cast(pl.Int64, strict=False)
     order = frame.select("condition").unique(maintain_order=True).with_row_index("_met")
     rows = frame.join(order, on="condition", maintain_order="left").with_columns(_number=number)
     return rows.sort("_met", "level", "_number", "seed", maintain_order=True).drop("_met", "_number")
 
 
-def alike(frame: pl.DataFrame) -> pl.DataFrame:
+def without_start_columns(frame: pl.DataFrame) -> pl.DataFrame:
     """The rows without what goes with a start."""
     return frame.drop(*WITH_START, strict=False)
 

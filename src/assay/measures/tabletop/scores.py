@@ -10,10 +10,10 @@ import polars as pl
 
 from assay.episodes.spec import CONTROL
 from assay.measures.drops import Drop, drops
-from assay.measures.intervals import Interval, wilson_interval
 from assay.measures.rates import Rate, rates
 from assay.measures.result import Missing, Result, attempt
-from assay.measures.tabletop.rows import alike, flawless
+from assay.measures.tabletop.rows import flawless, without_start_columns
+from assay.stats.intervals import Interval, wilson_interval
 
 BINS = 12 * 50 + 2 * 100
 """What the paper counts as equally likely choices of an action; it adds up what it should multiply."""
@@ -42,7 +42,7 @@ class Mean(Result):
 
     score: float
     effective: float
-    """As many independent episodes know as much."""
+    """Effective sample size."""
     interval: Interval
     """Wilson's, stratified by task."""
 
@@ -87,7 +87,10 @@ def task_scores(rows: pl.DataFrame) -> tuple[TaskScore, ...]:
     )
     chances = counted.group_by(by, maintain_order=True).agg(pl.col("_chance").mean())["_chance"]
     found = []
-    measured = rates(alike(rows), by), rates(alike(flawless(rows)), by)
+    measured = (
+        rates(without_start_columns(rows), by),
+        rates(without_start_columns(flawless(rows)), by),
+    )
     for allowed, strict, chance in zip(*measured, chances, strict=True):
         condition, level, kind = (str(allowed.group[name]) for name in by)
         found.append(TaskScore(condition, kind, level, allowed, strict, chance))

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from assay.measures.measure import Measure, Panel
+from assay.measures.rates import SUCCESS
 from assay.measures.result import Missing, Result, attempt
 from assay.measures.table import judged
-from assay.measures.tabletop.rows import table_rows
+from assay.measures.tabletop.rows import NEEDED, table_rows
 from assay.measures.tabletop.scores import Against, LevelScore, TaskScore, against, level_scores, task_scores
 from assay.measures.tabletop.telling import Again, Kept, Modalities, Novelty, again, kept, modalities, novelty
 
@@ -32,9 +34,9 @@ class Tabletop(Result):
 
 
 def tabletop(frame: pl.DataFrame) -> Tabletop:
-    """Measure a run on tables. Raises MeasureError where it is none, or all of it broke."""
+    """Measure a run on tables. Raises MeasureError where all of it broke."""
     rows = table_rows(frame)
-    judged(rows, "tabletop")
+    judged(rows)
     tasks = task_scores(rows)
     return Tabletop(
         tasks=tasks,
@@ -45,3 +47,40 @@ def tabletop(frame: pl.DataFrame) -> Tabletop:
         modalities=attempt(modalities, rows),
         novelty=novelty(tasks),
     )
+
+
+TABLETOP = Measure(
+    "tabletop",
+    "Success by task and level, with mistakes and without, and what the prompt has to do with it.",
+    lambda run: tabletop(run.whole),
+    needs=NEEDED,
+    world="tabletop",
+    instead_of=("changes", "names", "nonsense", "starts", "levels"),
+    panels=(
+        Panel(
+            "What it goes by",
+            tables=("assay.report.tabletop:reading_table",),
+            figures=("assay.report.figures.tabletop:kept_figure",),
+        ),
+        Panel(
+            "Tasks and levels",
+            tables=("assay.report.tabletop:levels_table", "assay.report.tabletop:tasks_table"),
+            figures=(
+                "assay.report.figures.tabletop:tasks_figure",
+                "assay.report.figures.tabletop:levels_figure",
+            ),
+        ),
+        Panel(
+            SUCCESS,
+            tables=(
+                "assay.report.tabletop:prompts_table",
+                "assay.report.tabletop:order_table",
+                "assay.report.tabletop:difficulty_table",
+            ),
+        ),
+    ),
+    side_by_side=("assay.report.tabletop:runs_table", "assay.report.figures.tabletop:runs_figure"),
+    sentences="assay.report.tabletop:sentences",
+    numbers="assay.report.tabletop:numbers",
+    tests="assay.measures.tabletop.reading:prompt_tests",
+)

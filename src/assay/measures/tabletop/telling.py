@@ -11,11 +11,11 @@ import polars as pl
 from scipy import stats
 
 from assay.episodes.spec import CONTROL
-from assay.measures.intervals import Interval, newcombe, paired_difference, share_interval, wilson_interval
 from assay.measures.result import MeasureError, Result
-from assay.measures.significance import paired, within
 from assay.measures.table import START, controls, judged, pairs, sums
 from assay.measures.tabletop.scores import Mean, TaskScore, mean_of
+from assay.stats.intervals import Interval, newcombe, paired_difference, share_interval, wilson_interval
+from assay.stats.significance import paired, within
 
 TOLERATED = 0.05
 """The share of successes that may be luck."""
@@ -115,7 +115,7 @@ class Novelty(Result):
 
 def kept(rows: pl.DataFrame) -> tuple[Kept, ...]:
     """How much of its success is kept under each condition; those without a successful control left out."""
-    both = pairs(judged(rows, "kept")).filter(pl.col("control_success") == 1)
+    both = pairs(judged(rows)).filter(pl.col("control_success") == 1)
     found = []
     for (condition,), every in both.group_by("condition", maintain_order=True):
         group = every.filter(~pl.col("kind").is_in(TOLD.get(str(condition).rpartition("/")[2], ())))
@@ -142,12 +142,12 @@ def kept(rows: pl.DataFrame) -> tuple[Kept, ...]:
 
 def again(rows: pl.DataFrame) -> Again:
     """How many successes took more than the fewest actions. Raises MeasureError where none were allowed."""
-    usual = controls(judged(rows, "trying again")).filter(~pl.col("kind").is_in(SWEEPS))
+    usual = controls(judged(rows)).filter(~pl.col("kind").is_in(SWEEPS))
     won, lost = (usual.filter(pl.col("success") == value) for value in (1, 0))
     if len(lost) and (lost["steps"] <= lost["best"]).all():
-        raise MeasureError("trying again: no more than the fewest actions were allowed")
+        raise MeasureError("no more than the fewest actions were allowed")
     if not len(won):
-        raise MeasureError("trying again: no control succeeds, sweeps left out")
+        raise MeasureError("no control succeeds, sweeps left out")
     hits = int((won["steps"] > won["best"]).sum())
     interval = wilson_interval(hits / len(won), len(won))
     return Again(hits, len(won), len(usual), hits / len(won), interval, _more(hits, len(won)))
@@ -155,7 +155,7 @@ def again(rows: pl.DataFrame) -> Again:
 
 def modalities(rows: pl.DataFrame) -> Modalities:
     """Whether words or pictures are missed more."""
-    both = pairs(judged(rows, "words or pictures")).filter(pl.col("control_success") == 1)
+    both = pairs(judged(rows)).filter(pl.col("control_success") == 1)
     one, other = (
         both.filter(pl.col("condition") == name)
         .group_by(START, maintain_order=True)
@@ -164,7 +164,7 @@ def modalities(rows: pl.DataFrame) -> Modalities:
     )
     shared = one.join(other, on=START, suffix="_blind", maintain_order="left")
     if not len(shared):
-        raise MeasureError("words or pictures: no start succeeds as told and has both masked")
+        raise MeasureError("no start succeeds as told and has both masked")
     first, second = (shared[name].to_numpy().astype(float) for name in ("success", "success_blind"))
     ones = np.ones(len(shared))
     found = paired_difference((first, second), (ones, ones), (len(shared), len(shared)))

@@ -11,6 +11,7 @@ from assay.episodes.spec import CONTROL
 from assay.measures.curves import Curve
 from assay.measures.timing import Limits, TimeToSuccess
 from assay.report.figures.forest import MOST, Mark, forest, height
+from assay.report.run_report import RunReport
 from assay.report.style import BLUE, HALF, ORANGE, WIDTH, Drawing, aside, draw, series, share_limits
 from assay.report.tables import REFERENCE
 from assay.report.wording import between, group_name, listed, number, p_phrase, plural, points
@@ -57,6 +58,16 @@ def curve_figure(name: str, title: str, along: str, runs: Mapping[str, Curve]) -
     worst = "" if len(runs) > 1 else _worst(next(iter(runs.values())), along)
     caption = f"{'; '.join(said)}. Lines: 95 % Wilson intervals.{worst}{broke}"
     return draw(name, title, caption, (HALF, 3.0), paint)
+
+
+def levels_figure(runs: Mapping[str, Curve]) -> Drawing:
+    """Success by level."""
+    return curve_figure("levels", "Success by level", "level", runs)
+
+
+def displacement_figure(runs: Mapping[str, Curve]) -> Drawing:
+    """Success by displacement."""
+    return curve_figure("displacement", "Success by displacement", "displacement, m", runs)
 
 
 def _worst(curve: Curve, along: str) -> str:
@@ -107,7 +118,7 @@ def limits_figure(runs: Mapping[str, Limits]) -> Drawing:
     return draw("time-limits", "Success against the time limit", caption, (HALF, 3.0), paint)
 
 
-def time_figure(found: Sequence[TimeToSuccess]) -> Drawing:
+def time_figure(found: Sequence[TimeToSuccess], report: RunReport) -> Drawing:
     """How long successes take, condition by condition."""
     groups = {
         "": [

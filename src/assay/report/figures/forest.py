@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from assay.measures.intervals import Interval
 from assay.report.style import BLUE, FAINT, INK
+from assay.stats.intervals import Interval
 
 ROW = 0.19
 """Height of a row, inches."""

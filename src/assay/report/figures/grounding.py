@@ -12,6 +12,7 @@ from matplotlib.patches import Rectangle
 
 from assay.episodes.spec import CONTROL
 from assay.measures.grounding import NOTHING, Confusion
+from assay.report.run_report import RunReport
 from assay.report.style import EMPTY, HALF, INK, ORANGE, SHADES, WIDTH, Drawing, draw
 from assay.report.wording import group_name, percent, plural, thing
 
@@ -22,7 +23,7 @@ NARROW = 7
 """Columns up to which half a page will do."""
 
 
-def confusion_figure(found: Sequence[Confusion]) -> Drawing:
+def confusion_figure(found: Sequence[Confusion], report: RunReport) -> Drawing:
     """The confusion matrix of all perturbed conditions; of the control, if there is no other."""
     changed = [each for each in found if group_name(each.group) != CONTROL]
     used = changed or list(found)

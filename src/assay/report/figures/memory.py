@@ -1,4 +1,4 @@
-"""Memory: how often the hand goes where it always goes; which factor costs how much."""
+"""Memory: how often the control's trajectory is repeated; which factor costs how much."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from assay.measures.attribution import Attribution
 from assay.measures.memorisation import Index, Memorisation
 from assay.report.figures.forest import Mark, forest, height
+from assay.report.run_report import RunReport
 from assay.report.style import BLUE, ORANGE, WIDTH, Drawing, draw, points_axis, series
 from assay.report.wording import (
     NOT,
@@ -43,7 +44,7 @@ def memorisation_figure(runs: Mapping[str, Memorisation]) -> Drawing:
         forest(
             axes,
             groups,
-            along="memorisation index (0: takes notice, 1: plays back)",
+            along="memorisation index (0: reacts to the change, 1: repeats the control)",
             heads=("index", "95 % interval", "n"),
         )
         axes.set_xlim(-0.02, 1.02)
@@ -57,7 +58,7 @@ def memorisation_figure(runs: Mapping[str, Memorisation]) -> Drawing:
             + (f", not judged: {unjudged}" if found.unjudged else "")
         )
     caption = (
-        "How often the path cannot be told from those of the controls although the change calls for another. "
+        "How often the trajectory cannot be told from the controls' although the change calls for another. "
         f"{'; '.join(said)}. Lines: 95 % Wilson intervals over starts."
     )
     return draw("memorisation", "Memorisation index", caption, (WIDTH, height(groups)), paint)
@@ -69,7 +70,7 @@ def _mark(label: str, each: Index, place: int) -> Mark:
     return Mark(label, each.index, each.interval, notes, colour=look["color"], shape=look["marker"])
 
 
-def attribution_figure(found: Attribution) -> Drawing:
+def attribution_figure(found: Attribution, report: RunReport) -> Drawing:
     """Effects of the factors on the log-odds, and their shares of the drop."""
     effects = {
         "": [

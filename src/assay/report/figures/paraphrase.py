@@ -11,11 +11,12 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from assay.measures.names import NameGap, NameGaps
-from assay.measures.paraphrase import ACTIONS, OBJECTS, Correlation, Grid, ObjectGap
+from assay.measures.paraphrase import ACTIONS, DISTANCE_CORRELATION, OBJECTS, Grid, ObjectGap
 from assay.measures.pride import Sweep
 from assay.measures.rates import Rate
 from assay.measures.result import MeasureError
 from assay.report.figures.forest import MOST, Mark, forest, height
+from assay.report.run_report import RunReport
 from assay.report.style import (
     BLUE,
     EMPTY,
@@ -38,7 +39,7 @@ _GAP = 0.25
 """Between the grid and its margins, cells."""
 
 
-def grid_figure(grid: Grid) -> Drawing:
+def grid_figure(grid: Grid, report: RunReport) -> Drawing:
     """The 4 x 11 heat map with its margins."""
     cells: dict[tuple[float, float], Rate] = {
         (OBJECTS.index(cell.object), ACTIONS.index(cell.action)): cell.rate for cell in grid.cells
@@ -70,7 +71,7 @@ def grid_figure(grid: Grid) -> Drawing:
         axes.xaxis.set_ticks_position("top")
         axes.xaxis.set_label_position("top")
         axes.set_xlabel("how the action is said")
-        axes.set_ylabel("how things are named")
+        axes.set_ylabel("how objects are named")
         axes.tick_params(length=0)
         axes.grid(visible=False)
         for side in axes.spines.values():
@@ -105,15 +106,16 @@ def cell(axes: Axes, row: float, column: float, rate: Rate) -> None:
     axes.text(column + 0.5, row + 0.78, f"{rate.count:,}", ha="center", va="center", color=ink, fontsize=6.2)
 
 
-def distance_figure(grid: Grid, correlation: Correlation | None) -> Drawing:
-    """Success of each cell against the mean distance of its words."""
+def distance_figure(grid: Grid, report: RunReport) -> Drawing:
+    """Success of each cell against the mean distance of its instructions."""
+    correlation = report.profile.get(DISTANCE_CORRELATION)
     points_ = [
         (cell.pd, cell.rate.rate, cell.rate.interval, OBJECTS.index(cell.object))
         for cell in grid.cells
         if cell.pd and cell.rate.rate is not None and cell.rate.interval is not None
     ]
     if not points_:
-        raise MeasureError("distance against success: no cell has episodes that count and a distance")
+        raise MeasureError("no cell has episodes that count and a distance")
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
@@ -141,7 +143,7 @@ def distance_figure(grid: Grid, correlation: Correlation | None) -> Drawing:
             axes.plot(along[within], line[within], color=FAINT, linewidth=1.1, linestyle="--", zorder=1)
         share_limits(axes)
         axes.set_xlim(left=0)
-        axes.set_xlabel("mean distance of the words, PD")
+        axes.set_xlabel("mean distance from the original instruction, PD")
         axes.set_ylabel("success")
         figure.legend(title="names", loc="outside lower center", ncols=4, columnspacing=1, handletextpad=0.2)
 
@@ -152,7 +154,9 @@ def distance_figure(grid: Grid, correlation: Correlation | None) -> Drawing:
         f"(95 % interval {between(correlation.interval, digits=2)}, Fisher's; {p_phrase(correlation.p)})."
     )
     caption = f"Each mark is a cell of the grid; lines: 95 % Wilson intervals. {said}"
-    return draw("distance-success", "Success against the distance of the words", caption, (HALF, 3.2), paint)
+    return draw(
+        "distance-success", "Success against the distance of the instruction", caption, (HALF, 3.2), paint
+    )
 
 
 def sweep_figure(runs: Mapping[str, Sweep]) -> Drawing:
@@ -190,7 +194,7 @@ def sweep_figure(runs: Mapping[str, Sweep]) -> Drawing:
     return draw("alpha-sweep", "PRIDE over its weight", caption, (HALF, 3.2), paint)
 
 
-def names_figure(found: NameGaps) -> Drawing:
+def names_figure(found: NameGaps, report: RunReport) -> Drawing:
     """What it costs to call each thing by another name."""
 
     def mark(each: NameGap) -> Mark:

@@ -1,76 +1,41 @@
-"""Where the hand went when it failed, against the mean successful path; how many failures are near or far."""
+"""Trajectories of failures against the mean successful one; how many failures are near or far."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from assay.measures.nearness import Failures, TaskFailures
-from assay.measures.paths import Paths
 from assay.measures.result import MeasureError
 from assay.report.figures.forest import CHARACTER, note
+from assay.report.run_report import RunReport
+from assay.report.sampled_paths import EACH, TaskPaths
 from assay.report.style import AMBER, BLACK, GREEN, HALF, ORANGE, WIDTH, Drawing, draw, percent_axis
 from assay.report.wording import between, natural, number, percent, plural
-from assay.runs.store import Store
 
-TASKS = 3
-"""Tasks whose paths are drawn: those with the most failures."""
-EACH = {"success": 12, "near": 8, "far": 8}
-"""How many paths of each kind are drawn."""
 LOOKS: dict[str, dict[str, Any]] = {
     "success": {"color": GREEN, "linewidth": 0.8, "alpha": 0.55},
     "near": {"color": AMBER, "linewidth": 1.1, "linestyle": "--"},
     "far": {"color": ORANGE, "linewidth": 1.1},
     "mean": {"color": BLACK, "linewidth": 2.2},
 }
-NAMES = {"success": "success", "near": "near failure", "far": "far failure", "mean": "mean successful path"}
+NAMES = {
+    "success": "success",
+    "near": "near failure",
+    "far": "far failure",
+    "mean": "mean successful trajectory",
+}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TaskPaths:
-    """A few paths of one task, to be drawn."""
-
-    found: TaskFailures
-    paths: dict[str, np.ndarray]
-    """Kind -> (paths, 50, 3), metres."""
-
-
-def sample_paths(store: Store, found: Failures) -> tuple[TaskPaths, ...]:
-    """Of the tasks with the most failures, a few paths of each kind, evenly over the episodes."""
-    tasks = sorted(
-        (each for each in found.tasks if each.failures),
-        key=lambda each: (-each.failures, each.task, each.goal),
-    )
-    return tuple(_sampled(store, found, each) for each in tasks[:TASKS])
-
-
-def _sampled(store: Store, found: Failures, task: TaskFailures) -> TaskPaths:
-    mine = found.episodes.filter((pl.col("task") == task.task) & (pl.col("goal") == task.goal)).sort("id")
-    kinds = {"success": pl.col("success"), "near": pl.col("near"), "far": ~pl.col("near")}
-    longest = 0
-    paths: dict[str, np.ndarray] = {}
-    for kind, which in kinds.items():
-        ids = mine.filter(which)["id"].to_numpy()
-        chosen = (
-            ids[np.unique(np.linspace(0, len(ids) - 1, EACH[kind]).round().astype(int))] if len(ids) else ids
-        )
-        read = Paths.of(store.trajectories([int(number) for number in chosen]))
-        if kind == "success":
-            longest = int(read.lengths(chosen).max())
-        paths[kind] = read.resampled(chosen, np.full(len(chosen), longest))
-    return TaskPaths(task, paths)
-
-
-def paths_3d_figure(tasks: Sequence[TaskPaths]) -> Drawing:
-    """The paths in space."""
+def paths_3d_figure(found: Failures, report: RunReport) -> Drawing:
+    """The trajectories in space."""
+    tasks = _sampled_of(report)
 
     def paint(figure: Figure) -> None:
         for place, each in enumerate(tasks):
@@ -89,11 +54,12 @@ def paths_3d_figure(tasks: Sequence[TaskPaths]) -> Drawing:
         _legend(figure)
 
     size = _width(tasks), 3.9 if len(tasks) < 3 else 3.4
-    return draw("paths-3d", "Paths of failures, in space", _caption(tasks), size, paint)
+    return draw("paths-3d", "Trajectories of failures, in space", _caption(tasks), size, paint)
 
 
-def paths_top_figure(tasks: Sequence[TaskPaths]) -> Drawing:
-    """The paths from above."""
+def paths_top_figure(found: Failures, report: RunReport) -> Drawing:
+    """The trajectories from above."""
+    tasks = _sampled_of(report)
 
     def paint(figure: Figure) -> None:
         for place, each in enumerate(tasks):
@@ -113,14 +79,20 @@ def paths_top_figure(tasks: Sequence[TaskPaths]) -> Drawing:
         _legend(figure)
 
     caption = (
-        "The same paths from above, as the outside camera sees them: the robot stands at the top; the dot is "
+        "The same trajectories from above, as the outside camera sees them: the robot stands at the top; the dot is "
         f"the start. {_caption(tasks)}"
     )
     width = _width(tasks)
     spans = [np.ptp(np.concatenate([path for _, path in _all(each)]), axis=0) for each in tasks]
     steepest = max(float(x / max(y, 1e-3)) for x, y, _ in spans)
     size = width, 1.2 + float(np.clip(steepest * (width / len(tasks) - 0.6), 0.8, 3.0))
-    return draw("paths-top", "Paths of failures, from above", caption, size, paint)
+    return draw("paths-top", "Trajectories of failures, from above", caption, size, paint)
+
+
+def _sampled_of(report: RunReport) -> Sequence[TaskPaths]:
+    if not report.paths:
+        raise MeasureError("no failure could be judged")
+    return report.paths
 
 
 def _width(tasks: Sequence[TaskPaths]) -> float:
@@ -130,7 +102,7 @@ def _width(tasks: Sequence[TaskPaths]) -> float:
 def near_far_figure(runs: Mapping[str, Failures]) -> Drawing:
     """Successes, near and far failures, task by task; run by run, if there are several."""
     if not any(found.failures for found in runs.values()):
-        raise MeasureError("failures: none could be judged")
+        raise MeasureError("no failure could be judged")
     bars: dict[str, tuple[int, int, int]] = {}
     if len(runs) == 1:
         (found,) = runs.values()
@@ -192,10 +164,12 @@ def near_far_figure(runs: Mapping[str, Failures]) -> Drawing:
             + ")"
         )
         beside = [f"{found.unjudged:,} failures could not be judged"] if found.unjudged else []
-        beside += [f"{found.elsewhere:,} episodes in another world are left out"] if found.elsewhere else []
+        beside += (
+            [f"{found.elsewhere:,} episodes in a perturbed scene are left out"] if found.elsewhere else []
+        )
         said.append((f"{name}: " if len(runs) > 1 else "") + "; ".join([share, *beside]))
     caption = (
-        "Near failures stay as close to the mean successful path as the farthest success (execution), far "
+        "Near failures stay as close to the mean successful trajectory as the farthest success (execution), far "
         f"ones do not (planning). {'. '.join(said)}."
     )
     return draw("near-far", "Near and far failures", caption, (WIDTH, 1.3 + 0.24 * len(bars)), paint)

@@ -12,6 +12,7 @@ from assay.measures.drops import Drop
 from assay.measures.rates import Rate
 from assay.measures.result import MeasureError
 from assay.report.figures.forest import MOST, Mark, forest, height
+from assay.report.run_report import RunReport
 from assay.report.style import (
     BLUE,
     FAINT,
@@ -32,10 +33,17 @@ SURE = 0.05
 _FEWEST_SPOKES = 3
 
 
-def drops_figure(
-    found: Sequence[Drop], name: str = "drops", title: str = "What each condition costs"
-) -> Drawing:
-    """What each group of perturbed episodes costs against its controls."""
+def drops_figure(found: Sequence[Drop], report: RunReport) -> Drawing:
+    """What each condition costs against its controls."""
+    return _drops_figure(found, "drops", "What each condition costs")
+
+
+def changes_figure(found: Sequence[Drop], report: RunReport) -> Drawing:
+    """What each kind of change costs against its controls."""
+    return _drops_figure(found, "changes", "What each kind of change costs")
+
+
+def _drops_figure(found: Sequence[Drop], name: str, title: str) -> Drawing:
     shown = found
     if len(found) > MOST:
         largest = sorted(found, key=lambda each: each.change)[:MOST]
@@ -57,7 +65,7 @@ def drops_figure(
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
         heads = ("points", "95 % interval", "pairs", "Holm p")
-        along = "change of success against the control, points"
+        along = "paired difference to the control, points"
         forest(axes, groups, along=along, heads=heads, zero=0.0, least=0.1)
         points_axis(axes.xaxis)
 
@@ -81,12 +89,12 @@ def drops_figure(
     return draw(name, title, caption, (WIDTH, height(groups)), paint)
 
 
-def tasks_figure(found: Sequence[Rate]) -> Drawing:
+def tasks_figure(found: Sequence[Rate], report: RunReport) -> Drawing:
     """Success on each task, perturbed or not."""
     found = sorted(found, key=lambda each: natural(str(each.group["task"])))
     tasks = list(dict.fromkeys(str(each.group["task"]) for each in found if each.count))
     if not tasks:
-        raise MeasureError("success by task: no episode counts")
+        raise MeasureError("no episode counts")
     perturbed = {False: [each for each in found if not each.group["perturbed"]]}
     perturbed[True] = [each for each in found if each.group["perturbed"]]
     groups: dict[str, list[Mark]] = {}
@@ -114,8 +122,7 @@ def tasks_figure(found: Sequence[Rate]) -> Drawing:
 
     caption = (
         f"{plural(sum(each.count for each in found), 'episode')} of {plural(len(tasks), 'task')}; errors "
-        "apart. Lines: 95 % Wilson intervals, as wide as the likeness of episodes of one start or variant "
-        "demands."
+        "excluded. Lines: 95 % Wilson intervals, widened for the correlation of episodes of one start or variant."
     )
     return draw("tasks", "Success by task", caption, (WIDTH, height(groups)), paint)
 
@@ -132,9 +139,9 @@ def radar_figure(runs: Mapping[str, Mapping[str, Sequence[Rate]]]) -> Drawing:
         )
     )
     if not spokes:
-        raise MeasureError("labels: no episode has a label family")
+        raise MeasureError("no episode has a label family")
     if len(spokes) < _FEWEST_SPOKES:
-        raise MeasureError(f"labels: {plural(len(spokes), 'label')}; a radar needs {_FEWEST_SPOKES} at least")
+        raise MeasureError(f"{plural(len(spokes), 'label')}; a radar needs {_FEWEST_SPOKES} at least")
     angles = np.linspace(0, 2 * np.pi, len(spokes), endpoint=False)
 
     def paint(figure: Figure) -> None:
@@ -212,7 +219,7 @@ def overview_figure(runs: Mapping[str, tuple[Rate | None, Rate | None]]) -> Draw
         if marks:
             groups[name] = marks
     if not groups:
-        raise MeasureError("overview: no run has an episode that counts")
+        raise MeasureError("no run has an episode that counts")
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
@@ -222,6 +229,6 @@ def overview_figure(runs: Mapping[str, tuple[Rate | None, Rate | None]]) -> Draw
 
     caption = (
         "Success of each run, on its controls and on its perturbed episodes in which a good policy should "
-        "succeed; errors apart. Lines: 95 % Wilson intervals."
+        "succeed; errors are excluded. Lines: 95 % Wilson intervals."
     )
     return draw("overview", "Success of the runs", caption, (WIDTH, height(groups)), paint)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from matplotlib import colormaps
 from matplotlib.axes import Axes
@@ -11,8 +11,10 @@ from matplotlib.patches import Rectangle
 
 from assay.episodes.spec import CONTROL
 from assay.measures.result import MeasureError
-from assay.measures.tabletop import Kept, LevelScore, TaskScore
+from assay.measures.tabletop import LevelScore, Tabletop
+from assay.measures.tabletop.tabletop import TABLETOP
 from assay.report.figures.forest import Mark, forest, height
+from assay.report.run_report import RunReport
 from assay.report.style import (
     BLUE,
     EMPTY,
@@ -34,13 +36,13 @@ from assay.tabletop import KINDS
 LEVELS = ("L1", "L2", "L3", "L4")
 
 
-def tasks_figure(found: Sequence[TaskScore]) -> Drawing:
+def tasks_figure(measured: Tabletop, report: RunReport) -> Drawing:
     """Success of each task at each level with nothing changed: with mistakes allowed, and without."""
-    shown = {(each.kind, each.level): each for each in found if each.condition == CONTROL}
+    shown = {(each.kind, each.level): each for each in measured.tasks if each.condition == CONTROL}
     kinds = sorted({kind for kind, _ in shown}, key=lambda kind: int(kind[1:]))
     levels = [level for level in LEVELS if any(level == each for _, each in shown)]
     if not kinds:
-        raise MeasureError("success by task and level: there is no control")
+        raise MeasureError("there is no control")
 
     def paint(figure: Figure) -> None:
         both = figure.subplots(1, 2, sharey=True)
@@ -70,8 +72,14 @@ def tasks_figure(found: Sequence[TaskScore]) -> Drawing:
     return draw("table-tasks", "Success by task and level", caption, size, paint)
 
 
-def levels_figure(found: Sequence[LevelScore], chance: Mapping[str, float]) -> Drawing:
-    """The score of each condition at each level; ``chance`` has the measured score of acting at random."""
+def levels_figure(measured: Tabletop, report: RunReport) -> Drawing:
+    """The score of each condition at each level, and the measured score of acting at random."""
+    found, random = measured.levels, report.random(TABLETOP)
+    chance = {
+        each.level: each.allowed.score
+        for each in (random.levels if random else ())
+        if each.condition == CONTROL
+    }
     conditions = list(dict.fromkeys(each.condition for each in found))
     levels = [level for level in LEVELS if any(level == each.level for each in found)]
     known = {(each.condition, each.level): each for each in found}
@@ -108,10 +116,10 @@ def levels_figure(found: Sequence[LevelScore], chance: Mapping[str, float]) -> D
     )
 
 
-def kept_figure(found: Sequence[Kept]) -> Drawing:
+def kept_figure(measured: Tabletop, report: RunReport) -> Drawing:
     """What is kept under each condition of the successes that a policy has when nothing is changed."""
     groups: dict[str, list[Mark]] = {}
-    for each in found:
+    for each in measured.kept:
         name = "told what to do" if each.plausible else "not told what to do"
         groups.setdefault(name, []).append(
             Mark(
@@ -124,7 +132,7 @@ def kept_figure(found: Sequence[Kept]) -> Drawing:
             )
         )
     if not groups:
-        raise MeasureError("successes kept: no control with a changed twin succeeds")
+        raise MeasureError("no control with a changed twin succeeds")
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
@@ -134,16 +142,16 @@ def kept_figure(found: Sequence[Kept]) -> Drawing:
 
     caption = (
         f"Of the starts that succeed when nothing is changed, those that succeed under each condition; "
-        f"{plural(sum(each.count for each in found), 'pair')}. Diamonds: the prompt does not ask for the "
-        "task, so that one who goes by it succeeds by luck alone. Lines: 95 % Wilson intervals."
+        f"{plural(sum(each.count for each in measured.kept), 'pair')}. Diamonds: the prompt does not ask for the "
+        "task, so that a policy that goes by it succeeds by chance only. Lines: 95 % Wilson intervals."
     )
     return draw("table-kept", "Successes kept", caption, (WIDTH, height(groups)), paint)
 
 
-def runs_figure(runs: Mapping[str, Sequence[LevelScore]]) -> Drawing:
+def runs_figure(runs: Mapping[str, Tabletop]) -> Drawing:
     """The levels of several runs with nothing changed; one line for each."""
     controls = {
-        run: {each.level: each.allowed for each in found if each.condition == CONTROL}
+        run: {each.level: each.allowed for each in found.levels if each.condition == CONTROL}
         for run, found in runs.items()
     }
     levels = [level for level in LEVELS if any(level in each for each in controls.values())]
@@ -162,7 +170,7 @@ def runs_figure(runs: Mapping[str, Sequence[LevelScore]]) -> Drawing:
         figure.legend(loc="outside lower center", ncols=2)
 
     said = "; ".join(
-        f"{run}: {plural(sum(each.count for each in found if each.condition == CONTROL), 'control')}"
+        f"{run}: {plural(sum(each.count for each in found.levels if each.condition == CONTROL), 'control')}"
         for run, found in runs.items()
     )
     caption = (

@@ -7,26 +7,25 @@ never falls below 95 % but averages 98 % at ten episodes, Jeffreys' dips to 87 %
 ``tests/measures/test_coverage.py``.
 
 Episodes that share something (a start, a wording) are not independent: their number n is replaced by the
-number of independent episodes that would know as much, n / (1 + r (m - 1)), with m episodes to share and the
-likeness r of two of them, as far as it shows (``likeness``). That is one rule for all rates, so that nobody
-is less sure because more succeed.
+effective sample size n / (1 + r (m - 1)) for clusters of m, with the intra-cluster correlation r (``icc``).
+That is one rule for all rates, so that nobody is less sure because more succeed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from assay.measures.result import Result
+from assay.stats.result import FOR_DRAWING, Result
 
 LEVEL = 0.95
 Z = float(stats.norm.ppf((1 + LEVEL) / 2))
 _ALIKE, _SEEN = 0.2, 5.0
-"""The likeness that is assumed where nothing shows, and the pairs (of variance 1) that it is worth.
+"""The intra-cluster correlation towards which the estimate is shrunk, and the pairs (of variance 1) it is worth.
 
 From simulation: with 0.1 five clusters are too sure (93 %), with 0.4 500 of 500 would be less sure than 499.
 """
@@ -39,6 +38,8 @@ class Interval(Result):
     low: float
     high: float
     method: str
+    one_start: bool = field(default=False, metadata=FOR_DRAWING)
+    """Whether it is about the very starts that were seen: no task has a second one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,23 +71,23 @@ def kish(weights: np.ndarray) -> float:
     return float(weights.sum() ** 2 / np.square(weights).sum())
 
 
-def few(clusters: float) -> float:
+def small_sample_factor(clusters: float) -> float:
     """By what an effective count shrinks because its variance is estimated from few clusters."""
     return float((Z / stats.t.ppf((1 + LEVEL) / 2, max(clusters - 1, 1))) ** 2)
 
 
-def likeness(cross: float, room: float, free: float) -> float:
-    """How alike episodes are that share something, 0 to 1: their share of the variance of one.
+def icc(cross: float, room: float, free: float) -> float:
+    """Intra-cluster correlation, 0 to 1: what episodes that share something share of the variance of one.
 
     ``cross`` is the sum of the products of what they are off, over all pairs that share something; ``room``
-    what it would be, were they all the same; ``free`` clusters can tell. As if some pairs of usual likeness
-    had been seen before, for where few fail, and nothing shows. Widened where few clusters tell.
+    what it would be, were they all the same; ``free`` clusters can tell. Shrunk towards a usual value, for
+    where few fail and nothing shows; raised where few clusters tell.
     """
-    seen = max(cross, 0.0) / few(max(free, 2.0) + 1)
+    seen = max(cross, 0.0) / small_sample_factor(max(free, 2.0) + 1)
     return min((seen + _SEEN * _ALIKE) / (room + _SEEN), 1.0)
 
 
-def spread_of(share: float, count: float) -> float:
+def bernoulli_variance(share: float, count: float) -> float:
     """The variance of one episode, with a success and a failure added to so many."""
     near = (share * count + 1) / (count + 2)
     return near * (1 - near)
@@ -105,7 +106,7 @@ def effective_count(hits: np.ndarray, weights: np.ndarray, most: float) -> float
     share = hits.sum() / most
     pairs = float(np.square(weights).sum()) - most
     cross = np.square(hits - share * weights).sum() * clusters / (clusters - 1) - share * (1 - share) * most
-    alike = likeness(float(cross), spread_of(share, most) * pairs, clusters - 1)
+    alike = icc(float(cross), bernoulli_variance(share, most) * pairs, clusters - 1)
     return float(most**2 / (most + alike * pairs))
 
 

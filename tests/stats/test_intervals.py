@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.measures.intervals import (
+from assay.stats.intervals import (
     effective_count,
     median_interval,
     paired_difference,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import expit
 
-from assay.measures.significance import holm, mostly, paired, sign_flip, within
+from assay.stats.significance import holm, mostly, paired, sign_flip, within
 
 
 @given(st.lists(st.integers(-4, 4), max_size=9))

@@ -14,18 +14,18 @@ from typing import Any
 
 import polars as pl
 
-from assay.measures.intervals import (
+from assay.measures.table import START, labels
+from assay.stats.intervals import (
     Difference,
     Interval,
-    few,
-    likeness,
+    bernoulli_variance,
+    icc,
     median_interval,
     newcombe,
-    spread_of,
+    small_sample_factor,
     wilson_interval,
 )
-from assay.measures.intervals import Z as _Z
-from assay.measures.table import START, labels
+from assay.stats.intervals import Z as _Z
 
 OFF = "_off"
 """The column of what each episode adds to a sum; columns that begin with _ are no labels."""
@@ -39,7 +39,7 @@ def spreads(rows: pl.DataFrame, by: Sequence[str] = (), given: Sequence[str] = (
     Columns ``by``, ``_variance`` and ``_starts`` (as many of equal weight). Variants are drawn within what is
     ``given``. At least the variance of independent episodes; widened as far as Student's distribution is
     wider than the normal one where there are few clusters. Where ``_off`` is 0 throughout nothing shows of
-    any likeness, and the variance is 0.
+    any correlation, and the variance is 0.
     """
     starts = _between(rows, by, ("task",), START)
     variants = _between(rows, by, given, _variant(rows))
@@ -59,7 +59,7 @@ def spreads(rows: pl.DataFrame, by: Sequence[str] = (), given: Sequence[str] = (
     freedom = pl.min_horizontal(
         pl.when(pl.col(name) > 0).then(pl.col(name)) for name in ("_start_free", "_variant_free")
     )
-    wider = freedom.map_elements(lambda free: 1 / few(free + 1), return_dtype=pl.Float64)
+    wider = freedom.map_elements(lambda free: 1 / small_sample_factor(free + 1), return_dtype=pl.Float64)
     spread = pl.col("_start_squares") + pl.col("_variant_squares")
     least = pl.max_horizontal("_alone", "_single_squares")  # the latter where each start has one episode
     variance = pl.when(spread > least * (1 + 1e-9)).then(spread * wider).otherwise("_alone")
@@ -104,14 +104,14 @@ def shares(
     found = {}
     for row in table.iter_rows(named=True):
         share, most, unit = row["_share"], row["_sum"] ** 2 / row["_squared"], row["_squared"] / row["_sum"]
-        spread, excess = spread_of(share, most), 0.0
+        spread, excess = bernoulli_variance(share, most), 0.0
         for kind in ("start", "variant"):
             cross, pairs = row[f"_{kind}_cross"] / unit**2, row[f"_{kind}_pairs"] / unit**2
-            excess += likeness(cross, spread * pairs, row[f"_{kind}_free"]) * pairs
+            excess += icc(cross, spread * pairs, row[f"_{kind}_free"]) * pairs
         count = most**2 / (most + excess)
         interval = wilson_interval(share, count)
         if not row["_start_free"]:
-            interval = replace(interval, method=f"{interval.method}, {UNVARIED}")
+            interval = replace(interval, method=f"{interval.method}, {UNVARIED}", one_start=True)
         found[tuple(row[name] for name in by)] = count, interval
     return found
 

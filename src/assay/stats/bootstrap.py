@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from scipy import stats
 
-from assay.measures.intervals import LEVEL, Interval
+from assay.stats.intervals import LEVEL, Interval
 from assay.streams import stream
 
 DRAWS = 2_000

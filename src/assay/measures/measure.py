@@ -1,0 +1,137 @@
+"""What a measure is: one value that says what is measured, where it makes sense, and how it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from assay.measures.result import MeasureError
+from assay.measures.run_data import RunData
+from assay.plugins import Registry, imported
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+Lazy = str | Callable[..., Any]
+"""A function, or where it is: ``module:function``, imported when it is called for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """What a report shows of a measure under one heading; ``assay.report`` has tables and drawings."""
+
+    section: str
+    """The heading; a new one comes after Assay's own."""
+    tables: tuple[Lazy, ...] = ()
+    """Each makes a ``Table`` from the result and the ``RunReport``; None where there is nothing to show."""
+    figures: tuple[Lazy, ...] = ()
+    """Each makes a ``Drawing`` from the same. Raises MeasureError where it cannot be drawn."""
+    runs: Lazy | None = None
+    """Makes one ``Drawing`` of several runs, from a mapping of names to results; used for a single run, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure(Generic[T_co]):
+    """A measure: a function from a run to a result, and how reports show it.
+
+    A result is a frozen dataclass derived from `Result`, or a tuple or mapping of such; a function that
+    cannot say anything about a run raises `MeasureError` that says why.
+
+    >>> import polars as pl
+    >>> from dataclasses import dataclass
+    >>> from assay.measures import Measure, Panel, Result
+    >>> @dataclass(frozen=True)
+    ... class Longest(Result):
+    ...     steps: int
+    >>> def longest(run):
+    ...     return Longest(run.frame["steps"].max())
+    >>> def table(found, report):
+    ...     from assay.report.table import Column, Table
+    ...     return Table("longest", "Longest episode", (Column("steps", "count"),), ((found.steps,),))
+    >>> measure = Measure("longest", "The most control steps.", longest, panels=(Panel("Length", (table,)),))
+
+    ``assay.measures.register(measure)`` makes it part of every profile, report and JSON object.
+    """
+
+    name: str
+    """Its key in profiles and in JSON."""
+    about: str
+    """What it says, in one sentence."""
+    measure: Callable[[RunData], T_co]
+    needs: tuple[str, ...] = ()
+    """Columns without a value in which it does not apply; ``name:`` stands for all that begin so."""
+    continuous: bool = False
+    """Whether it needs a world in which trajectories are paths through space."""
+    world: str = ""
+    """The only world that it is about; any, if empty."""
+    instead_of: tuple[str, ...] = ()
+    """Measures that are left out where this one applies."""
+    panels: tuple[Panel, ...] = ()
+    side_by_side: tuple[Lazy, ...] = ()
+    """Each makes a table or a drawing of several runs only, from a mapping of names to results."""
+    sentences: Lazy | None = None
+    """Makes sentences for the summary, from the result and the profile."""
+    numbers: Lazy | None = None
+    """Makes the key numbers of the summary, from the same."""
+    tests: Lazy | None = None
+    """Makes tests of flaws (``FlawTest``, ``Untested``) from the profiles of the runs to which it applies, and
+    which they are, from 0: ``[(which, profile), ...]``."""
+
+    def applies(self, run: RunData) -> bool:
+        """Whether it makes sense for a run, whatever comes of it."""
+        fits = not self.continuous or run.world.continuous
+        return fits and self.world in ("", run.world.name) and all(run.has(column) for column in self.needs)
+
+
+def load(function: Lazy) -> Callable[..., Any]:
+    """The function that is meant."""
+    return imported(function) if isinstance(function, str) else function
+
+
+_HERE = "assay.measures"
+MEASURES: Registry[Measure[Any]] = Registry(
+    "measure",
+    MeasureError,
+    {
+        name: f"{_HERE}.{address}"
+        for name, address in {
+            "success_rate": "rates:SUCCESS_RATE",
+            "control": "rates:CONTROLS",
+            "conditions": "rates:CONDITIONS",
+            "changes": "drops:CHANGES",
+            "axes": "drops:AXES",
+            "drops": "drops:DROPS",
+            "tasks": "rates:TASKS",
+            "grid": "paraphrase:GRID",
+            "names": "names:NAMES",
+            "actions": "actions:ACTIONS",
+            "object_gap": "paraphrase:OBJECT_GAP",
+            "pride": "pride:PRIDE",
+            "overestimation": "pride:OVERESTIMATION",
+            "sweep": "pride:SWEEP",
+            "distance_correlation": "paraphrase:DISTANCE_CORRELATION",
+            "levels": "curves:LEVELS",
+            "displacement": "curves:DISPLACEMENT",
+            "labels": "kinds:LABELS",
+            "memorisation": "memorisation:MEMORISATION",
+            "nonsense": "nonsense:NONSENSE",
+            "failures": "nearness:FAILURES",
+            "starts": "starts:STARTS",
+            "moved": "grounding:MOVED",
+            "touched": "grounding:TOUCHED",
+            "attribution": "attribution:ATTRIBUTION",
+            "time_limits": "timing:TIME_LIMITS",
+            "time_to_success": "timing:TIME_TO_SUCCESS",
+            "no_mistakes": "timing:NO_MISTAKES",
+            "efficiency": "efficiency:EFFICIENCY",
+            "tabletop": "tabletop.tabletop:TABLETOP",
+        }.items()
+    },
+)
+"""Every measure by its name; the order is that of the page."""
+
+
+def register(measure: Measure[T]) -> Measure[T]:
+    """Make a measure part of every profile, report and JSON object. Raises PluginError if its name is taken."""
+    MEASURES.register(measure.name, measure)
+    return measure

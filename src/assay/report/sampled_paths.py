@@ -1,0 +1,52 @@
+"""A few trajectories of failures and successes, to be drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from assay.measures.nearness import Failures, TaskFailures
+from assay.measures.paths import Paths
+from assay.runs.store import Store
+
+TASKS = 3
+"""Tasks whose paths are drawn: those with the most failures."""
+EACH = {"success": 12, "near": 8, "far": 8}
+"""How many paths of each kind are drawn."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TaskPaths:
+    """A few paths of one task, to be drawn."""
+
+    found: TaskFailures
+    paths: dict[str, np.ndarray]
+    """Kind -> (paths, 50, 3), metres."""
+
+
+def sample_paths(store: Store, found: Failures) -> tuple[TaskPaths, ...]:
+    """Of the tasks with the most failures, a few paths of each kind, evenly over the episodes."""
+    tasks = sorted(
+        (each for each in found.tasks if each.failures),
+        key=lambda each: (-each.failures, each.task, each.goal),
+    )
+    return tuple(_sampled(store, found, each) for each in tasks[:TASKS])
+
+
+def _sampled(store: Store, found: Failures, task: TaskFailures) -> TaskPaths:
+    mine = found.episodes.filter((pl.col("task") == task.task) & (pl.col("goal") == task.goal)).sort("id")
+    kinds = {"success": pl.col("success"), "near": pl.col("near"), "far": ~pl.col("near")}
+    longest = 0
+    paths: dict[str, np.ndarray] = {}
+    for kind, which in kinds.items():
+        ids = mine.filter(which)["id"].to_numpy()
+        chosen = (
+            ids[np.unique(np.linspace(0, len(ids) - 1, EACH[kind]).round().astype(int))] if len(ids) else ids
+        )
+        read = Paths.of(store.trajectories([int(number) for number in chosen]))
+        if kind == "success":
+            longest = int(read.lengths(chosen).max())
+        paths[kind] = read.resampled(chosen, np.full(len(chosen), longest))
+    return TaskPaths(task, paths)

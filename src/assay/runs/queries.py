@@ -1,0 +1,333 @@
+"""Questions about a run for people who browse it: some of its episodes, one, what differs from another run.
+
+SQL with limits, no whole tables, over a connection that only reads: a driver that writes is not disturbed.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from assay.episodes.spec import CONTROL, EpisodeSpec, Label
+from assay.errors import AssayError
+from assay.runs.store import Store, read_connection
+
+PAGE = 50
+"""Episodes on one page."""
+MOST_VALUES = 40
+"""A label with more values is a measurement, and nothing to choose from."""
+OUTCOMES = ("success", "failure", "error", "waiting")
+
+_FROM = """
+FROM specs LEFT JOIN stopped USING (condition) LEFT JOIN episodes USING (id)
+WHERE (last IS NULL OR key <= last)
+"""
+_COLUMNS = """
+specs.id, key, condition, task, seed, labels, spec, outcome, instruction, steps, seconds, decisions, touched,
+moved, truth, error
+"""
+_CLAUSES = {
+    "condition": "condition = :condition",
+    "task": "task = :task",
+    "outcome": "outcome = :outcome",
+    "object": "json_extract(labels, '$.object') = :object",
+    "action": "json_extract(labels, '$.action') = :action",
+    "says": "instruction LIKE :says ESCAPE '\\'",
+}
+_LABEL = """
+CASE json_type(labels, :label) WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' WHEN 'null' THEN 'null'
+     ELSE CAST(json_extract(labels, :label) AS TEXT) END = :value
+"""
+_DIFFERING = """
+FROM specs JOIN episodes USING (id)
+JOIN other.specs theirs ON theirs.key = specs.key JOIN other.episodes those ON those.id = theirs.id
+WHERE episodes.outcome <> those.outcome AND (:condition = '' OR specs.condition = :condition)
+"""
+
+
+class NotFoundError(AssayError):
+    """There is nothing of that name."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """What a page reads: a run's store, and a connection for questions the store does not answer."""
+
+    store: Store
+    _db: sqlite3.Connection
+
+    def rows(self, question: str, values: Mapping[str, object] | None = None) -> list[tuple[Any, ...]]:
+        """What a query gives; all of it, so that nothing stays open."""
+        return self._db.execute(question, values or {}).fetchall()
+
+    def beside(self, path: Path) -> None:
+        """Make another run's tables known as ``other.specs`` and so on."""
+        self._db.execute("ATTACH ? AS other", (f"{path.absolute().as_uri()}?mode=ro",))
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[Run]:
+    """Open a run for as long as one page needs it. Raises RunError, or sqlite3's errors, where it is none."""
+    with Store.reading(path) as store, closing(read_connection(path, timeout=10)) as db:
+        yield Run(store, db)
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which episodes are asked for; empty means all."""
+
+    condition: str = ""
+    task: str = ""
+    outcome: str = ""
+    object: str = ""
+    action: str = ""
+    label: str = ""
+    """name=value"""
+    says: str = ""
+    """What the instruction holds."""
+
+    def clause(self) -> tuple[str, dict[str, str]]:
+        """The condition in SQL, and its values."""
+        given: dict[str, str] = {name: getattr(self, name) for name in _CLAUSES if getattr(self, name) != ""}
+        clauses = [_CLAUSES[name] for name in given]
+        if self.outcome == "waiting":
+            clauses = [each for each in clauses if each != _CLAUSES["outcome"]] + ["outcome IS NULL"]
+        elif not self.outcome:
+            clauses.append("outcome IS NOT NULL")
+        if self.says:
+            plain = self.says.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+            given["says"] = f"%{plain}%"
+        if self.label:
+            name, _, value = self.label.partition("=")
+            clauses.append(_LABEL)
+            given |= {"label": f'$."{name.replace(chr(34), "")}"', "value": value}
+        return "".join(f" AND {each}" for each in clauses), given
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A planned episode, and what happened if it has been done."""
+
+    id: int
+    key: str
+    condition: str
+    task: str
+    seed: int
+    labels: dict[str, Label]
+    spec: str
+    """As canonical JSON."""
+    outcome: str | None
+    instruction: str
+    steps: int
+    seconds: float
+    decisions: int
+    touched: str | None
+    moved: str | None
+    truth: dict[str, list[tuple[int, int]]]
+    """When each atom of the goal was true: steps [first, last)."""
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some of the episodes asked for, in the plan's order."""
+
+    rows: tuple[Row, ...]
+    total: int
+    before: int
+    """How many come before these."""
+    previous: int | None
+    """Ask for those before this id to go back; None at the beginning."""
+    next: int | None
+    """Ask for those after this id to go on; None at the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What can be chosen from in a run."""
+
+    conditions: tuple[str, ...]
+    tasks: tuple[str, ...]
+    objects: tuple[str, ...] = ()
+    actions: tuple[str, ...] = ()
+    labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Values as texts, by name; those with few values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Differing:
+    """An episode that ended otherwise in the other run."""
+
+    id: int
+    key: str
+    condition: str
+    task: str
+    seed: int
+    instruction: str
+    first: str
+    """Its outcome in the first run."""
+    second: str
+
+
+@dataclass(frozen=True, slots=True)
+class DifferingPage:
+    """Some of the episodes that differ."""
+
+    rows: tuple[Differing, ...]
+    total: int
+    next: int | None
+    """Ask for those after this id to go on."""
+
+
+def page(run: Run, filters: Filters, *, after: int | None = None, before: int | None = None) -> Page:
+    """The episodes after an id, or those before one."""
+    where, values = filters.clause()
+    back = before is not None
+    edge = before if back else after or 0
+    rows = run.rows(
+        f"SELECT {_COLUMNS} {_FROM}{where} AND specs.id {'<' if back else '>'} :edge "
+        f"ORDER BY specs.id {'DESC' if back else 'ASC'} LIMIT {PAGE + 1}",
+        values | {"edge": edge},
+    )
+    more = len(rows) > PAGE
+    found = [_row(each) for each in (rows[:PAGE][::-1] if back else rows[:PAGE])]
+    first = found[0].id if found else 0
+    total, skipped = run.rows(
+        f"SELECT count(*), coalesce(sum(specs.id < :first), 0) {_FROM}{where}", values | {"first": first}
+    )[0]
+    return Page(
+        rows=tuple(found),
+        total=total,
+        before=skipped,
+        previous=first if skipped else None,
+        next=found[-1].id if found and (more or back) else None,
+    )
+
+
+def one(run: Run, key: str) -> Row:
+    """The planned episode of that key. Raises NotFoundError."""
+    rows = run.rows(
+        f"SELECT {_COLUMNS} FROM specs LEFT JOIN episodes USING (id) WHERE key = :key", {"key": key}
+    )
+    if not rows:
+        raise NotFoundError(f"the run has no episode '{key[:40]}'")
+    return _row(rows[0])
+
+
+def control_of(run: Run, row: Row) -> Row | None:
+    """The recorded control of an episode: the first unperturbed one of its task and seed."""
+    if row.condition == CONTROL:
+        return None
+    rows = run.rows(
+        f"SELECT {_COLUMNS} FROM specs JOIN episodes USING (id) "
+        "WHERE condition = :control AND task = :task AND seed = :seed ORDER BY specs.id LIMIT 1",
+        {"control": CONTROL, "task": row.task, "seed": row.seed},
+    )
+    return _row(rows[0]) if rows else None
+
+
+def neighbours(run: Run, row: Row) -> dict[str, str | None]:
+    """The keys of the planned episodes before and after one."""
+    questions = {
+        "previous": "SELECT key FROM specs WHERE id < :id ORDER BY id DESC LIMIT 1",
+        "next": "SELECT key FROM specs WHERE id > :id ORDER BY id LIMIT 1",
+    }
+    return {
+        which: rows[0][0] if (rows := run.rows(question, {"id": row.id})) else None
+        for which, question in questions.items()
+    }
+
+
+def differing(run: Run, second: Path, condition: str = "", after: int = 0) -> DifferingPage:
+    """The episodes of a run whose outcome is another in the second one, errors included."""
+    run.beside(second)
+    values = {"condition": condition, "after": after}
+    rows = run.rows(
+        "SELECT specs.id, specs.key, specs.condition, specs.task, specs.seed, episodes.instruction, "
+        f"episodes.outcome, those.outcome {_DIFFERING} AND specs.id > :after "
+        f"ORDER BY specs.id LIMIT {PAGE + 1}",
+        values,
+    )
+    total = run.rows(f"SELECT count(*) {_DIFFERING}", values)[0][0]
+    found = tuple(Differing(*row) for row in rows[:PAGE])
+    return DifferingPage(found, total, found[-1].id if len(rows) > PAGE else None)
+
+
+def spec_of(row: Row) -> EpisodeSpec:
+    """The spec of an episode. Raises SpecError where the file holds something else."""
+    return EpisodeSpec.from_json(row.spec, row.labels)
+
+
+def choices(path: Path) -> Choices:
+    """What a run's episodes can be filtered by."""
+    with reading(path) as run:
+        return _choices(path, path.stat().st_ino, run.store.planned)
+
+
+@lru_cache(maxsize=64)
+def _choices(path: Path, file: int, planned: int) -> Choices:
+    """Kept until the plan grows: it never changes otherwise."""
+    with reading(path) as run:
+        conditions = tuple(name for name, _ in run.store.conditions())
+        tasks = tuple(name for (name,) in run.rows("SELECT task FROM specs GROUP BY task ORDER BY min(id)"))
+        texts = run.rows("SELECT labels FROM specs GROUP BY labels ORDER BY min(id)")
+    values: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for (text,) in texts:
+        for name, value in _labels(text).items():
+            if len(values[name]) <= MOST_VALUES:
+                values[name][value if isinstance(value, str) else json.dumps(value)] = None
+    few = {name: tuple(found) for name, found in values.items() if len(found) <= MOST_VALUES}
+    return Choices(conditions, tasks, few.pop("object", ()), few.pop("action", ()), few)
+
+
+def _labels(text: str) -> dict[str, Label]:
+    """An episode's labels; none where the file is damaged, which the run's page tells."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _row(row: tuple[Any, ...]) -> Row:
+    (
+        number,
+        key,
+        condition,
+        task,
+        seed,
+        labels,
+        spec,
+        outcome,
+        instruction,
+        steps,
+        seconds,
+        decisions,
+        *seen,
+    ) = row
+    touched, moved, truth, error = seen
+    return Row(
+        id=number,
+        key=key,
+        condition=condition,
+        task=task,
+        seed=seed,
+        labels=_labels(labels),
+        spec=spec,
+        outcome=outcome,
+        instruction=instruction or "",
+        steps=int(steps or 0),
+        seconds=float(seconds or 0.0),
+        decisions=int(decisions or 0),
+        touched=touched,
+        moved=moved,
+        truth=json.loads(truth or "{}"),
+        error=error or "",
+    )

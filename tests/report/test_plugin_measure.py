@@ -1,0 +1,82 @@
+"""A measure of somebody's own: one registered value, and it is everywhere."""
+
+from __future__ import annotations
+
+import doctest
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from assay.measures import MEASURES, Measure, MeasureError, Panel, Result, RunData, measure, register
+from assay.report.page import build
+from assay.report.run_report import RunReport
+from assay.report.style import Drawing, draw
+from assay.report.table import Column, Table
+
+
+@dataclass(frozen=True)
+class Longest(Result):
+    """The longest episode."""
+
+    steps: int
+
+
+def longest(run: RunData) -> Longest:
+    if not len(run.frame):
+        raise MeasureError("there is no episode")
+    return Longest(int(run.frame["steps"].to_numpy().max()))
+
+
+def table(found: Longest, report: RunReport) -> Table:
+    return Table("longest", "Longest episode", (Column("steps", "count"),), ((found.steps,),))
+
+
+def figure(found: Longest, report: RunReport) -> Drawing:
+    return draw("longest", "Longest episode", f"{found.steps} steps.", (3, 2), lambda sheet: None)
+
+
+@pytest.fixture
+def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(MEASURES, "_known", dict(MEASURES._known))
+    register(
+        Measure(
+            "longest",
+            "The most control steps of an episode.",
+            longest,
+            panels=(Panel("How long it takes", tables=(table,), figures=(figure,)),),
+            sentences=lambda found, profile: [f"The longest episode has {found.steps} steps."],
+        )
+    )
+    yield
+
+
+@pytest.mark.usefixtures("registered")
+def test_a_measure_of_ones_own_is_in_the_page_the_tables_and_the_json(tmp_path: Path, write, made):
+    run = write(tmp_path / "run.assay", [made(True), made(False, seed=1)])
+    report = RunReport.read(run)
+    assert report.as_json()["longest"] == {"steps": 100}
+    page = build([report]).write(tmp_path / "out")
+    text = page.read_text()
+    assert "<h2>How long it takes</h2>" in text and "The most control steps of an episode." in text
+    assert "The longest episode has 100 steps." in text
+    assert (page.parent / "tables" / "longest.csv").read_text() == "steps\n100\n"
+    assert (page.parent / "figures" / "longest.svg").is_file()
+
+
+@pytest.mark.usefixtures("registered")
+def test_where_it_has_nothing_to_say_the_page_says_why(tmp_path: Path, write):
+    (part,) = build([RunReport.read(write(tmp_path / "run.assay", []))]).parts
+    assert "longest" in part.missing["there is no episode"]
+
+
+def test_the_example_of_a_measure_runs():
+    assert doctest.testmod(measure).failed == 0
+
+
+def test_plugins_of_a_run_that_are_not_here_are_told(tmp_path: Path, write, made):
+    gone = {"module": "nobody_has_this", "distribution": "", "version": "", "digest": ""}
+    report = RunReport.read(write(tmp_path / "run.assay", [made(True)], plugins=[gone]))
+    assert report.problems[0].startswith("nobody_has_this cannot be imported")
+    assert report.problems[0] in build([report]).parts[0].banners
