@@ -129,4 +129,4 @@ def test_findings_have_the_numbers(examined: Callable[[str], Examined]):
 def test_who_misses_fails_near_the_path_of_success(examined: Callable[[str], Examined]):
     found = examined("clumsy").profile["failures"]
     assert isinstance(found, Failures) and found.unjudged == 0
-    assert found.near["max"] == found["failures"] >= 8 and found.far["max"] == 0
+    assert found.near["max"] == found.failures >= 8 and found.far["max"] == 0
