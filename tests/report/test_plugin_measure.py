@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
 from assay.measures import MEASURES, Measure, MeasureError, Panel, Result, RunData, measure, register
 from assay.report.page import build
@@ -34,7 +35,10 @@ def table(found: Longest, report: RunReport) -> Table:
 
 
 def figure(found: Longest, report: RunReport) -> Drawing:
-    return draw("longest", "Longest episode", f"{found.steps} steps.", (3, 2), lambda sheet: None)
+    def paint(sheet: Figure) -> None:
+        sheet.subplots().bar([0], [found.steps])
+
+    return draw("longest", "Longest episode", f"{found.steps} steps.", (3, 2), paint)
 
 
 @pytest.fixture
