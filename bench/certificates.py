@@ -9,10 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay import tasks
-from assay.episodes import EpisodeSpec
+from assay.episodes import LIBERO, WORLDS, EpisodeSpec
 from assay.experiments import load_experiment
 from assay.runs.certificates import Cache, Certificate, Verdict, certify, claim, missing
-from assay.runs.certificates.certify import DEMONSTRATOR
 from assay.runs.certificates.claim import solvable
 from assay.runs.local import LocalProcesses
 from assay.runs.worker import WorkerConfig
@@ -42,7 +41,9 @@ def _figures(experiment: str, cache: Cache) -> Iterable[Figure]:
 
 def _tried(specs: list[EpisodeSpec], cache: Cache) -> dict[str, Certificate]:
     """The certificates of all distinct claims of some episodes, by key."""
-    executor = LocalProcesses(WorkerConfig(DEMONSTRATOR), os.cpu_count() or 1)
+    demonstrator = WORLDS[LIBERO].demonstrator
+    assert demonstrator is not None
+    executor = LocalProcesses(WorkerConfig(demonstrator), os.cpu_count() or 1)
     certify(missing(specs, cache), cache, executor)
     claims = {each.key: each for each in map(claim, specs)}
     found = {key: cache.get(each) for key, each in claims.items()}

@@ -15,13 +15,11 @@ from pathlib import Path
 import numpy as np
 
 from assay import tasks
-from assay.episodes.episode import Episode, Trajectory
-from assay.episodes.spec import Label
+from assay.episodes import Episode, EpisodeSpec, Label, Outcome, Trajectory
 from assay.measures.dtw import distances
 from assay.measures.paths import POINTS
 from assay.perturb import Say
 from assay.perturb.words.grid.cells import CELLS
-from assay.policies import EpisodeSpec, Outcome
 from assay.runs.store import Store
 from bench.figure import Figure
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from assay import tasks
-from assay.episodes.spec import EpisodeSpec, Initial
+from assay.episodes import EpisodeSpec, Initial, Outcome, rollout
 from assay.errors import AssetError
-from assay.policies import Outcome, load_policy, rollout
+from assay.policies.registry import load_policy
 from assay.runs.trials import Trial, attempts, by_task
 from assay.sim.compile import compile_scene
 from assay.sim.packs.locate import LIBERO_VARIABLE, ROBOSUITE_VARIABLE, STATES_VARIABLE, locate_states

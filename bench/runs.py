@@ -13,14 +13,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+from assay.cli.run_display import Display
 from rich.console import Console
 
 from assay import tasks
-from assay.episodes.episode import Episode
+from assay.episodes import Episode, EpisodeSpec
 from assay.errors import RenderingError
 from assay.experiments import load_experiment
-from assay.policies import EpisodeSpec
-from assay.runs.display import Display
 from assay.runs.driver import drive
 from assay.runs.executor import Done, Event, Executor, Source
 from assay.runs.local import LocalProcesses
@@ -192,7 +191,7 @@ def _told(script: str, *arguments: str) -> list[float]:
 def _fill(path: Path) -> None:
     """Give every planned episode the result of a real one."""
     with Store.writing(path) as store:
-        store.append(1, EpisodeRunner(WorkerConfig("oracle")).perform(EpisodeSpec("libero_goal/7", 0)))
+        store.append(1, EpisodeRunner(WorkerConfig("oracle")).run(EpisodeSpec("libero_goal/7", 0)))
     with sqlite3.connect(path) as file:
         for table in ("episodes", "trajectories"):
             _, *row = file.execute(f"SELECT * FROM {table} WHERE id = 1").fetchone()
