@@ -1,4 +1,4 @@
-# make demo   policies with planted flaws through small suites, and what the instrument says about each
+# make demo   policies with planted flaws through small experiments, and what the instrument says about each
 # make test   all tests
 # make lint   ruff, mypy, import-linter
 # make bench  speed and memory, as ratios measured in one run; the slow proofs

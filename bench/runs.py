@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-from assay.cli.run_display import Display
 from rich.console import Console
 
 from assay import tasks
 from assay.episodes import Episode, EpisodeSpec
 from assay.errors import RenderingError
 from assay.experiments import load_experiment
+from assay.runs.display import Display
 from assay.runs.driver import drive
 from assay.runs.executor import Done, Event, Executor, Source
 from assay.runs.local import LocalProcesses

@@ -19,7 +19,7 @@ def collect(
         str | None,
         typer.Option(help="The seeds that are tried, in turn: 7,8,9 or 7-99; from 0 on by default."),
     ] = None,
-    size: Annotated[int, typer.Option(help="Height and width of the pictures; even.")] = 256,
+    size: Annotated[int, typer.Option(help="Height and width of the images; even.")] = 256,
     assets: Assets = None,
 ) -> None:
     """Record successful episodes of the oracle as a LeRobotDataset v3.0.

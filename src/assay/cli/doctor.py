@@ -15,12 +15,12 @@ GOOD, BAD = styled("works", "green"), styled("does not work", "red")
 
 
 def doctor() -> None:
-    """Check how pictures can be drawn and which asset packs are there. Exit status 1 if nothing can draw."""
+    """Check how images can be rendered and which asset packs are there. Exit status 1 if nothing can render."""
     from assay.sim import gl, mujoco_version
     from assay.sim.packs.registry import PACKS, load_pack
 
     say(f"assay {__version__}, Python {platform.python_version()}, MuJoCo {mujoco_version()}")
-    pictures = table_of("pictures by", "state", "detail", title="Drawing", title_justify="left")
+    pictures = table_of("images by", "state", "detail", title="Rendering", title_justify="left")
     probes = [gl.probe(backend) for backend in gl.BACKENDS]
     for probe in probes:
         pictures.add_row(probe.backend, GOOD if probe.works else BAD, probe.detail)

@@ -22,7 +22,7 @@ def parity(
     robosuite_assets: Annotated[Path | None, typer.Option(help="robosuite's assets.")] = None,
     out: JsonFile = None,
 ) -> None:
-    """Replay LIBERO's own rollouts, predicates, pictures and models, and measure the difference.
+    """Replay LIBERO's own rollouts, predicates, images and models, and measure the difference.
 
     Assets that are not named, set in the environment or added are looked for beside FOLDER.
     """

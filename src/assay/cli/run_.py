@@ -24,6 +24,8 @@ from assay.cli.execution import (
 from assay.console import number_of, output, say
 from assay.errors import RunError
 
+PRIMITIVES = "primitives"
+ON_PRIMITIVES = "note: on the built-in assets; a policy trained on LIBERO's images needs --assets libero (assay assets add PATH)"
 UNCERTIFIED = "uncertified: the oracle has not solved these scenes; time limits are the tasks' usual horizons"
 
 
@@ -73,6 +75,8 @@ def run(
         retry_errors=retry_errors,
         timeout=timeout,
     )
+    if "://" in policy and assets in (None, PRIMITIVES):
+        say(ON_PRIMITIVES, aside=True)
     with RunDisplay() as display:
         done = execute(experiment, policy, path, options, display)
     ending = done.ending

@@ -1,4 +1,4 @@
-"""`assay tabletop`: tasks told in words and pictures, and policies that learn them."""
+"""`assay tabletop`: tasks told in words and images, and policies that learn them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from assay.cli.pictures import check_picture
 from assay.console import number_of, progress_bar, say
 from assay.errors import PolicyError
 
-app = typer.Typer(help="Tasks on a table, told in words and pictures.", no_args_is_help=True)
+app = typer.Typer(help="Tasks on a table, told in words and images.", no_args_is_help=True)
 
 
 @app.callback()
 def root() -> None:
-    """Tasks on a table, told in words and pictures."""
+    """Tasks on a table, told in words and images."""
 
 
 @app.command()
 def sheet(
-    out: Annotated[Path, typer.Option(help="The picture to write, a .png.")],
+    out: Annotated[Path, typer.Option(help="The image to write, a .png.")],
     seed: Annotated[int, typer.Option(help="Another seed gives other scenes.")] = 0,
     difficulty: Annotated[
         str, typer.Option(help="default, distracting, extreme or extremely-distracting.")

@@ -64,12 +64,12 @@ def show(
     task_id: _TaskOrFile,
     picture: Annotated[
         Path | None,
-        typer.Option(help="Where the picture goes: a folder, or a .png file. Default: the folder 'out'."),
+        typer.Option(help="Where the image goes: a folder, or a .png file. Default: the folder 'out'."),
     ] = None,
-    no_picture: Annotated[bool, typer.Option("--no-picture", help="Draw no picture.")] = False,
+    no_picture: Annotated[bool, typer.Option("--no-picture", help="Render no image.")] = False,
     out: JsonFile = None,
 ) -> None:
-    """Show everything about one task, with a picture of its scene."""
+    """Show everything about one task, with an image of its scene."""
     task, warnings = _load(task_id)
     wanted = not no_picture and (picture is not None or out != "-")
     if out is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -149,7 +150,7 @@ class LocalProcesses:
         if not worker.ready:
             self._failed_starts += 1
             if self._failed_starts >= STARTS:
-                raise RunError(f"workers cannot start: {reason or _ending(code)}")
+                raise RunError(f"workers cannot start: {reason or _ending(code)}{_hint()}")
         source.give_back([number for number, _ in worker.batch])
         yield Died(
             worker.current,
@@ -166,6 +167,13 @@ def _dismiss(team: list[_Worker]) -> None:
         if worker.process.is_alive():
             worker.process.kill()
             worker.process.join()
+
+
+def _hint() -> str:
+    """What a script may have forgotten: workers import it, and must not begin the run once more."""
+    if getattr(sys.modules.get("__main__"), "__spec__", None) is not None:
+        return ""
+    return '; a script calls assay.run under `if __name__ == "__main__":`, or with workers=0'
 
 
 def _ending(code: int | None) -> str:

@@ -22,7 +22,9 @@ def build(
     kinds: Annotated[str, typer.Option(help="With commas: H-SP, M-SP, L-SP, H-AI, M-AI, L-AI.")] = "all",
     views: Annotated[str, typer.Option(help="With commas: exo, exo2 to exo4, ego, both.")] = "both",
     seed: Annotated[int, typer.Option(help="Decides what is asked.")] = 0,
-    size: Annotated[int, typer.Option(min=32, max=2048, help="Height of pictures that are drawn.")] = 256,
+    size: Annotated[
+        int, typer.Option(min=32, max=2048, help="Height of the images that are rendered.")
+    ] = 256,
     episodes: Annotated[int | None, typer.Option(min=1, help="The most episodes of each source.")] = None,
     turning: Annotated[
         str, typer.Option(help="Rotations: wrapped angles, or exact rotation vectors.")
@@ -34,7 +36,7 @@ def build(
     ] = "heard",
     endpoint: asking.Address = "",
 ) -> None:
-    """Make multiple-choice questions about actions from episodes, with pictures.
+    """Make multiple-choice questions about actions from episodes, with images.
 
     Each question is asked once for every view. What is left out is counted and named. Exit status 1 if there
     are fewer questions of a kind than asked for, unless --episodes says that few will do.
