@@ -25,7 +25,10 @@ from assay.console import number_of, output, say
 from assay.errors import RunError
 
 PRIMITIVES = "primitives"
-ON_PRIMITIVES = "note: on the built-in assets; a policy trained on LIBERO's images needs --assets libero (assay assets add PATH)"
+ON_PRIMITIVES = (
+    "note: these are the built-in assets; "
+    "a policy trained on LIBERO's images needs --assets libero (assay assets add PATH)"
+)
 UNCERTIFIED = "uncertified: the oracle has not solved these scenes; time limits are the tasks' usual horizons"
 
 
