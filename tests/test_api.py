@@ -9,7 +9,7 @@ import pytest
 
 import assay
 from assay.episodes import Episode, EpisodeSpec, Instruction, Outcome
-from assay.errors import PolicyError, RunError, TaskError
+from assay.errors import AssetError, PolicyError, RunError, TaskError
 from assay.perturb import Say
 
 LIGHT = """
@@ -91,6 +91,11 @@ def test_the_run_of_an_object_without_a_file_lives_as_long_as_it_is_held():
     assert not path.exists()
 
 
+def test_seeds_are_named_as_on_the_command_line():
+    run = assay.run("libero", policy=Still(), tasks="libero_goal/7", seeds="7-8", steps=1)
+    assert run.frame()["seed"].to_list() == [7, 8]
+
+
 def test_runs_are_compared_on_what_they_share(run: assay.Run, tmp_path: Path):
     other = assay.run(
         "libero",
@@ -126,6 +131,16 @@ def test_what_cannot_be_is_said_before_a_file_is_made(tmp_path: Path):
         ({"policy": "python:json:JSONEncoder"}, PolicyError, "has no reset and no act"),
         ({"policy": "idle", "tasks": "libero_gaol"}, TaskError, "libero_goal"),
         ({"policy": "idle", "states": tmp_path / "none"}, RunError, "no such folder"),
+        ({"policy": Still}, PolicyError, "Still is a class, not a policy: give Still"),
+        ({"policy": Still(), "workers": 2}, RunError, "workers must be 0 or 1"),
+        ({"policy": "idle", "seeds": "x"}, RunError, "valid: a count"),
+        ({"policy": "idle", "seeds": 0}, RunError, "valid: how many"),
+        ({"policy": "idle", "seeds": [1, 1]}, RunError, "different whole numbers"),
+        ({"policy": "idle", "steps": -1}, RunError, "valid: 1 or more"),
+        ({"policy": "idle", "workers": -1}, RunError, "valid: 0 or more"),
+        ({"policy": "idle", "video": "yes"}, RunError, "valid: failures or all"),
+        ({"policy": "idle", "tasks": 7}, TaskError, "a list of ids"),
+        ({"policy": "idle", "assets": "nonsense"}, AssetError, "there is no asset pack 'nonsense'"),
     ):
         with pytest.raises(error, match=words):
             assay.run("libero", out=out, **{"tasks": "libero_goal/7", "seeds": 1, **wrong})  # type: ignore[arg-type]

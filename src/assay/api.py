@@ -34,13 +34,14 @@ from assay.episodes import (
     task_of,
     world_of,
 )
-from assay.errors import RunError, StateError
+from assay.errors import RunError, StateError, TaskError
 from assay.experiments import Experiment
 from assay.plugins import load_plugins
 from assay.runs.display import RunDisplay
 from assay.runs.driver import Ending
 from assay.runs.execute import Observer, Options, Videos, default_path, execute
 from assay.runs.replay import replay, write_video
+from assay.runs.seeds import as_seeds
 from assay.runs.store import Store
 
 if TYPE_CHECKING:
@@ -48,8 +49,8 @@ if TYPE_CHECKING:
     from assay.measures.profile import Profile
     from assay.report.comparison import Compared
 
-Seeds = int | Iterable[int]
-"""How many, from 0 on; or which."""
+Seeds = int | str | Iterable[int]
+"""How many, from 0 on; or which, as numbers or as the command line names them (``7-11``)."""
 
 
 def run(
@@ -94,8 +95,8 @@ def run(
         scratch = tempfile.TemporaryDirectory(prefix="assay-", ignore_cleanup_errors=True)
         path = Path(scratch.name) / "run.assay"
     options = Options(
-        tasks=tasks if tasks is None or isinstance(tasks, str) else ",".join(tasks),
-        seeds=None if seeds is None else tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds),
+        tasks=_selection(tasks),
+        seeds=None if seeds is None else as_seeds(seeds),
         assets=assets,
         states=None if states is None else Path(states),
         steps=steps,
@@ -152,11 +153,14 @@ def make_env(
 ) -> TaskEnv:
     """An environment of one task, to be stepped by hand; a context manager."""
     world = world_of(task)
+    pack = assets or world.packs[0]
+    world.pack_source(pack)
+    load_task(task, perturbations=perturbations)  # what cannot be is missed now
     return TaskEnv(
         world.open(None if states is None else Path(states)),
         task,
         tuple(perturbations),
-        assets or world.packs[0],
+        pack,
         "sampled" if states is None else "stored",
     )
 
@@ -331,6 +335,17 @@ class RecordedEpisode:
             return write_video(env, spec, actions, Path(video), error=error)[0]
         finally:
             env.close()
+
+
+def _selection(tasks: str | Iterable[str] | None) -> str | None:
+    if tasks is None or isinstance(tasks, str):
+        return tasks
+    try:
+        return ",".join(tasks)
+    except TypeError:
+        raise TaskError(
+            f"tasks={tasks!r:.60}: valid: a selection such as 'libero_goal/3', or a list of ids"
+        ) from None
 
 
 def _spec(task: str, seed: int, perturbations: Sequence[Perturbation]) -> EpisodeSpec:

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from assay import console, tasks
-from assay.cli.execution import parse_seeds
 from assay.errors import RunError
 from assay.experiments import load_experiment
+from assay.runs.seeds import parse_seeds
 from assay.runs.store import Store
 
 Run = Callable[..., Any]

@@ -18,11 +18,11 @@ from assay.cli.execution import (
     Silence,
     States,
     Workers,
-    parse_seeds,
     write_json,
 )
 from assay.console import number_of, output, say, table_of
 from assay.errors import ExperimentError, RunError
+from assay.runs.seeds import parse_seeds
 
 if TYPE_CHECKING:
     from assay.runs.certificates import Summary

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.execution import Assets, Tasks, parse_seeds
+from assay.cli.execution import Assets, Tasks
 from assay.console import progress_bar, say
+from assay.runs.seeds import parse_seeds
 
 
 def collect(

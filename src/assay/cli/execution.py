@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from enum import StrEnum
-from itertools import count, islice
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from assay.console import errors
-from assay.errors import RunError
-
-MOST_SEEDS = 100_000
 
 
 class Filmed(StrEnum):
@@ -39,6 +34,7 @@ States = Annotated[
 Assets = Annotated[
     str | None, typer.Option(help="Asset pack: primitives (the usual one), libero, a plugin's.")
 ]
+Steps = Annotated[int | None, typer.Option(min=1, help="The most steps, for every task.")]
 Replan = Annotated[int | None, typer.Option(min=1, help="Actions executed of each chunk; all by default.")]
 Video = Annotated[Filmed | None, typer.Option(help="Videos of failures, or of all episodes.")]
 Workers = Annotated[int | None, typer.Option(min=1, help="Processes; one for each core by default.")]
@@ -58,33 +54,3 @@ def write_json(content: object, target: str) -> bool:
     Path(target).write_text(text + "\n", encoding="utf-8")
     errors.print(f"written to {target}", highlight=False, markup=False, soft_wrap=True)
     return False
-
-
-def parse_seeds(text: str) -> tuple[int, ...]:
-    """``4`` means 0 to 3; ``7,8,9`` and ``7-11`` name them."""
-    try:
-        if text.isdigit():
-            found = tuple(range(min(int(text), MOST_SEEDS + 1)))
-        else:
-            ranges = [
-                re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip()) for part in text.split(",") if part.strip()
-            ]
-            found = tuple(
-                seed
-                for match in ranges
-                for seed in islice(count(int(match[1])), _length(match))  # type: ignore[index, arg-type]
-            )
-    except TypeError:
-        found = ()
-    if len(found) > MOST_SEEDS:
-        raise RunError(f"--seeds '{text}': more than {MOST_SEEDS:,} of them")
-    if not found or len(set(found)) != len(found):
-        raise RunError(
-            f"--seeds '{text}': valid: a count (4 means 0 to 3), or different seeds (7,8,9 or 7-11)"
-        )
-    return found
-
-
-def _length(match: re.Match[str]) -> int:
-    """How many seeds a range names, as far as we count."""
-    return min(max(int(match[2] or match[1]) - int(match[1]) + 1, 0), MOST_SEEDS + 1)

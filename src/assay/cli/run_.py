@@ -17,12 +17,13 @@ from assay.cli.execution import (
     Selection,
     Silence,
     States,
+    Steps,
     Video,
     Workers,
-    parse_seeds,
 )
 from assay.console import number_of, output, say
 from assay.errors import RunError
+from assay.runs.seeds import parse_seeds
 
 PRIMITIVES = "primitives"
 ON_PRIMITIVES = (
@@ -41,7 +42,7 @@ def run(
     out: Annotated[Path | None, typer.Option(help="The run's file, NAME.assay.")] = None,
     assets: Assets = None,
     states: States = None,
-    steps: Annotated[int | None, typer.Option(min=1, help="The most steps, for every task.")] = None,
+    steps: Steps = None,
     replan: Replan = None,
     retries: Annotated[int, typer.Option(min=0, help="How often an episode that broke is tried again.")] = 1,
     until: Annotated[
@@ -96,11 +97,13 @@ def run(
         if "certificates" in store.meta["settings"] and not done.served:
             say(UNCERTIFIED)
     rest = f", {ending.left} left: the same command goes on" if ending.left and not ending.reason else ""
-    say(f"{number_of(ending.done, 'episode')} recorded in {path}{rest}")
+    before = counts["done"].sum() - ending.done
+    known = f" ({before} were there)" if before else ""
+    say(f"{number_of(ending.done, 'episode')} recorded in {path}{known}{rest}")
     if ending.reason:
         raise RunError(f"stopped: {ending.reason}; the same command goes on when the policy is back")
     if ending.left:
         raise typer.Exit(130)
     if counts["done"].sum() and not (counts["success"] + counts["failure"]).sum():
-        say("nothing ran: every episode ended in an error", aside=True)
+        say("nothing ran: every episode ended in an error; --retry-errors tries them again", aside=True)
         raise typer.Exit(1)

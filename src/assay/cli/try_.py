@@ -16,13 +16,14 @@ from assay.cli.execution import (
     JsonFile,
     Replan,
     States,
+    Steps,
     Tasks,
     Video,
-    parse_seeds,
     write_json,
 )
 from assay.console import output, progress_bar, table_of
 from assay.errors import RunError
+from assay.runs.seeds import parse_seeds
 
 if TYPE_CHECKING:
     from assay.runs.trials import Trial
@@ -36,6 +37,7 @@ def try_(
     seeds: Annotated[str, typer.Option(help="How many (4 means 0 to 3), or which: 7,8,9 or 7-11.")] = "5",
     assets: Assets = None,
     states: States = None,
+    steps: Steps = None,
     replan: Replan = None,
     video: Video = None,
     out: Annotated[Path, typer.Option(help="The folder for videos.")] = Path("out/videos"),
@@ -66,6 +68,7 @@ def try_(
             pack=pack,
             initial="sampled" if states is None else "stored",
             states=states,
+            steps=steps,
             replan=replan,
             videos=None if video is None else out,
             film_successes=video is Filmed.ALL,

@@ -79,7 +79,8 @@ def compare(frames: Mapping[str, pl.DataFrame]) -> Comparison:
     if not len(shared):
         said = ", ".join(f"{name} has {count}" for name, count in counts.items())
         raise MeasureError(
-            f"compare: the runs share no spec ({said}): other tasks, seeds, experiments or assets"
+            f"compare: the runs share no spec ({said}): other tasks, seeds, experiments, assets, "
+            "or settings such as --steps"
         )
     twos = list(combinations(enumerate(tables), 2))
     fair, nonsense = shared.filter("plausible"), shared.filter(~pl.col("plausible"))

@@ -66,7 +66,7 @@ ABSENT: Mapping[Flaw, str] = MappingProxyType(
 )
 """What is said where runs show that a flaw is not there."""
 DEGREES = MappingProxyType(
-    {Degree.MOSTLY: "", Degree.PARTLY: " (in part)", Degree.RARELY: " (in a minority of episodes)"}
+    {Degree.MOSTLY: "", Degree.PARTLY: " (at least in part)", Degree.RARELY: " (in a minority of episodes)"}
 )
 CHANGED: Mapping[str, str] = MappingProxyType(
     {
@@ -105,7 +105,7 @@ LACKING: Mapping[tuple[str, Flaw], str] = MappingProxyType(
             "failures",
             Flaw.MISSES,
         ): "no run has controls whose failures can be compared with successful trajectories",
-        ("starts", Flaw.UNABLE): "no run has a control",
+        ("starts", Flaw.UNABLE): "no run has a control that ended without an error",
         ("tabletop", Flaw.UNTOLD): "no run masks the prompt",
         ("tabletop", Flaw.WORDLESS): "no run masks the words of prompts",
         ("tabletop", Flaw.PICTURELESS): "no run masks the images of prompts",
@@ -158,11 +158,10 @@ def _lacking(untested: Untested | None) -> str:
         return "the runs have nothing that could tell"
     if untested.too_few:
         return f"fewer than {ENOUGH} of the controls that could tell succeed"
-    if untested.measure == "tabletop" and untested.notes:
-        return untested.notes[0]
+    if untested.notes:  # the measure itself says why
+        return "; ".join(untested.notes)
     default = "no run changes this alone, with controls that succeed"
-    reason = LACKING.get((untested.measure, untested.flaw), default)
-    return f"{reason} ({'; '.join(untested.notes)})" if untested.notes else reason
+    return LACKING.get((untested.measure, untested.flaw), default)
 
 
 def _nothing(finding: Finding) -> Sentence:

@@ -188,8 +188,6 @@ def condition_table(counts: DataFrame, decided: set[str], refused: Mapping[str, 
     unexpected = set(counts.filter(~counts["success_expected"])["condition"])
     rows |= {name: [0, 0, 0, 0] for name in refused if name not in rows}
     table = _table(rows, decided, refused, unexpected)
-    if unexpected:
-        table.caption = "success is not expected under these conditions"
     return table
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from assay.episodes import WORLDS, Episode, EpisodeSpec, Initial, Policy
 from assay.errors import PolicyError, RunError
@@ -92,6 +92,17 @@ class Options:
     """Try episodes that ended in an error again."""
     timeout: float = 1800.0
     """Seconds after which a silent worker is ended."""
+
+    def __post_init__(self) -> None:
+        """Raise RunError for a number that makes no sense."""
+        for name, least in (("steps", 1), ("replan", 1), ("retries", 0), ("workers", 0), ("timeout", 1)):
+            value = getattr(self, name)
+            if value is not None and (
+                isinstance(value, bool) or not isinstance(value, int | float) or value < least
+            ):
+                raise RunError(f"{name}={value!r:.60}: valid: {least} or more")
+        if self.video not in (None, *get_args(Videos)):
+            raise RunError(f"video={self.video!r:.60}: valid: {' or '.join(get_args(Videos))}")
 
     @property
     def initial(self) -> Initial:
@@ -255,6 +266,10 @@ def _checked(policy: str | Policy, world: str) -> tuple[str, dict[str, str]]:
     """A policy's address, and what it says of itself. Raises PolicyError where it cannot be one."""
     if isinstance(policy, str):
         return policy, check_address(policy, world)
+    if isinstance(policy, type):
+        raise PolicyError(
+            f"{policy.__name__} is a class, not a policy: give {policy.__name__}(...), or its address"
+        )
     if without := lacking(policy):
         raise PolicyError(f"{type(policy).__name__} is no policy: it has no {without}")
     kind = type(policy)
@@ -276,6 +291,10 @@ def _plugins(
 
 def _executor(config: WorkerConfig, options: Options, policy: Policy | None = None) -> Executor:
     """Local processes, actors on Ray, or this process."""
+    if policy is not None and (options.workers or 0) > 1:
+        raise RunError(
+            "a policy that is an object acts in this process: workers must be 0 or 1, or give its address"
+        )
     if policy is not None or (options.workers == 0 and options.ray is None):
         return InProcess(config, policy)
     if options.ray is not None:

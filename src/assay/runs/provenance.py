@@ -69,14 +69,23 @@ def describe(store: Store, fresh: dict[str, object]) -> None:
         return
     for name in DECIDING:
         if known.get(name, ABSENT.get(name)) != fresh[name]:
+            was, now_is = _difference(known.get(name), fresh[name])
             raise RunError(
-                f"{store.path} holds a run with {name.replace('_', ' ')} {known.get(name)}, "
-                f"not {fresh[name]}: choose another --out, or delete it"
+                f"{store.path} holds a run with {name.replace('_', ' ')} {was}, not {now_is}: choose another --out, "
+                "or delete it"
             )
     before = [known, *known.get("resumed", ())][-1]
     now = {name: fresh[name] for name in CIRCUMSTANCES}
     if any(before.get(name) != value for name, value in now.items() if name != "started"):
         store.describe(resumed=[*known.get("resumed", ()), now])
+
+
+def _difference(was: object, now: object) -> tuple[object, object]:
+    """Two values, or what of two mappings differs."""
+    if not isinstance(was, dict) or not isinstance(now, dict):
+        return was, now
+    names = [name for name in {**was, **now} if was.get(name) != now.get(name)]
+    return tuple(", ".join(f"{name}={each.get(name)}" for name in names) for each in (was, now))  # type: ignore[return-value]
 
 
 def states_digest(folder: Path) -> str:

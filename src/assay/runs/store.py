@@ -132,7 +132,8 @@ class Store:
     @property
     def meta(self) -> dict[str, Any]:
         """Who, what, where."""
-        return {name: json.loads(value) for name, value in self._db.execute("SELECT name, value FROM meta")}
+        rows = self._db.execute("SELECT name, value FROM meta").fetchall()
+        return {name: json.loads(value) for name, value in rows}
 
     @property
     def world(self) -> Traits:
@@ -215,7 +216,7 @@ class Store:
             number: EpisodeSpec.from_json(text, json.loads(labels))
             for number, text, labels in self._db.execute(
                 f"SELECT id, spec, labels FROM specs WHERE id IN ({marks})", ids
-            )
+            ).fetchall()
         }
         return [found[number] for number in ids]
 
@@ -365,6 +366,8 @@ def lock_file(path: Path) -> Path:
 
 def read_connection(path: Path, *, timeout: float = 60.0) -> sqlite3.Connection:
     """A connection that only reads a run, under the present names of its tables. Raises RunError."""
+    if path.is_dir():
+        raise RunError(f"{path} is a folder; valid: a run in it, NAME{SUFFIX}")
     if not path.is_file():
         raise RunError(f"{path}: there is no such run")
     try:

@@ -102,6 +102,7 @@ def attempts(
     *,
     pack: str = "primitives",
     initial: Initial = "sampled",
+    steps: int | None = None,
     replan: int | None = None,
     states: Path | None = None,
     world: str = LIBERO,
@@ -118,7 +119,7 @@ def attempts(
     try:
         for task in chosen:
             for seed in seeds:
-                spec = EpisodeSpec(task.id, seed, pack, replan=replan, initial=initial)
+                spec = EpisodeSpec(task.id, seed, pack, steps=steps, replan=replan, initial=initial)
                 yield Attempt(spec, runner.run(spec))
     finally:
         runner.close()
