@@ -55,7 +55,20 @@ def assay(installed: Path, tmp_path: Path) -> Assay:
 def test_a_world_of_somebodys_is_run_resumed_and_reported_by_the_ordinary_commands(
     assay: Assay, tmp_path: Path
 ):
-    command = ("run", "points", "--policy", "lost", "--seeds", "3", "--out", "lost.assay", "--workers", "2")
+    command = (
+        "run",
+        "points",
+        "--policy",
+        "lost",
+        "--seeds",
+        "3",
+        "--out",
+        "lost.assay",
+        "--workers",
+        "2",
+        "--video",
+        "all",
+    )
     done = assay(*command)
     assert done.returncode == 0, done.stderr
     assert "36 episodes recorded" in done.stdout
@@ -71,6 +84,11 @@ def test_a_world_of_somebodys_is_run_resumed_and_reported_by_the_ordinary_comman
     assert [each["module"].partition(".")[0] for each in plugins] == ["assay_example"] * len(plugins)
     assert plugins and all(each["version"] == "1.0.0" and len(each["digest"]) == 12 for each in plugins)
     assert assay("policies").stdout.count("point") >= 3
+    assert len(list((tmp_path / "lost.videos").glob("*.mp4"))) == 36
+    certified = assay("certify", "python:assay_example.point:points", "--seeds", "1", "--json", "-")
+    assert json.loads(certified.stdout)["conditions"][-1]["certified"] == 8, certified.stderr
+    refused = assay("certify", "points", "--seeds", "1", "--tries", "2")
+    assert refused.returncode == 2 and "has no disturbance" in refused.stderr
 
 
 def test_a_perturbation_and_an_experiment_are_used_by_name_and_by_address(assay: Assay, tmp_path: Path):

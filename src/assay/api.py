@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,7 +37,7 @@ from assay.episodes import (
 )
 from assay.errors import RunError, StateError, TaskError
 from assay.experiments import Experiment
-from assay.plugins import load_plugins
+from assay.plugins import PluginWarning, load_plugins
 from assay.runs.display import RunDisplay
 from assay.runs.driver import Ending
 from assay.runs.execute import Observer, Options, Videos, default_path, execute
@@ -113,10 +114,10 @@ def run(
     shown = sys.stderr.isatty() if progress is None else progress
     if observer is None and shown:
         with RunDisplay() as display:
-            done = execute(experiment, policy, path, options, display)
+            ending = execute(experiment, policy, path, options, display)
     else:
-        done = execute(experiment, policy, path, options, observer)
-    return Run(path, ending=done.ending, _scratch=scratch)
+        ending = execute(experiment, policy, path, options, observer)
+    return Run(path, ending=ending, _scratch=scratch)
 
 
 def open(path: str | Path) -> Run:
@@ -269,7 +270,8 @@ class Run:
 
     def _reading(self) -> Store:
         store = Store.reading(self.path)
-        load_plugins(store.meta.get("plugins", ()))
+        for line in load_plugins(store.meta.get("plugins", ())):
+            warnings.warn(line, PluginWarning, stacklevel=3)
         return store
 
 

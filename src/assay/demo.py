@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from assay.api import run
 from assay.episodes import CONTROL, LIBERO, WORLDS, Episode, EpisodeSpec
 from assay.errors import RunError
 from assay.experiments import Experiment, load_experiment
@@ -27,7 +28,7 @@ from assay.report.sentences import Diagnosis
 from assay.report.table import Column, Table
 from assay.report.wording import between
 from assay.runs.certificates import Cache, cache_file
-from assay.runs.execute import Observer, Options, execute, make_certificates
+from assay.runs.execute import Observer, Options, make_certificates
 from assay.runs.worker import WorkerConfig
 
 PLANTED: Mapping[str, str] = MappingProxyType(
@@ -201,9 +202,10 @@ def _examine(policy: str, pack: str, parts: Sequence[Part], folder: Path) -> Exa
     reports = {}
     for part in parts:
         path = folder / "runs" / f"{policy}-{part.name}.assay"
-        options = Options(assets=pack, steps=part.steps, workers=0)
         with suppress(RunError):  # everything was refused: the file, if there is one, says so
-            execute(part.design(), policy, path, options, _Counter())
+            run(
+                part.design(), policy, out=path, assets=pack, steps=part.steps, workers=0, observer=_Counter()
+            )
         reports[part.name] = RunReport.read(path)
     build(list(reports.values())).write(folder / policy)
     rates = {name: each.profile.get(SUCCESS_RATE) for name, each in reports.items()}

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import sys
+import uuid
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -76,7 +77,7 @@ class Registry(Generic[T]):
     def register(self, name: str, thing: T) -> T:
         """Make a thing known by a name. Raises PluginError if another has it."""
         known = self._known.get(name)
-        if name in self._addresses or (known is not None and _source(known) != _source(thing)):
+        if name in self._addresses or (known is not None and not _same(known, thing)):
             raise PluginError(
                 f"there are two {self.noun}s '{name}': {_source(thing)} must choose another name"
             )
@@ -170,7 +171,7 @@ def load_entry_points() -> tuple[str, ...]:
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:
             point.load()
-        except Exception as error:  # whatever somebody's module raises; the others are still of use
+        except (Exception, SystemExit) as error:  # whatever somebody's module raises; the others are of use
             problems.append(f"the plugin '{point.name}' ({point.value}) cannot be loaded: {_one_line(error)}")
             warnings.warn(problems[-1], PluginWarning, stacklevel=2)
     return tuple(problems)
@@ -223,10 +224,20 @@ def _digest(top: ModuleType) -> str:
     file = getattr(top, "__file__", None)
     folders = [Path(folder) for folder in getattr(top, "__path__", ())]
     files = sorted(file for folder in folders for file in folder.rglob("*.py"))
+    files = files or ([Path(file)] if file and Path(file).is_file() else [])
+    if not files:  # a notebook, or standard input: nobody can say whether it is the same again
+        return f"?{uuid.uuid4().hex[:11]}"
     digest = hashlib.sha256()
-    for each in files or ([Path(file)] if file else []):
+    for each in files:
         digest.update(f"{each.name} ".encode() + each.read_bytes())
     return digest.hexdigest()[:12]
+
+
+def _same(one: object, other: object) -> bool:
+    """Whether two things are one, a function or class of a module that was imported again included."""
+    if one is other:
+        return True
+    return hasattr(one, "__qualname__") and hasattr(other, "__qualname__") and _source(one) == _source(other)
 
 
 def _source(thing: object) -> str:

@@ -91,3 +91,8 @@ def test_traits_survive_json(world: str):
 def test_a_world_that_there_is_not_is_answered_with_the_nearest():
     with pytest.raises(WorldError, match=r"did you mean 'tabletop'\?"):
         WORLDS["tabeltop"]
+
+
+def test_a_task_file_is_liberos_whatever_its_folder_is_called():
+    assert world_name("tabletop/T1/L1") == "tabletop" and world_name("libero_goal/3") == "libero"
+    assert world_name("tabletop/stove.bddl@0123456789ab") == world_name("tabletop/mine.json") == "libero"

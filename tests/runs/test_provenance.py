@@ -10,7 +10,7 @@ import pytest
 
 from assay import __version__
 from assay.errors import RunError
-from assay.runs.provenance import commit_of, describe, provenance
+from assay.runs.provenance import check, commit_of, describe, provenance
 from assay.runs.store import Store
 
 HERE = provenance("libero", "oracle", "primitives")
@@ -28,8 +28,9 @@ def test_a_run_resumed_elsewhere_says_so_once(tmp_path: Path):
 def test_another_experiment_is_not_resumed(tmp_path: Path):
     with Store.writing(tmp_path / "run.assay") as store:
         describe(store, HERE)
-        with pytest.raises(RunError, match="holds a run with policy oracle, not idle"):
-            describe(store, HERE | {"policy": "idle"})
+    check(tmp_path / "run.assay", HERE)
+    with pytest.raises(RunError, match="holds a run with policy oracle, not idle"):
+        check(tmp_path / "run.assay", HERE | {"policy": "idle"})
 
 
 def test_the_version_is_always_recorded():

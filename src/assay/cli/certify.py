@@ -50,7 +50,8 @@ def certify(
     from assay.experiments import load_experiment
     from assay.runs.certificates import Cache, cache_file, summarise
     from assay.runs.display import RunDisplay, print_counts
-    from assay.runs.execute import Options, make_certificates
+    from assay.runs.execute import Options, make_certificates, plugins_used
+    from assay.runs.provenance import states_digest
     from assay.runs.worker import WorkerConfig
 
     design = load_experiment(experiment)
@@ -67,8 +68,11 @@ def certify(
     if out not in (None, "-"):
         _check_writable(Path(out))
     plan = list(design.plan(chosen, numbers, pack=pack, initial=options.initial))
-    config = WorkerConfig(demonstrator, design.world, states=states and states.absolute())
-    with Cache(cache_file()) as cache:
+    plugins = tuple(each.module for each in plugins_used(experiment, design, pack, plan))
+    config = WorkerConfig(demonstrator, design.world, states=states and states.absolute(), plugins=plugins)
+    if tries > 1 and design.place.disturbance is None:
+        raise ExperimentError(f"--tries {tries}: the world '{design.world}' has no disturbance to try with")
+    with Cache(cache_file(), "" if states is None else states_digest(states)) as cache:
         with RunDisplay() as display:
             made = make_certificates(plan, cache, config, options, display, tries)
         if made.left:

@@ -57,33 +57,37 @@ def run(
     timeout: Silence = 1800.0,
 ) -> None:
     """Run an experiment with a policy. The same command again goes on where it was interrupted."""
+    from assay import api
     from assay.runs.certificates import counted, recall
     from assay.runs.display import RunDisplay, condition_table, print_reasons, print_refused
-    from assay.runs.execute import Options, default_path, execute
+    from assay.runs.execute import default_path
     from assay.runs.store import Store
 
     path = out or default_path(experiment, policy)
-    options = Options(
-        tasks=selection,
-        seeds=None if seeds is None else parse_seeds(seeds),
-        assets=assets,
-        states=states,
-        steps=steps,
-        replan=replan,
-        retries=retries,
-        until=until,
-        video=None if video is None else video.value,
-        workers=workers,
-        ray=ray,
-        uncertified=uncertified,
-        retry_errors=retry_errors,
-        timeout=timeout,
-    )
     if "://" in policy and assets in (None, PRIMITIVES):
         say(ON_PRIMITIVES, aside=True)
     with RunDisplay() as display:
-        done = execute(experiment, policy, path, options, display)
-    ending = done.ending
+        ending = api.run(
+            experiment,
+            policy,
+            tasks=selection,
+            seeds=None if seeds is None else parse_seeds(seeds),
+            out=path,
+            assets=assets,
+            states=states,
+            steps=steps,
+            replan=replan,
+            retries=retries,
+            until=until,
+            video=None if video is None else video.value,
+            workers=workers,
+            ray=ray,
+            uncertified=uncertified,
+            retry_errors=retry_errors,
+            timeout=timeout,
+            observer=display,
+        ).ending
+    assert ending is not None
     if display.certifying_only and ending.left:
         made = number_of(ending.done, "certificate")
         say(f"{made} made, {ending.left} left: the same command goes on")
@@ -94,7 +98,7 @@ def run(
         output.print(condition_table(counts, set(store.stopped), of_condition))
         print_reasons(store.reasons())
         print_refused(counted(refused))
-        if "certificates" in store.meta["settings"] and not done.served:
+        if store.meta["settings"].get("certificates", "") is None:
             say(UNCERTIFIED)
     rest = f", {ending.left} left: the same command goes on" if ending.left and not ending.reason else ""
     before = counts["done"].sum() - ending.done

@@ -13,7 +13,7 @@ from assay.episodes.episode import Episode, Outcome
 from assay.episodes.policy import Policy, Privileged
 from assay.episodes.senses import Senses
 from assay.episodes.spec import EpisodeSpec
-from assay.episodes.world import Env, world_of
+from assay.episodes.world import Env
 from assay.errors import AssayError, PolicyError
 
 T = TypeVar("T")
@@ -34,7 +34,7 @@ def rollout(
     What the policy does wrong, and a simulation that breaks on the way, are told in the episode with all that
     happened until then; raises AssayError where the episode cannot be begun.
     """
-    world = world_of(spec.task)
+    world = env.world
     senses = Senses(spec.perturbations, task=spec.task, seed=spec.seed)
     actions: list[np.ndarray] = []
     decisions = 0
@@ -81,6 +81,8 @@ def rollout(
         return ended(Outcome.ERROR, str(error), error.transient)
     except AssayError as error:  # the simulation broke
         return ended(Outcome.ERROR, str(error))
+    except Exception as error:  # ... in a way that nobody foresaw
+        return ended(Outcome.ERROR, " ".join(f"{type(error).__name__}: {error}".split())[:300])
     return ended(Outcome.FAILURE, str(getattr(policy, "note", "")))
 
 

@@ -17,7 +17,7 @@ from assay.episodes.episode import Intervals, Trajectory
 from assay.episodes.instruction import Instruction
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import WorldError
-from assay.plugins import Registry
+from assay.plugins import PYTHON, Registry
 
 
 class Task(Protocol):
@@ -77,6 +77,11 @@ class Env(Protocol):
     """Plays episodes, one after the other; what is dear to make is kept between them."""
 
     @property
+    def world(self) -> World:
+        """The world it belongs to."""
+        ...
+
+    @property
     def task(self) -> Any:
         """The task of the present episode, as the policy is given it."""
         ...
@@ -124,22 +129,50 @@ class Env(Protocol):
 class World(Protocol):
     """Where tasks are played."""
 
-    traits: Traits
-    action_size: int
-    """How many numbers an action has."""
-    frame_seconds: float
-    """How long a video shows each step, seconds."""
-    policies: Mapping[str, str]
-    """Its built-in policies: name -> ``module:object``."""
-    servers: Mapping[str, str]
-    """Policy servers that can act in it: scheme of the address -> ``module:function`` that makes a client."""
-    demonstrator: str | None
-    """The policy that shows which perturbed scenes can be solved; None where that is not done."""
-    stored_states: bool
-    """Whether its tasks have files of initial states."""
+    @property
+    def traits(self) -> Traits:
+        """What measures must know of it."""
+        ...
 
-    sheet: str | None
-    """``module:function`` that draws an experiment's conditions into a PNG, if there is one."""
+    @property
+    def action_size(self) -> int:
+        """How many numbers an action has."""
+        ...
+
+    @property
+    def frame_seconds(self) -> float:
+        """How long a video shows each step, seconds."""
+        ...
+
+    @property
+    def policies(self) -> Mapping[str, str]:
+        """Its built-in policies: name -> ``module:object``."""
+        ...
+
+    @property
+    def servers(self) -> Mapping[str, str]:
+        """Policy servers that can act in it: scheme of the address -> ``module:function`` that makes a client."""
+        ...
+
+    @property
+    def demonstrator(self) -> str | None:
+        """The policy that shows which perturbed scenes can be solved; None where that is not done."""
+        ...
+
+    @property
+    def stored_states(self) -> bool:
+        """Whether its tasks have files of initial states."""
+        ...
+
+    @property
+    def disturbance(self) -> str | None:
+        """``module:object``, the perturbation under which the demonstrator must solve a scene again; None for none."""
+        ...
+
+    @property
+    def sheet(self) -> str | None:
+        """``module:function`` that draws an experiment's conditions into a PNG, if there is one."""
+        ...
 
     @property
     def packs(self) -> Sequence[str]:
@@ -174,6 +207,8 @@ class World(Protocol):
         ...
 
 
+FILES = (".bddl", ".json")
+"""How the names of task files end."""
 LIBERO = "libero"
 """The name of LIBERO's world: the one of every task id that names no other."""
 WORLDS: Registry[World] = Registry(
@@ -199,6 +234,16 @@ def task_of(spec: EpisodeSpec) -> Any:
 
 
 def world_name(task: str) -> str:
-    """The name of the world of a task's id."""
+    """The name of the world of a task's id; task files are LIBERO's, whatever their folder is called."""
     name = task.partition("/")[0]
+    if name.startswith(f"{LIBERO}_") or task.partition("@")[0].endswith(FILES):
+        return LIBERO  # without a look at plugins, whose import may take long
     return name if name in WORLDS else LIBERO
+
+
+def load_world(address: str) -> World:
+    """The world of a name, or of ``python:module:object``, which is known by its own name from then on."""
+    world = WORLDS[address]
+    if address.startswith(PYTHON) and world.traits.name not in WORLDS:
+        WORLDS.register(world.traits.name, world)
+    return world

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from assay.episodes import CONTROL, LIBERO, WORLDS, EpisodeSpec, Initial, Label, Perturbation, World
+from assay.episodes import CONTROL, LIBERO, EpisodeSpec, Initial, Label, Perturbation, World, load_world
 from assay.errors import ExperimentError
 from assay.experiments.labels import nature
 
@@ -49,7 +49,7 @@ class Experiment:
     @property
     def place(self) -> World:
         """The world its tasks are played in."""
-        return WORLDS[self.world]
+        return load_world(self.world)
 
     def choose(self, selection: str | None = None) -> Sequence[Any]:
         """The tasks that a selection names; the experiment's own by default. Raises TaskError."""

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, get_args
 
-from assay.episodes import WORLDS, Episode, EpisodeSpec, Initial, Policy
+from assay.episodes import Episode, EpisodeSpec, Initial, Policy
 from assay.errors import PolicyError, RunError
 from assay.experiments import Experiment, load_experiment
 from assay.plugins import PYTHON, Plugin, plugins_of
@@ -29,8 +29,8 @@ from assay.runs.driver import Ending, drive
 from assay.runs.executor import Executor
 from assay.runs.in_process import InProcess
 from assay.runs.local import LocalProcesses
-from assay.runs.provenance import describe, provenance, states_digest
-from assay.runs.sequential import Until, parse_until
+from assay.runs.provenance import check, describe, provenance, states_digest
+from assay.runs.sequential import parse_until
 from assay.runs.store import Again, Store
 from assay.runs.worker import WorkerConfig
 
@@ -115,16 +115,6 @@ class Options:
         return "errors" if self.retry_errors else "transient"
 
 
-@dataclass(frozen=True, slots=True)
-class Executed:
-    """How executing a run ended."""
-
-    path: Path
-    ending: Ending
-    served: bool
-    """Whether only what the demonstrator has solved was run, where that matters."""
-
-
 def default_path(experiment: str, policy: str) -> Path:
     """Where a run goes if nobody says."""
     return Path("runs") / f"{_plain(experiment)}-{_plain(policy)}.assay"
@@ -136,14 +126,18 @@ def execute(
     path: Path,
     options: Options | None = None,
     observer: Observer | None = None,
-) -> Executed:
+) -> Ending:
     """Run an experiment with a policy into a file. Whatever is wrong with the request is said before it is made.
 
     ``policy`` is an address, or an object that acts in this process. Raises AssayError.
     """
     options, observer = options or Options(), observer or Observer()
+    if not isinstance(policy, str) and ((options.workers or 0) > 1 or options.ray is not None):
+        raise RunError(
+            "a policy that is an object acts in this process: workers must be 0 or 1, or give its address"
+        )
     design = load_experiment(experiment) if isinstance(experiment, str) else experiment
-    world = WORLDS[design.world]
+    world = design.place
     chosen = design.choose(options.tasks)
     seeds = design.seeds if options.seeds is None else options.seeds
     rule = None if options.until is None else parse_until(options.until)
@@ -175,7 +169,7 @@ def execute(
         replan=options.replan,
     )
     specs = list(plan())  # a design that refuses should leave no file behind
-    plugins = _plugins(experiment, design, pack, specs)
+    plugins = plugins_used(experiment, design, pack, specs)
     config = WorkerConfig(
         address,
         design.world,
@@ -185,16 +179,17 @@ def execute(
         states=None if options.states is None else options.states.absolute(),
         plugins=tuple(each.module for each in plugins),
     )
+    known = provenance(
+        design.name,
+        address,
+        pack,
+        world=design.world,
+        policy_metadata=said,
+        settings=settings,
+        plugins=plugins,
+    )
+    check(path, known)
     with Store.writing(path) as store:
-        known = provenance(
-            design.name,
-            address,
-            pack,
-            world=design.world,
-            policy_metadata=said,
-            settings=settings,
-            plugins=plugins,
-        )
         describe(store, known)
         if options.states is not None:
             store.describe(states_folder=str(options.states.absolute()))
@@ -203,20 +198,19 @@ def execute(
             demonstrators = replace(config, policy=world.demonstrator, retries=0, videos=None)
             ending = _serve(store, design, specs, demonstrators, options, observer)
             if ending.left:
-                return Executed(path, ending, served)
+                return ending
         else:
             store.plan(specs)
         observer.began(store, len(store.todo(again=options.again)))
         executor = _executor(config, options, None if isinstance(policy, str) else policy)
-        ending = drive_observed(store, executor, options.again, rule, observer)
-    return Executed(path, ending, served)
-
-
-def drive_observed(
-    store: Store, executor: Executor, again: Again, rule: Until | None, observer: Observer
-) -> Ending:
-    """Execute what is left of a plan, with somebody who watches."""
-    return drive(store, executor, again=again, until=rule, stopping=observer.stopping, watch=observer.episode)
+        return drive(
+            store,
+            executor,
+            again=options.again,
+            until=rule,
+            stopping=observer.stopping,
+            watch=observer.episode,
+        )
 
 
 def make_certificates(
@@ -249,7 +243,8 @@ def _serve(
     observer: Observer,
 ) -> Ending:
     """Plan what the demonstrator has solved; write down what it has not."""
-    with Cache(cache_file()) as cache:
+    states = "" if options.states is None else states_digest(options.states)
+    with Cache(cache_file(), states) as cache:
         ending = make_certificates(specs, cache, config, options, observer)
         if ending.left:
             return ending
@@ -276,7 +271,7 @@ def _checked(policy: str | Policy, world: str) -> tuple[str, dict[str, str]]:
     return f"{OBJECT}{kind.__module__}.{kind.__qualname__}", {}
 
 
-def _plugins(
+def plugins_used(
     experiment: str | Experiment, design: Experiment, pack: str, specs: Iterable[EpisodeSpec]
 ) -> tuple[Plugin, ...]:
     """Everybody's modules but Assay's that the run needs."""
@@ -291,10 +286,6 @@ def _plugins(
 
 def _executor(config: WorkerConfig, options: Options, policy: Policy | None = None) -> Executor:
     """Local processes, actors on Ray, or this process."""
-    if policy is not None and (options.workers or 0) > 1:
-        raise RunError(
-            "a policy that is an object acts in this process: workers must be 0 or 1, or give its address"
-        )
     if policy is not None or (options.workers == 0 and options.ray is None):
         return InProcess(config, policy)
     if options.ray is not None:

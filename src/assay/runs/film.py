@@ -16,6 +16,8 @@ from assay.video import FPS, VideoWriter
 HOLD = 2 * FPS
 """For how many frames the end is shown."""
 MARGIN = 12
+NARROWEST = 320
+"""The least width of what is written above and below an image, pixels."""
 HEADER, FOOTER, BADGE = 58, 44, 76
 PAPER, INK, FAINT = (252, 252, 250), (32, 32, 36), (110, 110, 116)
 TRACK = (224, 224, 220)
@@ -60,10 +62,10 @@ class Film:
     def _frame(self, observation: Any, ended: Episode | None) -> np.ndarray:
         steps = max(horizon(self._spec), 1)
         picture = Image.fromarray(self._env.frame(observation))
-        width, height = picture.width + 2 * MARGIN, HEADER + picture.height + FOOTER
+        width, height = max(picture.width, NARROWEST) + 2 * MARGIN, HEADER + picture.height + FOOTER
         frame = Image.new("RGB", (width + width % 2, height + height % 2), PAPER)
         pen = ImageDraw.Draw(frame)
-        full = picture.width
+        full = width - 2 * MARGIN
         _text(pen, (MARGIN, 10), f"{self._spec.task}   seed {self._spec.seed}", FAINT, 13, full)
         _text(pen, (MARGIN, 28), self._env.task.instruction.words, INK, 17, full)
         frame.paste(picture, (MARGIN, HEADER))
@@ -100,10 +102,11 @@ def _text(
 ) -> None:
     """One line that is made smaller, and in the end cut, until it fits into ``room`` pixels."""
     font = ImageFont.load_default(size)
-    while pen.textlength(text, font) > room:
-        if size > 11:
-            size -= 1
-            font = ImageFont.load_default(size)
-        else:
-            text = text[:-4] + "..."
+    while size > 11 and pen.textlength(text, font) > room:
+        size -= 1
+        font = ImageFont.load_default(size)
+    whole = text
+    while text and pen.textlength(text, font) > room:
+        whole = whole[:-1]
+        text = f"{whole}..." if whole else ""
     pen.text(at, text, colour, font)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from assay.errors import RunError
 from assay.files import replacing
 from assay.runs.certificates.serve import META, recall
-from assay.runs.provenance import DECIDING
+from assay.runs.provenance import differing
+from assay.runs.rows import VERSION
 from assay.runs.store import SUFFIX, Store
 
 
@@ -22,26 +26,37 @@ def merge(paths: Sequence[Path], out: Path) -> int:
         raise RunError(f"{out} exists already")
     with replacing(out, suffix=SUFFIX) as growing, Store.writing(growing) as merged:
         for path in paths:
-            with Store.reading(path) as part:
-                _check(merged, part)
+            with _up_to_date(path) as part:
+                _check(merged, part, path)
                 merged.take_in(part)
         return merged.done
 
 
-def _check(merged: Store, part: Store) -> None:
+@contextmanager
+def _up_to_date(path: Path) -> Iterator[Store]:
+    """A run in the present format: itself, or a copy that was brought up to date."""
+    with Store.reading(path) as part:
+        if part.version == VERSION:
+            yield part
+            return
+    with TemporaryDirectory(prefix="assay-") as folder:
+        copy = Path(shutil.copy(path, folder))
+        Store.writing(copy).close()
+        with Store.reading(copy) as part:
+            yield part
+
+
+def _check(merged: Store, part: Store, path: Path) -> None:
     if part.stopped:
         raise RunError(
-            f"{part.path} stopped {', '.join(part.stopped)} early (--until); only whole runs can be merged"
+            f"{path} stopped {', '.join(part.stopped)} early (--until); only whole runs can be merged"
         )
     known, fresh = merged.meta, part.meta
     if not known:
-        merged.describe(**fresh, merged=[part.path.name])
+        merged.describe(**fresh, merged=[path.name])
         return
-    for name in DECIDING:
-        if known.get(name) != fresh.get(name):
-            raise RunError(
-                f"{part.path} is another experiment: its {name.replace('_', ' ')} is {fresh.get(name)}, "
-                f"not {known.get(name)}"
-            )
+    if found := differing(fresh, known):
+        name, is_now, should_be = found
+        raise RunError(f"{path} is another experiment: its {name} is {is_now}, not {should_be}")
     refused = dict.fromkeys((*recall(merged), *recall(part)))
-    merged.describe(**{META: list(refused)}, merged=[*known["merged"], part.path.name])
+    merged.describe(**{META: list(refused)}, merged=[*known["merged"], path.name])

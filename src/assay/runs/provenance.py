@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from assay import __version__
 from assay.episodes import LIBERO, WORLDS
@@ -58,22 +59,32 @@ def provenance(
     }
 
 
-def describe(store: Store, fresh: dict[str, object]) -> None:
-    """Write provenance into a new run; of one that is resumed, check that it is the same experiment.
+def differing(known: Mapping[str, Any], fresh: Mapping[str, Any]) -> tuple[str, object, object] | None:
+    """What decides whether two runs are of one experiment and is not the same: its name, and both values."""
+    for name in DECIDING:
+        was, now = known.get(name, ABSENT.get(name)), fresh.get(name, ABSENT.get(name))
+        if was != now:
+            return (name.replace("_", " "), *_difference(was, now))
+    return None
 
-    Circumstances that changed since are added to the run's ``resumed``.
-    """
+
+def check(path: Path, fresh: dict[str, object]) -> None:
+    """Raise RunError where a file holds a run of another experiment; leaves it as it is."""
+    if not path.is_file():
+        return
+    with Store.reading(path) as store:
+        known = store.meta
+    if known and (found := differing(known, fresh)):
+        name, was, now = found
+        raise RunError(f"{path} holds a run with {name} {was}, not {now}: choose another --out, or delete it")
+
+
+def describe(store: Store, fresh: dict[str, object]) -> None:
+    """Write provenance into a new run; circumstances that changed since are added to a run's ``resumed``."""
     known = store.meta
     if not known:
         store.describe(**fresh)
         return
-    for name in DECIDING:
-        if known.get(name, ABSENT.get(name)) != fresh[name]:
-            was, now_is = _difference(known.get(name), fresh[name])
-            raise RunError(
-                f"{store.path} holds a run with {name.replace('_', ' ')} {was}, not {now_is}: choose another --out, "
-                "or delete it"
-            )
     before = [known, *known.get("resumed", ())][-1]
     now = {name: fresh[name] for name in CIRCUMSTANCES}
     if any(before.get(name) != value for name, value in now.items() if name != "started"):

@@ -17,6 +17,7 @@ from typing import Any
 
 from assay.episodes.spec import CONTROL, EpisodeSpec, Label
 from assay.errors import AssayError
+from assay.plugins import load_plugins
 from assay.runs.store import Store, read_connection
 
 PAGE = 50
@@ -76,6 +77,7 @@ class Run:
 def reading(path: Path) -> Iterator[Run]:
     """Open a run for as long as one page needs it. Raises RunError, or sqlite3's errors, where it is none."""
     with Store.reading(path) as store, closing(read_connection(path, timeout=10)) as db:
+        load_plugins(store.meta.get("plugins", ()))  # what is missing is told by the report
         yield Run(store, db)
 
 

@@ -136,6 +136,11 @@ class Store:
         return {name: json.loads(value) for name, value in rows}
 
     @property
+    def version(self) -> int:
+        """Of the file's format."""
+        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
+
+    @property
     def world(self) -> Traits:
         """What measures must know of the world it was played in."""
         told = self.meta.get("world")
@@ -254,14 +259,16 @@ class Store:
         """The recorded episodes, one row each, in the plan's order; labels are columns of their own."""
         rows = self._db.execute(FRAME).fetchall()
         frame = with_labels(pl.DataFrame(rows, schema=COLUMNS, orient="row"))
-        return frame if "change" in frame.columns else self._with_changes(frame)
+        old = self.version == format_1.VERSION or "upgraded_from" in self.meta
+        return self._with_changes(frame) if old else frame
 
     def _with_changes(self, frame: pl.DataFrame) -> pl.DataFrame:
         """A frame with what each condition changes, which runs of Assay 0.1.0 do not say."""
         first = "SELECT condition, spec FROM specs WHERE id IN (SELECT min(id) FROM specs GROUP BY condition)"
         known = {condition: _change(text) for condition, text in self._db.execute(first)}
         change = pl.col("condition").replace_strict(known, default=None, return_dtype=pl.String)
-        return frame.with_columns(change=change)
+        told = [pl.col("change")] if "change" in frame.columns else []
+        return frame.with_columns(change=pl.coalesce(*told, change))
 
     def unsound(self) -> dict[str, int]:
         """What is wrong with episodes that are left out of the frame: reason -> how many."""

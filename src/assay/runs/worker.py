@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from assay.episodes import LIBERO, WORLDS, Episode, EpisodeSpec, Outcome, Policy, no_trajectory, rollout
+from assay.episodes import LIBERO, Episode, EpisodeSpec, Outcome, Policy, load_world, no_trajectory, rollout
 from assay.errors import AssayError
 from assay.plugins import import_module
 from assay.policies.registry import load_policy
@@ -44,7 +44,7 @@ class EpisodeRunner:
             import_module(module)
         self._config = config
         self._policy = policy or load_policy(config.policy, config.world)
-        self._env = WORLDS[config.world].open(config.states)
+        self._env = load_world(config.world).open(config.states)
 
     def run(self, spec: EpisodeSpec, alive: Callable[[], None] = lambda: None) -> Episode:
         """Execute one episode; what breaks is told in it, not raised. ``alive`` is called at every step."""
@@ -56,10 +56,12 @@ class EpisodeRunner:
 
     def close(self, *, policy: bool = True) -> None:
         """Give back what the world and, unless it is somebody else's, the policy hold."""
-        self._env.close()
-        close = getattr(self._policy, "close", None)
-        if policy and callable(close):
-            close()
+        try:
+            self._env.close()
+        finally:
+            close = getattr(self._policy, "close", None)
+            if policy and callable(close):
+                close()
 
     def _attempt(self, spec: EpisodeSpec, alive: Callable[[], None]) -> Episode:
         film = None if self._config.videos is None else Film(self._env, spec)
@@ -76,7 +78,7 @@ class EpisodeRunner:
             return Episode(
                 Outcome.ERROR,
                 0,
-                no_trajectory(WORLDS[self._config.world].action_size),
+                no_trajectory(self._env.world.action_size),
                 error=" ".join(reason.split())[:300],
             )
         return self._filmed(film, episode)

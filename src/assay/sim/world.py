@@ -58,6 +58,7 @@ class LiberoWorld:
         }
     )
     demonstrator = "oracle"
+    disturbance = "assay.perturb.senses.actuators:DISTURBANCE"
     stored_states = True
     sheet = "assay.report.experiment_sheet:experiment_sheet"
 
@@ -99,6 +100,7 @@ class SceneEnv:
 
     states: Path | None = None
     """The folder of stored initial states."""
+    world = LIBERO_WORLD
 
     def __init__(self, simulation: Simulation, task: Task, state: InitialState) -> None:
         self.simulation, self.task, self.state = simulation, task, state

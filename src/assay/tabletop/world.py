@@ -62,6 +62,7 @@ class TabletopWorld:
     )
     servers: ClassVar[Mapping[str, str]] = MappingProxyType({})
     demonstrator = None
+    disturbance = None
     packs = (PACK,)
     stored_states = False
     sheet = "assay.tabletop.sheet:experiment_sheet"
@@ -98,6 +99,8 @@ TABLETOP_WORLD = TabletopWorld()
 
 class TableEnv:
     """Plays episodes on the table; of one ``task``, if that is given. A table takes milliseconds to make."""
+
+    world = TABLETOP_WORLD
 
     def __init__(self, task: TableTask | None = None) -> None:
         self._given = task

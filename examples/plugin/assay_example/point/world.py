@@ -60,6 +60,11 @@ class PointObservation:
 class PointEnv:
     """Plays episodes."""
 
+    @property
+    def world(self) -> PointWorld:
+        """The world it belongs to."""
+        return POINT_WORLD
+
     def reset(self, spec: EpisodeSpec) -> PointObservation:
         """Put the point at its start."""
         self.task = POINT_WORLD.task(spec)
@@ -119,6 +124,7 @@ class PointWorld:
     packs = ("none",)
     stored_states = False
     sheet = None
+    disturbance = None
 
     def select(self, selection: str) -> Sequence[PointTask]:
         """``all``, or places with commas: ``north,point/east``."""

@@ -73,3 +73,7 @@ class _Late(Filter):
     def act(self, action: np.ndarray, step: int) -> np.ndarray:
         self._coming.append(np.array(action))
         return self._coming.popleft()
+
+
+DISTURBANCE = ActionNoise(translation=0.02, rotation=0.02)
+"""Actuation noise of 1 mm and 10 mrad a step, under which a scene that can be solved should still be."""

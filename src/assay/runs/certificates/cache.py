@@ -25,7 +25,9 @@ def cache_file() -> Path:
 class Cache:
     """Certificates by a hash of what they are about: the claim, its task's content, and the engine."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, states: str = "") -> None:
+        """``states`` stands for the stored initial states that claims begin from, where they do."""
+        self._states = states
         try:
             self._rows = KeyValues(file, "certificates", ("key",), ("verdict", "steps", "why"))
         except (sqlite3.Error, OSError) as error:
@@ -36,12 +38,19 @@ class Cache:
 
     def get(self, claim: EpisodeSpec) -> Certificate | None:
         """The certificate of a claim, if there is one."""
-        row = self._rows.get(_key(claim))
+        row = self._rows.get(self._key(claim))
         return None if row is None else Certificate(Verdict(row[0]), row[1], row[2])
 
     def put(self, claim: EpisodeSpec, certificate: Certificate) -> None:
         """Keep a certificate."""
-        self._rows.put(_key(claim), str(certificate.verdict), certificate.steps, certificate.why)
+        self._rows.put(self._key(claim), str(certificate.verdict), certificate.steps, certificate.why)
+
+    def _key(self, claim: EpisodeSpec) -> str:
+        plugins = " ".join(each.digest for each in plugins_of(claim.perturbations))
+        engine = engine_digest(world_name(claim.task), claim.pack)
+        states = self._states if claim.initial == "stored" else ""
+        content = f"{engine} {plugins} {states} {_content(claim.task)} {claim.to_json()}"
+        return hashlib.sha256(content.encode()).hexdigest()[:32]
 
     def close(self) -> None:
         """Give the file back."""
@@ -54,13 +63,6 @@ class Cache:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _key(claim: EpisodeSpec) -> str:
-    plugins = " ".join(each.digest for each in plugins_of(claim.perturbations))
-    engine = engine_digest(world_name(claim.task), claim.pack)
-    content = f"{engine} {plugins} {_content(claim.task)} {claim.to_json()}"
-    return hashlib.sha256(content.encode()).hexdigest()[:32]
 
 
 @lru_cache(maxsize=1024)

@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-from assay.episodes import EpisodeSpec, Perturbation, horizon, task_of
+from assay.episodes import EpisodeSpec, Perturbation, horizon, task_of, world_of
 from assay.errors import PerturbationError
-from assay.perturb.senses.actuators import ActionNoise
+from assay.plugins import imported
 
 CLAIM = "certificate"
 """Experiment and condition of all claims."""
-DISTURBANCE = ActionNoise(translation=0.02, rotation=0.02)
-"""Of further tries: errors of 1 mm and 10 mrad a step."""
-
 PATIENCE = 2
 """How much more time than the task's usual horizon; whether that is too much is seen when it is served."""
 
@@ -32,11 +29,19 @@ def claim(spec: EpisodeSpec, disturbed: int = 0) -> EpisodeSpec:
         spec,
         experiment=CLAIM,
         condition=CLAIM,
-        perturbations=kept + (DISTURBANCE,) * disturbed,
+        perturbations=kept + (_disturbance(spec.task),) * disturbed if disturbed else kept,
         steps=PATIENCE * horizon(replace(spec, steps=None)) if solvable(kept) else 1,
         replan=None,
         labels={},
     )
+
+
+def _disturbance(task: str) -> Perturbation:
+    """What comes on top in further tries."""
+    address = world_of(task).disturbance
+    assert address is not None
+    found: Perturbation = imported(address)
+    return found
 
 
 def solvable(perturbations: tuple[Perturbation, ...]) -> bool:

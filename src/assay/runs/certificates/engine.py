@@ -13,6 +13,7 @@ from assay.sim.bare_mujoco import mujoco_version
 
 SOURCES = (
     "streams.py",
+    "jit.py",
     "plugins.py",
     "episodes",
     "tasks",
@@ -22,8 +23,10 @@ SOURCES = (
     "perturb/world",
     "perturb/releases",
     "perturb/words/rewordings/other_task.py",
+    "perturb/words/rewordings/goals.py",
     "perturb/senses/actuators.py",
     "policies/oracle",
+    "policies/simple.py",
     "runs/certificates/claim.py",
     "runs/certificates/verdict.py",
 )
