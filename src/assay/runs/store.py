@@ -84,10 +84,10 @@ class Store:
                 if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                     connection.executescript(SCHEMA)
                 _check(path, connection)
-                if connection.execute("PRAGMA user_version").fetchone()[0] == format_1.VERSION:
-                    format_1.upgrade(connection, VERSION)
                 (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
                 connection.execute("PRAGMA synchronous = NORMAL")
+                if connection.execute("PRAGMA user_version").fetchone()[0] == format_1.VERSION:
+                    format_1.upgrade(connection, VERSION)
             except sqlite3.DatabaseError as error:
                 raise RunError(f"{path}: not a run, or damaged: {error}") from None
             if mode != "wal":
