@@ -6,7 +6,7 @@
     for finding in run.diagnose():
         print(finding)
 
-The command line, the demo and the web app do what they do through this.
+`assay run` and the demo go through this.
 """
 
 from __future__ import annotations
