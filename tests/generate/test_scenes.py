@@ -65,7 +65,7 @@ def test_a_number_that_gives_no_scene_is_counted_and_the_others_go_on(
 ):
     monkeypatch.setattr(scenes, "DRAWS", 1)
     out = tmp_path / "scenes"
-    command = ("scenes", "generate", "--out", out, "--seed", "2", "--tasks", "1", "--tries", "1")
+    command = ("scenes", "generate", "--out", out, "--seed", "2", "--per-scene", "1", "--tries", "1")
     said = assay(*command, "--count", "3", "--workers", "1")
     assert said.status == 0 and "scenes 1, tasks 1" in said.out
     assert "none of 1 drawn was worth keeping: scene_000, scene_001" in said.out
@@ -128,7 +128,7 @@ def test_the_command_makes_tasks_that_other_commands_take(
     no_assets: Path, assay: Callable[..., Any], tmp_path: Path
 ):
     out = tmp_path / "scenes"
-    said = assay("scenes", "generate", "--count", "1", "--tasks", "1", "--out", out, "--workers", "1")
+    said = assay("scenes", "generate", "--count", "1", "--per-scene", "1", "--out", out, "--workers", "1")
     assert said.status == 0 and "scenes 1, tasks 1" in said.out
     index = json.loads((out / "index.json").read_text())
     instruction = index["scenes"]["scene_000"]["tasks"][0]["instruction"]

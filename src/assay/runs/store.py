@@ -260,7 +260,7 @@ class Store:
         rows = self._db.execute(FRAME).fetchall()
         frame = with_labels(pl.DataFrame(rows, schema=COLUMNS, orient="row"))
         old = self.version == format_1.VERSION or "upgraded_from" in self.meta
-        return self._with_changes(frame) if old else frame
+        return self._with_changes(frame) if old or "change" not in frame.columns else frame
 
     def _with_changes(self, frame: pl.DataFrame) -> pl.DataFrame:
         """A frame with what each condition changes, which runs of Assay 0.1.0 do not say."""
