@@ -135,9 +135,9 @@ def test_the_command_makes_tasks_that_other_commands_take(
     said = assay("try", "oracle", "--tasks", out, "--seeds", "1", "--json", "-")
     (trial,) = json.loads(said.out)["tasks"]
     assert trial["successes"] == 1 and trial["task"].startswith(str(out))
-    said = assay("tasks", "list", out, "--json")
+    said = assay("tasks", "list", out, "--json", "-")
     assert [each["instruction"] for each in json.loads(said.out)] == [instruction]
-    said = assay("tasks", "show", trial["task"], "--no-picture", "--json")
+    said = assay("tasks", "show", trial["task"], "--no-picture", "--json", "-")
     assert json.loads(said.out)["instruction"] == instruction
     said = assay("scenes", "generate", "--count", "0", "--out", out)
     assert said.status == 2
