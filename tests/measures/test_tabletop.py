@@ -11,7 +11,7 @@ from assay.measures.diagnosis import Unnoticed
 from assay.measures.rates import Rate
 from assay.measures.result import MeasureError, Missing
 from assay.measures.tabletop import tabletop
-from assay.measures.tabletop.reading import NothingMore
+from assay.measures.tabletop.flaw_tests import NothingMore
 from assay.measures.tabletop.scores import mean_of
 from assay.perturb.world import Harder
 from assay.stats.intervals import wilson_interval

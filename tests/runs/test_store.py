@@ -92,8 +92,8 @@ def test_what_is_done_is_not_to_do_and_passing_errors_are(path: Path, episode):
         store.append(2, episode(Outcome.ERROR, error="nan"))
         store.append(3, episode(Outcome.ERROR, error="away", transient=True))
         assert [each.number for each in store.todo()][:2] == [3, 4]
-        assert [each.number for each in store.todo(again="errors")][:3] == [2, 3, 4]
-        assert [each.number for each in store.todo(again="nothing")][:1] == [4]
+        assert [each.number for each in store.todo(retry="errors")][:3] == [2, 3, 4]
+        assert [each.number for each in store.todo(retry="nothing")][:1] == [4]
         assert store.reasons() == {"away": 1, "nan": 1}
 
 

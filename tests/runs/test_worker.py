@@ -16,7 +16,7 @@ def test_a_film_that_cannot_be_written_is_no_reason_to_lose_an_episode(tmp_path:
     worker = EpisodeRunner(WorkerConfig("idle", videos=tmp_path / "file" / "films"))
     episode = worker.run(EpisodeSpec("libero_goal/7", 0, steps=3))
     assert episode.outcome is Outcome.FAILURE and episode.steps == 3
-    assert "not filmed: " in episode.error
+    assert "no video: " in episode.error
 
 
 def test_a_worker_gives_signs_of_life_at_every_step():

@@ -109,8 +109,8 @@ def test_runs_that_cannot_be_read_are_listed_with_the_reason(get):
         "/static/..%2f..%2fapp.py",
         f"{RUN}/episodes/{'0' * 32}",
         f"{RUN}/episodes/{'x' * 3000}",
-        f"{RUN}/episodes/{'0' * 32}/film",
-        f"{RUN}/episodes/..%2f..%2foutside/film.mp4",
+        f"{RUN}/episodes/{'0' * 32}/video",
+        f"{RUN}/episodes/..%2f..%2foutside/video.mp4",
         "/compare?a=blind&b=../outside",
         "/compare?a=blind&b=missing",
         "/openapi.json",
@@ -157,7 +157,7 @@ def test_it_can_only_be_read(get, keys):
 
 
 def test_other_sites_cannot_order_films(get, keys):
-    film = f"{RUN}/episodes/{keys[HOSTILE]}/film"
+    film = f"{RUN}/episodes/{keys[HOSTILE]}/video"
     assert get(film, Sec_Fetch_Site="cross-site").status == 403
     assert get(f"{film}.mp4", Sec_Fetch_Site="same-site").status == 403
 
@@ -172,7 +172,7 @@ def test_a_run_that_holds_nonsense_gives_one_line(get, library: Path):
         key = db.execute("SELECT key FROM specs").fetchone()[0]
     db.close()
     try:
-        for page in ("", "/episodes", f"/episodes/{key}", f"/episodes/{key}/film", "/report.html"):
+        for page in ("", "/episodes", f"/episodes/{key}", f"/episodes/{key}/video", "/report.html"):
             answer = get(f"/runs/nonsense.assay{page}")
             assert answer.status in (200, 422, 500) and "Traceback" not in answer.text, page
         assert "This cannot be shown: ValueError" in get(f"/runs/nonsense.assay/episodes/{key}").text

@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 
 from assay.episodes import EpisodeSpec
-from assay.runs.film import HOLD, film_name
+from assay.runs.episode_video import HOLD, video_name
 from assay.runs.store import Store
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.tabletop.world import PACK
 from assay.web import replays as films
-from assay.web.replays import Replay, Replays, own_film
+from assay.web.replays import Replay, Replays, own_video
 
 
 def made(replays: Replays, *order: object) -> Replay:
     """A film, when it is ready or has failed."""
     until = time.monotonic() + 120
     while time.monotonic() < until:
-        replay = replays.film(*order)  # type: ignore[arg-type]
+        replay = replays.video(*order)  # type: ignore[arg-type]
         if replay.state in ("ready", "failed"):
             return replay
         time.sleep(0.05)
@@ -42,7 +42,7 @@ def test_an_episode_is_filmed_from_its_spec_and_actions(recorded, drawing, monke
         assert (film.state, film.said) == ("ready", "") and film.path is not None
         with av.open(str(film.path)) as video:
             assert video.streams.video[0].frames == len(actions) // film.stride + HOLD
-        assert replays.film(spec, actions, "failure", "") == film
+        assert replays.video(spec, actions, "failure", "") == film
 
         odd = made(replays, spec, actions[:4], "success", "")
         assert odd.state == "ready" and "the record says success after 4" in odd.said
@@ -74,19 +74,19 @@ def test_where_nothing_can_be_drawn_it_says_so(recorded, monkeypatch: pytest.Mon
 def test_what_cannot_be_played_again_is_refused_at_once(recorded):
     spec, _ = recorded
     with Replays() as replays:
-        assert "No actions" in replays.film(spec, np.zeros((0, 7), np.float32), "error", "").said
-        assert "too many" in replays.film(spec, np.zeros((9999, 7), np.float32), "failure", "").said
+        assert "No actions" in replays.video(spec, np.zeros((0, 7), np.float32), "error", "").said
+        assert "too many" in replays.video(spec, np.zeros((9999, 7), np.float32), "failure", "").said
 
 
 def test_films_of_the_run_itself_are_found_but_none_elsewhere(tmp_path: Path):
     run, spec = tmp_path / "runs" / "a.assay", EpisodeSpec("libero_goal/7", 3)
     folder = run.with_suffix(".videos")
     folder.mkdir(parents=True)
-    film = folder / f"{film_name(spec)}_failure.mp4"
+    film = folder / f"{video_name(spec)}_failure.mp4"
     film.write_bytes(b"film")
-    assert own_film(run, spec, "failure") == film
-    assert own_film(run, spec, "success") is None
-    assert own_film(run, spec, "x/../../secret") is None
+    assert own_video(run, spec, "failure") == film
+    assert own_video(run, spec, "success") is None
+    assert own_video(run, spec, "x/../../secret") is None
     film.unlink()
     film.symlink_to("/etc/passwd")
-    assert own_film(run, spec, "failure") is None
+    assert own_video(run, spec, "failure") is None

@@ -12,7 +12,7 @@ import typer
 from assay.console import errors
 
 
-class Filmed(StrEnum):
+class Videos(StrEnum):
     """Which episodes become videos."""
 
     FAILURES = "failures"
@@ -36,7 +36,7 @@ Assets = Annotated[
 ]
 Steps = Annotated[int | None, typer.Option(min=1, help="The most steps, for every task.")]
 Replan = Annotated[int | None, typer.Option(min=1, help="Actions executed of each chunk; all by default.")]
-Video = Annotated[Filmed | None, typer.Option(help="Videos of failures, or of all episodes.")]
+Video = Annotated[Videos | None, typer.Option(help="Videos of failures, or of all episodes.")]
 Workers = Annotated[int | None, typer.Option(min=1, help="Processes; one for each core by default.")]
 RayAddress = Annotated[str | None, typer.Option(help="Execute on Ray: local, or a cluster's address.")]
 JsonFile = Annotated[

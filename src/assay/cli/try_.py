@@ -12,13 +12,13 @@ from rich.table import Column
 
 from assay.cli.execution import (
     Assets,
-    Filmed,
     JsonFile,
     Replan,
     States,
     Steps,
     Tasks,
     Video,
+    Videos,
     write_json,
 )
 from assay.console import output, progress_bar, table_of
@@ -71,7 +71,7 @@ def try_(
             steps=steps,
             replan=replan,
             videos=None if video is None else out,
-            film_successes=video is Filmed.ALL,
+            video_successes=video is Videos.ALL,
         ):
             tried.append(attempt)
             bar.update(progress, advance=1, description=attempt.spec.task)

@@ -81,7 +81,7 @@ class Tally:
             if place and len(self.places[reason]) < EXAMPLES:
                 self.places[reason].append(place)
 
-    def take_in(self, other: Tally) -> None:
+    def add_all(self, other: Tally) -> None:
         """Add what another tally counted."""
         for reason, count in other.counts.items():
             self.add(reason, count=count)

@@ -118,7 +118,7 @@ def prepared(
         episodes = source.episodes(tally)
         while batch := list(islice(episodes, 8 * source.threads)):
             for result, counts in pool.map(one, batch) if source.threads > 1 else map(one, batch):
-                tally.take_in(counts)
+                tally.add_all(counts)
                 if result is not None:
                     yield result
                     found += 1

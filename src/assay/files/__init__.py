@@ -6,10 +6,10 @@ locked(file), is_locked(file)                      a lock that ends with the pro
 KeyValues(file, table, key, values)                rows by key in one SQLite file, for several processes
 """
 
+from assay.files.atomic import making, replacing
 from assay.files.key_values import KeyValues
 from assay.files.locks import is_locked, locked
 from assay.files.places import CACHE_VARIABLE, cache_folder, config_folder, data_folder
-from assay.files.whole import making, replacing
 
 __all__ = [
     "CACHE_VARIABLE",

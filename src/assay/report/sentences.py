@@ -13,8 +13,8 @@ from assay.measures.diagnosis import Claim, Finding, Unnoticed, Verdict
 from assay.measures.evidence import Evidence, Shows, Untested
 from assay.measures.flaws import Degree, Flaw
 from assay.measures.hypotheses import Onset
-from assay.measures.tabletop.reading import ENOUGH, NothingMore
-from assay.measures.tabletop.telling import FIRST, TOLERATED
+from assay.measures.tabletop.flaw_tests import ENOUGH, NothingMore
+from assay.measures.tabletop.instruction_use import FIRST, TOLERATED
 from assay.report.wording import between, listed, percent, points
 from assay.stats.intervals import Interval
 

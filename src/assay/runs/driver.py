@@ -11,7 +11,7 @@ from assay.episodes.spec import EpisodeSpec
 from assay.errors import RunError
 from assay.runs.executor import Batch, Died, Done, Executor
 from assay.runs.sequential import Until
-from assay.runs.store import Again, Store
+from assay.runs.store import Retry, Store
 from assay.runs.todo import Todo
 
 DEATHS, VIOLENT_DEATHS = 2, 5
@@ -39,13 +39,13 @@ def drive(
     store: Store,
     executor: Executor,
     *,
-    again: Again = "transient",
+    retry: Retry = "transient",
     until: Until | None = None,
     stopping: Callable[[], bool] = lambda: False,
     watch: Watch = lambda spec, episode: None,
 ) -> Ending:
     """Execute what is left of a store's plan. ``watch`` sees each recorded episode, and None now and then."""
-    entries = store.todo(again=again)
+    entries = store.todo(retry=retry)
     if until is not None:
         entries.sort(
             key=lambda entry: entry.key
@@ -54,7 +54,7 @@ def drive(
         return Ending(0, 0)
     todo = Todo(entries, strictly=until is not None)
     source = _Source(store, todo, executor.workers)
-    referee = _Referee(store, until, todo, {entry.key for entry in entries}) if until is not None else None
+    rule = _StoppingRule(store, until, todo, {entry.key for entry in entries}) if until is not None else None
     deaths: Counter[int] = Counter()
     done, away, reason = 0, 0, ""
 
@@ -67,8 +67,8 @@ def drive(
         done += 1
         spec = source.spec(number)
         watch(spec, episode)
-        if referee is not None:
-            referee.see(spec, episode.outcome)
+        if rule is not None:
+            rule.see(spec, episode.outcome)
 
     for event in executor.execute(source, over) if len(todo) else ():
         if isinstance(event, Done):
@@ -115,7 +115,7 @@ class _Source:
         return self._given.pop(number)
 
 
-class _Referee:
+class _StoppingRule:
     """Decides conditions, by their episodes in the order of their keys.
 
     An episode counts when all before it are done, so the verdict does not depend on how many workers there

@@ -31,7 +31,7 @@ from assay.runs.in_process import InProcess
 from assay.runs.local import LocalProcesses
 from assay.runs.provenance import check, describe, provenance, states_digest
 from assay.runs.sequential import parse_until
-from assay.runs.store import Again, Store
+from assay.runs.store import Retry, Store
 from assay.runs.worker import WorkerConfig
 
 Videos = Literal["failures", "all"]
@@ -110,7 +110,7 @@ class Options:
         return "sampled" if self.states is None else "stored"
 
     @property
-    def again(self) -> Again:
+    def retry(self) -> Retry:
         """Which episodes that ended in an error are tried again."""
         return "errors" if self.retry_errors else "transient"
 
@@ -175,7 +175,7 @@ def execute(
         design.world,
         options.retries,
         None if options.video is None else path.with_suffix(".videos").absolute(),
-        film_successes=options.video == "all",
+        video_successes=options.video == "all",
         states=None if options.states is None else options.states.absolute(),
         plugins=tuple(each.module for each in plugins),
     )
@@ -201,12 +201,12 @@ def execute(
                 return ending
         else:
             store.plan(specs)
-        observer.began(store, len(store.todo(again=options.again)))
+        observer.began(store, len(store.todo(retry=options.retry)))
         executor = _executor(config, options, None if isinstance(policy, str) else policy)
         return drive(
             store,
             executor,
-            again=options.again,
+            retry=options.retry,
             until=rule,
             stopping=observer.stopping,
             watch=observer.episode,

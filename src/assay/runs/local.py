@@ -62,27 +62,27 @@ class LocalProcesses:
 
     def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
         """See Executor."""
-        team: list[_Worker] = []
+        workers: list[_Worker] = []
         try:
             while True:
-                for worker in team:
+                for worker in workers:
                     if worker.idle:
                         self._feed(worker, source, stopping())
-                idle = [worker for worker in team if worker.idle]
-                busy = [worker for worker in team if not worker.idle]
-                if not idle and len(team) < self.workers and not stopping():
-                    team.append(self._hire())
+                idle = [worker for worker in workers if worker.idle]
+                busy = [worker for worker in workers if not worker.idle]
+                if not idle and len(workers) < self.workers and not stopping():
+                    workers.append(self._start())
                     continue
                 if not busy:
                     return
                 for worker in self._heard(busy):
-                    yield from self._listen(worker, team, source)
-                yield from self._given_up(team, source)
+                    yield from self._listen(worker, workers, source)
+                yield from self._given_up(workers, source)
                 yield Tick()
         finally:
-            _dismiss(team)
+            _stop(workers)
 
-    def _hire(self) -> _Worker:
+    def _start(self) -> _Worker:
         ours, theirs = self._processes.Pipe()
         os.environ.setdefault("OMP_NUM_THREADS", "1")  # as many processes as cores; and sums in one order
         process = self._processes.Process(target=_work, args=(theirs, self._config, os.getpid()), daemon=True)
@@ -110,11 +110,11 @@ class LocalProcesses:
         ready = wait([worker.pipe for worker in busy], timeout=TICK)
         return [worker for worker in busy if worker.pipe in ready]
 
-    def _listen(self, worker: _Worker, team: list[_Worker], source: Source) -> Iterator[Event]:
+    def _listen(self, worker: _Worker, workers: list[_Worker], source: Source) -> Iterator[Event]:
         try:
             message: Any = worker.pipe.recv()
         except (EOFError, OSError):
-            yield from self._bury(worker, team, source, "")
+            yield from self._remove(worker, workers, source, "")
             return
         worker.started = time.monotonic()
         if isinstance(message, Done):
@@ -126,21 +126,25 @@ class LocalProcesses:
             worker.ready = True
             self._failed_starts = 0
 
-    def _given_up(self, team: list[_Worker], source: Source) -> Iterator[Event]:
+    def _given_up(self, workers: list[_Worker], source: Source) -> Iterator[Event]:
         """Workers that gave no sign of life for too long are ended."""
-        for worker in list(team):
+        for worker in list(workers):
             if worker.idle:
                 continue
             if worker.process.exitcode is not None and not worker.pipe.poll():
-                yield from self._bury(worker, team, source, "")  # a child of its own may hold the pipe open
+                yield from self._remove(
+                    worker, workers, source, ""
+                )  # a child of its own may hold the pipe open
                 continue
             allowed = self._timeout if worker.ready else LOADING
             if time.monotonic() - worker.started > allowed:
                 worker.process.kill()
-                yield from self._bury(worker, team, source, f"gave no sign of life for {allowed:.0f} s")
+                yield from self._remove(worker, workers, source, f"gave no sign of life for {allowed:.0f} s")
 
-    def _bury(self, worker: _Worker, team: list[_Worker], source: Source, reason: str) -> Iterator[Event]:
-        team.remove(worker)
+    def _remove(
+        self, worker: _Worker, workers: list[_Worker], source: Source, reason: str
+    ) -> Iterator[Event]:
+        workers.remove(worker)
         worker.process.join(timeout=10)
         if worker.process.is_alive():
             worker.process.kill()
@@ -159,10 +163,10 @@ class LocalProcesses:
         )
 
 
-def _dismiss(team: list[_Worker]) -> None:
-    for worker in team:
+def _stop(workers: list[_Worker]) -> None:
+    for worker in workers:
         worker.pipe.close()
-    for worker in team:
+    for worker in workers:
         worker.process.join(timeout=2)
         if worker.process.is_alive():
             worker.process.kill()

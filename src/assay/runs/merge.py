@@ -28,7 +28,7 @@ def merge(paths: Sequence[Path], out: Path) -> int:
         for path in paths:
             with _up_to_date(path) as part:
                 _check(merged, part, path)
-                merged.take_in(part)
+                merged.add_all(part)
         return merged.done
 
 

@@ -98,36 +98,36 @@ class RayActors:
     def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
         """See Executor."""
         self._connect()
-        team: list[_Worker] = []
+        workers: list[_Worker] = []
         self._placed = self._counted = time.monotonic()
         try:
             while True:
                 halt = stopping()
-                for worker in team:
+                for worker in workers:
                     if halt:
                         source.give_back([number for number, _ in worker.queue])
                         worker.queue.clear()
                     else:
                         self._feed(worker, source)
-                idle = any(worker.ready and not worker.calls for worker in team)
-                while not idle and not halt and len(team) < self.workers:
-                    team.append(self._hire())
-                if (idle or halt) and not any(worker.numbers for worker in team):
+                idle = any(worker.ready and not worker.calls for worker in workers)
+                while not idle and not halt and len(workers) < self.workers:
+                    workers.append(self._start())
+                if (idle or halt) and not any(worker.numbers for worker in workers):
                     return
-                for worker in self._heard(team):
-                    yield from self._listen(worker, team, source)
-                yield from self._given_up(team, source)
+                for worker in self._heard(workers):
+                    yield from self._listen(worker, workers, source)
+                yield from self._given_up(workers, source)
                 self._grow()
                 yield Tick()
         finally:
-            self._dismiss(team)
+            self._stop(workers)
 
     def _connect(self) -> None:
         if self._ray.is_initialized():
             return
         quiet = {"log_to_driver": False, "logging_level": "ERROR"}
         try:
-            _knock(self._address)
+            _check_reachable(self._address)
             if self._address == LOCAL:
                 for name, value in LEAN.items():
                     os.environ.setdefault(name, value)
@@ -152,7 +152,7 @@ class RayActors:
             self._counted = time.monotonic()
             self.workers = max(self.workers, self._cpus())
 
-    def _hire(self) -> _Worker:
+    def _start(self) -> _Worker:
         remote = self._ray.remote(_Actor).options(num_cpus=1, scheduling_strategy="SPREAD")
         actor = remote.remote()
         environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
@@ -171,22 +171,22 @@ class RayActors:
             worker.latest = spec.scene_key
             worker.calls.append((number, worker.actor.run.remote(spec)))
 
-    def _heard(self, team: list[_Worker]) -> list[_Worker]:
+    def _heard(self, workers: list[_Worker]) -> list[_Worker]:
         """Those whose first call is answered. An actor does what it is asked in order."""
-        first = {worker.calls[0][1]: worker for worker in team if worker.calls}
+        first = {worker.calls[0][1]: worker for worker in workers if worker.calls}
         ready, _ = self._ray.wait(list(first), timeout=TICK)
         if ready:
             ready, _ = self._ray.wait(list(first), num_returns=len(first), timeout=0)
         return [first[call] for call in ready]
 
-    def _listen(self, worker: _Worker, team: list[_Worker], source: Source) -> Iterator[Event]:
+    def _listen(self, worker: _Worker, workers: list[_Worker], source: Source) -> Iterator[Event]:
         number, call = worker.calls[0]
         try:
             answer: Any = self._ray.get(call)
         except self._ray.exceptions.RayError as error:
             if not worker.ready:
                 self._explain(error)
-            yield from self._bury(worker, team, source, *self._ending(error))
+            yield from self._remove(worker, workers, source, *self._ending(error))
             return
         worker.calls.popleft()
         worker.heard = time.monotonic()
@@ -200,10 +200,10 @@ class RayActors:
         else:
             raise RunError(f"a node of Ray has {answer}, this machine {_versions()}: they must be the same")
 
-    def _given_up(self, team: list[_Worker], source: Source) -> Iterator[Event]:
+    def _given_up(self, workers: list[_Worker], source: Source) -> Iterator[Event]:
         """Workers that gave no sign of life for too long are ended."""
         now = time.monotonic()
-        if any(worker.placed for worker in team):
+        if any(worker.placed for worker in workers):
             self._placed = now
         elif now - self._placed > PLACING:
             free = int(self._ray.available_resources().get("CPU", 0))
@@ -211,11 +211,11 @@ class RayActors:
                 f"--ray {self._address}: no place for a worker in {PLACING:.0f} s; "
                 f"{free} of {self._cpus()} CPUs are free"
             )
-        for worker in list(team):
+        for worker in list(workers):
             allowed = self._timeout if worker.ready else max(self._timeout, LOADING)
             if worker.placed and worker.calls and now - worker.heard > allowed:
-                yield from self._bury(
-                    worker, team, source, f"gave no sign of life for {allowed:.0f} s", violent=False
+                yield from self._remove(
+                    worker, workers, source, f"gave no sign of life for {allowed:.0f} s", violent=False
                 )
 
     def _explain(self, error: Any) -> None:
@@ -231,21 +231,21 @@ class RayActors:
         own = isinstance(error, self._ray.exceptions.RayTaskError) or "exit code" in str(error)
         return f"the worker died: {_reason(error)}", not own
 
-    def _bury(
-        self, worker: _Worker, team: list[_Worker], source: Source, reason: str, violent: bool
+    def _remove(
+        self, worker: _Worker, workers: list[_Worker], source: Source, reason: str, violent: bool
     ) -> Iterator[Event]:
-        team.remove(worker)
+        workers.remove(worker)
         self._ray.kill(worker.actor)
         current, rest = worker.numbers[:1], worker.numbers[1:]
         source.give_back(rest)
         yield Died(current[0] if current else None, reason, violent)
 
-    def _dismiss(self, team: list[_Worker]) -> None:
+    def _stop(self, workers: list[_Worker]) -> None:
         with suppress(Exception):  # Ray may be gone; nothing is lost with it
-            closing = [worker.actor.close.remote() for worker in team if worker.ready and not worker.calls]
+            closing = [worker.actor.close.remote() for worker in workers if worker.ready and not worker.calls]
             if closing:
                 self._ray.wait(closing, num_returns=len(closing), timeout=2)
-            for worker in team:
+            for worker in workers:
                 self._ray.kill(worker.actor)
         if self._ours:
             self._ray.shutdown()
@@ -274,7 +274,7 @@ class _Actor:
         self._runner.close()
 
 
-def _knock(address: str) -> None:
+def _check_reachable(address: str) -> None:
     """Raise OSError if nobody is at an address with a port: Ray itself would try for a quarter of an hour."""
     named = os.environ.get("RAY_ADDRESS", address) if address == "auto" else address
     host, _, port = named.removeprefix("ray://").rpartition(":")

@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.episodes import Env, Episode, EpisodeSpec, Instruction, rollout, world_of
 from assay.errors import PolicyError
-from assay.runs.film import Film
+from assay.runs.episode_video import EpisodeVideo
 
 
 class Recorded:
@@ -48,7 +48,7 @@ def write_video(
     env: Env, spec: EpisodeSpec, actions: np.ndarray, out: Path, *, error: str = "", every: int = 1
 ) -> tuple[Episode, float]:
     """Replay and film; returns the episode, and how many steps lie between two frames of the video."""
-    film = Film(env, spec, every=every)
+    film = EpisodeVideo(env, spec, every=every)
     episode = replay(env, spec, actions, error=error, watch=film)
     out.parent.mkdir(parents=True, exist_ok=True)
     film.write(out.parent, episode).replace(out)

@@ -44,7 +44,7 @@ from assay.runs.rows import (
 SUFFIX = ".assay"
 
 
-Again = Literal["transient", "errors", "nothing"]
+Retry = Literal["transient", "errors", "nothing"]
 """Which episodes that ended in an error a resumed run tries again."""
 
 
@@ -192,13 +192,13 @@ class Store:
             self._db.execute("SELECT condition, count(*) FROM specs GROUP BY condition ORDER BY min(id)")
         )
 
-    def todo(self, *, again: Again = "transient") -> list[Waiting]:
+    def todo(self, *, retry: Retry = "transient") -> list[Waiting]:
         """Every planned episode that is not done, in the plan's order; those of decided conditions left out.
 
         Of those that ended in an error, ``transient`` counts the ones whose policy server was away as not done,
         ``errors`` counts all of them so, ``nothing`` none.
         """
-        redo = {"transient": "transient", "errors": "outcome = 'error'", "nothing": "0"}[again]
+        redo = {"transient": "transient", "errors": "outcome = 'error'", "nothing": "0"}[retry]
         rows = self._db.execute(
             "SELECT id, key, scene, condition FROM specs LEFT JOIN episodes USING (id) "
             f"LEFT JOIN stopped USING (condition) WHERE last IS NULL AND (outcome IS NULL OR {redo}) "
@@ -304,7 +304,7 @@ class Store:
             )
         )
 
-    def take_in(self, other: Store) -> None:
+    def add_all(self, other: Store) -> None:
         """Add another run's plan and episodes; an episode that is here already, and no error, stays."""
         specs = "key, experiment, condition, task, seed, scene, spec, labels"
         episodes = (

@@ -107,14 +107,14 @@ def attempts(
     states: Path | None = None,
     world: str = LIBERO,
     videos: Path | None = None,
-    film_successes: bool = True,
+    video_successes: bool = True,
 ) -> Iterator[Attempt]:
     """Run a policy on tasks; one attempt after the other, as it is done.
 
     With ``initial="stored"`` a seed is the index of a state in LIBERO's file of the task. ``videos``: a folder
     for a video of each, or of failures alone.
     """
-    config = WorkerConfig(address, world, videos=videos, film_successes=film_successes, states=states)
+    config = WorkerConfig(address, world, videos=videos, video_successes=video_successes, states=states)
     runner = EpisodeRunner(config)
     try:
         for task in chosen:

@@ -12,7 +12,7 @@ from assay.episodes import LIBERO, Episode, EpisodeSpec, Outcome, Policy, load_w
 from assay.errors import AssayError
 from assay.plugins import import_module
 from assay.policies.registry import load_policy
-from assay.runs.film import Film
+from assay.runs.episode_video import EpisodeVideo
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class WorkerConfig:
     """How often an episode that broke is tried again, with the same seed."""
     videos: Path | None = None
     """The folder for videos; None for no videos."""
-    film_successes: bool = False
+    video_successes: bool = False
     """Whether successes become videos too."""
     states: Path | None = None
     """The folder of stored initial states, where the usual one is not meant."""
@@ -64,7 +64,7 @@ class EpisodeRunner:
                 close()
 
     def _attempt(self, spec: EpisodeSpec, alive: Callable[[], None]) -> Episode:
-        film = None if self._config.videos is None else Film(self._env, spec)
+        film = None if self._config.videos is None else EpisodeVideo(self._env, spec)
 
         def watch(observation: Any) -> None:
             alive()
@@ -83,14 +83,14 @@ class EpisodeRunner:
             )
         return self._filmed(film, episode)
 
-    def _filmed(self, film: Film | None, episode: Episode) -> Episode:
+    def _filmed(self, film: EpisodeVideo | None, episode: Episode) -> Episode:
         """An episode whose video is written, if it is wanted; or which says why that did not work."""
-        if film is None or (episode.outcome is Outcome.SUCCESS and not self._config.film_successes):
+        if film is None or (episode.outcome is Outcome.SUCCESS and not self._config.video_successes):
             return episode
         assert self._config.videos is not None
         try:
             film.write(self._config.videos, episode)
         except Exception as error:  # a video is no reason to lose an episode
-            reason = f"not filmed: {' '.join(str(error).split())[:200]}"
+            reason = f"no video: {' '.join(str(error).split())[:200]}"
             return replace(episode, error="; ".join(each for each in (episode.error, reason) if each))
         return episode

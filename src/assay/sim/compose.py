@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element, SubElement
 import numpy as np
 
 from assay.errors import AssetError, did_you_mean
-from assay.sim.dress import dress, resize
+from assay.sim.appearance import apply_staging, resize
 from assay.sim.layout import REGION_HALF_HEIGHT, ArenaLayout, layout_of
 from assay.sim.packs.base import AssetPack
 from assay.tasks.scene import Entity, Scene
@@ -91,7 +91,7 @@ def compose(scene: Scene, pack: AssetPack) -> Element:
             resize(body, assets, entity.size)
         _merge_assets(root, assets)
         _section(root, "worldbody").append(body)
-    dress(root, scene, layout)
+    apply_staging(root, scene, layout)
     return root
 
 

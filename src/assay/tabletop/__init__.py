@@ -9,10 +9,10 @@ from assay.tabletop.observation import ObjectTokens, TableObservation, object_to
 from assay.tabletop.oracle import TableOracle
 from assay.tabletop.pools import Difficulty, Level
 from assay.tabletop.prompt import Picture, Prompt
+from assay.tabletop.render import table_point
 from assay.tabletop.scene import Item, TableScene, Tool
 from assay.tabletop.selection import TableEntry, resolve_tables, table_entry
 from assay.tabletop.simulation import ACTION_SIZE, Effect, Report, TableSimulation, action
-from assay.tabletop.studio import table_point
 from assay.tabletop.tasks import KINDS, Kind, Setting, TableTask, make, settings
 from assay.tabletop.world import TABLETOP_WORLD, Played, TableEnv, play
 

@@ -11,8 +11,8 @@ from PIL import Image
 from assay.errors import RenderingError, did_you_mean
 from assay.tabletop.build import VIEWS, Built
 from assay.tabletop.prompt import Picture
+from assay.tabletop.render import HEIGHT, WIDTH, TableRenderer, Views
 from assay.tabletop.scene import TableScene, Tool
-from assay.tabletop.studio import HEIGHT, WIDTH, Studio, Views
 
 CROP = 32
 """The side of an object's crop, pixels."""
@@ -81,7 +81,7 @@ def patches(picture: np.ndarray) -> np.ndarray:
 
 def shown(picture: Picture) -> Views:
     """Draw what a prompt shows."""
-    return Studio.shared().still(picture.scene)
+    return TableRenderer.shared().still(picture.scene)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +94,7 @@ class TableObservation:
     _built: Built = field(repr=False)
     _qpos: np.ndarray = field(repr=False)
     """What the pictures depend on."""
-    _studio: Studio = field(repr=False)
+    _renderer: TableRenderer = field(repr=False)
     _drawn: dict[str, Views] = field(default_factory=dict, repr=False)
     order: tuple[int, ...] | None = None
     """The order in which objects come, as numbers of the scene's items; the scene's own if None."""
@@ -137,5 +137,5 @@ class TableObservation:
         if camera not in VIEWS:
             raise RenderingError(f"the table has no camera '{camera}': {did_you_mean(camera, VIEWS)}")
         if "views" not in self._drawn:
-            self._drawn["views"] = self._studio.draw(self._built, self._qpos)
+            self._drawn["views"] = self._renderer.draw(self._built, self._qpos)
         return self._drawn["views"][camera]

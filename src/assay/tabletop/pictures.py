@@ -8,7 +8,7 @@ from PIL import Image, ImageDraw, ImageFont
 from assay.tabletop.build import VIEWS
 from assay.tabletop.observation import shown
 from assay.tabletop.prompt import Picture, Prompt
-from assay.tabletop.studio import HEIGHT, WIDTH
+from assay.tabletop.render import HEIGHT, WIDTH
 
 PAPER, INK = (250, 250, 248), (25, 25, 30)
 LINE, GAP = 22, 6

@@ -19,7 +19,7 @@ _SHOWN_LARGER = {"small block": 3.0}
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Something a prompt shows: one object by itself, or a whole table. Drawn by the Studio when needed."""
+    """Something a prompt shows: one object by itself, or a whole table. Drawn by the TableRenderer when needed."""
 
     kind: Literal["object", "scene"]
     scene: TableScene

@@ -15,8 +15,8 @@ from assay.tabletop.observation import TableObservation
 from assay.tabletop.oracle import TableOracle
 from assay.tabletop.pictures import INK, LINE, PAPER, prompt_picture
 from assay.tabletop.pools import Difficulty
+from assay.tabletop.render import WIDTH
 from assay.tabletop.simulation import Effect, TableSimulation
-from assay.tabletop.studio import WIDTH
 from assay.tabletop.tasks import KINDS, Setting, TableTask, make
 from assay.tabletop.world import TABLETOP_WORLD, play
 

@@ -12,8 +12,8 @@ import numpy as np
 from assay.errors import ActionError
 from assay.tabletop.build import BLADE, SOLID_GROUP, build
 from assay.tabletop.observation import TableObservation
+from assay.tabletop.render import TableRenderer
 from assay.tabletop.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, TableScene, Tool
-from assay.tabletop.studio import Studio
 
 ACTION_SIZE = 12
 """Two poses: x and y in metres, and a quaternion (w, x, y, z) of which the yaw counts."""
@@ -159,7 +159,7 @@ class TableSimulation:
     def observe(self) -> TableObservation:
         """What a policy gets to see now."""
         return TableObservation(
-            self.actions, self.scene, self._built, self._data.qpos.copy(), Studio.shared()
+            self.actions, self.scene, self._built, self._data.qpos.copy(), TableRenderer.shared()
         )
 
     def _pick_and_place(self, first: np.ndarray, second: np.ndarray, turn: float) -> int:

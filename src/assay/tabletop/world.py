@@ -28,9 +28,9 @@ from assay.tabletop.build import VIEWS
 from assay.tabletop.goals import Progress
 from assay.tabletop.observation import TableObservation
 from assay.tabletop.pictures import PAPER, prompt_picture
+from assay.tabletop.render import TableRenderer
 from assay.tabletop.selection import TableEntry, resolve_tables, table_entry
 from assay.tabletop.simulation import ACTION_SIZE, Effect, TableSimulation
-from assay.tabletop.studio import Studio
 from assay.tabletop.tasks import TableTask, make
 
 PACK = "tabletop"
@@ -119,7 +119,7 @@ class TableEnv:
         self._moved: str | None = None
         self._start = self.simulation.poses()[:, :2]
         self._places = [START]
-        self._rendered = Studio.shared().count
+        self._rendered = TableRenderer.shared().count
         return self.simulation.observe()
 
     @property
@@ -130,7 +130,7 @@ class TableEnv:
     @property
     def images(self) -> int:
         """How many images were rendered since the reset."""
-        return Studio.shared().count - self._rendered
+        return TableRenderer.shared().count - self._rendered
 
     def step(self, action: np.ndarray) -> TableObservation:
         """Carry out one action, (12,)."""

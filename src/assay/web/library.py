@@ -19,7 +19,7 @@ from assay.measures.rates import Rate, success_rate
 from assay.measures.table import perturbed_rows, plausible
 from assay.runs.queries import NotFoundError, reading
 from assay.runs.store import SUFFIX, Store, lock_file
-from assay.web.kept import Kept
+from assay.web.memo import Memo
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Library:
         if not folder.is_dir():
             raise RunError(f"{folder} is not a folder; valid: one with runs (*{SUFFIX}) in it, or below")
         self.folder = folder.resolve()
-        self._summary = Kept(_summary, most=10_000)
+        self._summary = Memo(_summary, most=10_000)
 
     def path(self, name: str) -> Path:
         """The file of a run. Raises NotFoundError unless it is one below the folder."""

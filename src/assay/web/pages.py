@@ -20,7 +20,7 @@ from assay.web.charts import strips, views
 from assay.web.difference import difference
 from assay.web.episodes import Filters
 from assay.web.library import is_running
-from assay.web.replays import Replay, own_film
+from assay.web.replays import Replay, own_video
 from assay.web.site import TheSite, shown
 
 router = APIRouter()
@@ -45,7 +45,7 @@ def runs(request: Request, site: TheSite) -> Response:
 def live(name: str, site: TheSite) -> Response:
     """Where a run stands, for its page to show in place."""
     path = site.library.path(name)
-    now = site.standing(path).as_json() | {"running": is_running(path)}
+    now = site.progress(path).as_json() | {"running": is_running(path)}
     return JSONResponse(now)
 
 
@@ -131,18 +131,18 @@ def episode(request: Request, site: TheSite, name: str, key: str, beside: Text =
     )
 
 
-@router.get(f"{RUN}/episodes/{{key}}/film")
-def film(request: Request, site: TheSite, name: str, key: str) -> Response:
-    """How far an episode's film is; asking orders it."""
+@router.get(f"{RUN}/episodes/{{key}}/video")
+def video(request: Request, site: TheSite, name: str, key: str) -> Response:
+    """How far an episode's video is; asking orders it."""
     return JSONResponse(_replay(request, site, name, key).as_json())
 
 
-@router.get(f"{RUN}/episodes/{{key}}/film.mp4")
+@router.get(f"{RUN}/episodes/{{key}}/video.mp4")
 def film_file(request: Request, site: TheSite, name: str, key: str) -> Response:
-    """The film, when it is ready."""
+    """The video, when it is ready."""
     replay = _replay(request, site, name, key)
     if replay.path is None or not replay.path.is_file():
-        raise NotFoundError(f"the film is not ready ({replay.state})")
+        raise NotFoundError(f"the video is not ready ({replay.state})")
     return FileResponse(replay.path, media_type="video/mp4")
 
 
@@ -174,7 +174,7 @@ def run_page(request: Request, site: TheSite, name: str) -> Response:
         others=others,
         unsound=unsound,
         running=is_running(path),
-        standing=site.standing(path),
+        progress=site.progress(path),
     )
 
 
@@ -211,14 +211,14 @@ def _original(row: Row) -> str:
 def _replay(request: Request, site: TheSite, name: str, key: str) -> Replay:
     # A page elsewhere must not be able to keep this machine busy.
     if request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
-        raise HTTPException(403, "films are for the pages of this app")
+        raise HTTPException(403, "videos are for the pages of this app")
     path: Path = site.library.path(name)
     with reading(path) as run:
         row = queries.one(run, key)
         if row.outcome is None:
             raise NotFoundError("the episode has not been done yet")
         spec = queries.spec_of(row)
-        made = own_film(path, spec, row.outcome)
+        made = own_video(path, spec, row.outcome)
         if made is not None:
             return Replay("ready", path=made)
         actions = next(
@@ -227,4 +227,4 @@ def _replay(request: Request, site: TheSite, name: str, key: str) -> Replay:
         states = run.store.states
         plugins = tuple(str(each["module"]) for each in run.store.meta.get("plugins", ()))
     error = row.error if row.outcome == "error" else ""
-    return site.replays.film(spec, actions, row.outcome, error, states=states, plugins=plugins)
+    return site.replays.video(spec, actions, row.outcome, error, states=states, plugins=plugins)

@@ -1,4 +1,4 @@
-"""Films of episodes: the run's own, or one drawn on demand and kept in a temporary folder."""
+"""Videos of episodes: the run's own, or one drawn on demand and kept in a temporary folder."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ import numpy as np
 
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError
-from assay.runs.film import film_name
-from assay.web.painter import Order, Painter
+from assay.runs.episode_video import video_name
+from assay.web.video_process import Order, VideoProcess
 
 MOST_WAITING = 8
-"""Films that wait to be drawn; more are not begun."""
+"""Videos that wait to be drawn; more are not begun."""
 MOST_BYTES = 500_000_000
-"""What all films that were drawn may take; the oldest go."""
+"""What all videos that were drawn may take; the oldest go."""
 MOST_STEPS = 3_000
 """Longer episodes are not drawn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A film, or what becomes of it."""
+    """A video, or what becomes of it."""
 
     state: Literal["ready", "drawing", "waiting", "failed"]
     since: float = 0.0
@@ -48,12 +48,12 @@ class Replay:
 
 
 class Replays:
-    """Draws and keeps films; a context manager. What it drew is gone when it is closed."""
+    """Draws and keeps videos; a context manager. What it drew is gone when it is closed."""
 
     def __init__(self) -> None:
         self._folder = TemporaryDirectory(prefix="assay-ui-", ignore_cleanup_errors=True)
-        self._painter = Painter()
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="films")
+        self._videos = VideoProcess()
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="videos")
         self._films: dict[str, Replay] = {}
         self._lock = Lock()
 
@@ -64,11 +64,11 @@ class Replays:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._thread.shutdown(wait=False, cancel_futures=True)
-        self._painter.close()
+        self._videos.close()
         self._thread.shutdown(wait=True)
         self._folder.cleanup()
 
-    def film(
+    def video(
         self,
         spec: EpisodeSpec,
         actions: np.ndarray,
@@ -78,7 +78,7 @@ class Replays:
         states: Path | None = None,
         plugins: tuple[str, ...] = (),
     ) -> Replay:
-        """The film of a recorded episode, ordered if it is new; ``actions`` (steps, action size)."""
+        """The video of a recorded episode, ordered if it is new; ``actions`` (steps, action size)."""
         if not len(actions):
             return Replay("failed", said="No actions are recorded, so it cannot be played again.")
         if len(actions) > MOST_STEPS:
@@ -104,7 +104,7 @@ class Replays:
         with self._lock:
             self._films[name] = Replay("drawing", time.monotonic())
         try:
-            said, stride = self._painter.paint(order)
+            said, stride = self._videos.render(order)
             made = Replay("ready", said=said, path=order.out, stride=stride)
         except AssayError as error:
             made = Replay("failed", said=str(error))
@@ -113,7 +113,7 @@ class Replays:
             self._forget()
 
     def _forget(self) -> None:
-        """Let the oldest films go while there are too many."""
+        """Let the oldest videos go while there are too many."""
         sizes = {
             name: each.path.stat().st_size
             for name, each in self._films.items()
@@ -128,9 +128,9 @@ class Replays:
             del sizes[name]
 
 
-def own_film(run: Path, spec: EpisodeSpec, outcome: str) -> Path | None:
-    """The film that the run itself made of an episode, if it did."""
+def own_video(run: Path, spec: EpisodeSpec, outcome: str) -> Path | None:
+    """The video that the run itself made of an episode, if it did."""
     folder = run.with_suffix(".videos").resolve()
-    path = (folder / f"{film_name(spec)}_{outcome}.mp4").resolve()
+    path = (folder / f"{video_name(spec)}_{outcome}.mp4").resolve()
     inside = path.is_relative_to(run.parent) and path.is_relative_to(folder)
     return path if inside and path.is_file() else None

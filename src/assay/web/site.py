@@ -1,4 +1,4 @@
-"""What the pages share: the runs, the films, what is known already, and the templates."""
+"""What the pages share: the runs, the videos, what is known already, and the templates."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from assay.report.page import build
 from assay.report.run_report import RunReport
 from assay.report.wording import between, p_value, percent, points, thing
 from assay.web.contrast import contrast
-from assay.web.kept import Kept
 from assay.web.library import Library, run_address
+from assay.web.memo import Memo
+from assay.web.progress import Progress, progress
 from assay.web.replays import Replays
-from assay.web.standing import Standing, standing
 
 SHADES = 10
 """Steps of the heat map's colours."""
@@ -33,9 +33,9 @@ class Site:
 
     library: Library
     replays: Replays
-    standing: Kept[Standing] = field(default_factory=lambda: Kept(standing))
-    report: Kept[str] = field(default_factory=lambda: Kept(_report))
-    contrast: Kept[Comparison] = field(default_factory=lambda: Kept(contrast))
+    progress: Memo[Progress] = field(default_factory=lambda: Memo(progress))
+    report: Memo[str] = field(default_factory=lambda: Memo(_report))
+    contrast: Memo[Comparison] = field(default_factory=lambda: Memo(contrast))
 
 
 def _report(path: Path) -> str:

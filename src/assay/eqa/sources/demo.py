@@ -9,7 +9,7 @@ from assay import tasks
 from assay.episodes import Outcome, rollout
 from assay.episodes.spec import EpisodeSpec
 from assay.eqa.episode import FOUND, Episode, Tally
-from assay.eqa.sources.simulated import RULES, Studio, Watcher
+from assay.eqa.sources.simulated import RULES, SceneCache, Watcher
 from assay.errors import PlacementError, StateError
 from assay.perturb.words.rewordings.goals import alternatives
 from assay.policies.oracle.policy import Oracle
@@ -32,7 +32,7 @@ class DemoSource:
     threads = 1  # a GL context belongs to one thread
 
     def __init__(self, size: int = 256, scenes: Sequence[tuple[str, int]] = SCENES) -> None:
-        self.studio = Studio(size)
+        self.compiled = SceneCache(size)
         self.scenes = scenes
 
     @property
@@ -49,7 +49,7 @@ class DemoSource:
                 tally.add(FOUND)
                 text = task.instruction.text
                 name = f"{task_id} seed {seed}: {text}"
-                world, watcher = self.studio.world(task.scene, PACK), Watcher()
+                world, watcher = self.compiled.world(task.scene, PACK), Watcher()
                 try:
                     state = world.sample(seed)
                     done = rollout(
@@ -64,7 +64,7 @@ class DemoSource:
                 if done.outcome is not Outcome.SUCCESS:
                     tally.add("episode: the oracle did not succeed", name)
                     continue
-                yield watcher.episode(name, text, f"{task_id} {seed}", world, self.studio, PACK, goals)
+                yield watcher.episode(name, text, f"{task_id} {seed}", world, self.compiled, PACK, goals)
 
 
 def feasible(task: Task) -> list[Task]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from assay.episodes.episode import Outcome, Trajectory
 from assay.episodes.spec import EpisodeSpec
 from assay.eqa.episode import FOUND, Episode, Tally, fault_of
-from assay.eqa.sources.simulated import RULES, Studio, Watcher
+from assay.eqa.sources.simulated import RULES, SceneCache, Watcher
 from assay.errors import AssayError
 from assay.perturb import Senses
 from assay.runs.store import Store
@@ -24,7 +24,7 @@ class RunSource:
     threads = 1
 
     def __init__(self, path: Path, size: int = 256) -> None:
-        self.studio = Studio(size)
+        self.compiled = SceneCache(size)
         self.name = path.stem
         with Store.reading(path) as store:
             frame = store.frame()
@@ -61,14 +61,14 @@ class RunSource:
 
     def _performed(self, spec: EpisodeSpec, path: Trajectory) -> Episode:
         task = LIBERO_WORLD.task(spec)
-        world, watcher = self.studio.world(task.scene, spec.pack), Watcher()
+        world, watcher = self.compiled.world(task.scene, spec.pack), Watcher()
         senses = Senses(spec.perturbations, task=spec.task, seed=spec.seed)
         watcher(world.reset(initial_state(world, spec)))
         for action in path.actions:
             watcher(world.step(senses.act(action, world.steps)))
         scene = _scene(spec)
         told = task.instruction.text
-        return watcher.episode(spec.key, told, scene, world, self.studio, spec.pack, self._goals[scene])
+        return watcher.episode(spec.key, told, scene, world, self.compiled, spec.pack, self._goals[scene])
 
 
 def _scene(spec: EpisodeSpec) -> str:

@@ -28,7 +28,7 @@ RULES = replace(NEAR, thresholds=(0.08, 0.08, 0.08, 18.0, 18.0, 18.0, 0.2))
 """The camera is nearer still than in BridgeData V2, and so are the things on the table."""
 
 
-class Studio:
+class SceneCache:
     """Compiles scenes and draws their moments; the latest few worlds are kept."""
 
     def __init__(self, size: int) -> None:
@@ -56,7 +56,7 @@ class Studio:
 class SimulatedCamera:
     """Draws the moments of one episode; what was drawn is kept, compressed."""
 
-    studio: Studio
+    compiled: SceneCache
     scene: Scene
     pack: str
     name: str
@@ -69,7 +69,7 @@ class SimulatedCamera:
 
     def _picture(self, frame: int, mode: str) -> np.ndarray:
         if frame not in self.drawn:
-            renderer, size = self.studio.world(self.scene, self.pack).renderer, self.studio.size
+            renderer, size = self.compiled.world(self.scene, self.pack).renderer, self.compiled.size
             file = io.BytesIO()
             picture = renderer.colour(self.moments[frame], self.name, size, size)
             Image.fromarray(picture).save(file, "PNG", compress_level=1)
@@ -95,7 +95,7 @@ class Watcher:
         instruction: str,
         scene: str,
         world: Simulation,
-        studio: Studio,
+        compiled: SceneCache,
         pack: str,
         goals: Mapping[str, Goal],
     ) -> Episode:
@@ -104,7 +104,7 @@ class Watcher:
         place = world.compiled.scene
 
         def camera(name: str) -> Camera:
-            return SimulatedCamera(studio, place, pack, name, moments)
+            return SimulatedCamera(compiled, place, pack, name, moments)
 
         there = {world.model.camera(number).name for number in range(world.model.ncam)}
         return Episode(

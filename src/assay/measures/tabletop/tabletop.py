@@ -10,9 +10,18 @@ from assay.measures.measure import Measure, Panel
 from assay.measures.rates import SUCCESS
 from assay.measures.result import Missing, Result, attempt
 from assay.measures.table import judged
+from assay.measures.tabletop.instruction_use import (
+    Kept,
+    Modalities,
+    Novelty,
+    Retried,
+    again,
+    kept,
+    modalities,
+    novelty,
+)
 from assay.measures.tabletop.rows import NEEDED, table_rows
 from assay.measures.tabletop.scores import Against, LevelScore, TaskScore, against, level_scores, task_scores
-from assay.measures.tabletop.telling import Again, Kept, Modalities, Novelty, again, kept, modalities, novelty
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +36,7 @@ class Tabletop(Result):
     """By condition and level, then by condition."""
     kept: tuple[Kept, ...]
     """By condition."""
-    again: Again | Missing
+    again: Retried | Missing
     modalities: Modalities | Missing
     novelty: tuple[Novelty, ...]
     """Every level but the first."""
@@ -82,5 +91,5 @@ TABLETOP = Measure(
     side_by_side=("assay.report.tabletop:runs_table", "assay.report.figures.tabletop:runs_figure"),
     sentences="assay.report.tabletop:sentences",
     numbers="assay.report.tabletop:numbers",
-    tests="assay.measures.tabletop.reading:prompt_tests",
+    tests="assay.measures.tabletop.flaw_tests:prompt_tests",
 )

@@ -6,8 +6,8 @@ import numpy as np
 
 from assay.tabletop import action
 from assay.tabletop.build import EXTENT
+from assay.tabletop.render import HEIGHT, WIDTH
 from assay.tabletop.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW
-from assay.tabletop.studio import HEIGHT, WIDTH
 
 BINS = (50, 100, 50, 100, 72)
 """How many there are for x, y, x, y and the turn. The last one goes round."""

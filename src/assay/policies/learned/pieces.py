@@ -16,7 +16,7 @@ from assay.policies.learned.tokens import Sight, of_patches
 from assay.tabletop import TableScene, patches
 from assay.tabletop.build import VIEWS
 from assay.tabletop.observation import PATCH
-from assay.tabletop.studio import Studio
+from assay.tabletop.render import TableRenderer
 
 SIDE = 8
 """Of a piece, pixels: about six centimetres."""
@@ -62,7 +62,7 @@ def bare_table() -> np.ndarray:
 
 @cache
 def _bare_patches() -> np.ndarray:
-    views = Studio.shared().still(TableScene(()))
+    views = TableRenderer.shared().still(TableScene(()))
     return of_patches([patches(views[camera][0]) for camera in VIEWS]).crops
 
 

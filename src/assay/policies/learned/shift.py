@@ -14,8 +14,8 @@ from assay.policies.learned.pieces import bare_table, pasted
 from assay.policies.learned.tokens import Form, Sight
 from assay.tabletop.build import EXTENT, VIEWS
 from assay.tabletop.observation import PATCH
+from assay.tabletop.render import HEIGHT, WIDTH
 from assay.tabletop.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW
-from assay.tabletop.studio import HEIGHT, WIDTH
 
 _TOP = VIEWS.index("top")
 _FORESHORTENED = np.array([1.0 if view == "top" else np.sqrt(0.5) for view in VIEWS])

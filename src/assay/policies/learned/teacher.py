@@ -8,8 +8,8 @@ from scipy.ndimage import distance_transform_edt
 from assay.tabletop import TableObservation, TableOracle
 from assay.tabletop.build import EXTENT
 from assay.tabletop.goals import Put
+from assay.tabletop.render import HEIGHT, WIDTH
 from assay.tabletop.scene import X_HIGH, X_LOW
-from assay.tabletop.studio import HEIGHT, WIDTH
 
 _PIXEL = EXTENT["top"] / HEIGHT
 """Metres."""

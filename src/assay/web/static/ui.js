@@ -211,14 +211,14 @@ function play(player) {
     const wait = film.figure.querySelector(".wait");
     try {
       const answer = await fetch(film.figure.dataset.film);
-      if (!answer.ok) throw new Error(answer.status === 404 ? "there is no film" : `status ${answer.status}`);
+      if (!answer.ok) throw new Error(answer.status === 404 ? "there is no video" : `status ${answer.status}`);
       const now = await answer.json();
       if (now.state === "ready") {
         film.video.addEventListener("loadedmetadata", () => align(0.01), { once: true });
         film.video.addEventListener("error", () => {
           film.video.hidden = true;
           wait.hidden = false;
-          wait.textContent = "This browser cannot play the film (H.264).";
+          wait.textContent = "This browser cannot play the video (H.264).";
         });
         film.stride = now.stride;
         film.video.src = `${film.figure.dataset.film}.mp4`;

@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
-from assay.web.reading import signature
+from assay.web.signature import signature
 
 T = TypeVar("T")
 
@@ -18,20 +18,20 @@ PATIENCE = 10.0
 
 
 @dataclass(slots=True)
-class _Kept(Generic[T]):
+class _Entry(Generic[T]):
     signature: tuple[Any, ...]
     value: T
     until: float
     """Seconds of the clock until which it will do, whatever happened to the run."""
 
 
-class Kept(Generic[T]):
+class Memo(Generic[T]):
     """Remembers what ``make`` gives; asks it again when a run has changed, but not all the time."""
 
     def __init__(self, make: Callable[..., T], most: int = 16) -> None:
         self._make = make
         self._most = most
-        self._kept: dict[tuple[Path, ...], _Kept[T]] = {}
+        self._kept: dict[tuple[Path, ...], _Entry[T]] = {}
         self._locks: dict[tuple[Path, ...], Lock] = {}
         self._guard = Lock()
 
@@ -47,7 +47,7 @@ class Kept(Generic[T]):
                 value = self._make(*paths)
                 ended = time.monotonic()
                 self._kept.pop(paths, None)
-                self._kept[paths] = kept = _Kept(now, value, ended + PATIENCE * (ended - begun))
+                self._kept[paths] = kept = _Entry(now, value, ended + PATIENCE * (ended - begun))
                 for oldest in list(self._kept)[: -self._most]:
                     self._kept.pop(oldest, None)
             return kept.value

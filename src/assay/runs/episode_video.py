@@ -24,7 +24,7 @@ TRACK = (224, 224, 220)
 COLOURS = {Outcome.SUCCESS: (38, 130, 72), Outcome.FAILURE: (188, 52, 44), Outcome.ERROR: (190, 120, 20)}
 
 
-class Film:
+class EpisodeVideo:
     """Watches a rollout; becomes a video afterwards, when the outcome is known."""
 
     def __init__(self, env: Env, spec: EpisodeSpec, *, every: int = 1) -> None:
@@ -47,7 +47,7 @@ class Film:
 
     def write(self, folder: Path, episode: Episode) -> Path:
         """Render all that was seen, while its environment is still there, into an mp4 file."""
-        path = folder / f"{film_name(self._spec)}_{episode.outcome}.mp4"
+        path = folder / f"{video_name(self._spec)}_{episode.outcome}.mp4"
         if self._seen and self._last is not self._seen[-1]:
             self._seen.append(self._last)
         with VideoWriter(path, fps=FPS) as video:
@@ -85,8 +85,8 @@ class Film:
         return np.asarray(frame)
 
 
-def film_name(spec: EpisodeSpec) -> str:
-    """What an episode's film is called, but for its outcome; different specs have different names."""
+def video_name(spec: EpisodeSpec) -> str:
+    """What an episode's video is called, but for its outcome; different specs have different names."""
     plain = EpisodeSpec(spec.task, spec.seed)
     name = f"{short_name(spec.task)}_{spec.seed:03d}"
     return name if spec == plain else f"{name}_{spec.key[:8]}"

@@ -13,7 +13,7 @@ from assay import tasks
 from assay.episodes import Outcome, rollout
 from assay.episodes.spec import EpisodeSpec
 from assay.policies.registry import load_policy
-from assay.runs.film import COLOURS, FOOTER, HEADER, HOLD, MARGIN, Film
+from assay.runs.episode_video import COLOURS, FOOTER, HEADER, HOLD, MARGIN, EpisodeVideo
 from assay.sim import Observation, Simulation
 from assay.sim.world import FRAME, SceneEnv
 from assay.tasks import Instruction
@@ -46,7 +46,7 @@ def world(drawing: str, compiled: Any, world_of: Any) -> Simulation:
 def filmed(world: Simulation, tmp_path: Path) -> Callable[..., tuple[Path, list[np.ndarray]]]:
     def filming(policy: Any, task: tasks.Task = TASK) -> tuple[Path, list[np.ndarray]]:
         env = SceneEnv(world, task, world.sample(SPEC.seed))
-        film = Film(env, SPEC)
+        film = EpisodeVideo(env, SPEC)
         done = rollout(env, policy, SPEC, watch=film)
         path = film.write(tmp_path / "new", done)
         with av.open(str(path)) as file:

@@ -1,4 +1,4 @@
-"""Plays a recorded episode again and films it, in a process of its own with a GL context of its own."""
+"""Plays a recorded episode again and writes its video, in a process of its own with a GL context of its own."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from assay.sim import gl
 FRAME_SECONDS = 0.1
 """At most one image for so much simulated time, seconds: rendering is by far the dearest."""
 PATIENCE = 600.0
-"""Seconds a film may take."""
+"""Seconds a video may take."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Order:
-    """A film to be made."""
+    """A video to be made."""
 
     spec: EpisodeSpec
     actions: np.ndarray
@@ -43,15 +43,15 @@ class Order:
     """Modules to import first."""
 
 
-class Painter:
-    """One process that makes one film after the other; begun when it is first needed, replaced if it dies."""
+class VideoProcess:
+    """One process that makes one video after the other; begun when it is first needed, replaced if it dies."""
 
     def __init__(self) -> None:
         self._process: SpawnProcess | None = None
         self._pipe: Connection | None = None
 
-    def paint(self, order: Order) -> tuple[str, float]:
-        """Make a film; returns what is to be said about it, and the steps between two of its frames.
+    def render(self, order: Order) -> tuple[str, float]:
+        """Make a video; returns what is to be said about it, and the steps between two of its frames.
 
         Raises RenderingError with the reason.
         """
@@ -62,7 +62,7 @@ class Painter:
             self._pipe.send(order)
             if not self._pipe.poll(PATIENCE):
                 self._process.kill()
-                raise RenderingError(f"the film was not done within {PATIENCE:.0f} s")
+                raise RenderingError(f"the video was not done within {PATIENCE:.0f} s")
             works, said = self._pipe.recv()
         except (EOFError, OSError):
             raise RenderingError("the process that draws died") from None
@@ -92,14 +92,14 @@ def _work(pipe: Connection) -> None:
             try:
                 for module in order.plugins:
                     import_module(module)
-                pipe.send((True, film(order)))
+                pipe.send((True, write(order)))
             except Exception as error:
                 kind = "" if isinstance(error, AssayError) else f"{type(error).__name__}: "
                 pipe.send((False, " ".join(f"{kind}{error}".split())[:400]))
 
 
-def film(order: Order) -> tuple[str, float]:
-    """Replay an episode's actions from its initial state, and film it.
+def write(order: Order) -> tuple[str, float]:
+    """Replay an episode's actions from its initial state, and write its video.
 
     Returns a sentence if it did not end as it is recorded, which other assets or another MuJoCo can cause;
     and how many steps lie between two frames.

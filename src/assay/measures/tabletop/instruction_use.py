@@ -61,7 +61,7 @@ class Kept(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Again(Result):
+class Retried(Result):
     """Successes of controls that took more than the fewest actions; sweeps are left out."""
 
     again: int
@@ -140,7 +140,7 @@ def kept(rows: pl.DataFrame) -> tuple[Kept, ...]:
     return tuple(found)
 
 
-def again(rows: pl.DataFrame) -> Again:
+def again(rows: pl.DataFrame) -> Retried:
     """How many successes took more than the fewest actions. Raises MeasureError where none were allowed."""
     usual = controls(judged(rows)).filter(~pl.col("kind").is_in(SWEEPS))
     won, lost = (usual.filter(pl.col("success") == value) for value in (1, 0))
@@ -150,7 +150,7 @@ def again(rows: pl.DataFrame) -> Again:
         raise MeasureError("no control succeeds, sweeps left out")
     hits = int((won["steps"] > won["best"]).sum())
     interval = wilson_interval(hits / len(won), len(won))
-    return Again(hits, len(won), len(usual), hits / len(won), interval, _more(hits, len(won)))
+    return Retried(hits, len(won), len(usual), hits / len(won), interval, _more(hits, len(won)))
 
 
 def modalities(rows: pl.DataFrame) -> Modalities:

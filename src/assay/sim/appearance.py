@@ -23,7 +23,7 @@ _FURNITURE = ("floor_lamp", "wall_unit")
 _LENGTHS = ("pos", "size", "fromto")
 
 
-def dress(root: Element, scene: Scene, layout: ArenaLayout) -> None:
+def apply_staging(root: Element, scene: Scene, layout: ArenaLayout) -> None:
     """Change a composed document in place."""
     staging = scene.staging
     for surface, finish in staging.surfaces:

@@ -34,7 +34,7 @@ Views = dict[str, tuple[np.ndarray, np.ndarray]]
 table, i + 1 for the scene's item i. The top row comes first."""
 
 
-class Studio:
+class TableRenderer:
     """Draws scenes; belongs to the process and thread that drew first."""
 
     def __init__(self) -> None:
@@ -47,9 +47,9 @@ class Studio:
 
     @staticmethod
     @cache
-    def shared() -> Studio:
-        """The studio of this process."""
-        return Studio()
+    def shared() -> TableRenderer:
+        """The renderer of this process."""
+        return TableRenderer()
 
     def still(self, scene: TableScene) -> Views:
         """A scene as it is written down, untouched by physics: what prompts show."""

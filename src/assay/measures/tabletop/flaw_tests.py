@@ -25,8 +25,8 @@ from assay.measures.evidence import (
 from assay.measures.flaws import Flaw
 from assay.measures.rates import CONTROLS, Rate
 from assay.measures.result import Missing, Result
+from assay.measures.tabletop.instruction_use import TOLERATED, Kept, Novelty, Retried
 from assay.measures.tabletop.tabletop import TABLETOP, Tabletop
-from assay.measures.tabletop.telling import TOLERATED, Again, Kept, Novelty
 from assay.stats.intervals import Interval
 
 ENOUGH = 10
@@ -91,7 +91,7 @@ def prompt_tests(among: Among) -> Iterator[FlawTest | Untested]:
 def _looked(flaw: Flaw, found: Tabletop) -> bool:
     """Whether a run has what could tell, if it only had more successes."""
     if flaw is Flaw.RETRIES:
-        return isinstance(found.again, Again)
+        return isinstance(found.again, Retried)
     if flaw is Flaw.NOVELTY:
         return bool(found.novelty)
     return bool(
@@ -126,7 +126,7 @@ def _of_run(run: int, found: Tabletop) -> Iterator[FlawTest]:
             drop_evidence((run,), TABLETOP.name, name, enough[name]) for name in conditions if name in enough
         ]
         yield from _cost_tests(flaw, evidence)
-    if isinstance(found.again, Again) and found.again.successes >= ENOUGH:
+    if isinstance(found.again, Retried) and found.again.successes >= ENOUGH:
         yield _again(run, found.again)
     novel = [_novelty(run, each) for each in found.novelty if each.hits >= ENOUGH]
     yield from _cost_tests(Flaw.NOVELTY, novel)
@@ -151,7 +151,7 @@ def _cost_tests(flaw: Flaw, evidence: Sequence[Evidence]) -> Iterator[FlawTest]:
         yield FlawTest(flaw, (each,), each.p, size, HARMLESS, refuted=refuted)
 
 
-def _again(run: int, found: Again) -> FlawTest:
+def _again(run: int, found: Retried) -> FlawTest:
     evidence = Evidence(
         run,
         TABLETOP.name,

@@ -4,7 +4,7 @@ import os
 import time
 from pathlib import Path
 
-from assay.web.kept import Kept
+from assay.web.memo import Memo
 
 
 def test_what_is_known_is_asked_again_when_the_file_changes_but_not_all_the_time(tmp_path: Path):
@@ -16,7 +16,7 @@ def test_what_is_known_is_asked_again_when_the_file_changes_but_not_all_the_time
         time.sleep(0.02)
         return file.read_text()
 
-    kept = Kept(slow, most=2)
+    kept = Memo(slow, most=2)
     assert [kept(path), kept(path)] == ["1", "1"] and len(asked) == 1
     path.write_text("22")
     assert kept(path) == "1"  # so soon after what took so long, the old will do

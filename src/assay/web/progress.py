@@ -45,7 +45,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Progress:
     """A run at one moment."""
 
     planned: int
@@ -70,7 +70,7 @@ class Standing:
         }
 
 
-def standing(path: Path) -> Standing:
+def progress(path: Path) -> Progress:
     """Measure a run as it is."""
     with reading(path) as run:
         frame, counts, stopped = measured(run.store), run.store.counts(), run.store.stopped
@@ -82,7 +82,7 @@ def standing(path: Path) -> Standing:
         for number, (name, planned, done, *_, expected) in enumerate(counts.iter_rows())
     )
     cells = attempt(grid, frame)
-    return Standing(
+    return Progress(
         planned=sum(each.planned or 0 for each in conditions),
         done=sum(each.done for each in conditions),
         running=is_running(path),
