@@ -26,8 +26,8 @@ ORIGINALS = {
 HOMES = {0: "libero_goal/0", 3: "libero_goal/8", 9: "libero_goal/7"}
 CELLS = [("none", "hint"), ("habitual", "none"), ("contextual", "need")]
 SEEDS = (7, 8)
-EACH = 24
-"""Paraphrases of each task, eight in each cell."""
+EACH = 30
+"""Paraphrases of each task, ten in each cell."""
 
 
 def resampled(path: np.ndarray) -> np.ndarray:

@@ -25,7 +25,8 @@ class Panel:
     tables: tuple[Lazy, ...] = ()
     """Each makes a ``Table`` from the result and the ``RunReport``; None where there is nothing to show."""
     figures: tuple[Lazy, ...] = ()
-    """Each makes a ``Drawing`` from the same. Raises MeasureError where it cannot be drawn."""
+    """Each makes a ``Drawing`` from the same; None where there is nothing to show. Raises MeasureError where
+    it cannot be drawn."""
     runs: Lazy | None = None
     """Makes one ``Drawing`` of several runs, from a mapping of names to results; used for a single run, too."""
 

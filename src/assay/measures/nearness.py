@@ -260,14 +260,21 @@ FAILURES = Measure(
     panels=(
         Panel(
             "How it fails",
-            tables=("assay.report.tables:failures_table",),
+            tables=(
+                "assay.report.near_far:failures_table",
+                "assay.report.near_far:thresholds_table",
+                "assay.report.near_far:types_table",
+            ),
             figures=(
+                "assay.report.figures.near_far:near_far_types_figure",
+                "assay.report.figures.paths:success_paths_figure",
                 "assay.report.figures.paths:paths_3d_figure",
                 "assay.report.figures.paths:paths_top_figure",
             ),
-            runs="assay.report.figures.paths:near_far_figure",
+            runs="assay.report.figures.near_far:near_far_figure",
         ),
     ),
+    side_by_side=("assay.report.near_far:runs_table", "assay.report.near_far:runs_thresholds_table"),
     sentences="assay.report.summary:failures_sentences",
     numbers="assay.report.summary:failures_numbers",
 )

@@ -8,11 +8,10 @@ import numpy as np
 import polars as pl
 
 from assay.measures.nearness import Failures, TaskFailures
-from assay.measures.paths import Paths
+from assay.measures.paths import POINTS, Paths
 from assay.runs.store import Store
 
-TASKS = 3
-"""Tasks whose paths are drawn: those with the most failures."""
+__all__ = ["EACH", "POINTS", "TaskPaths", "sample_paths"]
 EACH = {"success": 12, "near": 8, "far": 8}
 """How many paths of each kind are drawn."""
 
@@ -27,12 +26,9 @@ class TaskPaths:
 
 
 def sample_paths(store: Store, found: Failures) -> tuple[TaskPaths, ...]:
-    """Of the tasks with the most failures, a few paths of each kind, evenly over the episodes."""
-    tasks = sorted(
-        (each for each in found.tasks if each.failures),
-        key=lambda each: (-each.failures, each.task, each.goal),
-    )
-    return tuple(_sampled(store, found, each) for each in tasks[:TASKS])
+    """Of every task a few paths of each kind, evenly over the episodes; the tasks with the most failures first."""
+    tasks = sorted(found.tasks, key=lambda each: (-each.failures, each.task, each.goal))
+    return tuple(_sampled(store, found, each) for each in tasks)
 
 
 def _sampled(store: Store, found: Failures, task: TaskFailures) -> TaskPaths:

@@ -74,7 +74,7 @@ def sections(report: RunReport) -> tuple[list[Section], dict[str, list[str]]]:
                 if panel.runs is not None:
                     place.drawings.append(load(panel.runs)({"": found}))
                 for figure in panel.figures:
-                    place.drawings.append(load(figure)(found, report))
+                    place.drawings += [made] if (made := load(figure)(found, report)) else []
             except MeasureError as error:
                 reasons = missing.setdefault(str(error), [])
                 reasons += [title] if (title := name.replace("_", " ")) not in reasons else []

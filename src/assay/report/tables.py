@@ -10,7 +10,6 @@ from assay.measures.drops import Drop
 from assay.measures.grounding import Confusion
 from assay.measures.memorisation import Memorisation
 from assay.measures.names import NameGaps
-from assay.measures.nearness import Failures
 from assay.measures.paraphrase import Grid
 from assay.measures.pride import Sweep
 from assay.measures.rates import Rate
@@ -245,36 +244,6 @@ def _curve(name: str, title: str, found: Curve) -> Table:
             for step in found.steps
         ),
         f"{made(step.rate for step in found.steps)} Differences are paired over starts: Newcombe, exact p.",
-    )
-
-
-def failures_table(found: Failures, report: RunReport) -> Table | None:
-    """Near and far failures of each task."""
-    if not found.failures:
-        return None
-    return Table(
-        "failures",
-        "Near and far failures",
-        (
-            Column("task"),
-            Column("goal"),
-            Column("successes", "count"),
-            Column("failures", "count"),
-            Column("threshold", "metres"),
-            *(Column(f"far ({name})", "count") for name in found.near),
-        ),
-        tuple(
-            (
-                task.task,
-                task.goal,
-                task.successes,
-                task.failures,
-                task.thresholds["max"],
-                *(task.failures - count for count in task.near.values()),
-            )
-            for task in sorted(found.tasks, key=lambda task: natural(task.task))
-        ),
-        "Far: farther from the mean successful trajectory than all, 99, 95 and 90 % of the successes.",
     )
 
 

@@ -1,8 +1,8 @@
-"""Trajectories of failures against the mean successful one; how many failures are near or far."""
+"""Trajectories of failures against the mean successful one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,17 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from assay.measures.nearness import Failures, TaskFailures
+from assay.measures.nearness import Failures
 from assay.measures.result import MeasureError
-from assay.report.figures.forest import CHARACTER, note
 from assay.report.run_report import RunReport
-from assay.report.sampled_paths import EACH, TaskPaths
-from assay.report.style import AMBER, BLACK, GREEN, HALF, ORANGE, WIDTH, Drawing, draw, percent_axis
-from assay.report.wording import between, natural, number, percent, plural
+from assay.report.sampled_paths import EACH, POINTS, TaskPaths
+from assay.report.style import AMBER, BLACK, GREEN, HALF, ORANGE, WIDTH, Drawing, draw
+from assay.report.wording import natural, number
 
+TASKS = 3
+"""Tasks whose failures are drawn: those with the most."""
+COLUMNS = 5
+"""Tasks in a row, where all are drawn."""
 LOOKS: dict[str, dict[str, Any]] = {
     "success": {"color": GREEN, "linewidth": 0.8, "alpha": 0.55},
     "near": {"color": AMBER, "linewidth": 1.1, "linestyle": "--"},
@@ -43,18 +46,38 @@ def paths_3d_figure(found: Failures, report: RunReport) -> Drawing:
             for kind, path in _all(each):
                 axes.plot(path[:, 0], path[:, 1], path[:, 2], **LOOKS[kind])
             axes.set_title(each.found.task, fontsize=8.5)
-            axes.view_init(elev=24, azim=-35)
-            axes.set_box_aspect((1, 1, 0.8), zoom=0.95 if len(tasks) < 3 else 0.88)
-            axes.tick_params(labelsize=6, pad=-2)
-            for axis, name in zip((axes.xaxis, axes.yaxis, axes.zaxis), "xyz", strict=True):
-                axis.set_label_text(f"{name}, m", fontsize=7)
-                axis.labelpad = -4
-                axis.set_pane_color((0.96, 0.96, 0.97, 1.0))
-                axis.set_major_locator(MaxNLocator(3))
-        _legend(figure)
+            _in_space(axes, zoom=0.95 if len(tasks) < 3 else 0.88)
+        _legend(figure, LOOKS)
 
     size = _width(tasks), 3.9 if len(tasks) < 3 else 3.4
     return draw("paths-3d", "Trajectories of failures, in space", _caption(tasks), size, paint)
+
+
+def success_paths_figure(found: Failures, report: RunReport) -> Drawing:
+    """The successful trajectories of every task, in space: LIBERO-Para's Figure 18."""
+    tasks = sorted(report.paths, key=lambda each: (natural(each.found.task), each.found.goal))
+    columns = min(len(tasks), COLUMNS)
+    rows = -(-len(tasks) // columns)
+
+    def paint(figure: Figure) -> None:
+        for place, each in enumerate(tasks):
+            axes = figure.add_subplot(rows, columns, place + 1, projection="3d")
+            for path in each.paths["success"]:
+                axes.plot(path[:, 0], path[:, 1], path[:, 2], **LOOKS["success"])
+            mean = each.found.reference
+            axes.plot(mean[:, 0], mean[:, 1], mean[:, 2], **LOOKS["mean"])
+            axes.set_title(each.found.task, fontsize=7.5, pad=-2)
+            _in_space(axes, zoom=0.95, labelled=False)
+        _legend(figure, ("success", "mean"))
+
+    widest = max(tasks, key=lambda each: each.found.thresholds["max"]).found
+    caption = (
+        f"At most {EACH['success']} successes of each task, as {POINTS} points, and the mean of all of them, which "
+        f"failures are compared with. The widest threshold is that of {widest.task}: "
+        f"{number(widest.thresholds['max'], 3)} m."
+    )
+    size = (HALF, 3.6) if len(tasks) == 1 else (WIDTH, 0.7 + rows * WIDTH / columns * 0.95)
+    return draw("paths-success", "Successful trajectories of every task", caption, size, paint)
 
 
 def paths_top_figure(found: Failures, report: RunReport) -> Drawing:
@@ -76,7 +99,7 @@ def paths_top_figure(found: Failures, report: RunReport) -> Drawing:
             axes.set_ylabel("x, m")
             axes.xaxis.set_major_locator(MaxNLocator(4))
             axes.yaxis.set_major_locator(MaxNLocator(4))
-        _legend(figure)
+        _legend(figure, LOOKS)
 
     caption = (
         "The same trajectories from above, as the outside camera sees them: the robot stands at the top; the dot is "
@@ -90,89 +113,14 @@ def paths_top_figure(found: Failures, report: RunReport) -> Drawing:
 
 
 def _sampled_of(report: RunReport) -> Sequence[TaskPaths]:
-    if not report.paths:
+    tasks = [each for each in report.paths if each.found.failures]
+    if not tasks:
         raise MeasureError("no failure could be judged")
-    return report.paths
+    return tasks[:TASKS]
 
 
 def _width(tasks: Sequence[TaskPaths]) -> float:
     return HALF if len(tasks) == 1 else WIDTH
-
-
-def near_far_figure(runs: Mapping[str, Failures]) -> Drawing:
-    """Successes, near and far failures, task by task; run by run, if there are several."""
-    if not any(found.failures for found in runs.values()):
-        raise MeasureError("no failure could be judged")
-    bars: dict[str, tuple[int, int, int]] = {}
-    if len(runs) == 1:
-        (found,) = runs.values()
-        tasks: dict[str, list[TaskFailures]] = {}
-        for each in sorted(found.tasks, key=lambda each: natural(each.task)):
-            tasks.setdefault(each.task, []).append(each)
-        for task, parts in tasks.items():
-            near = sum(part.near["max"] for part in parts)
-            bars[task] = (
-                sum(part.successes for part in parts),
-                near,
-                sum(part.failures for part in parts) - near,
-            )
-    bars |= {
-        "all" if len(runs) == 1 else name: (each.successes, each.near["max"], each.far["max"])
-        for name, each in runs.items()
-    }
-
-    def paint(figure: Figure) -> None:
-        axes = figure.subplots()
-        counts = np.array(list(bars.values()), float)
-        shares = counts / counts.sum(axis=1, keepdims=True)
-        left = np.zeros(len(bars))
-        for kind, column, hatch in zip(("success", "near", "far"), shares.T, ("", "///", ""), strict=True):
-            axes.barh(
-                range(len(bars)),
-                column,
-                left=left,
-                color=LOOKS[kind]["color"],
-                label=NAMES[kind],
-                hatch=hatch,
-                edgecolor="white",
-                linewidth=0.6,
-            )
-            left += column
-        notes = [f"n {sum(each):,}; near {each[1]:,}, far {each[2]:,}" for each in bars.values()]
-        for row, text in enumerate(notes):
-            note(axes, text, 10 + CHARACTER * max(map(len, notes)), row)
-        axes.set_yticks(range(len(bars)), list(bars))
-        axes.set_ylim(len(bars) - 0.4, -0.6)
-        axes.set_xlim(0, 1)
-        percent_axis(axes.xaxis)
-        axes.grid(axis="y", visible=False)
-        axes.tick_params(axis="y", length=0)
-        axes.set_xlabel("share of episodes")
-        figure.legend(loc="outside upper center", ncols=3)
-
-    said = []
-    for name, found in runs.items():
-        share = (
-            "no failure could be judged"
-            if found.far_share is None
-            else f"{found.far['max']:,} of {plural(found.failures, 'failure')} are far "
-            f"({percent(found.far_share)}, 95 % Wilson interval {between(found.interval, 100)}; with "
-            "stricter thresholds "
-            + ", ".join(
-                f"{quantile}: {count:,}" for quantile, count in found.far.items() if quantile != "max"
-            )
-            + ")"
-        )
-        beside = [f"{found.unjudged:,} failures could not be judged"] if found.unjudged else []
-        beside += (
-            [f"{found.elsewhere:,} episodes in a perturbed scene are left out"] if found.elsewhere else []
-        )
-        said.append((f"{name}: " if len(runs) > 1 else "") + "; ".join([share, *beside]))
-    caption = (
-        "Near failures stay as close to the mean successful trajectory as the farthest success (execution), far "
-        f"ones do not (planning). {'. '.join(said)}."
-    )
-    return draw("near-far", "Near and far failures", caption, (WIDTH, 1.3 + 0.24 * len(bars)), paint)
 
 
 def _all(each: TaskPaths) -> list[tuple[str, np.ndarray]]:
@@ -180,8 +128,20 @@ def _all(each: TaskPaths) -> list[tuple[str, np.ndarray]]:
     return [*drawn, ("mean", each.found.reference)]
 
 
-def _legend(figure: Figure) -> None:
-    lines = [Line2D([], [], **look, label=NAMES[kind]) for kind, look in LOOKS.items()]
+def _in_space(axes: Any, *, zoom: float, labelled: bool = True) -> None:
+    axes.view_init(elev=24, azim=-35)
+    axes.set_box_aspect((1, 1, 0.8), zoom=zoom)
+    axes.tick_params(labelsize=6, pad=-2)
+    for axis, name in zip((axes.xaxis, axes.yaxis, axes.zaxis), "xyz", strict=True):
+        if labelled:
+            axis.set_label_text(f"{name}, m", fontsize=7)
+        axis.labelpad = -4
+        axis.set_pane_color((0.96, 0.96, 0.97, 1.0))
+        axis.set_major_locator(MaxNLocator(3))
+
+
+def _legend(figure: Figure, kinds: Iterable[str]) -> None:
+    lines = [Line2D([], [], **LOOKS[kind], label=NAMES[kind]) for kind in kinds]
     wide = figure.get_figwidth() > HALF
     figure.legend(handles=lines, loc="outside lower center", ncols=4 if wide else 2)
 
@@ -195,5 +155,5 @@ def _caption(tasks: Sequence[TaskPaths]) -> str:
     )
     return (
         f"At most {EACH['success']} successes and {EACH['near']} failures of each kind are drawn, of tasks "
-        f"with the most failures, as 50 points up to the length of the longest success drawn. {said}."
+        f"with the most failures, as {POINTS} points up to the length of the longest success drawn. {said}."
     )
