@@ -50,7 +50,7 @@ def failures_table(found: Failures, report: RunReport) -> Table | None:
         tuple(rows),
         f"Far: farther from the task's mean successful trajectory than its farthest success. {rule_told(found.rule)}"
         + (
-            f" In n of all are {plural(found.unjudged, 'failure')} that could not be judged."
+            f" All includes {plural(found.unjudged, 'failure')} that could not be judged."
             if found.unjudged
             else ""
         ),
@@ -134,8 +134,12 @@ def rule_told(rule: NearFarRule) -> str:
         f"thresholds are {number(100 * rule.floor)} cm at least" if rule.floor else "thresholds have no floor"
     )
     controls = "controls count" if rule.with_controls else "controls do not count"
-    least = f"tasks with fewer than {plural(rule.least_successes, 'success', 'successes')} are not judged"
-    return f"{floor[0].upper()}{floor[1:]}; {least}; {controls}."
+    few = (
+        "without a success"
+        if rule.least_successes < 2
+        else f"with fewer than {rule.least_successes} successes"
+    )
+    return f"{floor[0].upper()}{floor[1:]}; tasks {few} are not judged; {controls}."
 
 
 def _shares(group: NearFar, threshold: str = WIDEST) -> tuple[Value, ...]:

@@ -153,7 +153,9 @@ def with_labels(frame: pl.DataFrame) -> pl.DataFrame:
 def trajectory_of(steps: int, *blobs: bytes) -> Trajectory:
     """A trajectory from its row. Raises ValueError, or zlib's error, for what is damaged."""
     positions, gripper, actions = (_unpacked(blob) for blob in blobs)
-    width = len(actions) // steps if len(actions) else 7
+    # Imported logs have no position after the last action.
+    count = steps if len(gripper) in (0, steps) else len(gripper) - 1
+    width = len(actions) // count if len(actions) else 7
     return Trajectory(positions.reshape(-1, 3), gripper, actions.reshape(-1, width))
 
 

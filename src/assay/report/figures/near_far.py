@@ -95,6 +95,7 @@ def near_far_types_figure(found: Failures, report: RunReport) -> Drawing | None:
     caption = (
         f"Each type with all types of the other axis. Of the failures, between {percent(least.far_of_failures())} "
         f"({least.group}) and {percent(most.far_of_failures())} ({most.group}) are far."
+        + (f" {plural(found.unjudged, 'failure')} could not be judged." if found.unjudged else "")
     )
     title = "Near and far failures by type of paraphrase"
     return draw("near-far-types", title, caption, (WIDTH, 1.6 + 0.24 * sum(heights)), paint)
