@@ -1,0 +1,106 @@
+"""Importing: time and memory of LIBERO-Para's logs with their trajectories, as many as the paper has of one model."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+import tempfile
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from assay import tasks
+from assay.formats.libero_para import COLUMNS, SUITE
+from assay.perturb.words.grid.cells import CELLS
+from bench.figure import Figure
+
+WORDINGS, SEEDS = 4_092, range(7, 12)
+STEPS = (200, 300)
+"""The least and the most steps of an episode."""
+KINDS = 100
+"""Different trajectories that the logs repeat."""
+
+_IMPORT = """
+import resource, sys, time
+from pathlib import Path
+start = time.perf_counter()
+from assay.runs.importing.libero_para import import_libero_para
+logs, metadata, out = map(Path, sys.argv[1:])
+done = import_libero_para(logs, metadata, out)
+assert done.paths == done.episodes
+usage = resource.getrusage(resource.RUSAGE_SELF)
+print(done.episodes, time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+"""
+
+
+def measure() -> list[Figure]:
+    with tempfile.TemporaryDirectory() as folder:
+        logs, metadata = Path(folder) / "logs", Path(folder) / "metadata.csv"
+        _write(logs, metadata)
+        told = subprocess.run(
+            [sys.executable, "-c", _IMPORT, str(logs), str(metadata), str(Path(folder) / "run.assay")],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    episodes, seconds, busy, memory = map(float, told.stdout.split())
+    assert episodes == WORDINGS * len(SEEDS)
+    what = f"importing {episodes:.0f} logged episodes with trajectories"
+    return [
+        Figure(f"{what}: time", seconds, "s", 60.0, note=f"{busy:.0f} s of them on a processor"),
+        Figure(f"{what}: memory", memory, "MB", 2000.0),
+    ]
+
+
+def _write(logs: Path, metadata: Path) -> None:
+    """Logs as the official scripts write them. Nothing in them says the seed, so the seeds share one folder."""
+    rng = np.random.default_rng(7)
+    originals = sorted(task.instruction.text for task in tasks.suite(SUITE))
+    places = list(product(range(len(originals)), CELLS))
+    rows = []
+    for number in range(WORDINGS):
+        task, cell = places[number % len(places)]
+        text = f"{originals[task]}, wording {number}"
+        rows.append([*cell.official, task, number, text, originals[task], 0.8, 0.9])
+    with metadata.open("w", newline="") as file:
+        csv.writer(file).writerows([COLUMNS, *rows])
+    first = logs / f"seed{SEEDS[0]}"
+    first.mkdir(parents=True)
+    trajectories = [_trajectory(rng) for _ in range(KINDS)]
+    for task in range(len(originals)):
+        mine = [_episode(row, trajectories[rng.integers(KINDS)], rng) for row in rows if row[3] == task]
+        (first / f"eval{task}.json").write_text(f'{{"eval_id": {task}, "episodes": [{",".join(mine)}]}}')
+    for seed in SEEDS[1:]:
+        (logs / f"seed{seed}").symlink_to(first)
+
+
+def _episode(row: list[object], trajectory: tuple[int, str], rng: np.random.Generator) -> str:
+    high, mid, low, task, number, text = row[:6]
+    steps, logged = trajectory
+    head = {
+        "bddl_file": f"{high}_{mid}_{low}_eval{task}_ver{number}.bddl",
+        "paraphrase_type": high,
+        "categories": str(mid).split("+"),
+        "subcategories": str(low).split("+"),
+        "variant_id": number,
+        "paraphrased_instruction": text,
+        "success": bool(rng.random() < 0.7),
+        "num_steps": steps,
+    }
+    return json.dumps(head)[:-1] + "," + logged[1:]
+
+
+def _trajectory(rng: np.random.Generator) -> tuple[int, str]:
+    steps = int(rng.integers(STEPS[0], STEPS[1] + 1))
+    states = np.cumsum(rng.normal(scale=0.01, size=(steps, 8)), axis=0)
+    actions = rng.uniform(-1, 1, size=(steps, 7))
+    logged = {
+        "actions": actions.tolist(),
+        "proprio_states": states.tolist(),
+        "action_chunk_boundaries": list(range(0, steps, 10)),
+        "rewards": [0.0] * steps,
+    }
+    return steps, json.dumps(logged, indent=2)
