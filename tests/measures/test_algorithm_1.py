@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
@@ -80,7 +81,7 @@ def walked(task: int, kind: str, rng: np.random.Generator) -> list[list[float]]:
 
 
 @pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[dict], Store]:
+def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[list[dict], Store]]:
     """Episodes as the official scripts log them, and the run that was imported from them."""
     folder, rng = tmp_path_factory.mktemp("logs"), np.random.default_rng(3)
     rows, episodes = [], []
