@@ -8,8 +8,8 @@ reached by ``python:module:object`` wherever a name is taken.
 
 from __future__ import annotations
 
-import hashlib
 import importlib
+import os
 import sys
 import uuid
 import warnings
@@ -221,16 +221,15 @@ def _plugin(module: str) -> Plugin:
 
 def _digest(top: ModuleType) -> str:
     """Of the source of a module, or of all modules of a package."""
+    from assay.files import digest_of  # with locks and SQLite, which only plugins' users pay for
+
     file = getattr(top, "__file__", None)
     folders = [Path(folder) for folder in getattr(top, "__path__", ())]
     files = sorted(file for folder in folders for file in folder.rglob("*.py"))
     files = files or ([Path(file)] if file and Path(file).is_file() else [])
     if not files:  # a notebook, or standard input: nobody can say whether it is the same again
         return f"?{uuid.uuid4().hex[:11]}"
-    digest = hashlib.sha256()
-    for each in files:
-        digest.update(f"{each.name} ".encode() + each.read_bytes())
-    return digest.hexdigest()[:12]
+    return digest_of(files, Path(os.path.commonpath([each.parent for each in files])))[:12]
 
 
 def _same(one: object, other: object) -> bool:

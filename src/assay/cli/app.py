@@ -116,7 +116,3 @@ def _refuse(message: str) -> NoReturn:
     line = Text.assemble(("error:", "bold red"), " ", " ".join(message.split()))
     errors.print(line, soft_wrap=True, highlight=False)
     sys.exit(2)
-
-
-if __name__ == "__main__":
-    main()

@@ -7,18 +7,18 @@ from dataclasses import replace
 
 from assay.episodes import EpisodeSpec, Label
 from assay.experiments.base import Experiment, Variant
-from assay.perturb.prompts import (
+from assay.perturb.tabletop import (
     Gobbledygook,
+    Harder,
     OtherInstruction,
     Paraphrase,
     Part,
+    PermutedObjects,
     PromptMask,
     TextReferents,
     Unit,
 )
-from assay.perturb.prompts.base import TablePerturbation
-from assay.perturb.senses.order import PermutedObjects
-from assay.perturb.world import Harder
+from assay.perturb.tabletop.base import TablePerturbation
 from assay.tabletop import Difficulty, TableEntry
 from assay.tabletop.world import TABLETOP_WORLD
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 import subprocess
 from collections.abc import Iterable, Mapping
@@ -16,6 +15,7 @@ from assay import __version__
 from assay.episodes import LIBERO, WORLDS
 from assay.errors import RunError
 from assay.extras import DISTRIBUTION
+from assay.files import digest_of
 from assay.plugins import Plugin
 from assay.runs.store import Store
 from assay.sim.bare_mujoco import mujoco_version
@@ -101,10 +101,7 @@ def _difference(was: object, now: object) -> tuple[object, object]:
 
 def states_digest(folder: Path) -> str:
     """12 hex digits that stand for the files of a folder of stored initial states."""
-    digest = hashlib.sha256()
-    for file in sorted(each for each in folder.rglob("*") if each.is_file()):
-        digest.update(f"{file.relative_to(folder).as_posix()} ".encode() + file.read_bytes())
-    return digest.hexdigest()[:12]
+    return digest_of(sorted(each for each in folder.rglob("*") if each.is_file()), folder)[:12]
 
 
 def commit_of(module: Path) -> str | None:
