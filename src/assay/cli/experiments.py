@@ -103,13 +103,13 @@ def show(
         table.add_row(condition, str(count), kinds, told)
     output.print(table)
     if sheet is not None:
-        if design.place.sheet is None:
+        if design.played_in.sheet is None:
             raise ExperimentError(f"the world '{design.world}' draws no sheets")
         shown = {task.id for task in ((example,) if selection is None else chosen)}
         specs = [spec for spec in plan if spec.task in shown]
         with progress_bar() as progress:
             bar = progress.add_task("drawing", total=len({(each.task, each.condition) for each in specs}))
-            refused = imported(design.place.sheet)(sheet, specs, lambda name: progress.advance(bar))
+            refused = imported(design.played_in.sheet)(sheet, specs, lambda name: progress.advance(bar))
         for line in refused:
             say(line, aside=True)
         say(f"{progress.tasks[0].completed - len(refused):.0f} conditions drawn in {sheet}")

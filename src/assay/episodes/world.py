@@ -140,6 +140,11 @@ class World(Protocol):
         ...
 
     @property
+    def cameras(self) -> Sequence[str]:
+        """The cameras that policies see through; none where they see no pictures."""
+        ...
+
+    @property
     def frame_seconds(self) -> float:
         """How long a video shows each step, seconds."""
         ...

@@ -137,7 +137,7 @@ def execute(
             "a policy that is an object acts in this process: workers must be 0 or 1, or give its address"
         )
     design = load_experiment(experiment) if isinstance(experiment, str) else experiment
-    world = design.place
+    world = design.played_in
     chosen = design.choose(options.tasks)
     seeds = design.seeds if options.seeds is None else options.seeds
     rule = None if options.until is None else parse_until(options.until)
@@ -276,8 +276,8 @@ def plugins_used(
 ) -> tuple[Plugin, ...]:
     """Everybody's modules but Assay's that the run needs."""
     kinds = {type(each) for spec in specs for each in spec.perturbations}
-    things: list[object] = [design.place, design.variants, design.complete, *kinds]
-    found = [*plugins_of(things), *plugins_of([design.place.pack_source(pack)])]
+    things: list[object] = [design.played_in, design.variants, design.complete, *kinds]
+    found = [*plugins_of(things), *plugins_of([design.played_in.pack_source(pack)])]
     if isinstance(experiment, str) and experiment.startswith(PYTHON):
         found.append(Plugin.named(experiment.split(":")[1]))
     unique = {each.module: each for each in found if each.module != "__main__"}

@@ -17,7 +17,7 @@ from assay.errors import SpecError, StateError, TaskError
 from assay.sim.compile import compile_scene
 from assay.sim.observation import Observation
 from assay.sim.packs.locate import locate_states
-from assay.sim.packs.registry import PACKS, load_pack
+from assay.sim.packs.registry import PACKS, load_pack, planned_on
 from assay.sim.render import CAMERAS
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ, Simulation
 from assay.sim.states import InitialState, stored_states
@@ -36,6 +36,7 @@ class LiberoWorld:
 
     traits = Traits("libero")
     action_size = ACTION_SIZE
+    cameras = CAMERAS
     frame_seconds = 1 / CONTROL_HZ
     policies: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
@@ -73,7 +74,8 @@ class LiberoWorld:
 
     def task(self, spec: EpisodeSpec) -> Task:
         """The task of an episode as the policy is given it."""
-        return apply_perturbations(tasks.load(spec.task), spec.perturbations, seed=spec.seed)
+        with planned_on(spec.pack):
+            return apply_perturbations(tasks.load(spec.task), spec.perturbations, seed=spec.seed)
 
     def horizon(self, spec: EpisodeSpec) -> int:
         """The most control steps of an episode."""

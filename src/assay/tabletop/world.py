@@ -49,6 +49,7 @@ class TabletopWorld:
 
     traits = Traits(PACK, continuous=False, start_columns=("instruction", "best"))
     action_size = ACTION_SIZE
+    cameras = VIEWS
     frame_seconds = 1.0
     policies: ClassVar[Mapping[str, str]] = MappingProxyType(
         {

@@ -113,6 +113,7 @@ class PointWorld:
 
     traits = Traits(NAME)
     action_size = 2
+    cameras = ()
     frame_seconds = 0.1
     policies: ClassVar[Mapping[str, str]] = {
         "guide": "assay_example.point.policies:Guide",
