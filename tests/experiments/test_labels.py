@@ -1,4 +1,4 @@
-"""Whether a policy that understands can still do the task, and what kind of task it is."""
+"""Whether the task can still be done as told, so that success is expected, and what kind of task it is."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def certify(
     from assay.runs.worker import WorkerConfig
 
     design = load_experiment(experiment)
-    demonstrator = design.played_in.demonstrator
+    demonstrator = design.played_in.traits.demonstrator
     if demonstrator is None:
         raise ExperimentError(
             f"{experiment} needs no certificates: nothing is certified in the world '{design.world}'"

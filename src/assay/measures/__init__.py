@@ -19,7 +19,7 @@ from assay.measures.diagnosis import Claim, Finding, Verdict, diagnose
 from assay.measures.drops import drops
 from assay.measures.efficiency import efficiency
 from assay.measures.evidence import Evidence, FlawTest, Untested
-from assay.measures.flaws import Degree, Flaw
+from assay.measures.flaws import Degree, Flaw, OwnFlaw
 from assay.measures.grounding import confusion
 from assay.measures.measure import MEASURES, Measure, Panel, register
 from assay.measures.memorisation import memorisation
@@ -45,6 +45,7 @@ __all__ = [
     "Measure",
     "MeasureError",
     "Missing",
+    "OwnFlaw",
     "Panel",
     "Paths",
     "Profile",

@@ -81,7 +81,7 @@ WORLD = "World"
 """The section of the report about what grows in the world."""
 LEVELS = Measure(
     "levels",
-    "Success over levels; plausible changes only.",
+    "Success over levels; only changes after which success is expected.",
     lambda run: curve(run.plausible, "level"),
     needs=("level",),
     panels=(
@@ -94,7 +94,7 @@ LEVELS = Measure(
 )
 DISPLACEMENT = Measure(
     "displacement",
-    "Success over the distance by which the object was moved, metres; plausible changes only.",
+    "Success over the distance by which the object was moved, metres; only changes after which success is expected.",
     lambda run: curve(run.plausible, "distance"),
     needs=("distance",),
     panels=(

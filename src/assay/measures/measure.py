@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from assay.measures.flaws import OwnFlaw
 from assay.measures.result import MeasureError
 from assay.measures.run_data import RunData
 from assay.plugins import Registry, imported
@@ -76,6 +77,10 @@ class Measure(Generic[T_co]):
     tests: Lazy | None = None
     """Makes tests of flaws (``FlawTest``, ``Untested``) from the profiles of the runs to which it applies, and
     which they are, from 0: ``[(which, profile), ...]``."""
+    flaws: tuple[OwnFlaw, ...] = ()
+    """Those that its tests name besides Assay's own."""
+    wording: Lazy | None = None
+    """Tells a ``Finding`` of its tests: makes a pair of texts from it, the evidence and a caveat (or nothing)."""
 
     def applies(self, run: RunData) -> bool:
         """Whether it makes sense for a run, whatever comes of it."""

@@ -62,10 +62,9 @@ class TabletopWorld:
         }
     )
     servers: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    demonstrator = None
     disturbance = None
     packs = (PACK,)
-    stored_states = False
+    stored_states = None
     sheet = "assay.tabletop.sheet:experiment_sheet"
 
     def select(self, selection: str) -> tuple[TableEntry, ...]:

@@ -55,7 +55,7 @@ def candidates(category: str, among: Among) -> tuple[str, ...]:
         case Among.UNSEEN:
             found = set(unseen())
         case Among.SHAPE:
-            found = pack.categories & frozenset(SHAPES)
+            found = set(SHAPES) & pack.categories
     return tuple(sorted(found - {category}))
 
 
