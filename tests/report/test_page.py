@@ -237,6 +237,9 @@ def test_it_says_when_the_demonstrator_itself_fails(tmp_path: Path, write, made)
     said = "The demonstrator itself fails in 1 of 2 episodes in which success is expected"
     assert said in page_of(write(tmp_path / "a.assay", episodes, policy="oracle"))
     assert said not in page_of(write(tmp_path / "b.assay", episodes, policy="somebody"))
+    world = {"name": "elsewhere", "demonstrator": "guide"}
+    assert said in page_of(write(tmp_path / "c.assay", episodes, policy="guide", world=world))
+    assert said not in page_of(write(tmp_path / "d.assay", episodes, policy="oracle", world=world))
 
 
 def test_it_says_what_an_import_lacks(tmp_path: Path, write, made):

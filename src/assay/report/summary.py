@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.episodes import LIBERO, Traits
 from assay.measures.clustering import UNVARIED
 from assay.measures.drops import Drop
 from assay.measures.measure import MEASURES, load
@@ -114,8 +113,7 @@ def banners(report: RunReport) -> list[str]:
             "Uncertified: no oracle has solved these scenes beforehand; a failure may be the scene's."
         )
     rate = profile.get(SUCCESS_RATE)
-    world = Traits.from_json(report.meta.get("world") or {"name": LIBERO})
-    demonstrates = str(report.meta.get("policy")).partition("?")[0] == world.demonstrator
+    demonstrates = str(report.meta.get("policy")).partition("?")[0] == report.world.demonstrator
     if demonstrates and rate is not None and rate.successes < rate.count:
         found.append(
             f"The demonstrator itself fails in {rate.count - rate.successes:,} of "
