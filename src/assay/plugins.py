@@ -21,7 +21,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
-from assay.errors import AssayError, PluginError, did_you_mean
+from assay.errors import AssayError, PluginError, did_you_mean, one_line
 
 GROUP = "assay.plugins"
 """The entry-point group in which an installed package names its module."""
@@ -182,7 +182,7 @@ def load_entry_points() -> tuple[str, ...]:
         try:
             point.load()
         except (Exception, SystemExit) as error:  # whatever somebody's module raises; the others are of use
-            problems.append(f"the plugin '{point.name}' ({point.value}) cannot be loaded: {_one_line(error)}")
+            problems.append(f"the plugin '{point.name}' ({point.value}) cannot be loaded: {one_line(error)}")
             warnings.warn(problems[-1], PluginWarning, stacklevel=2)
     return tuple(problems)
 
@@ -209,7 +209,7 @@ def import_module(module: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except (Exception, SystemExit) as error:  # whatever somebody's module raises
-        raise PluginError(f"{module} cannot be imported: {_one_line(error)}") from error
+        raise PluginError(f"{module} cannot be imported: {one_line(error)}") from error
 
 
 def imported(address: str) -> Any:
@@ -258,7 +258,3 @@ def _same(one: object, other: object) -> bool:
 
 def _source(thing: object) -> str:
     return f"{getattr(thing, '__module__', type(thing).__module__)}.{getattr(thing, '__qualname__', '')}"
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())[:200]

@@ -23,7 +23,6 @@ from assay.measures import (
     Untested,
     Verdict,
     measure,
-    register,
 )
 from assay.report.page import build
 from assay.report.run_report import RunReport
@@ -60,14 +59,15 @@ def figure(found: Longest, report: RunReport) -> Drawing:
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(MEASURES, "_known", dict(MEASURES._known))
-    register(
+    MEASURES.register(
+        "longest",
         Measure(
             "longest",
             "The most control steps of an episode.",
             longest,
             panels=(Panel("How long it takes", tables=(table,), figures=(figure,)),),
             sentences=lambda found, profile: [f"The longest episode has {found.steps} steps."],
-        )
+        ),
     )
     yield
 
@@ -115,7 +115,8 @@ def test_a_measure_may_bring_a_flaw_with_its_sentences(
         ),
         "untested": Untested("dawdles", "slowness"),
     }
-    register(
+    MEASURES.register(
+        "slowness",
         Measure(
             "slowness",
             "Whether it takes its time.",
@@ -123,7 +124,7 @@ def test_a_measure_may_bring_a_flaw_with_its_sentences(
             tests=lambda among: [tests[case]],
             flaws=(OwnFlaw("dawdles", "Takes its time", "Does not take its time", "no run has a clock"),),
             wording=lambda finding: (f"{finding.evidence[0].hits} of 10 episodes are slow", "by the clock"),
-        )
+        ),
     )
     run = write(tmp_path / "run.assay", [made(True)])
     told = {}

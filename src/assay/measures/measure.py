@@ -11,7 +11,6 @@ from assay.measures.result import MeasureError
 from assay.measures.run_data import RunData
 from assay.plugins import Registry, imported
 
-T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 Lazy = str | Callable[..., Any]
 """A function, or where it is: ``module:function``, imported when it is called for."""
@@ -51,7 +50,7 @@ class Measure(Generic[T_co]):
     ...     return Table("longest", "Longest episode", (Column("steps", "count"),), ((found.steps,),))
     >>> measure = Measure("longest", "The most control steps.", longest, panels=(Panel("Length", (table,)),))
 
-    ``assay.measures.register(measure)`` makes it part of every profile, report and JSON object.
+    ``assay.register("measure", measure.name)(measure)`` makes it part of every profile, report and JSON object.
     """
 
     name: str
@@ -134,9 +133,3 @@ MEASURES: Registry[Measure[Any]] = Registry(
     },
 )
 """Every measure by its name; the order is that of the page."""
-
-
-def register(measure: Measure[T]) -> Measure[T]:
-    """Make a measure part of every profile, report and JSON object. Raises PluginError if its name is taken."""
-    MEASURES.register(measure.name, measure)
-    return measure
