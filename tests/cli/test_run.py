@@ -77,8 +77,8 @@ def test_bad_input_is_one_line(assay: Run, path: Path, more: tuple[str, str], wo
 def test_a_run_in_which_nothing_ran_says_so_by_its_status(assay: Run, path: Path):
     states = path.parent / "states"
     states.mkdir(parents=True)
-    command = ("run", "libero", "--policy", "idle", "--tasks", "libero_goal/7", "--seeds", "2")
-    command = (*command, "--states", states, "--workers", "1", "--out", path)
+    plan = ("--tasks", "libero_goal/7", "--seeds", "2", "--states", states)
+    command = ("run", "libero", "--policy", "idle", *plan, "--workers", "1", "--out", path)
     said = assay(*command)
     assert said.status == 2 and said.err.count("\n") == 1, "a folder that has no states is refused at once"
     assert "there is no libero_goal/turn_on_the_stove.pruned_init in it" in said.err and not path.exists()
