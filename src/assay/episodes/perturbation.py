@@ -89,7 +89,7 @@ class Perturbation(ABC):
 
     @property
     def plausible(self) -> bool:
-        """Whether a policy that understands can still do the task."""
+        """Whether the task can still be done as told, so that success is expected."""
         return True
 
     @property

@@ -67,7 +67,7 @@ def prompts(mistakes: bool = True) -> Experiment:
     """The same tasks told otherwise, or nothing; ``mistakes``: whether a policy may make some."""
     return _design(
         "prompts",
-        "Tabletop prompts reworded, masked, as nonsense or another's; objects in another order.",
+        "Tabletop prompts reworded, masked, made nonsense or exchanged for another task's; objects in another order.",
         _prompt_variants,
         mistakes,
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.episodes import LIBERO, Episode, EpisodeSpec, Outcome, Policy, load_world, no_trajectory, rollout
-from assay.errors import AssayError
+from assay.errors import AssayError, one_line
 from assay.plugins import import_module
 from assay.policies.registry import load_policy
 
@@ -81,7 +81,7 @@ class EpisodeRunner:
                 Outcome.ERROR,
                 0,
                 no_trajectory(self._env.world.action_size),
-                error=" ".join(reason.split())[:300],
+                error=one_line(reason, 300),
             )
         return self._with_video(video, episode)
 
@@ -100,6 +100,6 @@ class EpisodeRunner:
         try:
             video.write(self._config.videos, episode)
         except Exception as error:  # a video is no reason to lose an episode
-            reason = f"no video: {' '.join(str(error).split())[:200]}"
+            reason = f"no video: {one_line(str(error))}"
             return replace(episode, error="; ".join(each for each in (episode.error, reason) if each))
         return episode

@@ -36,6 +36,11 @@ class PrimitivesPack:
         """The categories of objects and fixtures it offers."""
         return frozenset(_ENTITIES)
 
+    @property
+    def fixtures(self) -> frozenset[str]:
+        """Those that stand still."""
+        return frozenset(fixtures.BUILDERS)
+
     def digest(self) -> str:
         """The SHA-256, in hexadecimal, of every document the pack generates."""
         return _digest()
