@@ -98,7 +98,7 @@ def _used(*command: str) -> Used:
     """What a command takes in a process of its own."""
     start = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, "-m", "assay.cli.app", *command],
+        [sys.executable, "-m", "assay", *command],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

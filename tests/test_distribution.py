@@ -128,10 +128,10 @@ def test_the_wheel_works_where_there_is_no_checkout(wheel: Path, tmp_path: Path)
 
     where = python("-c", "import assay; print(assay.__file__)")
     assert where.startswith(str(tmp_path / "installed"))
-    assert python("-m", "assay.cli.app", "--version").split() == ["assay", __version__]
-    listed = python("-m", "assay.cli.app", "tasks", "list", "all", "--json", "-")
+    assert python("-m", "assay", "--version").split() == ["assay", __version__]
+    listed = python("-m", "assay", "tasks", "list", "all", "--json", "-")
     assert listed.count('"id"') == 40
-    assert "put the bowl on the stove" in python("-m", "assay.cli.app", "experiments", "show", "libero")
+    assert "put the bowl on the stove" in python("-m", "assay", "experiments", "show", "libero")
 
 
 def test_the_lock_has_a_version_of_everything_that_is_asked_for():

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
 from pathlib import Path
 
 import pytest
 
+import assay
+from assay.api import RecordedEpisode
 from assay.errors import AssayError
 from assay.perturb.words.distance.pride import scorer
 
@@ -21,13 +25,27 @@ def test_every_example_runs(
     except AssayError as error:
         pytest.skip(str(error))
     monkeypatch.chdir(tmp_path)
-    _, *examples = re.findall(
-        r"```python\n(.*?)```", DOCUMENT.read_text(), re.DOTALL
-    )  # the first is an overview
+    overview, *examples = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
     names: dict[str, object] = {"__name__": "documented"}
     exec("import assay", names)
+    called = _called(overview)
+    assert {"run", "report", "replay"} <= called.keys()
+    offered = vars(assay.api) | vars(assay.Run) | {"replay": RecordedEpisode.replay}
+    for name, keywords in called.items():  # it plans far more than a test can play
+        made = assay.run if name == "run" else offered[name]
+        assert keywords <= inspect.signature(made).parameters.keys(), name
     for example in examples:
         exec(compile(example, str(DOCUMENT), "exec"), names)
     said = capsys.readouterr().out
     assert "['success', 'success']" in said and "please turn on the stove" in said
     assert "did you mean" in said or "libero_goal" in said
+
+
+def _called(code: str) -> dict[str, set[str]]:
+    """The functions and methods that a text calls, and the parameters it names."""
+    calls = [each for each in ast.walk(ast.parse(code)) if isinstance(each, ast.Call)]
+    found: dict[str, set[str]] = {}
+    for each in calls:
+        if isinstance(each.func, ast.Attribute):
+            found.setdefault(each.func.attr, set()).update(str(keyword.arg) for keyword in each.keywords)
+    return found

@@ -50,7 +50,7 @@ class Examined:
     findings: tuple[Finding, ...]
 
     @property
-    def found(self) -> dict[Flaw, Finding]:
+    def found(self) -> dict[str, Finding]:
         """What was found."""
         return {each.flaw: each for each in self.findings if each.verdict is Verdict.FOUND}
 

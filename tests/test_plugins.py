@@ -45,7 +45,7 @@ def assay(installed: Path, tmp_path: Path) -> Assay:
         source = str(Path(__file__).parents[1] / "src")
         environment["PYTHONPATH"] = os.pathsep.join([source, *([str(installed)] if plugin else [])])
         return subprocess.run(
-            [sys.executable, "-m", "assay.cli.app", *map(str, arguments)],
+            [sys.executable, "-m", "assay", *map(str, arguments)],
             cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
 

@@ -171,11 +171,11 @@ def run_demo(
 def _certify(parts: Sequence[Part], pack: str, workers: int) -> None:
     """Let the demonstrator solve what the parts change in the world, so that no policy waits for it."""
     world = WORLDS[LIBERO]
-    assert world.demonstrator is not None
+    assert world.traits.demonstrator is not None
     with Cache(cache_file()) as cache:
         for part in parts:
             if part.design().certified:
-                config = WorkerConfig(world.demonstrator)
+                config = WorkerConfig(world.traits.demonstrator)
                 make_certificates(part.plan(pack), cache, config, Options(workers=workers), Observer())
 
 
@@ -222,7 +222,7 @@ def _table(examined: Sequence[Examined], parts: Sequence[Part]) -> Table:
         "Success",
         (Column("policy"), *(Column(name) for name in names)),
         tuple((each.policy, *(_shown(each.rates[name]) for name in names)) for each in examined),
-        "Successes where a good policy should succeed, with 95 % intervals in percent: libero as it is, the "
+        "Successes where success is expected, with 95 % intervals in percent: libero as it is, the "
         "others where something was changed.",
     )
 

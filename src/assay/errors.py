@@ -122,6 +122,12 @@ class RenderingError(AssayError):
     """No way to draw a picture on this machine."""
 
 
+def one_line(said: object, most: int = 200) -> str:
+    """A text, or what an error says with its type, as one line of at most so many characters."""
+    text = f"{type(said).__name__}: {said}" if isinstance(said, BaseException) else str(said)
+    return " ".join(text.split())[:most]
+
+
 def did_you_mean(name: str, valid: Iterable[str], *, most: int = 6) -> str:
     """A phrase that points from a wrong ``name`` to the nearest of the ``valid`` ones."""
     options = sorted(set(valid))

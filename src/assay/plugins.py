@@ -8,8 +8,8 @@ reached by ``python:module:object`` wherever a name is taken.
 
 from __future__ import annotations
 
-import hashlib
 import importlib
+import os
 import sys
 import uuid
 import warnings
@@ -21,12 +21,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
-from assay.errors import AssayError, PluginError, did_you_mean
+from assay.errors import AssayError, PluginError, did_you_mean, one_line
 
 GROUP = "assay.plugins"
 """The entry-point group in which an installed package names its module."""
 PYTHON = "python:"
 """How an address begins that names anything importable: ``python:module:object``."""
+SCRIPT = "__main__"
+"""The module of a script or a notebook: what is defined there cannot be loaded again by its name."""
 _OWN = "assay"
 
 T = TypeVar("T")
@@ -136,8 +138,9 @@ class Plugin:
         return _plugin(module)
 
     def as_json(self) -> dict[str, str]:
-        """A JSON object."""
-        return asdict(self)
+        """A JSON object; a script, which may go on changing, by its name alone."""
+        told = asdict(self)
+        return told if self.module != SCRIPT else {**told, "distribution": _script(), "digest": ""}
 
 
 def plugins_of(things: Iterable[object]) -> tuple[Plugin, ...]:
@@ -151,6 +154,13 @@ def load_plugins(records: Iterable[Mapping[str, Any]]) -> list[str]:
     problems = []
     for record in records:
         module = str(record.get("module"))
+        if module == SCRIPT:
+            if record.get("distribution") != _script():
+                problems.append(
+                    f"perturbations or designs of the run were defined in {record.get('distribution')}, not in a "
+                    "module that can be imported: its episodes cannot be played again"
+                )
+            continue
         try:
             import_module(module)
         except PluginError as error:
@@ -172,7 +182,7 @@ def load_entry_points() -> tuple[str, ...]:
         try:
             point.load()
         except (Exception, SystemExit) as error:  # whatever somebody's module raises; the others are of use
-            problems.append(f"the plugin '{point.name}' ({point.value}) cannot be loaded: {_one_line(error)}")
+            problems.append(f"the plugin '{point.name}' ({point.value}) cannot be loaded: {one_line(error)}")
             warnings.warn(problems[-1], PluginWarning, stacklevel=2)
     return tuple(problems)
 
@@ -199,13 +209,19 @@ def import_module(module: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except (Exception, SystemExit) as error:  # whatever somebody's module raises
-        raise PluginError(f"{module} cannot be imported: {_one_line(error)}") from error
+        raise PluginError(f"{module} cannot be imported: {one_line(error)}") from error
 
 
 def imported(address: str) -> Any:
     """What ``module:object`` stands for, of Assay's own."""
     module, _, name = address.partition(":")
     return getattr(importlib.import_module(module), name)
+
+
+def _script() -> str:
+    """The name of the script that runs now."""
+    file = getattr(sys.modules.get(SCRIPT), "__file__", None)
+    return Path(file).name if file else "a notebook"
 
 
 @cache
@@ -221,16 +237,15 @@ def _plugin(module: str) -> Plugin:
 
 def _digest(top: ModuleType) -> str:
     """Of the source of a module, or of all modules of a package."""
+    from assay.files import digest_of  # with locks and SQLite, which only plugins' users pay for
+
     file = getattr(top, "__file__", None)
     folders = [Path(folder) for folder in getattr(top, "__path__", ())]
     files = sorted(file for folder in folders for file in folder.rglob("*.py"))
     files = files or ([Path(file)] if file and Path(file).is_file() else [])
     if not files:  # a notebook, or standard input: nobody can say whether it is the same again
         return f"?{uuid.uuid4().hex[:11]}"
-    digest = hashlib.sha256()
-    for each in files:
-        digest.update(f"{each.name} ".encode() + each.read_bytes())
-    return digest.hexdigest()[:12]
+    return digest_of(files, Path(os.path.commonpath([each.parent for each in files])))[:12]
 
 
 def _same(one: object, other: object) -> bool:
@@ -242,7 +257,3 @@ def _same(one: object, other: object) -> bool:
 
 def _source(thing: object) -> str:
     return f"{getattr(thing, '__module__', type(thing).__module__)}.{getattr(thing, '__qualname__', '')}"
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())[:200]

@@ -58,6 +58,13 @@ def test_a_wrong_command_line_ends_with_status_2_and_no_traceback(assay: Run, ar
     assert "Traceback" not in said.out + said.err
 
 
+def test_a_wrong_option_is_one_line_that_names_the_help(executable: Run):
+    said = executable("tasks", "list", "--nosuch")
+    assert said.status == 2 and said.out == ""
+    assert said.err.startswith("error: No such option: --nosuch") and said.err.count("\n") == 1
+    assert "tasks list --help'" in said.err
+
+
 def test_an_error_a_person_can_act_on_is_one_line_and_status_2(executable: Run):
     said = executable("tasks", "show", "libero_gaol/3", "--no-picture")
     assert said.status == 2 and said.out == ""

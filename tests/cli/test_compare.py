@@ -30,7 +30,7 @@ def test_compare_fits_into_80_columns_and_says_what_did_not_match(assay: Callabl
     assert len(" ".join(rows["control"])) <= 80
     for name in ("all, controls too", "control"):
         assert {"10", "100.0", "0.0", "\N{MINUS SIGN}100.0", "0.002"} <= set(rows[name])
-    assert "10 shared specs" in said.out
+    assert "10 shared episodes" in said.out
     assert "good: 10 shared, 2 not matched, 0 errors" in said.out
 
 
@@ -50,7 +50,7 @@ def test_compare_gives_json(assay: Callable, tmp_path: Path):
     [
         (["a.assay"], "needs two at least"),
         (["a.assay", "a.assay"], "the same run twice"),
-        (["a.assay", "b.assay"], "share no spec (a has 2, b has 3)"),
+        (["a.assay", "b.assay"], "share no episode (a has 2, b has 3)"),
         (["a.assay", "c.assay"], "c.assay: there is no such run"),
     ],
 )

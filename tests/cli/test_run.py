@@ -75,9 +75,16 @@ def test_bad_input_is_one_line(assay: Run, path: Path, more: tuple[str, str], wo
 
 
 def test_a_run_in_which_nothing_ran_says_so_by_its_status(assay: Run, path: Path):
-    (path.parent / "states").mkdir(parents=True)
-    command = ("run", "libero", "--policy", "idle", "--tasks", "libero_goal/7", "--seeds", "2")
-    said = assay(*command, "--states", path.parent / "states", "--workers", "1", "--out", path)
+    states = path.parent / "states"
+    states.mkdir(parents=True)
+    plan = ("--tasks", "libero_goal/7", "--seeds", "2", "--states", states)
+    command = ("run", "libero", "--policy", "idle", *plan, "--workers", "1", "--out", path)
+    said = assay(*command)
+    assert said.status == 2 and said.err.count("\n") == 1, "a folder that has no states is refused at once"
+    assert "there is no libero_goal/turn_on_the_stove.pruned_init in it" in said.err and not path.exists()
+    (states / "libero_goal").mkdir()
+    (states / "libero_goal" / "turn_on_the_stove.pruned_init").write_bytes(b"nothing of the kind")
+    said = assay(*command)
     assert said.status == 1 and "nothing ran" in said.err and "2 x error" in said.out
 
 

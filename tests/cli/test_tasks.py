@@ -62,7 +62,7 @@ def test_show_draws_where_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_show_goes_on_where_no_picture_can_be_drawn(tmp_path: Path):
     result = subprocess.run(
-        [sys.executable, "-m", "assay.cli.app", "tasks", "show", "libero_goal/3"],
+        [sys.executable, "-m", "assay", "tasks", "show", "libero_goal/3"],
         env=os.environ | {"MUJOCO_GL": "nonsense"},
         cwd=tmp_path,
         capture_output=True,

@@ -1,4 +1,4 @@
-"""Whether a policy that understands can still do the task, and what kind of task it is."""
+"""Whether the task can still be done as told, so that success is expected, and what kind of task it is."""
 
 from __future__ import annotations
 
@@ -60,3 +60,10 @@ def test_whatever_opens_must_be_opened_first_whatever_it_is_called():
     assert families(closed)["interaction"] == "composite" and families(closed)["subtasks"] == "2"
     opened = replace(closed, scene=task.scene)
     assert families(opened)["interaction"] == "placement" and families(opened)["subtasks"] == "1"
+
+
+def test_the_cameras_of_the_world_decide_whether_anything_is_seen():
+    hidden = (DroppedCamera(cameras=SCENE),)
+    assert nature(hidden)["plausible"] is True
+    assert nature(hidden, cameras=SCENE)["plausible"] is False, "a world with that camera alone"
+    assert nature(hidden, cameras=())["plausible"] is True, "a world without pictures"

@@ -41,7 +41,7 @@ def test_three_runs_make_three_pairs(run, made):
 
 def test_runs_that_share_no_spec_are_refused_with_counts(run, made):
     one, other = run([made(True)]).frame(), run([made(True, seed=1), made(True, seed=2)]).frame()
-    with pytest.raises(MeasureError, match=r"share no spec \(a has 1, b has 2\)"):
+    with pytest.raises(MeasureError, match=r"share no episode \(a has 1, b has 2\)"):
         compare({"a": one, "b": other})
     with pytest.raises(MeasureError, match="needs two"):
         compare({"a": one})

@@ -80,7 +80,11 @@ def test_implausible_changes_are_a_family_of_their_own(run, made):
     )
     fine, nonsense = drops(store.frame())
     assert (fine.family, fine.plausible) == ("words", True)
-    assert (nonsense.family, nonsense.plausible, nonsense.change) == ("words, implausible", False, -1.0)
+    assert (nonsense.family, nonsense.plausible, nonsense.change) == (
+        "words, success not expected",
+        False,
+        -1.0,
+    )
 
 
 @pytest.mark.parametrize(

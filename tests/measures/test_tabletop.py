@@ -13,7 +13,7 @@ from assay.measures.result import MeasureError, Missing
 from assay.measures.tabletop import tabletop
 from assay.measures.tabletop.flaw_tests import NothingMore
 from assay.measures.tabletop.scores import mean_of
-from assay.perturb.world import Harder
+from assay.perturb.tabletop import Harder
 from assay.stats.intervals import wilson_interval
 from assay.tabletop import Difficulty
 

@@ -12,7 +12,8 @@ import pytest
 from assay import tasks
 from assay.episodes import Effect, kinds
 from assay.episodes.senses import Sense
-from assay.perturb import PermutedObjects, Perturbation, Say, apply_perturbations, prompts, rewordings
+from assay.perturb import Perturbation, Say, apply_perturbations, rewordings
+from assay.perturb import tabletop as prompts
 from assay.perturb.catalogue import catalogue
 from assay.perturb.senses.catalogue import others_at, pictures_at
 from assay.perturb.words.mask import Mask
@@ -20,7 +21,6 @@ from assay.perturb.world import (
     Confound,
     Displace,
     Distractors,
-    Harder,
     Jitter,
     MoveCamera,
     MoveFixture,
@@ -221,13 +221,13 @@ WORDS: list[Case] = [
 SENSES = [Case(made, ()) for made in (pictures_at(5) | others_at(5)).values()]
 """The task stays as it is; what becomes of pictures and actions is in the tests of senses."""
 TABLE: list[Case] = [
-    Case(PermutedObjects(), ()),
+    Case(prompts.PermutedObjects(), ()),
     Case(prompts.Gobbledygook("words"), ("prompt text", "asked.*")),
     Case(prompts.PromptMask("language"), ("prompt text", "prompt pictures", "asked.*")),
     Case(prompts.OtherInstruction(), ("prompt text", "asked.*"), ("prompt .*",)),
     Case(prompts.Paraphrase(), ("prompt text",)),
     Case(prompts.TextReferents(), ("prompt text",), ("prompt .*",)),
-    Case(Harder("extreme"), ("setting difficulty", "scene .*"), ("(prompt|goal|asked).*",)),
+    Case(prompts.Harder("extreme"), ("setting difficulty", "scene .*"), ("(prompt|goal|asked).*",)),
 ]
 CASES: dict[str, list[Case]] = {}
 for _each in (*WORLD, *WORDS, *SENSES, *TABLE):

@@ -6,18 +6,19 @@ import pytest
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.perturb import PermutedObjects, Perturbation, Say, apply_perturbations, from_json, to_json
-from assay.perturb.prompts import (
+from assay.perturb import Perturbation, Say, apply_perturbations, from_json, to_json
+from assay.perturb.senses import Fog
+from assay.perturb.tabletop import (
     Gobbledygook,
     OtherInstruction,
     Paraphrase,
     Part,
+    PermutedObjects,
     PromptMask,
     TextReferents,
     Unit,
 )
-from assay.perturb.prompts.base import TablePerturbation
-from assay.perturb.senses import Fog
+from assay.perturb.tabletop.base import TablePerturbation
 from assay.tabletop import KINDS, Effect, Setting, TableOracle, make, play
 
 PROMPTS: tuple[TablePerturbation, ...] = (

@@ -236,9 +236,12 @@ def test_a_run_in_which_everything_broke_is_reported_without_a_warning(tmp_path:
 
 def test_it_says_when_the_demonstrator_itself_fails(tmp_path: Path, write, made):
     episodes = [made(True), made(False, "c"), made(True, "c", seed=1), made(False, "c", {"plausible": False})]
-    said = "The demonstrator itself fails in 1 of 2 episodes in which a good policy should succeed"
+    said = "The demonstrator itself fails in 1 of 2 episodes in which success is expected"
     assert said in page_of(write(tmp_path / "a.assay", episodes, policy="oracle"))
     assert said not in page_of(write(tmp_path / "b.assay", episodes, policy="somebody"))
+    world = {"name": "elsewhere", "demonstrator": "guide"}
+    assert said in page_of(write(tmp_path / "c.assay", episodes, policy="guide", world=world))
+    assert said not in page_of(write(tmp_path / "d.assay", episodes, policy="oracle", world=world))
 
 
 def test_it_says_what_an_import_lacks(tmp_path: Path, write, made):
@@ -299,7 +302,7 @@ def test_a_comparison_counts_what_does_not_match(tmp_path: Path, write, made):
     found = compare_runs({"one": one, "other": other})
     assert found.comparison.shared == 3 and found.errors == {"one": 0, "other": 1}
     assert found.unmatched == {"one": 3, "other": 3}
-    with pytest.raises(MeasureError, match="share no spec"):
+    with pytest.raises(MeasureError, match="share no episode"):
         compare_runs({"one": one, "far": write(tmp_path / "far.assay", [made(True, seed=50)])})
 
 

@@ -4,17 +4,32 @@ from __future__ import annotations
 
 import doctest
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
 
-from assay.measures import MEASURES, Measure, MeasureError, Panel, Result, RunData, measure, register
+from assay.measures import (
+    MEASURES,
+    Evidence,
+    FlawTest,
+    Measure,
+    MeasureError,
+    OwnFlaw,
+    Panel,
+    Result,
+    RunData,
+    Untested,
+    Verdict,
+    measure,
+)
 from assay.report.page import build
 from assay.report.run_report import RunReport
+from assay.report.sentences import sentence
 from assay.report.style import Drawing, draw
 from assay.report.table import Column, Table
+from assay.stats.intervals import Interval
 
 
 @dataclass(frozen=True)
@@ -44,14 +59,15 @@ def figure(found: Longest, report: RunReport) -> Drawing:
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(MEASURES, "_known", dict(MEASURES._known))
-    register(
+    MEASURES.register(
+        "longest",
         Measure(
             "longest",
             "The most control steps of an episode.",
             longest,
             panels=(Panel("How long it takes", tables=(table,), figures=(figure,)),),
             sentences=lambda found, profile: [f"The longest episode has {found.steps} steps."],
-        )
+        ),
     )
     yield
 
@@ -84,3 +100,39 @@ def test_plugins_of_a_run_that_are_not_here_are_told(tmp_path: Path, write, made
     report = RunReport.read(write(tmp_path / "run.assay", [made(True)], plugins=[gone]))
     assert report.problems[0].startswith("nobody_has_this cannot be imported")
     assert report.problems[0] in build([report]).parts[0].banners
+
+
+def test_a_measure_may_bring_a_flaw_with_its_sentences(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write, made
+):
+    monkeypatch.setattr(MEASURES, "_known", dict(MEASURES._known))
+    share = Interval(0.8, 1.0, "Wilson")
+    slow = Evidence(0, "slowness", "", 0.9, share, 0.001, hits=9, count=10)
+    tests = {
+        "slow": FlawTest("dawdles", (slow,), 0.001, share),
+        "quick": FlawTest(
+            "dawdles", (replace(slow, value=0.1),), 0.9, Interval(0.0, 0.2, "Wilson"), refuted=True
+        ),
+        "untested": Untested("dawdles", "slowness"),
+    }
+    MEASURES.register(
+        "slowness",
+        Measure(
+            "slowness",
+            "Whether it takes its time.",
+            longest,
+            tests=lambda among: [tests[case]],
+            flaws=(OwnFlaw("dawdles", "Takes its time", "Does not take its time", "no run has a clock"),),
+            wording=lambda finding: (f"{finding.evidence[0].hits} of 10 episodes are slow", "by the clock"),
+        ),
+    )
+    run = write(tmp_path / "run.assay", [made(True)])
+    told = {}
+    for case in tests:
+        found = {each.flaw: each for each in RunReport.read(run).diagnosis}["dawdles"]
+        told[case] = (found.verdict, sentence(found).text)
+    assert told == {
+        "slow": (Verdict.FOUND, "Takes its time: 9 of 10 episodes are slow; by the clock."),
+        "quick": (Verdict.NOT_FOUND, "Does not take its time: 9 of 10 episodes are slow."),
+        "untested": (Verdict.CANNOT_TELL, "Takes its time? Not tested: no run has a clock."),
+    }

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from assay import __version__
 from assay.errors import RunError
+from assay.plugins import load_plugins
 from assay.runs.provenance import check, commit_of, describe, provenance
 from assay.runs.store import Store
 
@@ -31,6 +33,47 @@ def test_another_experiment_is_not_resumed(tmp_path: Path):
     check(tmp_path / "run.assay", HERE)
     with pytest.raises(RunError, match="holds a run with policy oracle, not idle"):
         check(tmp_path / "run.assay", HERE | {"policy": "idle"})
+
+
+def test_parts_of_a_run_may_need_other_plugins_but_no_other_version_of_one(tmp_path: Path):
+    one, two = (
+        {"module": name, "distribution": "", "version": "", "digest": "0" * 12} for name in ("one", "two")
+    )
+    run = tmp_path / "run.assay"
+    with Store.writing(run) as store:
+        describe(store, HERE | {"plugins": [two]})
+    check(run, HERE | {"plugins": [one]})
+    with Store.writing(run) as store:
+        describe(store, HERE | {"plugins": [one]})
+        assert store.meta["plugins"] == [one, two]
+    with pytest.raises(RunError, match=f"with plugin two digest={'0' * 12}, not digest={'1' * 12}"):
+        check(run, HERE | {"plugins": [{**two, "digest": "1" * 12}]})
+
+
+def test_what_a_script_defines_is_recorded_and_missed_elsewhere(tmp_path: Path):
+    script = tmp_path / "mine.py"
+    script.write_text(
+        """
+from dataclasses import dataclass
+import assay
+from assay.perturb import Say
+
+@assay.perturbation
+@dataclass(frozen=True, slots=True)
+class Hush(Say):
+    kind = "words/hush"
+
+design = assay.Experiment("hush", "Quiet.", variants=lambda task: (assay.Variant("hush", (Hush("hush"),)),))
+run = assay.run(design, policy="idle", tasks="libero_goal/7", seeds=1, steps=1, workers=0, out="run.assay")
+assert [each["module"] for each in run.meta["plugins"]] == ["__main__"], run.meta["plugins"]
+from assay.plugins import load_plugins
+assert not load_plugins(run.meta["plugins"]), "here it is at hand"
+"""
+    )
+    subprocess.run([sys.executable, script.name], cwd=tmp_path, check=True)
+    with Store.reading(tmp_path / "run.assay") as store:
+        (line,) = load_plugins(store.meta["plugins"])
+    assert "defined in mine.py" in line and "cannot be played again" in line
 
 
 def test_the_version_is_always_recorded():

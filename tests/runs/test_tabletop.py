@@ -63,7 +63,7 @@ def test_a_run_keeps_what_happened_and_it_can_be_played_again(tmp_path: Path):
     expected = dict(counts.select("condition", "success_expected").iter_rows())
     assert expected["control"] and expected["order=permuted"] and not expected["mask=instruction"]
     table = condition_table(counts, set(), {})
-    assert "mask=visual (success not expected)" in list(table.columns[0].cells) and "control" in list(
+    assert "mask=visual (success is not expected)" in list(table.columns[0].cells) and "control" in list(
         table.columns[0].cells
     )
 

@@ -252,10 +252,10 @@ def test_a_run_is_live_while_it_is_written_and_its_driver_is_not_disturbed(
 def test_two_runs_are_compared_pair_by_pair(get, keys):
     text = get("/compare?a=blind&b=idle").text
     assert (
-        "On the 1 specs that both did" in text
+        "On the 1 episodes that both did" in text
         and f"{RUN}/episodes/{keys['turn on the stove']}?beside=idle" in text
     )
-    assert "share no spec" in get(f"/compare?a=blind&b={ODD}").text
+    assert "share no episode" in get(f"/compare?a=blind&b={ODD}").text
     assert "all 1 episodes ended in an error" in get("/compare?a=blind&b=broken").text
 
 

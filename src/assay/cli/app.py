@@ -6,7 +6,7 @@ import os
 import sqlite3
 import sys
 import warnings
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
 from rich.text import Text
@@ -90,7 +90,7 @@ def main() -> None:
     """Run the command line: an error a person can act on is one line and exit status 2."""
     warnings.showwarning = _warn
     try:
-        app()
+        status = app(standalone_mode=False)
     except AssayError as error:
         _refuse(str(error))
     except KeyboardInterrupt:
@@ -104,6 +104,21 @@ def main() -> None:
         _refuse(f"the run's file cannot be used: {error}")
     except OSError as error:
         _refuse(f"{error.filename or 'a file'}: {error.strerror or error}")
+    except Exception as error:  # typer's own are known by what they have: which package defines them varies
+        if not hasattr(error, "format_message"):
+            raise
+        _misused(error)
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _misused(error: Any) -> NoReturn:
+    """A command that cannot be understood: one line that names its help; without any word, the help itself."""
+    context = getattr(error, "ctx", None)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        sys.exit(error.exit_code)
+    message = error.format_message().rstrip(".")
+    _refuse(f"{message}; see '{context.command_path} --help'" if context is not None else message)
 
 
 def _warn(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:
@@ -116,7 +131,3 @@ def _refuse(message: str) -> NoReturn:
     line = Text.assemble(("error:", "bold red"), " ", " ".join(message.split()))
     errors.print(line, soft_wrap=True, highlight=False)
     sys.exit(2)
-
-
-if __name__ == "__main__":
-    main()

@@ -55,7 +55,7 @@ def certify(
     from assay.runs.worker import WorkerConfig
 
     design = load_experiment(experiment)
-    demonstrator = design.place.demonstrator
+    demonstrator = design.played_in.traits.demonstrator
     if demonstrator is None:
         raise ExperimentError(
             f"{experiment} needs no certificates: nothing is certified in the world '{design.world}'"
@@ -64,13 +64,13 @@ def certify(
     chosen = design.choose(selection)
     numbers = parse_seeds(seeds) if seeds is not None else design.seeds
     pack = design.checked_pack(assets, options.initial)
-    design.place.digest(pack)  # assets that are not there are missed now
+    design.played_in.digest(pack)  # assets that are not there are missed now
     if out not in (None, "-"):
         _check_writable(Path(out))
     plan = list(design.plan(chosen, numbers, pack=pack, initial=options.initial))
     plugins = tuple(each.module for each in plugins_used(experiment, design, pack, plan))
     config = WorkerConfig(demonstrator, design.world, states=states and states.absolute(), plugins=plugins)
-    if tries > 1 and design.place.disturbance is None:
+    if tries > 1 and design.played_in.disturbance is None:
         raise ExperimentError(f"--tries {tries}: the world '{design.world}' has no disturbance to try with")
     with Cache(cache_file(), "" if states is None else states_digest(states)) as cache:
         with RunDisplay() as display:

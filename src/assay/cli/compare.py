@@ -1,4 +1,4 @@
-"""`assay compare`: runs on the same specs, pair by pair."""
+"""`assay compare`: runs on the same episodes, pair by pair."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ def compare(
     paths: Annotated[list[Path], typer.Argument(metavar="A B ...", help="Two runs, NAME.assay, or more.")],
     target: JsonFile = None,
 ) -> None:
-    """Compare runs on the specs that all of them did: differences with intervals, exact tests, Holm."""
+    """Compare runs on the episodes that all of them did: differences with intervals, exact tests, Holm.
+
+    Episodes are the same if task, seed, assets and perturbations are.
+    """
     from assay.report.comparison import compare_runs
     from assay.report.run_report import named
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from rich.table import Column
 from rich.text import Text
 
 from assay.cli.execution import Assets
+from assay.cli.listing import described
 from assay.cli.pictures import check_picture
 from assay.console import output, progress_bar, say, table_of
 
@@ -38,15 +38,15 @@ def list_() -> None:
     """List the experiments, and the fields an address may set: para?per_cell=2."""
     from assay.experiments import EXPERIMENTS, Experiment, load_experiment
 
-    table = table_of(Column("experiment", no_wrap=True), "what it is", "tasks", "seeds", box=SIMPLE)
+    table = table_of(
+        Column("experiment", no_wrap=True), "what it is, and its fields", "tasks", "seeds", box=SIMPLE
+    )
     for name in EXPERIMENTS:
         experiment, made = load_experiment(name), EXPERIMENTS[name]
-        fields = () if isinstance(made, Experiment) else inspect.signature(made).parameters.values()
-        set_by = "&".join(f"{each.name}={_plain(each.default)}" for each in fields)
-        fully = Text(f"\n{name}?{set_by}" if set_by else "", "dim")
-        about = Text.assemble(experiment.about, fully)
-        table.add_row(name, about, experiment.tasks, str(len(experiment.seeds)))
+        told = experiment.about if isinstance(made, Experiment) else described(experiment.about, made)
+        table.add_row(name, told, experiment.tasks, str(len(experiment.seeds)))
     output.print(table)
+    say("An address sets fields after a question mark: para?per_cell=2&seed=1")
 
 
 @app.command()
@@ -103,13 +103,13 @@ def show(
         table.add_row(condition, str(count), kinds, told)
     output.print(table)
     if sheet is not None:
-        if design.place.sheet is None:
+        if design.played_in.sheet is None:
             raise ExperimentError(f"the world '{design.world}' draws no sheets")
         shown = {task.id for task in ((example,) if selection is None else chosen)}
         specs = [spec for spec in plan if spec.task in shown]
         with progress_bar() as progress:
             bar = progress.add_task("drawing", total=len({(each.task, each.condition) for each in specs}))
-            refused = imported(design.place.sheet)(sheet, specs, lambda name: progress.advance(bar))
+            refused = imported(design.played_in.sheet)(sheet, specs, lambda name: progress.advance(bar))
         for line in refused:
             say(line, aside=True)
         say(f"{progress.tasks[0].completed - len(refused):.0f} conditions drawn in {sheet}")
@@ -138,8 +138,3 @@ def _telling(chosen: Sequence[Any], plan: Sequence[EpisodeSpec]) -> Any:
     for spec in plan:
         conditions[spec.task].add(spec.condition)
     return max(chosen, key=lambda task: (len(conditions[task.id]), task.id == EXAMPLE))
-
-
-def _plain(value: object) -> str:
-    """A default as an address spells it."""
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value).lower()

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.box import SIMPLE
+from rich.table import Column
 
 from assay.cli.execution import JsonFile, write_json
 from assay.console import number_of, output, say, table_of
@@ -25,7 +27,15 @@ def list_(
 
     if not folder.is_dir():
         raise RunError(f"{folder} is not a folder")
-    table = table_of("run", "experiment", "policy", "assets", "done", "started")
+    columns = (
+        Column("run", no_wrap=True),
+        "experiment",
+        "policy",
+        "assets",
+        "done",
+        Column("started", min_width=10),
+    )
+    table = table_of(*columns, box=SIMPLE)
     for path in sorted(folder.rglob(f"*{SUFFIX}")):
         try:
             with Store.reading(path) as store:
@@ -35,7 +45,9 @@ def list_(
             say(f"left out: {path}: {error}", aside=True)
             continue
         shown = (str(meta.get(name, "-")) for name in ("experiment", "policy", "pack"))
-        table.add_row(str(path.relative_to(folder)), *shown, done, str(meta.get("started", "-")))
+        table.add_row(
+            str(path.relative_to(folder)), *shown, done, str(meta.get("started", "-"))[:16].replace("T", " ")
+        )
     output.print(table)
 
 
@@ -59,8 +71,9 @@ def show(
         content = {"meta": meta, "conditions": counts.to_dicts(), "stopped": stopped, "errors": reasons}
         if write_json(content | {"refused": refused}, out):
             return
+    widest = max(map(len, meta), default=0)
     for name, value in meta.items():
-        say(f"{name.replace('_', ' '):>12}  {value}")
+        say(f"{name.replace('_', ' '):>{widest}}  {value}")
     if counts.is_empty() and not refusals:
         say("no episode is planned yet: the run was interrupted before; its command goes on")
         return

@@ -20,8 +20,8 @@ from assay.errors import PerturbationError, PluginError, did_you_mean
 from assay.plugins import load_entry_points
 from assay.streams import stream
 
-BUILT_IN = "assay.perturb"
-"""The package that knows Assay's own perturbations when it is imported."""
+BUILT_IN = ("assay.perturb", "assay.perturb.tabletop")
+"""Packages that register Assay's own perturbations when they are imported; the second needs the tabletop."""
 
 
 class Effect(StrEnum):
@@ -89,7 +89,7 @@ class Perturbation(ABC):
 
     @property
     def plausible(self) -> bool:
-        """Whether a policy that understands can still do the task."""
+        """Whether the task can still be done as told, so that success is expected."""
         return True
 
     @property
@@ -143,13 +143,16 @@ def perturbation(cls: P) -> P:
 
 def kinds() -> Mapping[str, type[Perturbation]]:
     """Every perturbation by its kind: Assay's own and those of plugins."""
-    importlib.import_module(BUILT_IN)
+    for package in BUILT_IN:
+        importlib.import_module(package)
     load_entry_points()
     return MappingProxyType(_KINDS)
 
 
 def known_kind(kind: str) -> type[Perturbation] | None:
     """The class of a kind, if anybody has registered it."""
+    if kind not in _KINDS:
+        importlib.import_module(BUILT_IN[0])
     return _KINDS.get(kind) or kinds().get(kind)
 
 

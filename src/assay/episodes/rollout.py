@@ -14,7 +14,7 @@ from assay.episodes.policy import Policy, Privileged
 from assay.episodes.senses import Senses
 from assay.episodes.spec import EpisodeSpec
 from assay.episodes.world import Env
-from assay.errors import AssayError, PolicyError
+from assay.errors import AssayError, PolicyError, one_line
 
 T = TypeVar("T")
 
@@ -82,7 +82,7 @@ def rollout(
     except AssayError as error:  # the simulation broke
         return ended(Outcome.ERROR, str(error))
     except Exception as error:  # ... in a way that nobody foresaw
-        return ended(Outcome.ERROR, " ".join(f"{type(error).__name__}: {error}".split())[:300])
+        return ended(Outcome.ERROR, one_line(error, 300))
     return ended(Outcome.FAILURE, str(getattr(policy, "note", "")))
 
 
@@ -92,7 +92,7 @@ def _guarded(policy: object, step: int, call: Callable[..., T], *arguments: obje
         return call(*arguments)
     except (Exception, SystemExit) as error:
         kind = "" if isinstance(error, AssayError) else f"{type(error).__name__}: "
-        reason = " ".join(f"{kind}{_text(error)}".split())[:300]
+        reason = one_line(f"{kind}{_text(error)}", 300)
         broken = PolicyError(f"{type(policy).__name__}, step {step}: {reason}")
         broken.transient = isinstance(error, PolicyError) and error.transient
         raise broken from error

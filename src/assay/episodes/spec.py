@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from assay.episodes.perturbation import Perturbation, from_json, to_json
-from assay.errors import SpecError
+from assay.errors import SpecError, one_line
 
 Initial = Literal["sampled", "stored"]
 """Drawn by the seed, or the seed's place in the task's file of initial states."""
@@ -78,7 +78,7 @@ class EpisodeSpec:
             content["experiment"] = content.pop("suite")
             return cls(**_Plain(**content).model_dump(), perturbations=changes, labels=labels or {})
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            reason = " ".join(str(error).split())[:120]
+            reason = one_line(str(error), 120)
             raise SpecError(f"not an episode spec ({reason}): {text[:120]}") from None
 
 

@@ -36,7 +36,7 @@ class Task(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What measures must know of a world to read its episodes. A run keeps it."""
+    """What measures and reports must know of a world to read its episodes. A run keeps it."""
 
     name: str
     """Of the world."""
@@ -46,6 +46,8 @@ class Traits:
     start_columns: tuple[str, ...] = ()
     """Labels and columns that a start (task and seed) decides, as an instruction that names what was drawn:
     they do not tell variants of a task apart."""
+    demonstrator: str | None = None
+    """The policy that shows which perturbed scenes can be solved; None where that is not done."""
 
     def as_json(self) -> dict[str, Any]:
         """A JSON object."""
@@ -54,7 +56,7 @@ class Traits:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Traits:
         """What `as_json` gave."""
-        known = {name: value[name] for name in ("name", "continuous") if name in value}
+        known = {name: value[name] for name in ("name", "continuous", "demonstrator") if name in value}
         return cls(**known, start_columns=tuple(value.get("start_columns", ())))
 
 
@@ -131,12 +133,17 @@ class World(Protocol):
 
     @property
     def traits(self) -> Traits:
-        """What measures must know of it."""
+        """What is known of it without a simulation."""
         ...
 
     @property
     def action_size(self) -> int:
         """How many numbers an action has."""
+        ...
+
+    @property
+    def cameras(self) -> Sequence[str]:
+        """The cameras that policies see through; none where they see no pictures."""
         ...
 
     @property
@@ -155,13 +162,9 @@ class World(Protocol):
         ...
 
     @property
-    def demonstrator(self) -> str | None:
-        """The policy that shows which perturbed scenes can be solved; None where that is not done."""
-        ...
-
-    @property
-    def stored_states(self) -> bool:
-        """Whether its tasks have files of initial states."""
+    def stored_states(self) -> str | None:
+        """``module:function`` that checks, from specs and a folder, that the folder has the initial states that
+        they start from; None where tasks have none."""
         ...
 
     @property

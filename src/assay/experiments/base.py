@@ -47,13 +47,13 @@ class Experiment:
     """Which episodes of the design are run."""
 
     @property
-    def place(self) -> World:
+    def played_in(self) -> World:
         """The world its tasks are played in."""
         return load_world(self.world)
 
     def choose(self, selection: str | None = None) -> Sequence[Any]:
         """The tasks that a selection names; the experiment's own by default. Raises TaskError."""
-        return self.place.select(self.tasks if selection is None else selection)
+        return self.played_in.select(self.tasks if selection is None else selection)
 
     def plan(
         self,
@@ -69,7 +69,7 @@ class Experiment:
         pack = self.checked_pack(pack, initial)
         for task in chosen:
             for variant in (Variant(), *self.variants(task)):
-                labels = nature(variant.perturbations) | variant.labels
+                labels = nature(variant.perturbations, self.played_in.cameras) | variant.labels
                 for seed in seeds:
                     spec = EpisodeSpec(
                         task=task.id,
@@ -89,10 +89,10 @@ class Experiment:
     def checked_pack(self, pack: str | None, initial: Initial = "sampled") -> str:
         """The asset pack to use. Raises AssetError or ExperimentError where the world has not what is asked for."""
         if pack is not None:
-            self.place.pack_source(pack)
-        if initial == "stored" and not self.place.stored_states:
+            self.played_in.pack_source(pack)
+        if initial == "stored" and self.played_in.stored_states is None:
             raise ExperimentError(f"--states: the tasks of {self.name} have no stored initial states")
-        return self.place.packs[0] if pack is None else pack
+        return self.played_in.packs[0] if pack is None else pack
 
     def named(self, address: str) -> Experiment:
         """The same under the address that made it."""

@@ -14,7 +14,7 @@ def corruption(counterfactual: int = 1) -> Experiment:
     """The ladder, hurried writing, and so many counterfactual instructions for each task."""
     return Experiment(
         name="corruption",
-        about="From paraphrase to nothing: does the policy need the words? And whose words does it follow?",
+        about="Instructions from a paraphrase to no words at all, and those of other tasks: does the policy need them?",
         variants=lambda task: _variants(task, counterfactual),
     )
 

@@ -16,7 +16,6 @@ from assay.episodes.spec import Label
 from assay.errors import ExperimentError, did_you_mean
 from assay.experiments.base import Experiment, Variant
 from assay.experiments.changes import CHANGES, contradiction, ordered
-from assay.experiments.labels import nature
 from assay.perturb import Perturbation
 from assay.tasks import Task
 
@@ -110,4 +109,4 @@ def _variants(task: Task, over: Sequence[str], halvings: int) -> Iterator[Varian
             continue  # the control
         perturbations = tuple(each for name in ordered(chosen) for each in changes[name])
         flags: dict[str, Label] = {f"factor:{name}": name in chosen for name in over}
-        yield Variant(f"factors/{'+'.join(chosen)}", perturbations, {**nature(perturbations), **flags})
+        yield Variant(f"factors/{'+'.join(chosen)}", perturbations, flags)

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from assay.episodes import Label, Perturbation
 from assay.language.attributes import COLOURS, DISTANCES, IDIOMS, ORDINALS, PATTERNS, SIDES, SIZES
 from assay.perturb.world.ground import owner
 from assay.sim.categories import OPENING
+from assay.sim.render import CAMERAS
 from assay.tasks import Predicate, Scene, Task
 from assay.tasks.names import words
 
-CAMERAS = ("agentview", "robot0_eye_in_hand")
-"""The cameras that policies see through."""
 AXES = ("words", "world", "senses", "release")
 STATES = (Predicate.OPEN, Predicate.CLOSE, Predicate.TURN_ON, Predicate.TURN_OFF)
 VISUAL = (("colour", frozenset({*COLOURS, "wooden"})), ("size", SIZES), ("pattern", PATTERNS))
 
 
-def nature(perturbations: tuple[Perturbation, ...]) -> dict[str, Label]:
-    """What is changed, and whether a policy that understands can still do the task: axis, change, plausible.
+def nature(perturbations: tuple[Perturbation, ...], cameras: Sequence[str] = CAMERAS) -> dict[str, Label]:
+    """What is changed, and whether the task can still be done as told: axis, change, plausible.
 
+    ``cameras`` are those that policies of the world see through; LIBERO's by default.
     A change is that of all perturbations together, if it is one; with several there is none to name.
     """
     if not perturbations:
         return {}
     axes = sorted({each.axis for each in perturbations}, key=lambda axis: (_place(axis), axis))
     changes = {str(each.change) for each in perturbations}
-    blind = all(any(each.hides(camera) for each in perturbations) for camera in CAMERAS)
+    blind = bool(cameras) and all(any(each.hides(camera) for each in perturbations) for camera in cameras)
     return {
         "axis": "+".join(axes),
         "change": changes.pop() if len(changes) == 1 else None,

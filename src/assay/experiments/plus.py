@@ -8,7 +8,6 @@ from types import MappingProxyType
 from assay.episodes.spec import Label
 from assay.errors import ExperimentError, did_you_mean
 from assay.experiments.base import Experiment, Variant
-from assay.experiments.labels import nature
 from assay.perturb import Perturbation, Say
 from assay.perturb.senses import Fog, GaussianNoise, GlassBlur, MotionBlur, ZoomBlur
 from assay.perturb.words.grid.cells import ActionType, Cell, ObjectType
@@ -52,7 +51,6 @@ def _variants(task: Task, dimensions: Sequence[str], difficulties: Sequence[int]
                     "dimension": dimension,
                     "subdimension": subdimension,
                     "difficulty": level,
-                    **nature(levels[level]),
                 }
                 yield Variant(f"plus/{dimension}/{subdimension}={level}", levels[level], labels)
 

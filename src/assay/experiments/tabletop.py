@@ -7,18 +7,18 @@ from dataclasses import replace
 
 from assay.episodes import EpisodeSpec, Label
 from assay.experiments.base import Experiment, Variant
-from assay.perturb.prompts import (
+from assay.perturb.tabletop import (
     Gobbledygook,
+    Harder,
     OtherInstruction,
     Paraphrase,
     Part,
+    PermutedObjects,
     PromptMask,
     TextReferents,
     Unit,
 )
-from assay.perturb.prompts.base import TablePerturbation
-from assay.perturb.senses.order import PermutedObjects
-from assay.perturb.world import Harder
+from assay.perturb.tabletop.base import TablePerturbation
 from assay.tabletop import Difficulty, TableEntry
 from assay.tabletop.world import TABLETOP_WORLD
 
@@ -67,7 +67,7 @@ def prompts(mistakes: bool = True) -> Experiment:
     """The same tasks told otherwise, or nothing; ``mistakes``: whether a policy may make some."""
     return _design(
         "prompts",
-        "Tabletop prompts reworded, masked, as nonsense or another's; objects in another order.",
+        "Tabletop prompts reworded, masked, made nonsense or exchanged for another task's; objects in another order.",
         _prompt_variants,
         mistakes,
     )

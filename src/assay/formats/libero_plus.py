@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay import tasks
-from assay.errors import BDDLError
+from assay.errors import BDDLError, one_line
 from assay.formats.release import ReleaseError, Wording, found, instruction, task_and_suffix, text_of
 from assay.tasks import bddl
 from assay.tasks.checks import quoted
@@ -102,7 +102,7 @@ def classified(folder: Path) -> tuple[Entry, ...]:
     try:
         content = json.loads(text_of(file))
     except (ValueError, RecursionError) as error:
-        raise ReleaseError(f"{file}: is not JSON: {' '.join(str(error).split())[:200]}") from None
+        raise ReleaseError(f"{file}: is not JSON: {one_line(str(error))}") from None
     if not isinstance(content, dict) or not all(isinstance(each, list) for each in content.values()):
         raise ReleaseError(f"{file}: must map suites to lists of tasks")
     return tuple(_entry(suite, each, file) for suite, entries in content.items() for each in entries)

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from assay import tasks
-from assay.errors import BDDLError, did_you_mean
+from assay.errors import BDDLError, did_you_mean, one_line
 from assay.formats.release import ReleaseError, Wording, found, instruction, task_of_file, text_of
 from assay.tasks import Arena, Goal, bddl
 from assay.tasks.checks import quoted
@@ -99,7 +99,7 @@ def _table(folder: Path, name: str) -> Iterator[tuple[str, Any, str]]:
     try:
         content = yaml.safe_load(text_of(file))
     except yaml.YAMLError as error:
-        raise ReleaseError(f"{file}: is not YAML: {' '.join(str(error).split())[:200]}") from None
+        raise ReleaseError(f"{file}: is not YAML: {one_line(str(error))}") from None
     if not isinstance(content, dict) or not content:
         raise ReleaseError(f"{file}: must map suites to tasks")
     for suite, rows in content.items():

@@ -7,7 +7,7 @@
     diagnose(found)                         # what is wrong, from the profiles of all runs of one policy
 
 A result is a frozen dataclass with ``as_json()``. Counts are always there; errors are counted apart. A `Measure`
-is a function with its place in reports; `register` adds one.
+is a function with its place in reports; `assay.register` adds one.
 """
 
 from assay.measures.actions import action_gaps
@@ -19,9 +19,9 @@ from assay.measures.diagnosis import Claim, Finding, Verdict, diagnose
 from assay.measures.drops import drops
 from assay.measures.efficiency import efficiency
 from assay.measures.evidence import Evidence, FlawTest, Untested
-from assay.measures.flaws import Degree, Flaw
+from assay.measures.flaws import Degree, Flaw, OwnFlaw
 from assay.measures.grounding import confusion
-from assay.measures.measure import MEASURES, Measure, Panel, register
+from assay.measures.measure import MEASURES, Measure, Panel
 from assay.measures.memorisation import memorisation
 from assay.measures.names import name_gaps
 from assay.measures.nearness import NearFarRule, failures
@@ -46,6 +46,7 @@ __all__ = [
     "MeasureError",
     "Missing",
     "NearFarRule",
+    "OwnFlaw",
     "Panel",
     "Paths",
     "Profile",
@@ -74,7 +75,6 @@ __all__ = [
     "pride",
     "profile",
     "rates",
-    "register",
     "success_rate",
     "sweep",
     "time_limits",

@@ -1,4 +1,4 @@
-"""Compare: several runs on the same specs, pair by pair."""
+"""Compare: several runs on the same episodes, pair by pair."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ COLUMNS = ("key", "condition", "task", "seed", "instruction", "outcome")
 
 @dataclass(frozen=True, slots=True)
 class Contrast(Result):
-    """Two runs on the same specs."""
+    """Two runs on the same episodes."""
 
     first: str
     second: str
     condition: str | None
-    """None for all together in which a good policy should succeed; of all, if there is none of these."""
+    """None for all together in which success is expected; of all, if there is none of these."""
     count: int
     """Specs that both did."""
     both: int
@@ -40,14 +40,14 @@ class Contrast(Result):
     interval: Interval
     """Newcombe's, over starts and wordings; reaches to 0 where the test cannot exclude that."""
     p: float
-    """The larger of an exact test over starts, McNemar's where each has one spec, and Student's over both."""
+    """The larger of an exact test over starts, McNemar's where each has one episode, and Student's over both."""
     p_holm: float
     """Adjusted for all pairs of runs, and for all conditions where it is about one of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison(Result):
-    """Two or more runs on the same specs."""
+    """Two or more runs on the same episodes."""
 
     runs: dict[str, int]
     """Episodes of each that are no errors."""
@@ -55,15 +55,15 @@ class Comparison(Result):
     """Specs that all did; the others do not count."""
     overall: tuple[Contrast, ...]
     conditions: tuple[Contrast, ...]
-    """Those in which a good policy should succeed."""
+    """Those in which success is expected."""
     implausible: tuple[Contrast, ...]
     """The other conditions: success is not expected there, and enters nothing else."""
 
 
 def compare(frames: Mapping[str, pl.DataFrame]) -> Comparison:
-    """Compare runs by name, on the specs that all of them did without an error.
+    """Compare runs by name, on the episodes that all of them did without an error.
 
-    Raises MeasureError where there are fewer than two runs, or no spec is shared.
+    Raises MeasureError where there are fewer than two runs, or no episode is shared.
     """
     if len(frames) < 2:
         raise MeasureError(f"compare: {len(frames)} run; needs two at least")
@@ -79,7 +79,7 @@ def compare(frames: Mapping[str, pl.DataFrame]) -> Comparison:
     if not len(shared):
         said = ", ".join(f"{name} has {count}" for name, count in counts.items())
         raise MeasureError(
-            f"compare: the runs share no spec ({said}): other tasks, seeds, experiments, assets, "
+            f"compare: the runs share no episode ({said}): other tasks, seeds, experiments, assets, "
             "or settings such as --steps"
         )
     twos = list(combinations(enumerate(tables), 2))

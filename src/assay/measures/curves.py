@@ -79,29 +79,17 @@ def _step(at: float, rate: Rate, before: pl.DataFrame, now: pl.DataFrame) -> Ste
 
 WORLD = "World"
 """The section of the report about what grows in the world."""
-LEVELS = Measure(
-    "levels",
-    "Success over levels; plausible changes only.",
-    lambda run: curve(run.plausible, "level"),
-    needs=("level",),
-    panels=(
-        Panel(
-            WORLD,
-            tables=("assay.report.tables:levels_table",),
-            runs="assay.report.figures.curves:levels_figure",
-        ),
-    ),
-)
-DISPLACEMENT = Measure(
-    "displacement",
-    "Success over the distance by which the object was moved, metres; plausible changes only.",
-    lambda run: curve(run.plausible, "distance"),
-    needs=("distance",),
-    panels=(
-        Panel(
-            WORLD,
-            tables=("assay.report.tables:displacement_table",),
-            runs="assay.report.figures.curves:displacement_figure",
-        ),
-    ),
-)
+
+
+def _over(label: str, name: str, about: str) -> Measure[Curve]:
+    panel = Panel(
+        WORLD,
+        tables=(f"assay.report.tables:{name}_table",),
+        runs=f"assay.report.figures.curves:{name}_figure",
+    )
+    about = f"{about}; only changes after which success is expected."
+    return Measure(name, about, lambda run: curve(run.plausible, label), needs=(label,), panels=(panel,))
+
+
+LEVELS = _over("level", "levels", "Success over levels")
+DISPLACEMENT = _over("distance", "displacement", "Success over how far the object was moved, metres")

@@ -55,7 +55,7 @@ class Unnoticed(Result):
 
     looked_for: int
     """Flaws that were tested."""
-    flaw: Flaw | None
+    flaw: str | None
     loss: float | None
 
 
@@ -63,7 +63,7 @@ class Unnoticed(Result):
 class Finding(Result):
     """What the runs say about one flaw."""
 
-    flaw: Flaw
+    flaw: str
     verdict: Verdict
     claim: Claim
     degree: Degree | None
@@ -72,7 +72,7 @@ class Finding(Result):
     """What was tested and is surest comes first."""
     p: float | None
     """One-sided, adjusted for everything that was tested (Holm); None where nothing was."""
-    cause: Flaw | None = None
+    cause: str | None = None
     """The flaw that explains it, if one does."""
     untested: Untested | None = None
     """What is lacking, where nothing could tell."""
@@ -87,11 +87,11 @@ def diagnose(*profiles: Profile) -> tuple[Finding, ...]:
     """
     tested, untested = _tests(profiles)
     adjusted = dict(zip(map(id, tested), holm([test.p for test in tested]), strict=True))
-    best: dict[Flaw, FlawTest] = {}
+    best: dict[str, FlawTest] = {}
     findings: list[Finding] = []
-    for flaw in Flaw:
+    for flaw in dict.fromkeys((*Flaw, *(test.flaw for test in tested), *untested)):
         mine = sorted(
-            (test for test in tested if test.flaw is flaw), key=lambda test: (test.least_p >= SURE, test.p)
+            (test for test in tested if test.flaw == flaw), key=lambda test: (test.least_p >= SURE, test.p)
         )
         if mine:
             findings.append(_finding(mine, adjusted[id(mine[0])]))
@@ -108,10 +108,10 @@ def diagnose(*profiles: Profile) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda each: (order.index(each.verdict), each.p or 0.0)))
 
 
-def _tests(profiles: Sequence[Profile]) -> tuple[list[FlawTest], dict[Flaw, Untested]]:
+def _tests(profiles: Sequence[Profile]) -> tuple[list[FlawTest], dict[str, Untested]]:
     """Everything that the runs can test, and why they cannot test the rest."""
     tested: list[FlawTest] = []
-    untested: dict[Flaw, Untested] = {}
+    untested: dict[str, Untested] = {}
     for measure in (MEASURES[name] for name in MEASURES):
         among = [(run, each) for run, each in enumerate(profiles) if measure.name in each]
         for test in load(measure.tests)(among) if measure.tests and among else ():
@@ -133,7 +133,7 @@ def _finding(tests: Sequence[FlawTest], p: float) -> Finding:
     return Finding(best.flaw, verdict, claim, best.degree, evidence, p, detail=best.detail)
 
 
-def _explained(finding: Finding, here: Mapping[Flaw, FlawTest]) -> Finding:
+def _explained(finding: Finding, here: Mapping[str, FlawTest]) -> Finding:
     causes = [
         flaw
         for flaw, cause in here.items()

@@ -34,7 +34,7 @@ class Drop(Result):
     family: str
     """The drops that are tested together."""
     plausible: bool
-    """Whether a good policy should have succeeded; where it should not, a fall is no fault."""
+    """Whether success is expected; where it is not, a fall is no fault."""
     pairs: int
     starts: int
     """Tasks and seeds; pairs of one start share a control."""
@@ -73,7 +73,8 @@ def drops(
     """The drop of every group of perturbed episodes that share the columns ``by``, in the order they are met.
 
     A family is an axis (words, world, senses), or the experiment for what has none; the axes themselves are one.
-    Implausible changes are apart. Without ``resampling`` there is no bootstrap, which takes most of the time.
+    Changes after which success is not expected are apart. Without ``resampling`` there is no bootstrap, which takes
+    most of the time.
     Groups none of whose episodes has a control are left out; raises MeasureError where that leaves nothing.
     """
     rows = judged(frame)
@@ -121,7 +122,7 @@ def _drop(group: dict[str, Label], rows: pl.DataFrame, unpaired: int, resampling
     sensible = len(plausible(rows)) > 0
     return Drop(
         group=group,
-        family=family if sensible else f"{family}, implausible",
+        family=family if sensible else f"{family}, success not expected",
         plausible=sensible,
         pairs=len(rows),
         unpaired=unpaired,
@@ -177,7 +178,7 @@ CHANGES = Measure(
 )
 AXES = Measure(
     "axes",
-    "The paired difference to the control by axis; plausible changes only.",
+    "The paired difference to the control by axis; only changes after which success is expected.",
     lambda run: drops(run.plausible, ("axis",)),
     needs=("axis",),
     panels=(Panel(SUCCESS, tables=("assay.report.tables:axes_table",)),),

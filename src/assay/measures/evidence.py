@@ -13,7 +13,7 @@ from typing import Any
 from scipy import stats
 
 from assay.measures.drops import Drop
-from assay.measures.flaws import Degree, Flaw
+from assay.measures.flaws import Degree
 from assay.measures.profile import Profile
 from assay.measures.result import Result
 from assay.stats.intervals import Interval
@@ -76,7 +76,8 @@ class Evidence(Result):
 class FlawTest:
     """A flaw as a hypothesis about runs."""
 
-    flaw: Flaw
+    flaw: str
+    """A `Flaw`, or one that the measure brings."""
     evidence: tuple[Evidence, ...]
     """What was tested first."""
     p: float
@@ -106,7 +107,7 @@ class FlawTest:
 class Untested(Result):
     """Why runs cannot tell whether there is a flaw."""
 
-    flaw: Flaw
+    flaw: str
     measure: str
     """The one that would tell."""
     too_few: bool = False

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 from assay.stats.intervals import Interval
 
 
 class Flaw(StrEnum):
-    """What can be wrong with a policy."""
+    """What Assay's own measures find wrong with a policy; others bring an `OwnFlaw`."""
 
     MEMORISES = "memorises"
     IGNORES_WORDS = "ignores words"
@@ -41,6 +42,20 @@ class Flaw(StrEnum):
     NOTHING = "nothing"
 
 
+@dataclass(frozen=True, slots=True)
+class OwnFlaw:
+    """A flaw that a measure brings along, with what reports say of it."""
+
+    name: str
+    """As its tests name it, and in JSON."""
+    claim: str
+    """What is said of a policy that has it: ``Walks in circles``."""
+    absent: str
+    """What is said of a policy that is shown not to have it: ``Goes straight``."""
+    lacking: str = "no run changes this alone, with controls that succeed"
+    """Why runs could not test it, where they could not."""
+
+
 class Degree(StrEnum):
     """How much of what it does a flaw spoils, as far as an interval tells."""
 
@@ -57,7 +72,7 @@ class Degree(StrEnum):
         return cls.MOSTLY if share.low > 0.5 else cls.RARELY if share.high < 0.5 else cls.PARTLY
 
 
-CONSEQUENCES = {
+CONSEQUENCES: dict[str, tuple[Flaw, ...]] = {
     Flaw.MEMORISES: (
         *(Flaw.IGNORES_WORDS, Flaw.OTHER_TASKS, Flaw.POSITION, Flaw.OBJECT, Flaw.CLUTTER, Flaw.ROOM),
         Flaw.ROBOT,

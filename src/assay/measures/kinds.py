@@ -23,7 +23,7 @@ FAMILY = "label:"
 
 
 def by_label(run: RunData) -> dict[str, tuple[Rate, ...]]:
-    """Success by label family, where a good policy should succeed."""
+    """Success by label family, where success is expected."""
     families = [name for name in run.frame.columns if name.startswith(FAMILY)]
     return {name.removeprefix(FAMILY): rates(run.perturbed, (name,)) for name in families}
 

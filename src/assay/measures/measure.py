@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from assay.measures.flaws import OwnFlaw
 from assay.measures.result import MeasureError
 from assay.measures.run_data import RunData
 from assay.plugins import Registry, imported
 
-T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 Lazy = str | Callable[..., Any]
 """A function, or where it is: ``module:function``, imported when it is called for."""
@@ -51,7 +51,7 @@ class Measure(Generic[T_co]):
     ...     return Table("longest", "Longest episode", (Column("steps", "count"),), ((found.steps,),))
     >>> measure = Measure("longest", "The most control steps.", longest, panels=(Panel("Length", (table,)),))
 
-    ``assay.measures.register(measure)`` makes it part of every profile, report and JSON object.
+    ``assay.register("measure", measure.name)(measure)`` makes it part of every profile, report and JSON object.
     """
 
     name: str
@@ -77,6 +77,10 @@ class Measure(Generic[T_co]):
     tests: Lazy | None = None
     """Makes tests of flaws (``FlawTest``, ``Untested``) from the profiles of the runs to which it applies, and
     which they are, from 0: ``[(which, profile), ...]``."""
+    flaws: tuple[OwnFlaw, ...] = ()
+    """Those that its tests name besides Assay's own."""
+    wording: Lazy | None = None
+    """Tells a ``Finding`` of its tests: makes a pair of texts from it, the evidence and a caveat (or nothing)."""
 
     def applies(self, run: RunData) -> bool:
         """Whether it makes sense for a run, whatever comes of it."""
@@ -130,9 +134,3 @@ MEASURES: Registry[Measure[Any]] = Registry(
     },
 )
 """Every measure by its name; the order is that of the page."""
-
-
-def register(measure: Measure[T]) -> Measure[T]:
-    """Make a measure part of every profile, report and JSON object. Raises PluginError if its name is taken."""
-    MEASURES.register(measure.name, measure)
-    return measure

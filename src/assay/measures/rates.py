@@ -84,7 +84,7 @@ SUCCESS = "Success, and what each change costs"
 """The section of the report."""
 SUCCESS_RATE = Measure(
     "success_rate",
-    "Success in perturbed episodes in which a good policy should succeed; in all, if nothing is perturbed.",
+    "Success in perturbed episodes in which success is expected; in all, if nothing is perturbed.",
     lambda run: success_rate(run.perturbed if len(run.perturbed) else run.frame),
     sentences="assay.report.summary:success_sentences",
     numbers="assay.report.summary:success_numbers",
@@ -103,7 +103,7 @@ CONDITIONS = Measure(
 )
 TASKS = Measure(
     "tasks",
-    "Success by task, perturbed or not, where a good policy should succeed.",
+    "Success by task, perturbed or not, where success is expected.",
     by_task,
     panels=(
         Panel(

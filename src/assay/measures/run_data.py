@@ -44,7 +44,7 @@ class RunData:
 
     @cached_property
     def plausible(self) -> pl.DataFrame:
-        """The rows in which a good policy should succeed."""
+        """The rows in which success is expected."""
         return plausible(self.frame)
 
     @cached_property

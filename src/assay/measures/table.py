@@ -56,7 +56,7 @@ def perturbed_rows(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def plausible(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows in which a good policy should succeed: all that are not labelled implausible."""
+    """The rows in which success is expected: all that are not labelled implausible."""
     return frame.filter(pl.col("plausible").fill_null(True)) if "plausible" in frame.columns else frame
 
 

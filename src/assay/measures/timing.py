@@ -162,7 +162,7 @@ TIME = "Time"
 """The section of the report."""
 TIME_LIMITS = Measure(
     "time_limits",
-    "Success against the time limit; plausible changes only.",
+    "Success against the time limit; only changes after which success is expected.",
     lambda run: time_limits(run.plausible),
     continuous=True,
     panels=(

@@ -4,21 +4,18 @@ changed = apply_perturbations(task, (Say("switch on the range"),), seed=7)
 """
 
 from assay.episodes import Perturbation, Senses, apply_perturbations, from_json, to_json
-from assay.perturb import prompts, releases, world
-from assay.perturb.senses.order import PermutedObjects
+from assay.perturb import releases, world
 from assay.perturb.words import rewordings
 from assay.perturb.words.mask import Mask
 from assay.perturb.words.say import Say
 
 __all__ = [
     "Mask",
-    "PermutedObjects",
     "Perturbation",
     "Say",
     "Senses",
     "apply_perturbations",
     "from_json",
-    "prompts",
     "releases",
     "rewordings",
     "to_json",

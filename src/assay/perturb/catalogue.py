@@ -27,7 +27,7 @@ class Description:
     fields: tuple[str, ...]
     """Each with its range and default."""
     plausible: str
-    """Whether a policy that understands can still do the task, in words."""
+    """Whether the task can still be done as told, so that success is expected, in words."""
     effects: str
     """What of an episode it may touch."""
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from assay.addresses import arguments
 from assay.episodes import LIBERO, WORLDS, Policy
-from assay.errors import PolicyError, did_you_mean
+from assay.errors import PolicyError, did_you_mean, one_line
 from assay.plugins import PYTHON, from_python, imported
 
 NEEDED = ("reset", "act")
@@ -30,7 +30,7 @@ def load_policy(address: str, world: str = LIBERO) -> Policy:
         raise PolicyError(text if text.startswith("'") else f"'{address}': {text}") from None
     except Exception as error:  # whatever somebody's class raises
         name = getattr(made, "__name__", address)
-        reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        reason = one_line(error)
         raise PolicyError(f"'{address}': {name}() failed: {reason}") from error
     missing = lacking(policy)
     if missing:

@@ -25,7 +25,7 @@ class Idle:
 
 
 class Random:
-    """Draws every action uniformly, from a stream of the episode's own."""
+    """Draws every action uniformly; the episode's seed decides which."""
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         """Begin the episode's stream."""

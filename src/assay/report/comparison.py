@@ -1,4 +1,4 @@
-"""Several runs on the same specs: who is better, and what did not match."""
+"""Several runs on the same episodes: who is better, and what did not match."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Compared(Result):
     errors: dict[str, int]
     """Episodes of each run that broke."""
     unmatched: dict[str, int]
-    """Episodes of each run, no errors, whose spec another run did not do, or broke on."""
+    """Episodes of each run, no errors, that another run did not do, or broke on."""
 
     @property
     def note(self) -> str:
         """How it was compared."""
         return (
-            f"{plural(self.comparison.shared, 'shared spec')}; 95 % Newcombe intervals over starts and "
-            "wordings; p: the larger of an exact one over starts (McNemar's, where each has one spec) and "
+            f"{plural(self.comparison.shared, 'shared episode')}; 95 % Newcombe intervals over starts and "
+            "wordings; p: the larger of an exact one over starts (McNemar's, where each has one episode) and "
             "Student's over both, adjusted after Holm."
         )
 
@@ -108,14 +108,14 @@ def comparison_tables(compared: Compared, suffix: str = "") -> Iterator[Table]:
             f"comparison-implausible{suffix}",
             "Paired comparison where success is not expected",
             found.implausible,
-            f"Conditions in which a good policy should not succeed; they enter nothing else. {note}",
+            f"Conditions in which success is not expected; they enter nothing else. {note}",
         )
     yield Table(
         f"comparison-matching{suffix}",
         "What was compared",
         (Column("run"), *(Column(name, "count") for name in ("shared", "not matched", "errors"))),
         tuple((name, found.shared, compared.unmatched[name], compared.errors[name]) for name in found.runs),
-        "Not matched: episodes whose spec another run did not do, or broke on.",
+        "Not matched: episodes that another run did not do, or broke on.",
     )
 
 

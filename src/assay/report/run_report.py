@@ -13,6 +13,7 @@ from typing import Any, Self, TypeVar
 
 import polars as pl
 
+from assay.episodes import Traits
 from assay.errors import RunError
 from assay.measures.diagnosis import Finding, diagnose
 from assay.measures.measure import Measure
@@ -42,6 +43,8 @@ class RunReport:
     """What it is called in the report."""
     meta: dict[str, Any]
     """Experiment, policy, versions, ...: what was written down when it began."""
+    world: Traits
+    """Where it was played."""
     refused: dict[str, int]
     """Why episodes were left out of the plan, and how many."""
     waiting: int
@@ -88,6 +91,7 @@ class RunReport:
         return cls(
             name=name,
             meta=meta,
+            world=store.world,
             refused=dict(refused.most_common()),
             waiting=len(store.todo()),
             counts=store.counts(),

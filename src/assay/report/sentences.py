@@ -11,14 +11,15 @@ from types import MappingProxyType
 
 from assay.measures.diagnosis import Claim, Finding, Unnoticed, Verdict
 from assay.measures.evidence import Evidence, Shows, Untested
-from assay.measures.flaws import Degree, Flaw
+from assay.measures.flaws import Degree, Flaw, OwnFlaw
 from assay.measures.hypotheses import Onset
+from assay.measures.measure import MEASURES, load
 from assay.measures.tabletop.flaw_tests import ENOUGH, NothingMore
 from assay.measures.tabletop.instruction_use import FIRST, TOLERATED
 from assay.report.wording import between, listed, percent, points
 from assay.stats.intervals import Interval
 
-CLAIMS: Mapping[Flaw, str] = MappingProxyType(
+CLAIMS: Mapping[str, str] = MappingProxyType(
     {
         Flaw.MEMORISES: "Memorised trajectories",
         Flaw.IGNORES_WORDS: "Ignores the instruction",
@@ -50,7 +51,7 @@ CLAIMS: Mapping[Flaw, str] = MappingProxyType(
     }
 )
 """What is said of a policy that has the flaw."""
-ABSENT: Mapping[Flaw, str] = MappingProxyType(
+ABSENT: Mapping[str, str] = MappingProxyType(
     {
         Flaw.UNABLE: "Does the tasks",
         Flaw.UNTOLD: "Needs the prompt",
@@ -96,7 +97,7 @@ CHANGED: Mapping[str, str] = MappingProxyType(
     }
 )
 NEW = MappingProxyType({"L2": "new combinations", "L3": "new objects", "L4": "new tasks"})
-LACKING: Mapping[tuple[str, Flaw], str] = MappingProxyType(
+LACKING: Mapping[tuple[str, str], str] = MappingProxyType(
     {
         ("memorisation", Flaw.MEMORISES): "no run moves the object of the task by 10 cm or more",
         ("memorisation", Flaw.IGNORES_WORDS): "no run has nonsense or counterfactual instructions",
@@ -138,7 +139,8 @@ def sentence(finding: Finding) -> Sentence:
     """A finding in words."""
     if finding.flaw is Flaw.NOTHING:
         return _nothing(finding)
-    claim = CLAIMS[finding.flaw]
+    words = _words(finding.flaw)
+    claim = words.claim
     if finding.claim is Claim.UNTESTED:
         return Sentence(f"{claim}? Not tested", _lacking(finding.untested))
     evidence, caveat = _worded(finding)
@@ -147,9 +149,9 @@ def sentence(finding: Finding) -> Sentence:
     if finding.claim is Claim.NO_SIGN:
         return Sentence(f"{claim}? No significant evidence", evidence)
     if finding.claim is Claim.ABSENT:
-        return Sentence(ABSENT[finding.flaw], evidence)
+        return Sentence(words.absent, evidence)
     if finding.cause is not None:
-        caveat = f"explained by: {CLAIMS[finding.cause].lower()}"
+        caveat = f"explained by: {_words(finding.cause).claim.lower()}"
     return Sentence(claim + (DEGREES[finding.degree] if finding.degree else ""), evidence, caveat)
 
 
@@ -160,8 +162,15 @@ def _lacking(untested: Untested | None) -> str:
         return f"fewer than {ENOUGH} of the controls that could tell succeed"
     if untested.notes:  # the measure itself says why
         return "; ".join(untested.notes)
-    default = "no run changes this alone, with controls that succeed"
-    return LACKING.get((untested.measure, untested.flaw), default)
+    return LACKING.get((untested.measure, untested.flaw)) or _words(untested.flaw).lacking
+
+
+def _words(flaw: str) -> OwnFlaw:
+    """What is said of a flaw: by Assay, or by the measure that brings it."""
+    if flaw in CLAIMS:
+        return OwnFlaw(flaw, CLAIMS[flaw], ABSENT.get(flaw, f"{CLAIMS[flaw]}? No"))
+    own = (each for name in MEASURES for each in MEASURES[name].flaws if each.name == flaw)
+    return next(own, OwnFlaw(flaw, flaw.capitalize(), f"{flaw.capitalize()}? No"))
 
 
 def _nothing(finding: Finding) -> Sentence:
@@ -178,8 +187,9 @@ def _nothing(finding: Finding) -> Sentence:
 def _worded(finding: Finding) -> tuple[str, str]:
     """The evidence in words, and a caveat."""
     first = finding.evidence[0]
-    word = _BY_FLAW.get(finding.flaw) if first.measure == "tabletop" else _BY_MEASURE.get(first.measure)
-    return (word or _plain)(finding)
+    own = MEASURES[first.measure].wording if first.measure in MEASURES else None
+    told: tuple[str, str] = (load(own) if own else _BY_MEASURE.get(first.measure, _plain))(finding)
+    return told
 
 
 def _counts(hits: int | None, count: int | None) -> str:
@@ -405,7 +415,7 @@ _BY_MEASURE: Mapping[str, _Words] = MappingProxyType(
         "labels": _kind,
     }
 )
-_BY_FLAW: Mapping[Flaw, _Words] = MappingProxyType(
+_ON_TABLES: Mapping[str, _Words] = MappingProxyType(
     {
         Flaw.UNTOLD: _kept,
         Flaw.WORDLESS: _kept,
@@ -419,6 +429,11 @@ _BY_FLAW: Mapping[Flaw, _Words] = MappingProxyType(
     }
 )
 """How the evidence of runs on tables is told."""
+
+
+def table_wording(finding: Finding) -> tuple[str, str]:
+    """The evidence of a run on tables, and a caveat."""
+    return _ON_TABLES[finding.flaw](finding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -440,7 +455,7 @@ class Diagnosis:
         untested: dict[str, list[str]] = {}
         for finding in findings:
             if finding.untested is not None:
-                untested.setdefault(_lacking(finding.untested), []).append(CLAIMS[finding.flaw])
+                untested.setdefault(_lacking(finding.untested), []).append(_words(finding.flaw).claim)
             else:
                 said[finding.verdict].append(sentence(finding).text)
         left = [f"Not tested: {'? '.join(claims)}? Reason: {why}." for why, claims in untested.items()]

@@ -38,13 +38,15 @@ class KeyNumber:
     value: str
     detail: str
     """Its interval and count."""
+    about: str = ""
+    """What is counted, over which episodes: one line."""
 
     @classmethod
     def of(
-        cls, name: str, value: str, interval: Interval | None, count: int, scale: float = 100
+        cls, name: str, value: str, interval: Interval | None, count: int, about: str = "", scale: float = 100
     ) -> KeyNumber:
         """With its interval, times ``scale``, and its count."""
-        return cls(name, value, f"{between(interval, scale, 1 if scale > 1 else 2)}; n = {count:,}")
+        return cls(name, value, f"{between(interval, scale, 1 if scale > 1 else 2)}; n = {count:,}", about)
 
 
 def sentences(profile: Profile) -> list[str]:
@@ -111,11 +113,11 @@ def banners(report: RunReport) -> list[str]:
             "Uncertified: no oracle has solved these scenes beforehand; a failure may be the scene's."
         )
     rate = profile.get(SUCCESS_RATE)
-    demonstrates = str(report.meta.get("policy")).partition("?")[0] == "oracle"
+    demonstrates = str(report.meta.get("policy")).partition("?")[0] == report.world.demonstrator
     if demonstrates and rate is not None and rate.successes < rate.count:
         found.append(
             f"The demonstrator itself fails in {rate.count - rate.successes:,} of "
-            f"{plural(rate.count, 'episode')} in which a good policy should succeed: it is not shown that "
+            f"{plural(rate.count, 'episode')} in which success is expected: it is not shown that "
             "they can be solved in this time."
         )
     found += report.problems
@@ -127,7 +129,7 @@ def banners(report: RunReport) -> list[str]:
 def success_sentences(rate: Rate, profile: Profile) -> Iterator[str]:
     """How often it succeeds, beside its controls."""
     control, changed = profile.get(CONTROLS), has_perturbed_episodes(profile)
-    what = "perturbed episodes in which a good policy should succeed" if changed else "unperturbed episodes"
+    what = "perturbed episodes in which success is expected" if changed else "unperturbed episodes"
     text = (
         f"It succeeds in {rate.successes:,} of {rate.count:,} {what} ({percent(rate.rate)}, 95 % interval "
         f"{between(rate.interval, 100)})"
@@ -144,12 +146,14 @@ def success_sentences(rate: Rate, profile: Profile) -> Iterator[str]:
 def success_numbers(rate: Rate, profile: Profile) -> Iterator[KeyNumber]:
     """Success in perturbed episodes."""
     if has_perturbed_episodes(profile) and rate.rate is not None:
-        yield KeyNumber.of("success, perturbed", percent(rate.rate), rate.interval, rate.count)
+        about = "Share of perturbed episodes that succeed; only changes after which success is expected."
+        yield KeyNumber.of("success, perturbed", percent(rate.rate), rate.interval, rate.count, about)
 
 
 def control_numbers(rate: Rate, profile: Profile) -> Iterator[KeyNumber]:
     """Success in controls."""
-    yield KeyNumber.of("success, control", percent(rate.rate), rate.interval, rate.count)
+    about = "Share of controls, in which nothing is changed, that succeed."
+    yield KeyNumber.of("success, control", percent(rate.rate), rate.interval, rate.count, about)
 
 
 def axes_sentences(axes: Sequence[Drop], profile: Profile) -> Iterator[str]:
@@ -214,12 +218,15 @@ def pride_sentences(pride: Pride, profile: Profile) -> Iterator[str]:
 
 def pride_numbers(pride: Pride, profile: Profile) -> Iterator[KeyNumber]:
     """PRIDE."""
-    yield KeyNumber("PRIDE", number(pride.pride), f"{between(pride.interval)}; n = {pride.episodes:,}")
+    about = "Success on paraphrases, each weighted by its distance from the original; 0 to 100."
+    detail = f"{between(pride.interval)}; n = {pride.episodes:,}"
+    yield KeyNumber("PRIDE", number(pride.pride), detail, about)
 
 
 def overestimation_numbers(over: Overestimation, profile: Profile) -> Iterator[KeyNumber]:
     """By how much the success rate exceeds PRIDE."""
-    yield KeyNumber.of("overestimation", percent(over.overestimation), over.interval, over.episodes)
+    about = "By how much the plain success rate on paraphrases exceeds PRIDE, as a share of that rate."
+    yield KeyNumber.of("overestimation", percent(over.overestimation), over.interval, over.episodes, about)
 
 
 def memorisation_sentences(found: Memorisation, profile: Profile) -> Iterator[str]:
@@ -235,7 +242,8 @@ def memorisation_sentences(found: Memorisation, profile: Profile) -> Iterator[st
 def memorisation_numbers(found: Memorisation, profile: Profile) -> Iterator[KeyNumber]:
     """The memorisation index."""
     index = found.overall
-    yield KeyNumber.of("memorisation index", number(index.index, 2), index.interval, index.count, 1)
+    about = "Share of episodes whose change calls for another trajectory that repeat the control's."
+    yield KeyNumber.of("memorisation index", number(index.index, 2), index.interval, index.count, about, 1)
 
 
 def failures_sentences(found: Failures, profile: Profile) -> Iterator[str]:
@@ -252,4 +260,5 @@ def failures_sentences(found: Failures, profile: Profile) -> Iterator[str]:
 def failures_numbers(found: Failures, profile: Profile) -> Iterator[KeyNumber]:
     """The share of far failures."""
     if found.far_share is not None:
-        yield KeyNumber.of("far failures", percent(found.far_share), found.interval, found.failures)
+        about = "Share of failures in an unperturbed scene that are far from the successful trajectory."
+        yield KeyNumber.of("far failures", percent(found.far_share), found.interval, found.failures, about)

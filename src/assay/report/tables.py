@@ -120,7 +120,7 @@ def _drops(name: str, title: str, found: Sequence[Drop]) -> Table:
         (
             Column("change"),
             Column("family"),
-            Column("plausible"),
+            Column("success expected"),
             Column("pairs", "count"),
             Column("unpaired", "count"),
             Column("control", "share"),

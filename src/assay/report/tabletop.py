@@ -111,7 +111,8 @@ def runs_table(runs: Mapping[str, Tabletop]) -> Table:
 def numbers(found: Tabletop, profile: Profile) -> Iterator[KeyNumber]:
     """Scores of the levels."""
     for each in _unchanged(found.levels):
-        yield KeyNumber.of(each.level, percent(each.allowed.score), each.allowed.interval, each.count)
+        about = f"Success in controls of level {each.level}, mistakes allowed: the mean over its tasks."
+        yield KeyNumber.of(each.level, percent(each.allowed.score), each.allowed.interval, each.count, about)
 
 
 def sentences(found: Tabletop, profile: Profile) -> Iterator[str]:
@@ -236,7 +237,7 @@ def _against(name: str, title: str, found: Sequence[Against]) -> Table | None:
         (
             Column("condition"),
             Column("level"),
-            Column("plausible"),
+            Column("success expected"),
             Column("pairs", "count"),
             *(Column(f"{what}{mode}", kind) for mode in ("", ", no mistakes") for what, kind in _DIFFERENCE),
         ),

@@ -210,7 +210,7 @@ def _table(
         counted = done - error
         rate = f"{100 * success / counted:.1f} %" if counted else "-"
         mark = " (decided)" if name in decided else ""
-        mark += " (success not expected)" if name in unexpected else ""
+        mark += " (success is not expected)" if name in unexpected else ""
         cells = [name + mark, f"{done}/{planned}", f"{success}/{counted}", rate, str(error or "")]
         table.add_row(*cells, *([str(refused.get(name) or "")] if refused else []))
     return table

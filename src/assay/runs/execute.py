@@ -13,7 +13,7 @@ from typing import Literal, get_args
 from assay.episodes import Episode, EpisodeSpec, Initial, Policy
 from assay.errors import PolicyError, RunError
 from assay.experiments import Experiment, load_experiment
-from assay.plugins import PYTHON, Plugin, plugins_of
+from assay.plugins import PYTHON, SCRIPT, Plugin, imported, plugins_of
 from assay.policies.registry import check_address, lacking
 from assay.runs.certificates import (
     Cache,
@@ -137,12 +137,12 @@ def execute(
             "a policy that is an object acts in this process: workers must be 0 or 1, or give its address"
         )
     design = load_experiment(experiment) if isinstance(experiment, str) else experiment
-    world = design.place
+    world = design.played_in
     chosen = design.choose(options.tasks)
     seeds = design.seeds if options.seeds is None else options.seeds
     rule = None if options.until is None else parse_until(options.until)
     pack = design.checked_pack(options.assets, options.initial)
-    served = design.certified and not options.uncertified and world.demonstrator is not None
+    served = design.certified and not options.uncertified and world.traits.demonstrator is not None
     if served and design.limit and options.steps is not None:
         raise RunError(
             f"--steps and {design.name}'s own time limit contradict each other: valid: one of them"
@@ -169,6 +169,8 @@ def execute(
         replan=options.replan,
     )
     specs = list(plan())  # a design that refuses should leave no file behind
+    if options.states is not None and world.stored_states is not None:
+        imported(world.stored_states)(specs, options.states)
     plugins = plugins_used(experiment, design, pack, specs)
     config = WorkerConfig(
         address,
@@ -177,7 +179,7 @@ def execute(
         None if options.video is None else path.with_suffix(".videos").absolute(),
         video_successes=options.video == "all",
         states=None if options.states is None else options.states.absolute(),
-        plugins=tuple(each.module for each in plugins),
+        plugins=tuple(each.module for each in plugins if each.module != SCRIPT),
     )
     known = provenance(
         design.name,
@@ -194,8 +196,8 @@ def execute(
         if options.states is not None:
             store.describe(states_folder=str(options.states.absolute()))
         if served:
-            assert world.demonstrator is not None
-            demonstrators = replace(config, policy=world.demonstrator, retries=0, videos=None)
+            assert world.traits.demonstrator is not None
+            demonstrators = replace(config, policy=world.traits.demonstrator, retries=0, videos=None)
             ending = _serve(store, design, specs, demonstrators, options, observer)
             if ending.left:
                 return ending
@@ -276,11 +278,11 @@ def plugins_used(
 ) -> tuple[Plugin, ...]:
     """Everybody's modules but Assay's that the run needs."""
     kinds = {type(each) for spec in specs for each in spec.perturbations}
-    things: list[object] = [design.place, design.variants, design.complete, *kinds]
-    found = [*plugins_of(things), *plugins_of([design.place.pack_source(pack)])]
+    things: list[object] = [design.played_in, design.variants, design.complete, *kinds]
+    found = [*plugins_of(things), *plugins_of([design.played_in.pack_source(pack)])]
     if isinstance(experiment, str) and experiment.startswith(PYTHON):
         found.append(Plugin.named(experiment.split(":")[1]))
-    unique = {each.module: each for each in found if each.module != "__main__"}
+    unique = {each.module: each for each in found}
     return tuple(unique[name] for name in sorted(unique))
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from assay import __version__
 from assay.episodes.episode import Episode
 from assay.episodes.spec import EpisodeSpec
-from assay.errors import AssayError, RunError
+from assay.errors import AssayError, RunError, one_line
 from assay.extras import require
 from assay.files import CACHE_VARIABLE
 from assay.runs.executor import Died, Done, Event, Source, Tick
@@ -141,7 +141,7 @@ class RayActors:
             else:
                 self._ray.init(self._address, **quiet)
         except Exception as error:  # Ray raises whatever its parts raise
-            raise RunError(f"--ray {self._address}: {_one_line(error)}") from None
+            raise RunError(f"--ray {self._address}: {one_line(error)}") from None
         self._ours = True
 
     def _cpus(self) -> int:
@@ -286,13 +286,9 @@ def _versions() -> str:
     return f"Assay {__version__} with MuJoCo {version('mujoco')}"
 
 
-def _one_line(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())[:200]
-
-
 def _reason(error: BaseException) -> str:
     """What was raised in an actor; or why it is no more, which is how the last line of Ray's text begins."""
     cause = getattr(error, "cause", None)
     if cause is not None:
-        return _one_line(cause)
+        return one_line(cause)
     return str(error).strip().rpartition("\n")[2].strip().partition(". ")[0][:200]

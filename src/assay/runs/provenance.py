@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 import subprocess
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from assay import __version__
 from assay.episodes import LIBERO, WORLDS
 from assay.errors import RunError
 from assay.extras import DISTRIBUTION
+from assay.files import digest_of
 from assay.plugins import Plugin
 from assay.runs.store import Store
 from assay.sim.bare_mujoco import mujoco_version
 
-DECIDING = ("experiment", "policy", "policy_metadata", "pack", "pack_digest", "mujoco", "settings", "plugins")
+DECIDING = ("experiment", "policy", "policy_metadata", "pack", "pack_digest", "mujoco", "settings")
 """What must be the same for a run to be resumed."""
-ABSENT: Mapping[str, object] = MappingProxyType({"plugins": []})
-"""What it means where a run of an older version does not say."""
 CIRCUMSTANCES = ("assay", "numpy", "python", "host", "machine", "commit", "started")
 """What may be another when it is resumed, and is written down."""
 
@@ -62,10 +59,20 @@ def provenance(
 def differing(known: Mapping[str, Any], fresh: Mapping[str, Any]) -> tuple[str, object, object] | None:
     """What decides whether two runs are of one experiment and is not the same: its name, and both values."""
     for name in DECIDING:
-        was, now = known.get(name, ABSENT.get(name)), fresh.get(name, ABSENT.get(name))
+        was, now = known.get(name), fresh.get(name)
         if was != now:
             return (name.replace("_", " "), *_difference(was, now))
+    was, now = ({each["module"]: each for each in meta.get("plugins", ())} for meta in (known, fresh))
+    for module in was.keys() & now.keys():  # parts of a run may need others, each its own
+        if was[module] != now[module]:
+            return (f"plugin {module}", *_difference(was[module], now[module]))
     return None
+
+
+def all_plugins(*metas: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The plugins of several parts of a run, each once, sorted by module."""
+    every = {each["module"]: each for meta in metas for each in meta.get("plugins", ())}
+    return [every[module] for module in sorted(every)]
 
 
 def check(path: Path, fresh: dict[str, object]) -> None:
@@ -85,6 +92,8 @@ def describe(store: Store, fresh: dict[str, object]) -> None:
     if not known:
         store.describe(**fresh)
         return
+    if (plugins := all_plugins(known, fresh)) != known.get("plugins", []):
+        store.describe(plugins=plugins)
     before = [known, *known.get("resumed", ())][-1]
     now = {name: fresh[name] for name in CIRCUMSTANCES}
     if any(before.get(name) != value for name, value in now.items() if name != "started"):
@@ -101,10 +110,7 @@ def _difference(was: object, now: object) -> tuple[object, object]:
 
 def states_digest(folder: Path) -> str:
     """12 hex digits that stand for the files of a folder of stored initial states."""
-    digest = hashlib.sha256()
-    for file in sorted(each for each in folder.rglob("*") if each.is_file()):
-        digest.update(f"{file.relative_to(folder).as_posix()} ".encode() + file.read_bytes())
-    return digest.hexdigest()[:12]
+    return digest_of(sorted(each for each in folder.rglob("*") if each.is_file()), folder)[:12]
 
 
 def commit_of(module: Path) -> str | None:

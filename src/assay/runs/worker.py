@@ -6,13 +6,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.episodes import LIBERO, Episode, EpisodeSpec, Outcome, Policy, load_world, no_trajectory, rollout
-from assay.errors import AssayError
+from assay.errors import AssayError, one_line
 from assay.plugins import import_module
 from assay.policies.registry import load_policy
-from assay.runs.episode_video import EpisodeVideo
+
+if TYPE_CHECKING:
+    from assay.runs.episode_video import EpisodeVideo
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +66,12 @@ class EpisodeRunner:
                 close()
 
     def _attempt(self, spec: EpisodeSpec, alive: Callable[[], None]) -> Episode:
-        film = None if self._config.videos is None else EpisodeVideo(self._env, spec)
+        video = self._video(spec)
 
         def watch(observation: Any) -> None:
             alive()
-            if film is not None:
-                film(observation)
+            if video is not None:
+                video(observation)
 
         try:
             episode = rollout(self._env, self._policy, spec, watch=watch)
@@ -79,18 +81,25 @@ class EpisodeRunner:
                 Outcome.ERROR,
                 0,
                 no_trajectory(self._env.world.action_size),
-                error=" ".join(reason.split())[:300],
+                error=one_line(reason, 300),
             )
-        return self._filmed(film, episode)
+        return self._with_video(video, episode)
 
-    def _filmed(self, film: EpisodeVideo | None, episode: Episode) -> Episode:
+    def _video(self, spec: EpisodeSpec) -> EpisodeVideo | None:
+        if self._config.videos is None:
+            return None
+        from assay.runs.episode_video import EpisodeVideo  # the encoder takes long to import
+
+        return EpisodeVideo(self._env, spec)
+
+    def _with_video(self, video: EpisodeVideo | None, episode: Episode) -> Episode:
         """An episode whose video is written, if it is wanted; or which says why that did not work."""
-        if film is None or (episode.outcome is Outcome.SUCCESS and not self._config.video_successes):
+        if video is None or (episode.outcome is Outcome.SUCCESS and not self._config.video_successes):
             return episode
         assert self._config.videos is not None
         try:
-            film.write(self._config.videos, episode)
+            video.write(self._config.videos, episode)
         except Exception as error:  # a video is no reason to lose an episode
-            reason = f"no video: {' '.join(str(error).split())[:200]}"
+            reason = f"no video: {one_line(str(error))}"
             return replace(episode, error="; ".join(each for each in (episode.error, reason) if each))
         return episode

@@ -13,7 +13,8 @@ import numpy as np
 from assay.sim.categories import Pose, resting_pose
 from assay.sim.compile import bounding_box
 from assay.sim.compose import part_of
-from assay.sim.packs.primitives import PrimitivesPack
+from assay.sim.packs.base import AssetPack
+from assay.sim.packs.registry import planning_pack
 from assay.tasks.scene import Entity
 
 
@@ -32,14 +33,18 @@ class Footprint:
         return float(np.hypot(abs(self.centre[0]) + self.half[0], abs(self.centre[1]) + self.half[1]))
 
 
-@lru_cache(maxsize=512)
 def footprint(category: str, *, fixture: bool = False, swept: bool = False) -> Footprint:
-    """What a category takes up, by the dimensions of the primitives pack, which are the real objects'.
+    """What a category takes up in the pack that the scene is planned for.
 
     Objects are turned as the sampler turns them; a fixture is at yaw zero, for its region turns it.
     ``swept``: together with the room that its doors and drawers need to open.
     """
-    document = part_of(Entity("thing", category), PrimitivesPack())
+    return _footprint(planning_pack(), category, fixture, swept)
+
+
+@lru_cache(maxsize=512)
+def _footprint(pack: AssetPack, category: str, fixture: bool, swept: bool) -> Footprint:
+    document = part_of(Entity("thing", category), pack)
     root = Element("mujoco")
     SubElement(root, "compiler", {"angle": "radian", "inertiagrouprange": "0 0"})
     root.extend([each for each in document if each.tag in ("asset", "worldbody")])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -17,7 +17,7 @@ from assay.errors import SpecError, StateError, TaskError
 from assay.sim.compile import compile_scene
 from assay.sim.observation import Observation
 from assay.sim.packs.locate import locate_states
-from assay.sim.packs.registry import PACKS, load_pack
+from assay.sim.packs.registry import PACKS, load_pack, planned_on
 from assay.sim.render import CAMERAS
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ, Simulation
 from assay.sim.states import InitialState, stored_states
@@ -34,8 +34,9 @@ FRAME = 256
 class LiberoWorld:
     """LIBERO's tasks, on its own assets or on ours."""
 
-    traits = Traits("libero")
+    traits = Traits("libero", demonstrator="oracle")
     action_size = ACTION_SIZE
+    cameras = CAMERAS
     frame_seconds = 1 / CONTROL_HZ
     policies: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
@@ -57,9 +58,8 @@ class LiberoWorld:
             "vla-eval": "assay.policies.remote.vla_eval:VlaEval",
         }
     )
-    demonstrator = "oracle"
     disturbance = "assay.perturb.senses.actuators:DISTURBANCE"
-    stored_states = True
+    stored_states = "assay.sim.world:check_states"
     sheet = "assay.report.experiment_sheet:experiment_sheet"
 
     @property
@@ -73,7 +73,8 @@ class LiberoWorld:
 
     def task(self, spec: EpisodeSpec) -> Task:
         """The task of an episode as the policy is given it."""
-        return apply_perturbations(tasks.load(spec.task), spec.perturbations, seed=spec.seed)
+        with planned_on(spec.pack):
+            return apply_perturbations(tasks.load(spec.task), spec.perturbations, seed=spec.seed)
 
     def horizon(self, spec: EpisodeSpec) -> int:
         """The most control steps of an episode."""
@@ -185,14 +186,29 @@ def initial_state(simulation: Simulation, spec: EpisodeSpec, states: Path | None
     """Where an episode starts: drawn by its seed, or its seed's place in LIBERO's file of the task."""
     if spec.initial == "sampled":
         return simulation.sample(spec.seed)
-    layout = _layout(spec)
-    file = tasks.states_file(layout) if tasks.names_file(layout) else _of_libero(layout, states)
-    if file is None:
-        raise TaskError(f"{layout} has no stored initial states")
-    stored = _stored(simulation, file)
+    stored = _stored(simulation, _file(_layout(spec), states))
     if not 0 <= spec.seed < len(stored):
         raise StateError(f"{spec.task} has stored states 0 to {len(stored) - 1}, not {spec.seed}")
     return stored[spec.seed]
+
+
+def check_states(specs: Iterable[EpisodeSpec], folder: Path) -> None:
+    """Raise AssayError where a folder lacks the stored initial states that episodes start from."""
+    for layout in dict.fromkeys(map(_layout, specs)):
+        file = _file(layout, folder)
+        if not file.is_file():
+            raise StateError(
+                f"--states {folder}: there is no {file.relative_to(folder)} in it, which {layout} needs; valid: "
+                "LIBERO's folder init_files"
+            )
+
+
+def _file(layout: str, states: Path | None) -> Path:
+    """The stored initial states of a task."""
+    file = tasks.states_file(layout) if tasks.names_file(layout) else _of_libero(layout, states)
+    if file is None:
+        raise TaskError(f"{layout} has no stored initial states")
+    return file
 
 
 def _layout(spec: EpisodeSpec) -> str:

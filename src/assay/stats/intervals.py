@@ -1,4 +1,4 @@
-"""Intervals that hold the truth in 95 of 100 runs.
+"""95 % confidence intervals: of repeated experiments, about 95 in 100 give one that contains the true value.
 
 Outcomes are counts, so no interval covers 95 % at every single rate: coverage swings about its mean as the
 rate moves, the more the fewer episodes there are. Wilson's interval is used because its mean over the rates

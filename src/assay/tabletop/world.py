@@ -49,6 +49,7 @@ class TabletopWorld:
 
     traits = Traits(PACK, continuous=False, start_columns=("instruction", "best"))
     action_size = ACTION_SIZE
+    cameras = VIEWS
     frame_seconds = 1.0
     policies: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
@@ -61,10 +62,9 @@ class TabletopWorld:
         }
     )
     servers: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    demonstrator = None
     disturbance = None
     packs = (PACK,)
-    stored_states = False
+    stored_states = None
     sheet = "assay.tabletop.sheet:experiment_sheet"
 
     def select(self, selection: str) -> tuple[TableEntry, ...]:

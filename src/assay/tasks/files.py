@@ -28,7 +28,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from assay.episodes.instruction import Instruction
-from assay.errors import TaskError, did_you_mean
+from assay.errors import TaskError, did_you_mean, one_line
 from assay.tasks.bddl.reader import MAX_BYTES, document_from_bytes
 from assay.tasks.checks import atom, check, quoted
 from assay.tasks.scene import Goal, Scene, Task
@@ -135,7 +135,7 @@ def from_json(text: str, *, id: str, file: str) -> Task:
     try:
         content = json.loads(text, parse_float=_finite, parse_constant=_finite)
     except (ValueError, RecursionError) as error:
-        raise TaskError(f"{file}: is not JSON: {' '.join(str(error).split())[:120]}") from None
+        raise TaskError(f"{file}: is not JSON: {one_line(str(error), 120)}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise TaskError(f'{file}: is not a task file: valid: an object with "format": "{FORMAT}"')
     for key in content:

@@ -14,7 +14,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from assay.errors import AssayError
+from assay.errors import AssayError, one_line
 from assay.runs.queries import NotFoundError
 from assay.web.library import Library
 from assay.web.pages import router
@@ -56,7 +56,7 @@ async def _guarded(request: Request, answer: Callable[[Request], Awaitable[Respo
     try:
         response = await answer(request)
     except Exception as error:  # a file that holds what no run can hold; never a traceback
-        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+        reason = one_line(error, 300)
         _log.error("%s: %s", request.url.path, reason)
         response = _error(request, HTTPStatus.INTERNAL_SERVER_ERROR, f"This cannot be shown: {reason}")
     for name, value in HEADERS.items():

@@ -38,7 +38,7 @@ class Listed:
     done: int = 0
     errors: int = 0
     rate: Rate | None = None
-    """As in the report: of perturbed episodes in which a good policy should succeed; of all, if none is."""
+    """As in the report: of perturbed episodes in which success is expected; of all, if none is perturbed."""
 
 
 class Library:

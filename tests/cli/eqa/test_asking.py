@@ -51,7 +51,7 @@ def test_built_asked_killed_resumed_scored_and_reported(
     vision.pause = lambda: time.sleep(0.05)
     command = ["eqa", "ask", folder, "--model", "openai:tiny", "--endpoint", vision.url, "--out", out]
     command = [str(word) for word in (*command, "--at-once", 1, "--per-minute", 1e6, "--price-in", 1)]
-    first = subprocess.Popen([sys.executable, "-m", "assay.cli.app", *command], env=os.environ)
+    first = subprocess.Popen([sys.executable, "-m", "assay", *command], env=os.environ)
     try:
         while len(vision.asked) < count // 2:
             assert first.poll() is None

@@ -7,8 +7,7 @@ import pytest
 
 from assay.episodes import Policy
 from assay.perturb import apply_perturbations
-from assay.perturb.prompts import Part, PromptMask
-from assay.perturb.senses.order import PermutedObjects
+from assay.perturb.tabletop import Part, PermutedObjects, PromptMask
 from assay.policies.tabletop.calibration import FirstObject, OrderFollower, PromptBlind, RandomPlaces
 from assay.tabletop import Level, Played, Setting, TableOracle, TableTask, make, play
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from assay import tasks
 from assay.episodes import EpisodeSpec
 from assay.errors import RunError
 from assay.runs.certificates import Cache, Certificate, Verdict, cache_file, claim
@@ -48,3 +49,14 @@ def test_the_cache_is_where_the_user_wants_it(tmp_path: Path, monkeypatch: pytes
     assert cache_file() == tmp_path / "cache" / "assay" / "certificates.sqlite"
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "mine"))
     assert cache_file() == tmp_path / "mine" / "certificates.sqlite"
+
+
+def test_a_task_file_that_changes_has_no_certificate_any_more(tmp_path: Path):
+    file = tmp_path / "task.json"
+    for number, task in enumerate(("libero_goal/7", "libero_goal/8")):
+        tasks.save(tasks.load(task), file)
+        with Cache(tmp_path / "certificates.sqlite") as cache:
+            spec = EpisodeSpec(str(file), 0)
+            assert cache.get(spec) is None, f"content number {number}"
+            cache.put(spec, CERTIFICATE)
+            assert cache.get(spec) is not None

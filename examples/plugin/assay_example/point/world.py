@@ -111,8 +111,9 @@ class PointEnv:
 class PointWorld:
     """Four places to go to."""
 
-    traits = Traits(NAME)
+    traits = Traits(NAME, demonstrator="guide")
     action_size = 2
+    cameras = ()
     frame_seconds = 0.1
     policies: ClassVar[Mapping[str, str]] = {
         "guide": "assay_example.point.policies:Guide",
@@ -120,9 +121,8 @@ class PointWorld:
         "lost": "assay_example.point.policies:Lost",
     }
     servers: ClassVar[Mapping[str, str]] = {}
-    demonstrator = "guide"
     packs = ("none",)
-    stored_states = False
+    stored_states = None
     sheet = None
     disturbance = None
 

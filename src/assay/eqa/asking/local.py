@@ -10,6 +10,7 @@ from typing import Any
 
 from PIL import Image
 
+from assay.errors import one_line
 from assay.extras import require
 from assay.llm import Cache, Ledger, LLMError, Prompt, Reply
 
@@ -25,7 +26,7 @@ def local(
         processor = transformers.AutoProcessor.from_pretrained(name)
         model = transformers.AutoModelForImageTextToText.from_pretrained(name, dtype="auto").eval()
     except (OSError, ValueError) as error:
-        raise LLMError(f"local:{name}: {' '.join(str(error).split())[:200]}") from None
+        raise LLMError(f"local:{name}: {one_line(str(error))}") from None
     model.to("cuda" if torch.cuda.is_available() else "cpu")
 
     def generated(prompt: Prompt) -> Reply:
@@ -60,7 +61,7 @@ def local(
         try:
             made = await asyncio.to_thread(generated, prompt)
         except (RuntimeError, ValueError, TypeError, KeyError) as error:
-            raise LLMError(f"local:{name}: {' '.join(str(error).split())[:200]}") from None
+            raise LLMError(f"local:{name}: {one_line(str(error))}") from None
         cache.put(request, made)
         return made
 

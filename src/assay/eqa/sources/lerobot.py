@@ -17,7 +17,7 @@ from assay.eqa.episode import FOUND, Camera, Episode, Tally, fault_of
 from assay.eqa.errors import QuestionError, UnreadableError
 from assay.eqa.sources.schema import LEROBOT, Feature, schema_for
 from assay.eqa.sources.video import StillsCamera, VideoCamera
-from assay.errors import AssayError
+from assay.errors import AssayError, one_line
 
 INFO = "meta/info.json"
 VERSIONS = ("v2.1", "v2.0", "v3.0")
@@ -86,7 +86,7 @@ class LerobotSource:
                 IndexError,
                 pl.exceptions.PolarsError,
             ) as error:
-                tally.add("episode: cannot be read", f"{name}: {' '.join(str(error).split())[:200]}")
+                tally.add("episode: cannot be read", f"{name}: {one_line(str(error))}")
                 continue
             fault = fault_of(states)
             if fault:
@@ -114,7 +114,7 @@ class LerobotSource:
         try:
             yield from self._rows(tally)
         except (AssayError, *_BROKEN) as error:
-            reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            reason = one_line(error)
             raise QuestionError(f"{self.folder}: its list of episodes cannot be read: {reason}") from error
 
     def _rows_2(self, tally: Tally) -> Iterator[_Row]:

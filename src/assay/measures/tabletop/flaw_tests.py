@@ -57,7 +57,7 @@ LOST = MappingProxyType(
         ),
     }
 )
-"""Flaw -> conditions under which a good policy succeeds."""
+"""Flaw -> conditions under which success is expected."""
 _ASKED = (*UNTOLD, *LOST, Flaw.RETRIES, Flaw.NOVELTY)
 
 
@@ -143,7 +143,7 @@ def _untold(run: int, flaw: Flaw, known: Mapping[str, Kept]) -> Iterator[FlawTes
 
 
 def _cost_tests(flaw: Flaw, evidence: Sequence[Evidence]) -> Iterator[FlawTest]:
-    """Losses where a good policy succeeds, one test for each."""
+    """Losses where success is expected, one test for each."""
     sizes = [loss(each.interval) for each in evidence if each.interval is not None]
     refuted = all(size.high < UNHARMED for size in sizes)
     for each, size in zip(evidence, sizes, strict=True):

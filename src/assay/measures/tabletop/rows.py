@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import polars as pl
 
+from assay.episodes import WORLDS
 from assay.measures.table import require
 
-WITH_START = ("instruction", "best")
-"""What a start decides; no variant of a task."""
 NEEDED = ("kind", "level", "best")
 
 
@@ -26,7 +25,7 @@ def table_rows(frame: pl.DataFrame) -> pl.DataFrame:
 
 def without_start_columns(frame: pl.DataFrame) -> pl.DataFrame:
     """The rows without what goes with a start."""
-    return frame.drop(*WITH_START, strict=False)
+    return frame.drop(*WORLDS["tabletop"].traits.start_columns, strict=False)
 
 
 def flawless(frame: pl.DataFrame) -> pl.DataFrame:

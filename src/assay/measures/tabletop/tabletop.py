@@ -92,4 +92,5 @@ TABLETOP = Measure(
     sentences="assay.report.tabletop:sentences",
     numbers="assay.report.tabletop:numbers",
     tests="assay.measures.tabletop.flaw_tests:prompt_tests",
+    wording="assay.report.sentences:table_wording",
 )

@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import numpy as np
 from PIL import Image, ImageFilter
-from scipy.spatial.transform import Rotation
 
 from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.episodes.senses import Chance
@@ -45,6 +44,8 @@ class View(Perturbation):
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Moves and turns the camera."""
+        from scipy.spatial.transform import Rotation  # a quarter of a second, and few need it
+
         usual = LAYOUTS[task.scene.arena].cameras[CAMERA]
         w, x, y, z = usual.quaternion
         before = Rotation.from_quat([x, y, z, w])

@@ -3,7 +3,6 @@
 position        things stand elsewhere            objects   they look different, or are others
 layout          there are more of them            compose   two goals instead of one
 room, cameras   surfaces, light, the robot's start, where cameras look from
-difficulty      tabletop tasks made harder
 
 ground, kinds   what they go by: the plan of a workspace, and which categories are alike
 spoken          what the words say about where things stand, which must stay true
@@ -11,7 +10,6 @@ spoken          what the words say about where things stand, which must stay tru
 
 from assay.perturb.world.cameras import MoveCamera, Orbit
 from assay.perturb.world.compose import compositions
-from assay.perturb.world.difficulty import Harder
 from assay.perturb.world.kinds import SHAPES, Among, unseen
 from assay.perturb.world.layout import Confound, Distractors, Obstacle
 from assay.perturb.world.objects import Recolour, Remove, Replace, Resize
@@ -24,7 +22,6 @@ __all__ = [
     "Confound",
     "Displace",
     "Distractors",
-    "Harder",
     "Jitter",
     "MoveCamera",
     "MoveFixture",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.episodes.fields import between, check_change, within
@@ -15,6 +15,9 @@ from assay.sim.layout import layout_of
 from assay.sim.render import CAMERAS
 from assay.tasks import Task
 from assay.tasks.staging import CameraChange, Vector3
+
+if TYPE_CHECKING:
+    from scipy.spatial.transform import Rotation
 
 _CAMERA = "agentview"
 LARGEST_TURN = 0.6
@@ -46,6 +49,8 @@ class MoveCamera(Perturbation):
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Changes the staging, on top of what is changed there."""
+        from scipy.spatial.transform import Rotation  # a quarter of a second, and few need it
+
         before = _change_of(task, self.camera)
         zoom = before.zoom * self.zoom
         MoveCamera(self.camera, self.shift, self.turn, zoom)  # both together may be too much
@@ -78,6 +83,8 @@ class Orbit(Perturbation):
 
         Raises PerturbationError where it would look from below or over the top.
         """
+        from scipy.spatial.transform import Rotation  # a quarter of a second, and few need it
+
         layout, before = layout_of(task.scene), _change_of(task, _CAMERA)
         pose = layout.cameras[_CAMERA]
         turned = Rotation.from_euler("XYZ", before.turn)

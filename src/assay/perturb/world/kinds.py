@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from enum import StrEnum
 from functools import cache
 
 from assay import tasks
-from assay.errors import PerturbationError, did_you_mean
+from assay.errors import AssetError, PerturbationError, did_you_mean
 from assay.sim.categories import OPENING, SWITCHING
 from assay.sim.footprints import footprint
-from assay.sim.packs.primitives import PrimitivesPack, fixtures, objects
+from assay.sim.packs.base import AssetPack
 from assay.sim.packs.primitives.objects import abstract
+from assay.sim.packs.registry import PACKS, load_pack, planned_on, planning_pack
 
 SHAPES = tuple(abstract.BUILDERS)
 """Things that are nothing in particular."""
@@ -19,6 +22,8 @@ SMALL = (
     "orange_juice", "porcelain_mug", "red_coffee_mug", "salad_dressing", "tomato_sauce", "wine_bottle",
 )  # fmt: skip
 """Categories of the built-in tasks that take little room."""
+_OWN = "primitives"
+"""The pack whose categories the built-in ones are."""
 _NOUNS = frozenset({"basket", "book", "bottle", "bowl", "cabinet", "mug", "plate"})
 _SMALLEST = 0.065
 """Half-length of what counts as small, metres."""
@@ -30,7 +35,7 @@ class Among(StrEnum):
     SAME = "same"
     """Of the same sort: another bowl for a bowl."""
     OTHER = "other"
-    """Of another sort, among the small things of the built-in tasks."""
+    """Of another sort, among the small things of the built-in tasks and those that only the asset pack has."""
     UNSEEN = "unseen"
     """Small things that no built-in task has, nor anything of their sort."""
     SHAPE = "shape"
@@ -38,26 +43,47 @@ class Among(StrEnum):
 
 
 def candidates(category: str, among: Among) -> tuple[str, ...]:
-    """What may take the place of a category, sorted."""
+    """What may take the place of a category in the pack that the scene is planned for, sorted."""
+    pack = planning_pack()
     match among:
         case Among.SAME:
-            family = fixtures.BUILDERS if category in fixtures.BUILDERS else objects.BUILDERS
+            still = category in pack.fixtures
+            family = (each for each in pack.categories if (each in pack.fixtures) == still)
             found = {each for each in family if sort_of(each) == sort_of(category)}
         case Among.OTHER:
-            found = {each for each in SMALL if sort_of(each) != sort_of(category)}
+            found = {each for each in small() if sort_of(each) != sort_of(category)}
         case Among.UNSEEN:
             found = set(unseen())
         case Among.SHAPE:
-            found = set(SHAPES)
+            found = set(SHAPES) & pack.categories
     return tuple(sorted(found - {category}))
 
 
-@cache
+def small() -> frozenset[str]:
+    """Small movable things: those of the built-in tasks that the pack has, and those that only it has."""
+    pack = planning_pack()
+    return pack.categories & frozenset(SMALL) | (_little(pack) - load_pack(_OWN).categories)
+
+
 def unseen() -> tuple[str, ...]:
-    """Small movable things of sorts that no built-in task has."""
-    seen = {sort_of(entity.category) for task in tasks.resolve("all") for entity in task.scene.entities}
-    new = sorted(each for each in objects.BUILDERS if sort_of(each) not in seen and each not in SHAPES)
-    return tuple(each for each in new if max(footprint(each).half) < _SMALLEST)
+    """Small movable things of sorts that no built-in task has, sorted."""
+    return tuple(sorted(each for each in _little(planning_pack()) if sort_of(each) not in _seen()))
+
+
+@cache
+def _seen() -> frozenset[str]:
+    """The sorts that the built-in tasks have."""
+    with planned_on(_OWN):
+        return frozenset(
+            sort_of(each.category) for task in tasks.resolve("all") for each in task.scene.entities
+        )
+
+
+@cache
+def _little(pack: AssetPack) -> frozenset[str]:
+    """What is small, movable, and something in particular."""
+    movable = pack.categories - pack.fixtures - frozenset(SHAPES)
+    return frozenset(each for each in movable if max(footprint(each).half) < _SMALLEST)
 
 
 def sort_of(category: str) -> str:
@@ -66,7 +92,7 @@ def sort_of(category: str) -> str:
     noun = next((word for word in reversed(words) if word in _NOUNS), None)
     if noun is not None:
         return noun
-    known = PrimitivesPack().categories
+    known = planning_pack().categories
     ends = ["_".join(words[start:]) for start in range(len(words) - 1, -1, -1)]
     return next((end for end in ends if end in known), category)
 
@@ -74,18 +100,36 @@ def sort_of(category: str) -> str:
 def works_alike(one: str, other: str) -> bool:
     """Whether two categories are both fixtures or both not, and open and turn on in the same way."""
     mechanisms = [(OPENING.get(each), SWITCHING.get(each)) for each in (one, other)]
-    return (one in fixtures.BUILDERS) == (other in fixtures.BUILDERS) and mechanisms[0] == mechanisms[1]
+    still = planning_pack().fixtures
+    return (one in still) == (other in still) and mechanisms[0] == mechanisms[1]
+
+
+def places_of(category: str) -> frozenset[str]:
+    """The names of the regions that a category brings along. Raises AssetError if the pack lacks it."""
+    return _places(planning_pack(), category)
 
 
 @cache
-def places_of(category: str) -> frozenset[str]:
-    """The names of the regions that a category brings along."""
-    root = PrimitivesPack().entity(category).root
+def _places(pack: AssetPack, category: str) -> frozenset[str]:
+    root = pack.entity(category).root
     return frozenset(str(site.get("name")) for site in root.iterfind("./worldbody/body/body//site"))
 
 
-def check_category(category: str) -> None:
-    """Raise PerturbationError with the nearest name if there is no such category."""
-    known = PrimitivesPack().categories
-    if category not in known:
-        raise PerturbationError(f"there is no category '{category}': {did_you_mean(category, known)}")
+def _packs() -> Iterator[AssetPack]:
+    """Assay's own pack first: plugins, whose import may take long, only if it does not do."""
+    yield load_pack(_OWN)
+    for name in PACKS:
+        with suppress(AssetError):  # of a pack whose files are not at hand
+            yield load_pack(name)
+
+
+def check_category(category: str, *, movable: bool = False) -> None:
+    """Raise PerturbationError with the nearest name if no asset pack has such a category, or it cannot be moved."""
+    known: set[str] = set()
+    for pack in _packs():
+        if category in pack.categories:
+            if movable and category in pack.fixtures:
+                raise PerturbationError(f"{category} is a fixture; valid: movable things")
+            return
+        known |= pack.categories
+    raise PerturbationError(f"there is no category '{category}': {did_you_mean(category, known)}")

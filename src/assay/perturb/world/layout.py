@@ -11,10 +11,9 @@ from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.episodes.fields import between, within
 from assay.errors import PerturbationError
 from assay.perturb.world.ground import Ground, added, carrier, fresh_name, named_entity, owner, target
-from assay.perturb.world.kinds import SMALL, check_category, sort_of
+from assay.perturb.world.kinds import check_category, small, sort_of
 from assay.perturb.world.spoken import Spoken, colours_said, true_to
 from assay.sim.footprints import footprint
-from assay.sim.packs.primitives import fixtures
 from assay.tasks import Entity, Task
 from assay.tasks.names import mentions, names_of
 from assay.tasks.staging import Colour, Finish
@@ -40,9 +39,7 @@ class Distractors(Perturbation):
     def __post_init__(self) -> None:
         Perturbation.__post_init__(self)
         for category in self.categories:
-            check_category(category)
-            if category in fixtures.BUILDERS:
-                raise PerturbationError(f"{self.kind}: {category} is a fixture; valid: movable things")
+            check_category(category, movable=True)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Adds them one after the other, each to a free place."""
@@ -52,7 +49,7 @@ class Distractors(Perturbation):
         taken = {sort_of(entity.category) for entity in scene.entities if entity.name in about}
         pool = sorted(
             each
-            for each in self.categories or set(SMALL) - present
+            for each in self.categories or small() - present
             if sort_of(each) not in taken
             and not any(mentions(task.instruction.text, name) for name in names_of(each))
         )

@@ -22,6 +22,7 @@ import numpy as np
 import polars as pl
 
 from assay.episodes.episode import Outcome
+from assay.errors import one_line
 from assay.policies.demonstrations.demonstration import (
     DemonstrationError,
     Demonstrations,
@@ -67,7 +68,7 @@ def read(folder: Path) -> Demonstrations:
         episodes = tuple(_read_episodes(folder)) if (folder / INFO).exists() else ()
         return Demonstrations(ours["pack"], ours["size"], episodes, left_out)
     except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        reason = one_line(error)
         raise DemonstrationError(
             f"{folder} is not a dataset that assay collect wrote, or it is damaged ({reason})"
         ) from error

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_model, save_model
 
-from assay.errors import PolicyError
+from assay.errors import PolicyError, one_line
 from assay.files import replacing
 from assay.policies.learned.dataset import Vocabulary
 from assay.policies.learned.dataset import load as read
@@ -64,7 +64,7 @@ def load(path: Path) -> tuple[Network, Description]:
         network = Network(Vocabulary(description.vocabulary).size, cross=model.cross, form=model.form)
         load_model(network, str(path))
     except (SafetensorError, RuntimeError, OSError, KeyError, ValueError, ValidationError) as error:
-        reason = " ".join(str(error).split())[:120]
+        reason = one_line(str(error), 120)
         raise PolicyError(
             f"{path} is damaged, or not a checkpoint of assay tabletop train: {reason}"
         ) from None

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from assay.errors import one_line
 from assay.policies.demonstrations.demonstration import DemonstrationError
 from assay.policies.learned.bins import to_bins
 from assay.policies.learned.pieces import pieces
@@ -158,7 +159,7 @@ def load(folder: Path, form: Form) -> Dataset:
                 texts.update(map(str, arrays["texts"]))
                 worded.add(bool(arrays["paraphrased"]))
         except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-            reason = "no arrays" if "pickle" in str(error) else " ".join(str(error).split())[:120]
+            reason = "no arrays" if "pickle" in str(error) else one_line(str(error), 120)
             raise DemonstrationError(f"{file} is not what assay tabletop demos wrote: {reason}") from None
     if len(worded) > 1 or not examples:
         has = "prompts in other and in their own words" if examples else "not a single episode"

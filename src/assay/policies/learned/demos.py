@@ -18,7 +18,7 @@ import numpy as np
 from assay.errors import TaskError, did_you_mean
 from assay.files import replacing
 from assay.perturb import apply_perturbations
-from assay.perturb.prompts import Paraphrase
+from assay.perturb.tabletop import Paraphrase
 from assay.policies.learned.teacher import Teacher
 from assay.policies.learned.tokens import Form, Sight, pictured, seen
 from assay.streams import stream

@@ -18,7 +18,7 @@ from assay.tabletop import Prompt, TableObservation, Tool
 
 
 class LearnedPolicy:
-    """Acts on the prompt and what it sees now, by the likeliest bins; on one thread of the processor.
+    """A network that `assay tabletop train` made; takes the likeliest action for the prompt and what it sees.
 
     Where the table looks as it did before its last action, as after a pick that missed, the likeliest bins
     would be the same for ever: then it draws from their distribution instead.

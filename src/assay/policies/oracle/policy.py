@@ -16,7 +16,7 @@ from assay.tasks import Goal, Instruction
 
 
 class Oracle:
-    """Privileged: reads the simulator's state, knows what is meant, and pursues its atoms.
+    """Reads the simulator's state and does what is asked for, predicate by predicate (privileged).
 
     It needs no words to know the goal, but it listens: asked for something else it does that, and told
     nothing that makes sense it does nothing.

@@ -26,7 +26,7 @@ _USUAL = Prompt("Do what is usually done here.")
 
 
 class PromptBlind(TableOracle):
-    """Knows from the table what is usually wanted there; whatever it is told."""
+    """Flaw: ignores the prompt. Does what is usually asked for with what is on the table."""
 
     def attach(self, env: TableEnv) -> None:
         """Take what policies may not see."""
@@ -40,7 +40,7 @@ class PromptBlind(TableOracle):
 
 
 class OrderFollower(TableOracle):
-    """Does what it is told, but knows things by their place in the order of the first object tokens alone.
+    """Flaw: follows the prompt, but knows objects only by their place in the order of the object tokens.
 
     In training that order was always the scene's, so it was enough.
     """
@@ -85,7 +85,7 @@ class _Mistaken:
 
 
 class FirstObject:
-    """Carries the first object it sees to the second, whatever it is told."""
+    """Flaw: ignores the prompt. Carries the first object of the observation to the second."""
 
     def reset(self, prompt: Prompt, spec: EpisodeSpec) -> None:
         """Nothing to do."""
@@ -98,7 +98,7 @@ class FirstObject:
 
 
 class RandomPlaces:
-    """Goes from anywhere to anywhere, turning by any angle, from a stream of the episode's own."""
+    """Draws every action uniformly: from where, to where, turned by how much."""
 
     def reset(self, prompt: Prompt, spec: EpisodeSpec) -> None:
         """Begin the episode's stream."""

@@ -33,7 +33,7 @@ def success_figure(found: Mapping[str, Mapping[str, Rate | None]]) -> Drawing:
             side.set_visible(False)
 
     caption = (
-        "Success in per cent where a good policy should succeed and, below it, how many episodes; libero "
+        "Success in per cent where success is expected and, below it, how many episodes; libero "
         "as it is, the others where something was changed."
     )
     return draw("success", "Success by policy and experiment", caption, (HALF, 0.5 + 0.4 * len(found)), paint)

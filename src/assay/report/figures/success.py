@@ -76,7 +76,7 @@ def _drops_figure(found: Sequence[Drop], name: str, title: str) -> Drawing:
         else ""
     )
     grey = (
-        " Grey diamonds: changes under which a good policy should fail."
+        " Grey diamonds: changes after which success is not expected."
         if not all(each.plausible for each in shown)
         else ""
     )
@@ -196,7 +196,7 @@ def radar_figure(runs: Mapping[str, Mapping[str, Sequence[Rate]]]) -> Drawing:
         if len(runs) == 1
         else " Wilson intervals are in the tables."
     )
-    caption = f"Success by label, {said}, in which a good policy should succeed.{lines}"
+    caption = f"Success by label, {said}, in which success is expected.{lines}"
     return draw("labels", "Success by label", caption, (HALF + 0.4, 3.6), paint)
 
 
@@ -228,7 +228,7 @@ def overview_figure(runs: Mapping[str, tuple[Rate | None, Rate | None]]) -> Draw
         percent_axis(axes.xaxis)
 
     caption = (
-        "Success of each run, on its controls and on its perturbed episodes in which a good policy should "
-        "succeed; errors are excluded. Lines: 95 % Wilson intervals."
+        "Success of each run, on its controls and on its perturbed episodes in which success is "
+        "expected; errors are excluded. Lines: 95 % Wilson intervals."
     )
     return draw("overview", "Success of the runs", caption, (WIDTH, height(groups)), paint)

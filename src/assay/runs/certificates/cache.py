@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -28,6 +27,8 @@ class Cache:
     def __init__(self, file: Path, states: str = "") -> None:
         """``states`` stands for the stored initial states that claims begin from, where they do."""
         self._states = states
+        self._contents: dict[str, str] = {}
+        """Digests of tasks by id, for as long as this is open: a task's file may change after."""
         try:
             self._rows = KeyValues(file, "certificates", ("key",), ("verdict", "steps", "why"))
         except (sqlite3.Error, OSError) as error:
@@ -49,8 +50,15 @@ class Cache:
         plugins = " ".join(each.digest for each in plugins_of(claim.perturbations))
         engine = engine_digest(world_name(claim.task), claim.pack)
         states = self._states if claim.initial == "stored" else ""
-        content = f"{engine} {plugins} {states} {_content(claim.task)} {claim.to_json()}"
+        content = f"{engine} {plugins} {states} {self._content(claim.task)} {claim.to_json()}"
         return hashlib.sha256(content.encode()).hexdigest()[:32]
+
+    def _content(self, task: str) -> str:
+        """A digest of a task: its id may be that of a file, which changes."""
+        if task not in self._contents:
+            content = repr(task_of(EpisodeSpec(task, 0))).encode()
+            self._contents[task] = hashlib.sha256(content).hexdigest()[:32]
+        return self._contents[task]
 
     def close(self) -> None:
         """Give the file back."""
@@ -63,9 +71,3 @@ class Cache:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-@lru_cache(maxsize=1024)
-def _content(task: str) -> str:
-    """A digest of a task: its id may be that of a file, which changes."""
-    return hashlib.sha256(repr(task_of(EpisodeSpec(task, 0))).encode()).hexdigest()[:32]

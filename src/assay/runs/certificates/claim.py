@@ -59,14 +59,14 @@ def decisive(perturbations: tuple[Perturbation, ...]) -> tuple[Perturbation, ...
 
 
 @lru_cache(maxsize=4096)
-def wording_conflict(task: str, perturbations: tuple[Perturbation, ...]) -> str:
+def wording_conflict(task: str, pack: str, perturbations: tuple[Perturbation, ...]) -> str:
     """Why words or looks, which no claim holds, cannot be had in a task; empty if they can.
 
     They hang neither on the seed nor on where things stand, but on the goal, the room and what there is.
     """
     kept = (each for each in perturbations if each.sets_vocabulary or not each.decides)
     try:
-        task_of(EpisodeSpec(task, 0, perturbations=tuple(kept)))
+        task_of(EpisodeSpec(task, 0, pack, perturbations=tuple(kept)))
     except PerturbationError as error:
         return str(error)
     return ""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import assay
 from assay.episodes import WORLDS
+from assay.files import digest_of
 from assay.plugins import plugins_of
 from assay.sim.bare_mujoco import mujoco_version
 
@@ -45,9 +46,6 @@ def engine_digest(world: str, pack: str) -> str:
 
 def sources_digest(root: Path) -> str:
     """A digest of what decides in a copy of the package."""
-    digest = hashlib.sha256()
-    for place in (root / source for source in SOURCES):
-        for file in sorted(place.rglob("*")) if place.is_dir() else [place]:
-            if file.is_file() and file.suffix in (".py", ".yaml"):
-                digest.update(f"{file.relative_to(root).as_posix()} ".encode() + file.read_bytes())
-    return digest.hexdigest()
+    places = (root / source for source in SOURCES)
+    files = (file for place in places for file in (sorted(place.rglob("*")) if place.is_dir() else [place]))
+    return digest_of((file for file in files if file.is_file() and file.suffix in (".py", ".yaml")), root)

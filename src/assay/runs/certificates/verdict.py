@@ -66,7 +66,7 @@ def refusal(spec: EpisodeSpec, certificate: Certificate | None) -> str:
         return UNKNOWN
     if not certificate.good:
         return certificate.reason
-    if why := wording_conflict(spec.task, spec.perturbations):
+    if why := wording_conflict(spec.task, spec.pack, spec.perturbations):
         return f"{Verdict.UNPLACED}: {why}"
     if certificate.steps > horizon(spec):
         return f"too slow: the demonstrator needs more than {horizon(spec)} steps"

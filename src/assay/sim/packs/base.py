@@ -41,6 +41,10 @@ class Part:
 class AssetPack(Protocol):
     """A source of parts."""
 
+    def __hash__(self) -> int:
+        """What is measured of a pack is kept by it."""
+        ...
+
     @property
     def name(self) -> str:
         """``primitives``, ``libero``, ..."""
@@ -54,6 +58,11 @@ class AssetPack(Protocol):
     @property
     def categories(self) -> frozenset[str]:
         """The categories of entities it offers."""
+        ...
+
+    @property
+    def fixtures(self) -> frozenset[str]:
+        """Those of its categories that stand still: furniture and appliances."""
         ...
 
     def digest(self) -> str:

@@ -10,6 +10,7 @@ from xml.etree.ElementTree import Element
 
 from assay.errors import AssetError, did_you_mean
 from assay.sim.packs.base import Part
+from assay.sim.packs.primitives import fixtures
 from assay.sim.packs.primitives.objects import abstract
 from assay.tasks.scene import Arena
 
@@ -71,6 +72,11 @@ class LiberoPack:
     def categories(self) -> frozenset[str]:
         """The categories with a file, and shapes that are nothing in particular."""
         return frozenset(self._files) | frozenset(abstract.BUILDERS)
+
+    @property
+    def fixtures(self) -> frozenset[str]:
+        """Those that stand still."""
+        return self.categories & fixtures.BUILDERS.keys()
 
     def digest(self) -> str:
         """SHA-256 over the MJCF files that parts are made from, and the meshes and pictures they name."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
 from pathlib import Path
 
 from assay.errors import AssetError
@@ -25,6 +28,31 @@ PACKS: Registry[Callable[[], AssetPack]] = Registry(
 def load_pack(name: str) -> AssetPack:
     """The pack of that name. Raises AssetError if there is none, or if its files are not found."""
     return PACKS[name]()
+
+
+_PLANNED = ContextVar("planned", default="primitives")
+
+
+@contextmanager
+def planned_on(name: str) -> Iterator[None]:
+    """Within it, perturbations plan scenes for a pack: by the categories it offers and their dimensions.
+
+    For LIBERO's own pack they plan as for the primitives, whose dimensions are its: an episode's scene is the same
+    on both.
+    """
+    token = _PLANNED.set("primitives" if name == "libero" else name)
+    try:
+        yield
+    finally:
+        _PLANNED.reset(token)
+
+
+def planning_pack() -> AssetPack:
+    """The pack that scenes are planned for now."""
+    return _planning_pack(_PLANNED.get())
+
+
+_planning_pack = cache(load_pack)
 
 
 def libero_pack(libero: Path | None = None, robosuite: Path | None = None) -> LiberoPack:

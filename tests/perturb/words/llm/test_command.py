@@ -46,7 +46,7 @@ def test_a_run_that_is_killed_half_way_is_finished_by_the_same_command(
     model, assay: Callable[..., Any], arguments, endpoint, tmp_path: Path
 ):
     model.seconds = 0.02
-    first = subprocess.Popen([sys.executable, "-m", "assay.cli.app", *arguments], env=os.environ)
+    first = subprocess.Popen([sys.executable, "-m", "assay", *arguments], env=os.environ)
     try:
         while len(model.asked) < 40:
             assert first.poll() is None

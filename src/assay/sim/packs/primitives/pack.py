@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from copy import deepcopy
 from functools import cache
+from pathlib import Path
 from xml.etree.ElementTree import Element, tostring
 
-from assay.errors import AssetError, did_you_mean
+from assay.errors import AssetError, FileError, did_you_mean
+from assay.files import cache_folder, digest_of, replacing
 from assay.sim.packs.base import Part
 from assay.sim.packs.primitives import arenas, fixtures, objects, robot
 from assay.tasks.scene import Arena
@@ -32,6 +35,11 @@ class PrimitivesPack:
     def categories(self) -> frozenset[str]:
         """The categories of objects and fixtures it offers."""
         return frozenset(_ENTITIES)
+
+    @property
+    def fixtures(self) -> frozenset[str]:
+        """Those that stand still."""
+        return frozenset(fixtures.BUILDERS)
 
     def digest(self) -> str:
         """The SHA-256, in hexadecimal, of every document the pack generates."""
@@ -64,6 +72,19 @@ class PrimitivesPack:
 
 @cache
 def _digest() -> str:
+    """Generating everything takes most of a second, so the digest is kept for the sources that generate it."""
+    sources = Path(__file__).parents[2]
+    known = cache_folder() / f"primitives-{digest_of(sorted(sources.rglob('*.py')), sources)[:16]}.sha256"
+    with suppress(OSError):
+        if len(kept := known.read_text()) == hashlib.sha256().digest_size * 2:
+            return kept
+    digest = _generated_digest()
+    with suppress(FileError), replacing(known) as file:
+        file.write_text(digest)
+    return digest
+
+
+def _generated_digest() -> str:
     total = hashlib.sha256()
 
     def add(kind: str, name: str, root: Element) -> None:

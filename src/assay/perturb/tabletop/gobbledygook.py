@@ -10,8 +10,8 @@ from enum import StrEnum
 import numpy as np
 
 from assay.episodes import Change, Effect, perturbation
-from assay.perturb.prompts.base import TablePerturbation
-from assay.perturb.prompts.grammar import vocabulary
+from assay.perturb.tabletop.base import TablePerturbation
+from assay.perturb.tabletop.grammar import vocabulary
 from assay.tabletop import TableTask
 from assay.tabletop.prompt import PLACEHOLDER
 

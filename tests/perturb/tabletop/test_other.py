@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from assay.perturb import apply_perturbations
-from assay.perturb.prompts import OtherInstruction
-from assay.perturb.prompts.grammar import read
+from assay.perturb.tabletop import OtherInstruction
+from assay.perturb.tabletop.grammar import read
 from assay.tabletop import Effect, Level, PutGoal, Setting, TableOracle, TableTask, make, play
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from assay.perturb import apply_perturbations
-from assay.perturb.prompts import Gobbledygook, Paraphrase, TextReferents, Unit
+from assay.perturb.tabletop import Gobbledygook, Paraphrase, TextReferents, Unit
 from assay.tabletop import Difficulty, Item, Prompt, Setting, make
 from assay.tabletop.prompt import portrait
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.episodes import Change, Effect, perturbation
-from assay.perturb.prompts.base import TablePerturbation
-from assay.perturb.prompts.grammar import draw_wording
+from assay.perturb.tabletop.base import TablePerturbation
+from assay.perturb.tabletop.grammar import draw_wording
 from assay.tabletop import TableTask
 
 

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 from assay.errors import PerturbationError
-from assay.perturb.prompts.wordings import ORIGINALS, TEMPLATES, WORDS
+from assay.perturb.tabletop.wordings import ORIGINALS, TEMPLATES, WORDS
 from assay.tabletop import TableTask
 
 Fields = Mapping[str, tuple[str, ...]]

@@ -6,9 +6,9 @@ from collections import Counter
 import pytest
 
 from assay.perturb import apply_perturbations
-from assay.perturb.prompts import Gobbledygook, Unit
-from assay.perturb.prompts.gobbledygook import tokens
-from assay.perturb.prompts.grammar import vocabulary
+from assay.perturb.tabletop import Gobbledygook, Unit
+from assay.perturb.tabletop.gobbledygook import tokens
+from assay.perturb.tabletop.grammar import vocabulary
 from assay.tabletop import KINDS, Setting, make
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from assay.errors import PerturbationError
 from assay.perturb import apply_perturbations
-from assay.perturb.prompts import Gobbledygook, Paraphrase, Unit, wordings
-from assay.perturb.prompts.grammar import read
+from assay.perturb.tabletop import Gobbledygook, Paraphrase, Unit, wordings
+from assay.perturb.tabletop.grammar import read
 from assay.tabletop import KINDS, Difficulty, Setting, TableTask, make
 
 FEWEST = 6

@@ -9,7 +9,7 @@ from enum import StrEnum
 import numpy as np
 
 from assay.episodes import Change, Effect, perturbation
-from assay.perturb.prompts.base import TablePerturbation
+from assay.perturb.tabletop.base import TablePerturbation
 from assay.tabletop import Prompt, TableTask
 from assay.tabletop.prompt import PLACEHOLDER
 

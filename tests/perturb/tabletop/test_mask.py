@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from assay.perturb import apply_perturbations
-from assay.perturb.prompts import Part, PromptMask
+from assay.perturb.tabletop import Part, PromptMask
 from assay.tabletop import KINDS, Picture, Setting, TableTask, make
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.episodes import Change, Effect, perturbation
-from assay.perturb.prompts.base import TablePerturbation
+from assay.perturb.tabletop.base import TablePerturbation
 from assay.tabletop import Difficulty, TableTask, make
 
 

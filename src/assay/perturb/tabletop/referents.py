@@ -10,8 +10,8 @@ import numpy as np
 
 from assay.episodes import Change, Effect, perturbation
 from assay.errors import PerturbationError
-from assay.perturb.prompts.base import TablePerturbation
-from assay.perturb.prompts.grammar import capitalise
+from assay.perturb.tabletop.base import TablePerturbation
+from assay.perturb.tabletop.grammar import capitalise
 from assay.tabletop import Picture, TableTask
 from assay.tabletop.textures import GREY
 

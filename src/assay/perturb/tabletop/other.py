@@ -10,8 +10,8 @@ import numpy as np
 
 from assay.episodes import Change, Effect, perturbation
 from assay.errors import PerturbationError
-from assay.perturb.prompts.base import TablePerturbation
-from assay.perturb.prompts.grammar import read, write_original
+from assay.perturb.tabletop.base import TablePerturbation
+from assay.perturb.tabletop.grammar import read, write_original
 from assay.tabletop import PutGoal, TableTask
 from assay.tabletop.goals import Goal, Put
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.perturb import PermutedObjects, Senses
-from assay.perturb.prompts import Paraphrase
+from assay.perturb import Senses
+from assay.perturb.tabletop import Paraphrase, PermutedObjects
 from assay.tabletop import Difficulty, Setting, TableObservation, TableSimulation, action, make
 
 TASK = make(Setting("T1", 0, difficulty=Difficulty.DISTRACTING))
