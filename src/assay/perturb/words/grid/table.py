@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from assay import tasks
 from assay.errors import PerturbationError
@@ -32,12 +33,16 @@ class Row:
     paraphrase: str
 
 
-def write(paraphrases: Iterable[Paraphrase], path: Path) -> None:
-    """Write paraphrases to a CSV file."""
+def write(
+    paraphrases: Iterable[Paraphrase],
+    path: Path,
+    more: Mapping[str, Callable[[Paraphrase], str]] = MappingProxyType({}),
+) -> None:
+    """Write paraphrases to a CSV file; ``more`` has further columns."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(COLUMNS)
+        writer.writerow((*COLUMNS, *more))
         for each in paraphrases:
             writer.writerow(
                 (
@@ -46,6 +51,7 @@ def write(paraphrases: Iterable[Paraphrase], path: Path) -> None:
                     each.cell.action_type,
                     each.task.instruction.text,
                     each.text,
+                    *(value(each) for value in more.values()),
                 )
             )
 
