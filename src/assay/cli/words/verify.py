@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.words.generate import tasks_named
+from assay.cli.words.scenes import task_loader
 from assay.console import say
 from assay.errors import PerturbationError
 
@@ -35,15 +35,13 @@ def verify(
 
     Exit status 1 if anything is wrong.
     """
-    from assay import tasks
     from assay.perturb.words.grid.table import read
     from assay.perturb.words.grid.verify import verify as faults_of
 
-    own = {task.id: task for task in tasks_named(selection)} if selection else {}
     rows = read(table)
     if not rows:
         raise PerturbationError(f"{table} has no rows below its header: there is nothing to verify")
-    faults = list(faults_of(rows, load=lambda id: own.get(id) or tasks.load(id), words=lexicon))
+    faults = list(faults_of(rows, load=task_loader(selection), words=lexicon))
     for fault in faults if not summary else ():
         say(f"{table}:{fault.line}: {fault.rule}: {fault.reason}: {fault.text}")
     wrong = len({fault.line for fault in faults})
