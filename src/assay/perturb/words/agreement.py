@@ -144,8 +144,8 @@ def read_sheets(paths: Sequence[Path], marks: Marks | None = None) -> Judgements
             item, pair = row["item"], (row["original"], row["paraphrase"])
             if lines.setdefault(item, line) != line:
                 raise PerturbationError(f"{path}:{line}: item {item} is in line {lines[item]} already")
-            about = (row.get(name, "") for name in COLUMNS[:3])
-            known = items.setdefault(item, Item(item, *about, *pair))
+            task, thing, action = (row.get(name, "") for name in ("task", "object_type", "action_type"))
+            known = items.setdefault(item, Item(item, task, thing, action, *pair))
             if (known.original, known.paraphrase) != pair:
                 raise PerturbationError(
                     f"{path}:{line}: item {item} is another pair of texts in another sheet"
@@ -189,7 +189,7 @@ def agreement(judgements: Judgements, *, strictness: float = 0.8, confidence: fl
     Raises PerturbationError if they are too few.
     """
     values = judgements.values
-    said = (values >= 0).any(axis=1) if values.size else np.zeros(len(values), dtype=bool)
+    said = [bool((row >= 0).any()) for row in values]
     judged = values[said] if values.size else values
     if judged.size == 0 or (judged >= 0).sum(axis=1).max() < 2 or len(judged) < 2:
         raise PerturbationError("agreement needs at least two items, and two judgements of one of them")
