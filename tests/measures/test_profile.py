@@ -39,7 +39,8 @@ def variants(made, task: str, seed: int):
         scores = {"s_k": 1 - 0.1 * number, "s_t": 0.7, "pd": 0.15 + 0.05 * number, "wording": number}
         words = f"the {'bowl' if number < 2 else 'vessel'} is not on the stove or the cabinet"
         labels = {"axis": "words", "plausible": True, "object": thing, "action": ("hint", "need")[seed % 2]}
-        yield episode(f"para/{thing}", words, **labels, **scores)
+        written = {"surface": "please"} if thing == "none" else {}
+        yield episode(f"para/{thing}", words, **labels, **scores, **written)
     yield episode("nonsense", axis="words", plausible=False)
     for level in (1, 2):
         yield episode(f"x/{level}", axis="world", level=level, **{"label:subtasks": "1"})

@@ -114,6 +114,8 @@ def _variants(task: str, seed: int) -> Iterable[Made]:
     yield episode(CONTROL)
     for number, thing in enumerate(("none", "addition", "contextual", "habitual")):
         scores: dict[str, Label] = {"s_k": 1 - 0.1 * number, "s_t": 0.7, "pd": 0.15 + 0.05 * number}
+        if thing == "none":
+            scores["surface"] = "please"
         yield episode(f"para/{thing}", axis="words", plausible=True, object=thing, action="hint", **scores)
     yield episode("nonsense", axis="words", plausible=False)
     for level in (1, 2):

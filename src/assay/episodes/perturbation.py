@@ -46,6 +46,8 @@ class Change(StrEnum):
     """The instruction, and what it calls things."""
     WORDING = "wording"
     """The instruction; things keep their names."""
+    SURFACE = "surface"
+    """How the instruction is written: punctuation, capitals, blanks, courtesy; its words stay."""
     TASK = "task"
     """The instruction and the goal: something else is asked for."""
     POSITION = "position"

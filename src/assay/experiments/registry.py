@@ -16,6 +16,7 @@ EXPERIMENTS: Registry[Callable[..., Experiment] | Experiment] = Registry(
         "libero": "assay.experiments.libero:libero",
         "para": "assay.experiments.para:para",
         "corruption": "assay.experiments.corruption:corruption",
+        "surface": "assay.experiments.surface:surface",
         "pro": "assay.experiments.pro:pro",
         "x": "assay.experiments.x:x",
         "libero-pro": "assay.experiments.releases.pro:libero_pro",

@@ -15,6 +15,8 @@ class Flaw(StrEnum):
     IGNORES_WORDS = "ignores words"
     UNKNOWN_NAMES = "unknown names"
     WORDING = "wording"
+    SURFACE = "surface"
+    """Of the sentence: punctuation, capitals, blanks, courtesy."""
     OTHER_TASKS = "other tasks"
     MISSES = "misses"
     UNABLE = "unable"

@@ -35,6 +35,7 @@ from assay.measures.nearness import FAILURES
 from assay.measures.nonsense import NONSENSE
 from assay.measures.result import Result
 from assay.measures.starts import STARTS
+from assay.measures.surface import SURFACE
 from assay.measures.table import START
 from assay.stats.intervals import wilson_interval
 from assay.stats.significance import SURE, holm, least
@@ -161,6 +162,8 @@ def changes(among: Among) -> Iterator[FlawTest | Untested]:
             found.setdefault(str(drop.group["change"]), []).append((run, drop))
     if _given(among, NAMES)[0]:
         found.pop(Change.NAMES, None)  # wordings that keep them tell names and sentences apart
+    if any(profile.get(SURFACE) is not None for _, profile in among):
+        found.pop(Change.SURFACE, None)  # told form by form
     for change, parts in found.items():
         drop = pooled_drop([drop for _, drop in parts])
         if drop.control:

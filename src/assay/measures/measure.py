@@ -110,6 +110,7 @@ MEASURES: Registry[Measure[Any]] = Registry(
             "grid": "paraphrase:GRID",
             "names": "names:NAMES",
             "actions": "actions:ACTIONS",
+            "surface": "surface:SURFACE",
             "object_gap": "paraphrase:OBJECT_GAP",
             "pride": "pride:PRIDE",
             "overestimation": "pride:OVERESTIMATION",

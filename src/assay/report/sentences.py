@@ -25,6 +25,7 @@ CLAIMS: Mapping[str, str] = MappingProxyType(
         Flaw.IGNORES_WORDS: "Ignores the instruction",
         Flaw.UNKNOWN_NAMES: "Fails when objects are called by other names",
         Flaw.WORDING: "Fails when the instruction is phrased differently",
+        Flaw.SURFACE: "Fails when the same words are written differently",
         Flaw.OTHER_TASKS: "Does not do another task of the same scene when asked",
         Flaw.MISSES: "Execution errors",
         Flaw.UNABLE: "Fails unperturbed tasks",
@@ -73,6 +74,7 @@ CHANGED: Mapping[str, str] = MappingProxyType(
     {
         "wording": "with other wordings",
         "names": "with other names",
+        "surface": "with the same words written differently",
         "task": "when another task is asked for",
         "position": "with objects elsewhere",
         "appearance": "with objects that look different",
@@ -96,6 +98,18 @@ CHANGED: Mapping[str, str] = MappingProxyType(
         "difficulty=extremely-distracting": "with more distractors at extreme difficulty",
     }
 )
+FORMS: Mapping[str, str] = MappingProxyType(
+    {
+        "full_stop": "a final full stop",
+        "capital": "a capital first letter",
+        "capitals": "capitals throughout",
+        "task": 'a leading "Task:"',
+        "quotes": "quotation marks",
+        "blanks": "doubled blanks",
+        "please": 'a leading "please"',
+    }
+)
+"""What is changed of how a sentence is written."""
 NEW = MappingProxyType({"L2": "new combinations", "L3": "new objects", "L4": "new tasks"})
 LACKING: Mapping[tuple[str, str], str] = MappingProxyType(
     {
@@ -305,6 +319,22 @@ def _actions(finding: Finding) -> tuple[str, str]:
     return said, listed(also) if also and finding.claim is Claim.PRESENT else ""
 
 
+def _surface(finding: Finding) -> tuple[str, str]:
+    first, *rest = finding.evidence
+    counts = f"{_counts(first.hits, first.count)} succeed, {_unperturbed(first)} unperturbed"
+    form = FORMS.get(first.part, first.part)
+    if finding.claim is not Claim.PRESENT:
+        return f"of all forms {form} comes off worst: {counts}", ""
+    also = [
+        f"{FORMS.get(each.part, each.part)} ({points(each.value)})"
+        for each in rest
+        if each.shows is Shows.LOSS
+    ]
+    others = f"; further losses, in points: {listed(also)}" if also else ""
+    costs = f"{form} alone costs {100 * -first.value:.0f} points"
+    return f"{costs}: {counts} ({_difference(first)}){others}", ""
+
+
 def _cost(finding: Finding) -> tuple[str, str]:
     first = finding.evidence[0]
     said = (
@@ -406,6 +436,7 @@ _BY_MEASURE: Mapping[str, _Words] = MappingProxyType(
         "nonsense": _nonsense,
         "names": _names,
         "actions": _actions,
+        "surface": _surface,
         "changes": _cost,
         "drops": _cost,
         "axes": _cost,

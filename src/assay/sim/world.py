@@ -45,6 +45,7 @@ class LiberoWorld:
             "blind": "assay.policies.calibration.blind:Blind",
             "keyword": "assay.policies.calibration.keyword:Keyword",
             "semantic": "assay.policies.calibration.semantic:Semantic",
+            "verbatim": "assay.policies.calibration.verbatim:Verbatim",
             "clumsy": "assay.policies.calibration.clumsy:Clumsy",
             "colour": "assay.policies.calibration.colour:Colour",
             "nearest": "assay.policies.calibration.nearest:Nearest",

@@ -17,7 +17,12 @@ def test_faults_are_printed_by_row_with_a_summary(assay: Callable[..., Said], tm
     said = assay("words", "verify", file)
     assert said.status == 1
     assert f"{file}:2: scene: 'dish' could be the bowl or the plate: put the dish on the plate" in said.out
-    assert "2 rows, 1 with faults" in said.err and "1 x scene" in said.err
+    assert "2 rows, 1 with faults" in said.err
+    summary = assay("words", "verify", file, "--summary")
+    assert summary.out.splitlines() == [
+        "2 rows, 1 with faults",
+        "scene          1 row: 1 x 'dish' could be the bowl or the plate",
+    ]
 
 
 def test_a_file_without_the_columns_is_refused_in_one_line(
@@ -33,3 +38,24 @@ def test_nothing_to_verify_is_no_success(assay: Callable[..., Said], tmp_path: P
     said = assay("words", "verify", tmp_path / "grid.csv")
     assert said.status == 2 and "grid.csv has no rows" in said.err and said.err.count("\n") == 1
     assert assay("words", "verify", tmp_path / "none.csv").status == 2
+
+
+def test_the_published_table_is_read_by_its_own_columns(assay: Callable[..., Said], tmp_path: Path) -> None:
+    file = tmp_path / "metadata.csv"
+    file.write_text(
+        "high,mid,low,eval,batch_idx,new_instruction,original_instruction\n"
+        "obj,lexical,same_polarity_contextual,8,0,put the serving dish on the plate,put the bowl on the plate\n"
+        "act,pragmatical,hint,8,1,The bowl belongs on the plate,Put the bowl on the plate\n"
+    )
+    said = assay("words", "verify", file)
+    assert (
+        said.status == 1
+        and said.out.startswith(f"{file}:2: scene: 'serving dish' could be")
+        and said.out.count("\n") == 1
+    )
+    file.write_text(file.read_text().replace("pragmatical", "lexical"))
+    said = assay("words", "verify", file)
+    assert said.status == 2 and f"{file}:3: LIBERO-Para has no type act, lexical, hint" in said.err
+    file.write_text(file.read_text().replace("Put the bowl on", "Put the cat on"))
+    said = assay("words", "verify", file)
+    assert said.status == 2 and f"{file}:3: no task of libero_goal is 'put the cat on the plate'" in said.err

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from assay.errors import PerturbationError
-from assay.perturb.words.agreement import agreement, read_sheets, sample, write_sheet
+from assay.perturb.words.agreement import Marks, agreement, read_sheets, sample, write_sheet
 from assay.perturb.words.grid.table import Row
 from assay.stats.agreement import gwet_ac1
 
@@ -76,7 +76,7 @@ def test_sheets_come_back_from_one_annotator_each(sheet: Path, tmp_path: Path) -
     two = filled(tmp_path / "2.csv", sheet, same=["yes", "no", "O", "x"])
     three = filled(tmp_path / "3.csv", sheet, same=["yes", "no", "", "same"])
     judged = read_sheets([one, two, three])
-    assert judged.tolist() == [[1, 1, 1], [1, 0, 0], [1, 1, -1], [1, 0, 1]]
+    assert judged.values.tolist() == [[1, 1, 1], [1, 0, 0], [1, 1, -1], [1, 0, 1]]
     found = agreement(judged)
     assert (found.items, found.annotators) == (4, 3)
     assert (found.yes, found.majority, found.strict) == (8 / 11, 0.75, 0.5)
@@ -163,3 +163,56 @@ def test_a_file_that_is_no_sheet_is_refused(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("item,original,paraphrase\n1,a,b\n")
     with pytest.raises(PerturbationError, match="has no judgement"):
         read_sheets([tmp_path / "b.csv"])
+
+
+@pytest.mark.parametrize(
+    ("cells", "judged"),
+    [
+        (["0", "0", "X", "0"], [1, 1, 0, 1]),  # LIBERO-Para's protocol
+        (["0", "o", "x", ""], [1, 1, 0, -1]),
+        (["1", "0", "1", "no"], [1, 0, 1, 0]),
+        (["O", "X", "yes", "no"], [1, 0, 1, 0]),
+    ],
+)
+def test_what_a_nought_means_follows_from_the_other_marks(
+    sheet: Path, tmp_path: Path, cells: list[str], judged: list[int]
+) -> None:
+    found = read_sheets([filled(tmp_path / "1.csv", sheet, same=cells)])
+    assert found.values[:, 0].tolist() == judged
+
+
+@pytest.mark.parametrize(
+    ("cells", "beside"),
+    [
+        (["0", "0", "0", ""], "neither 1 nor X"),
+        (["0", "yes", "no", "0"], "neither 1 nor X"),
+        (["0", "1", "X", "0"], "both 1 and X"),
+    ],
+)
+def test_a_nought_that_may_mean_either_is_refused_unless_it_is_said(
+    sheet: Path, tmp_path: Path, cells: list[str], beside: str
+) -> None:
+    returned = filled(tmp_path / "1.csv", sheet, same=cells)
+    with pytest.raises(
+        PerturbationError, match=rf"1\.csv: 0 may .*{beside}.*: say --marks 0X or --marks 10$"
+    ):
+        read_sheets([returned])
+    if "1" not in cells:
+        assert read_sheets([returned], Marks.ZERO_X).values[0, 0] == 1
+    if "X" not in cells:
+        assert read_sheets([returned], Marks.ONE_ZERO).values[0, 0] == 0
+
+
+def test_a_mark_of_the_other_kind_is_refused(sheet: Path, tmp_path: Path) -> None:
+    returned = filled(tmp_path / "1.csv", sheet, same=["0", "1", "X", "0"])
+    with pytest.raises(PerturbationError, match=r"1\.csv:3: same: '1' is neither yes nor no"):
+        read_sheets([returned], Marks.ZERO_X)
+
+
+def test_items_that_are_not_strictly_the_same_are_listed_with_their_cells(
+    sheet: Path, tmp_path: Path
+) -> None:
+    names = {"a": ["0"] * 4, "b": ["X", "0", "0", "X"], "c": ["X", "0", "0", "0"]}
+    found = agreement(read_sheets([filled(tmp_path / "1.csv", sheet, **names)]))
+    assert [(each.yes, each.judgements) for each in found.failing] == [(1, 3), (2, 3)]
+    assert {(each.item.object_type, each.item.action_type) for each in found.failing} == {("none", "hint")}

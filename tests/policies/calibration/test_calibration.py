@@ -287,3 +287,13 @@ def test_nearest_takes_what_stands_where_the_bowl_stood(attempt: Attempt):
     assert (
         not result.reached and "cream_cheese_1" in result.moved and "akita_black_bowl_1" not in result.moved
     )
+
+
+# -- verbatim
+
+
+def test_verbatim_knows_its_instruction_to_the_letter(attempt: Attempt):
+    text = BOWL_ON_PLATE.instruction.text
+    assert attempt("verbatim", BOWL_ON_PLATE).reached
+    with_a_full_stop = attempt("verbatim", told(BOWL_ON_PLATE, f"{text}."))
+    assert not with_a_full_stop.reached and not with_a_full_stop.moved

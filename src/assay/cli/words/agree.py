@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from assay.cli.execution import JsonFile, write_json
+from assay.cli.words.scenes import draw_scenes, task_loader
 from assay.console import say
+
+if TYPE_CHECKING:
+    from assay.perturb.words.agreement import Failing
 
 
 def agree(
@@ -19,23 +25,46 @@ def agree(
     export: Annotated[Path | None, typer.Option(help="Write a sheet for annotators to this file.")] = None,
     share: Annotated[float, typer.Option(help="How much of the grid goes on the sheet.")] = 0.05,
     seed: Annotated[int, typer.Option(help="Another seed, another sample.")] = 0,
+    pictures: Annotated[
+        bool,
+        typer.Option(
+            "--pictures", help="With --export: pictures of the initial scenes, in a folder beside it."
+        ),
+    ] = False,
+    selection: Annotated[
+        str, typer.Option("--tasks", help="Task files (.bddl, with commas) that rows may speak of.")
+    ] = "",
+    marks: Annotated[
+        Literal["0X", "10"] | None,
+        typer.Option(help="What digits mean: 0X (0 the same, X different) or 10 (1 the same, 0 different)."),
+    ] = None,
     strictness: Annotated[
         float, typer.Option(min=0, max=1, help="Share of yes that counts as strict.")
     ] = 0.8,
     confidence: Annotated[float, typer.Option(min=0.5, max=0.999, help="Of the interval.")] = 0.95,
     out: JsonFile = None,
 ) -> None:
-    """Say how far annotators agree that paraphrases ask for the same; or, with --export, make their sheet."""
-    from assay.perturb.words.agreement import agreement, once_each, read_sheets, sample, write_sheet
+    """Say how far annotators agree that paraphrases ask for the same; or, with --export, make their sheet.
+
+    Lists the paraphrases that fail the strict criterion, with their cells.
+    """
+    from assay.perturb.words.agreement import Marks, agreement, once_each, read_sheets, sample, write_sheet
     from assay.perturb.words.grid.table import read
 
     if export is not None:
         once_each(tables)
         chosen = sample([row for table in tables for row in read(table)], share, seed)
-        write_sheet(chosen, export)
+        scenes: dict[str, str] = {}
+        if pictures:
+            load, folder = task_loader(selection), export.with_name(f"{export.stem}_scenes")
+            files = draw_scenes([load(id) for id in sorted({row.task for row in chosen.values()})], folder)
+            scenes = {id: f"{folder.name}/{file.name}" for id, file in files.items()}
+        write_sheet(chosen, export, scenes)
         say(f"{len(chosen)} paraphrases in {export}", aside=True)
         return
-    found = agreement(read_sheets(tables), strictness=strictness, confidence=confidence)
+    found = agreement(
+        read_sheets(tables, Marks(marks) if marks else None), strictness=strictness, confidence=confidence
+    )
     if out is not None and write_json(dataclasses.asdict(found), out):
         return
     for line in (
@@ -45,9 +74,26 @@ def agree(
         f"AC1       {found.ac1:.3f} ({confidence:.0%} interval {found.low:.3f} to {found.high:.3f})",
     ):
         say(line)
+    _say_failing(found.failing)
     if found.thin:
         say(
             f"{found.thin} of {found.items} paraphrases have fewer than three judgements: a majority of "
             "those is all of them, not most",
             aside=True,
         )
+
+
+def _say_failing(failing: Sequence[Failing]) -> None:
+    """The items that fail the strict criterion, how many there are of each type, and each by itself."""
+    if not failing:
+        return
+    say(f"{len(failing)} fail the strict criterion")
+    for axis in ("object_type", "action_type"):
+        types = Counter(getattr(each.item, axis) for each in failing)
+        if "" not in types:
+            say(f"  by {axis}: {', '.join(f'{type} {count}' for type, count in types.most_common())}")
+    for each in failing:
+        item = each.item
+        cell = f", obj={item.object_type},act={item.action_type}" if item.action_type else ""
+        where = f"item {item.item} ({item.task}{cell})" if item.task else f"item {item.item}"
+        say(f"  {where}: {each.yes} of {each.judgements} yes: {item.paraphrase}")

@@ -10,7 +10,9 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +22,53 @@ from assay.perturb.words.grid.table import COLUMNS, Row, rows
 from assay.stats.agreement import gwet_ac1
 from assay.streams import stream
 
-YES = frozenset({"yes", "y", "true", "1", "same", "o"})
-NO = frozenset({"no", "n", "false", "0", "different", "x"})
+YES = frozenset({"yes", "y", "true", "same", "o"})
+NO = frozenset({"no", "n", "false", "different", "x"})
 _ITEM = ("item", "original", "paraphrase")
-_NO_ANNOTATOR = frozenset({*_ITEM, *COLUMNS})
+_NO_ANNOTATOR = frozenset({*_ITEM, *COLUMNS, "scene"})
+
+
+class Marks(StrEnum):
+    """What the digit 0 means on a sheet."""
+
+    ZERO_X = "0X"
+    """0 the same, X different: LIBERO-Para's protocol."""
+    ONE_ZERO = "10"
+    """1 the same, 0 different."""
+    WORDS = "words"
+    """There is no digit on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A paraphrase that annotators judged."""
+
+    item: str
+    """Its number on the sheet."""
+    task: str
+    object_type: str
+    action_type: str
+    """Empty where the sheet does not say."""
+    original: str
+    paraphrase: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judgements:
+    """What annotators said."""
+
+    items: tuple[Item, ...]
+    values: NDArray[np.int64]
+    """(items, annotators): 1 yes, 0 no, -1 not judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """An item that too few of its annotators call the same."""
+
+    item: Item
+    yes: int
+    judgements: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +90,8 @@ class Agreement:
     low: float
     high: float
     """Its confidence interval."""
+    failing: tuple[Failing, ...]
+    """The items that are not strictly the same, those with the fewest yes first."""
 
 
 def sample(grid: Sequence[Row], share: float, seed: int) -> dict[int, Row]:
@@ -60,45 +107,73 @@ def sample(grid: Sequence[Row], share: float, seed: int) -> dict[int, Row]:
     return {int(index) + 1: grid[index] for index in order[: math.ceil(share * len(grid))]}
 
 
-def write_sheet(chosen: Mapping[int, Row], path: Path) -> None:
-    """Write a sheet for annotators: they fill the column ``same`` with yes or no."""
+def write_sheet(
+    chosen: Mapping[int, Row], path: Path, pictures: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """Write a sheet for annotators: they fill the column ``same`` with yes or no.
+
+    ``pictures`` has the file with a task's initial scene, by the task's id.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as stream_:
         writer = csv.writer(stream_, lineterminator="\n")
-        writer.writerow(("item", "task", "original", "paraphrase", "same"))
-        writer.writerows((item, row.task, row.original, row.paraphrase, "") for item, row in chosen.items())
+        writer.writerow(("item", *COLUMNS, *(("scene",) if pictures else ()), "same"))
+        for item, row in chosen.items():
+            types = (row.task, row.object_type, row.action_type)
+            scene = (pictures[row.task],) if pictures else ()
+            writer.writerow((item, *types, row.original, row.paraphrase, *scene, ""))
 
 
-def read_sheets(paths: Sequence[Path]) -> NDArray[np.int64]:
-    """The judgements of returned sheets, (items, annotators): 1 yes, 0 no, -1 not judged.
+def read_sheets(paths: Sequence[Path], marks: Marks | None = None) -> Judgements:
+    """The judgements of returned sheets.
 
-    Every column that is not the sheet's own is one annotator. Raises PerturbationError for a cell that is
-    neither yes nor no, for a sheet that is blank, has an item twice or is given twice, and for sheets whose
-    items are different texts.
+    Every column that is not the sheet's own is one annotator. What 0 means follows from the other marks on a
+    sheet, unless ``marks`` says it. Raises PerturbationError for a sheet from which it does not follow, for a
+    cell that is neither yes nor no, for a sheet that is blank, has an item twice or is given twice, and for
+    sheets whose items are different texts.
     """
     once_each(paths)
-    texts: dict[str, tuple[str, str]] = {}
+    items: dict[str, Item] = {}
     judged: list[dict[str, int]] = []
     for path in paths:
         lines: dict[str, int] = {}
         found: dict[str, dict[str, int]] = {}
-        for line, row in rows(path, _ITEM):
+        sheet = list(rows(path, _ITEM))
+        meant = marks or _marks_of(path, [row for _, row in sheet])
+        for line, row in sheet:
             item, pair = row["item"], (row["original"], row["paraphrase"])
             if lines.setdefault(item, line) != line:
                 raise PerturbationError(f"{path}:{line}: item {item} is in line {lines[item]} already")
-            if texts.setdefault(item, pair) != pair:
+            task, thing, action = (row.get(name, "") for name in ("task", "object_type", "action_type"))
+            known = items.setdefault(item, Item(item, task, thing, action, *pair))
+            if (known.original, known.paraphrase) != pair:
                 raise PerturbationError(
                     f"{path}:{line}: item {item} is another pair of texts in another sheet"
                 )
             for name, cell in row.items():
                 if name not in _NO_ANNOTATOR:
-                    found.setdefault(name, {})[item] = _judgement(cell, f"{path}:{line}: {name}")
+                    found.setdefault(name, {})[item] = _judgement(cell, meant, f"{path}:{line}: {name}")
         if all(said < 0 for each in found.values() for said in each.values()):
             raise PerturbationError(
                 f"{path} has no judgement yet: annotators fill the column 'same' with yes or no"
             )
         judged += found.values()
-    return np.array([[each.get(item, -1) for each in judged] for item in texts], dtype=np.int64)
+    values = np.array([[each.get(item, -1) for each in judged] for item in items], dtype=np.int64)
+    return Judgements(tuple(items.values()), values)
+
+
+def _marks_of(path: Path, sheet: Sequence[Mapping[str, str]]) -> Marks:
+    """What 0 means on a sheet, by what else is on it. Raises PerturbationError where it could be either."""
+    said = {cell.strip().lower() for row in sheet for name, cell in row.items() if name not in _NO_ANNOTATOR}
+    if "0" not in said:
+        return Marks.ONE_ZERO if "1" in said else Marks.WORDS
+    if ("x" in said) == ("1" in said):
+        with_it = "both 1 and X" if "1" in said else "neither 1 nor X"
+        raise PerturbationError(
+            f"{path}: 0 may mean the same (0/X) or different (1/0), and there is {with_it} beside it: "
+            f"say --marks {Marks.ZERO_X} or --marks {Marks.ONE_ZERO}"
+        )
+    return Marks.ZERO_X if "x" in said else Marks.ONE_ZERO
 
 
 def once_each(paths: Sequence[Path]) -> None:
@@ -108,37 +183,48 @@ def once_each(paths: Sequence[Path]) -> None:
             raise PerturbationError(f"{path} is given {count} times: it counts once")
 
 
-def agreement(
-    judgements: NDArray[np.int64], *, strictness: float = 0.8, confidence: float = 0.95
-) -> Agreement:
+def agreement(judgements: Judgements, *, strictness: float = 0.8, confidence: float = 0.95) -> Agreement:
     """What annotators said, from judgements as `read_sheets` gives them.
 
     Raises PerturbationError if they are too few.
     """
-    judged = judgements[(judgements >= 0).any(axis=1)] if judgements.size else judgements
+    values = judgements.values
+    said = [bool((row >= 0).any()) for row in values]
+    judged = values[said] if values.size else values
     if judged.size == 0 or (judged >= 0).sum(axis=1).max() < 2 or len(judged) < 2:
         raise PerturbationError("agreement needs at least two items, and two judgements of one of them")
     yes = np.array([row[row >= 0].mean() for row in judged])
     value, low, high = gwet_ac1(judged, 2, confidence)
+    strict = yes >= strictness - 1e-9
+    items = [item for item, counts in zip(judgements.items, said, strict=True) if counts]
+    failing = [
+        Failing(item, int((row == 1).sum()), int((row >= 0).sum()))
+        for item, row, passes in zip(items, judged, strict, strict=True)
+        if not passes
+    ]
     return Agreement(
         items=len(judged),
         annotators=int((judged >= 0).any(axis=0).sum()),
         yes=float(judged[judged >= 0].mean()),
         majority=float((yes > 0.5).mean()),
         thin=int(((judged >= 0).sum(axis=1) < 3).sum()),
-        strict=float((yes >= strictness - 1e-9).mean()),
+        strict=float(strict.mean()),
         ac1=value,
         low=low,
         high=high,
+        failing=tuple(sorted(failing, key=lambda each: each.yes / each.judgements)),
     )
 
 
-def _judgement(cell: str, where: str) -> int:
+def _judgement(cell: str, marks: Marks, where: str) -> int:
     said = cell.strip().lower()
+    if not said:
+        return -1
+    digits = {Marks.ZERO_X: {"0": 1}, Marks.ONE_ZERO: {"1": 1, "0": 0}, Marks.WORDS: {}}[marks]
+    if said in digits:
+        return digits[said]
     if said in YES:
         return 1
     if said in NO:
         return 0
-    if said:
-        raise PerturbationError(f"{where}: '{cell[:40]}' is neither yes nor no")
-    return -1
+    raise PerturbationError(f"{where}: '{cell[:40]}' is neither yes nor no")

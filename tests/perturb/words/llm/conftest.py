@@ -14,7 +14,7 @@ import pytest
 from assay import tasks
 from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
 from assay.perturb.words.grid.generate import paraphrases
-from assay.perturb.words.llm import Endpoint, prompts
+from assay.perturb.words.llm import Endpoint, read_prompts
 
 Answer = tuple[int, dict[str, str], bytes]
 
@@ -116,7 +116,9 @@ def _cell(user: str, known: dict[Cell, list[str]]) -> Cell:
 @cache
 def _rules() -> dict[str, Cell]:
     return {
-        prompts.generate("", [], cell, 0, []).user.splitlines()[2]: cell for cell in CELLS if not merged(cell)
+        read_prompts().to_generate("", [], cell, 0, []).user.splitlines()[2]: cell
+        for cell in CELLS
+        if not merged(cell)
     }
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ import pytest
 from assay import tasks
 from assay.perturb.words.grid import table
 from assay.perturb.words.grid.cells import CELLS
-from assay.perturb.words.llm import KEY_VARIABLE, Cache, Ledger, paraphrases
+from assay.perturb.words.llm import KEY_VARIABLE, Cache, Ledger, paraphrases, read_prompts
 
+BUILT_IN = files("assay.perturb.words.llm").joinpath("prompts.yaml").read_text()
 KEY = "sk-not-for-anybodys-eyes"
 
 
@@ -34,7 +36,10 @@ def test_a_table_is_written_and_the_bill_is_shown(
     said = assay(*arguments, "--price-in", "1", "--price-out", "10")
     assert said.status == 0, said.err
     made = pl.read_csv(tmp_path / "out.csv")
-    assert tuple(made.columns) == table.COLUMNS and len(made) == 2 * len(CELLS)
+    assert tuple(made.columns) == (*table.COLUMNS, "model", "prompts", "rules")
+    assert len(made) == 2 * len(CELLS)
+    made_by = made.select("model", "prompts", "rules").unique().row(0)
+    assert made_by == ("tiny", read_prompts().name, "filter") and made_by[1].startswith("built-in ")
     assert made["original"].unique().to_list() == ["open the middle drawer of the cabinet"]
     assert "86 requests" in said.out and "8600 tokens sent, 1720 received, cost 0.0258" in said.out
     assert all(header["Authorization"] == f"Bearer {KEY}" for header in model.headers)
@@ -66,7 +71,7 @@ def test_a_run_that_is_killed_half_way_is_finished_by_the_same_command(
     cache, whole = Cache(tmp_path / "another"), tmp_path / "whole.csv"
     table.write(paraphrases(tasks.resolve("libero_goal/0"), 2, endpoint(), cache, Ledger()), whole)
     cache.close()
-    assert whole.read_bytes() == (tmp_path / "out.csv").read_bytes()
+    assert table.read(whole) == table.read(tmp_path / "out.csv")
 
 
 def test_a_run_that_breaks_off_shows_its_bill_all_the_same(
@@ -97,3 +102,51 @@ def test_cells_that_are_short_are_said_and_change_the_exit_status(
     said = assay(*arguments)
     assert said.status == 1 and "short: 43 of 43 cells" in said.err and "dropped" in said.err
     assert len(pl.read_csv(tmp_path / "out.csv")) == 0
+
+
+def test_rows_that_break_a_rule_are_marked_and_say_how_they_were_made(
+    model, assay: Callable[..., Any], arguments, tmp_path: Path
+):
+    usual = model.text
+
+    def text(body: dict[str, Any]) -> str:
+        said = usual(body)
+        return said.replace("cabinet", "mug") if "You combine" in body["messages"][0]["content"] else said
+
+    model.text = text
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(BUILT_IN.replace("as a person would say it", "as a pirate would say it"))
+    said = assay(*arguments, "--rules", "warn", "--prompts", mine)
+    made = pl.read_csv(tmp_path / "out.csv")
+    flawed = made.filter(pl.col("flaws").str.contains("cabinet"))
+    assert len(flawed) and f"{made['flaws'].drop_nulls().len()} of them break a rule" in said.err
+    assert set(made["rules"]) == {"warn"} and made["prompts"][0].startswith("mine.yaml ")
+    assert all("as a pirate would" in body["messages"][0]["content"] for body in model.asked)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("[1, 2]", "must have the parts of prompts.yaml"),
+        ("every: [", "is not YAML"),
+        (lambda text: text.replace("\nmerge:", "\nmarge:"), "merge: field required"),
+        (lambda text: text.replace("  hint: >-", "  hunt: >-"), "action_rules.hunt"),
+        (
+            lambda text: text.replace("{count}", "{number}"),
+            "generate.user: nothing fills the field {number}",
+        ),
+        (
+            lambda text: text.replace("    {candidates}\n", ""),
+            "verify.user: must have the field {candidates}",
+        ),
+        (lambda text: text.replace("{named}", "{named"), "merge.user: "),
+    ],
+)
+def test_prompts_that_make_no_sense_are_refused_in_one_line(
+    model, assay: Callable[..., Any], arguments, tmp_path: Path, content: Any, reason: str
+):
+    file = tmp_path / "mine.yaml"
+    file.write_text(content if isinstance(content, str) else content(BUILT_IN))
+    said = assay(*arguments, "--prompts", file)
+    assert said.status == 2 and "mine.yaml" in said.err and reason in said.err and said.err.count("\n") == 1
+    assert not model.asked

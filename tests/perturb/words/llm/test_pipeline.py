@@ -13,18 +13,21 @@ from assay.perturb.words.grid.cells import CELLS
 from assay.perturb.words.grid.generate import Paraphrase
 from assay.perturb.words.grid.table import Row
 from assay.perturb.words.grid.verify import verify
-from assay.perturb.words.llm import Cache, Endpoint, Ledger, LLMError, paraphrases, prompts
+from assay.perturb.words.llm import Cache, Endpoint, Ledger, LLMError, RuleUse, paraphrases, read_prompts
 from assay.tasks import Instruction
 
+PROMPTS = read_prompts()
 TWO = tasks.resolve("libero_goal/0,libero_goal/1")
 
 
 @pytest.fixture
 def run(tmp_path: Path):
-    def made(endpoint: Endpoint, chosen=TWO, per_cell: int = 4) -> tuple[list[Paraphrase], Ledger]:
+    def made(
+        endpoint: Endpoint, chosen=TWO, per_cell: int = 4, **more: Any
+    ) -> tuple[list[Paraphrase], Ledger]:
         ledger, cache = Ledger(), Cache(tmp_path / "answers")
         try:
-            return paraphrases(chosen, per_cell, endpoint, cache, ledger), ledger
+            return paraphrases(chosen, per_cell, endpoint, cache, ledger, **more), ledger
         finally:
             cache.close()
 
@@ -151,18 +154,18 @@ def test_every_step_and_type_has_words_of_its_own():
         merged = cell.object_type.value != "none" and cell.action_type.value != "none"
         made = (
             (
-                prompts.merge(original, things, ["a"], ["b"], 3, ["c"]),
-                prompts.verify_merged(original, things, cell, ["x", "y"]),
+                PROMPTS.to_merge(original, things, ["a"], ["b"], 3, ["c"]),
+                PROMPTS.to_verify_merged(original, things, cell, ["x", "y"]),
             )
             if merged
             else (
-                prompts.generate(original, things, cell, 3, []),
-                prompts.verify(original, things, cell, ["x", "y"]),
+                PROMPTS.to_generate(original, things, cell, 3, []),
+                PROMPTS.to_verify(original, things, cell, ["x", "y"]),
             )
         )
         for prompt in made:
             assert "{" not in prompt.system + prompt.user and original in prompt.user
-    assert len({prompts.verify(original, things, cell, ["x"]).user for cell in CELLS[:10]}) == 10
+    assert len({PROMPTS.to_verify(original, things, cell, ["x"]).user for cell in CELLS[:10]}) == 10
 
 
 @pytest.mark.parametrize("text", ["", "put\x07it there", "put it there " * 1000, "put it\nthere"])
@@ -174,7 +177,7 @@ def test_an_instruction_that_is_none_is_refused_before_anything_is_asked(model, 
 
 
 def test_braces_in_an_instruction_are_just_braces():
-    asked = prompts.generate("put the bowl {count} on the stove {x}", [], CELLS[0], 3, [])
+    asked = PROMPTS.to_generate("put the bowl {count} on the stove {x}", [], CELLS[0], 3, [])
     assert "put the bowl {count} on the stove {x}" in asked.user
 
 
@@ -192,3 +195,17 @@ def test_an_answer_that_is_of_no_use_is_kept_and_another_asked_for(model, endpoi
     assert len(found) == 2 * len(CELLS) and ledger.requests == 86 + 13
     again, ledger = run(endpoint(), chosen=TWO[:1], per_cell=2)
     assert again == found and (ledger.requests, ledger.cached) == (0, 86 + 13)
+
+
+@pytest.mark.parametrize("use", [RuleUse.WARN, RuleUse.OFF])
+def test_where_the_rules_do_not_filter_the_model_alone_judges(model, endpoint, run, use: RuleUse):
+    usual = model.text
+
+    def against_the_rules(body: dict[str, Any]) -> str:
+        said = usual(body)
+        return said.replace("drawer", "mug") + "\nSure thing!" if step_of(body) == "merge" else said
+
+    model.text = against_the_rules
+    found, ledger = run(endpoint(), chosen=TWO[:1], per_cell=1, rules=use)
+    assert any("mug" in each.text for each in found) and not any("Sure" in each.text for each in found)
+    assert set(ledger.dropped) & {"line: against the rule 'text'"}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from assay.language import Meaning, Mention
+from assay.language import Meaning, Mention, Noun
 from assay.perturb.words.grid.cells import ObjectType
 from assay.perturb.words.grid.wordings import new_names
 
@@ -18,6 +18,8 @@ _BOUND = re.compile(
 _FARTHEST = 5
 """How many words may stand between an article and the name."""
 _WORD = re.compile(r"[a-z0-9]+(?:['-][a-z0-9]+)*")
+_LAST = 3
+"""The claim to a name that is nothing but general."""
 _GENITIVE = re.compile(r"'s\b")
 
 
@@ -27,7 +29,8 @@ class FoundName:
 
     name: str
     nouns: frozenset[str]
-    """What in the scene it may stand for."""
+    """What in the scene it may stand for: of things that the original names, only what has as good a claim to it
+    as they have. A "container" is a bowl rather than a bottle, where there is to be one on the stove."""
     plural: bool
     between: tuple[str, ...]
     """The words between the article and the name."""
@@ -42,12 +45,14 @@ class Finder:
     """Finds what a text calls the things of a scene."""
 
     def __init__(self, meaning: Meaning) -> None:
-        self._names: dict[tuple[str, ...], tuple[set[str], bool]] = {}
+        self._names: dict[tuple[str, ...], tuple[dict[str, int], bool]] = {}
+        self._mentioned = {mention.noun.name for mention in meaning.mentions}
         for noun in meaning.nouns:
             for name in noun.all_names:
                 for written, plural in noun.numbers_of(name):
-                    known = self._names.setdefault(tuple(words_of(written)), (set(), plural))
-                    known[0].add(noun.name)
+                    known = self._names.setdefault(tuple(words_of(written)), ({}, plural))
+                    rank = min(_rank(noun, name), known[0].get(noun.name, _LAST))
+                    known[0][noun.name] = rank
         self._longest = max(map(len, self._names), default=0)
 
     def find(self, text: str) -> Iterator[FoundName]:
@@ -60,14 +65,26 @@ class Finder:
             if taken is None or between is None:
                 start += 1
                 continue
-            if self._at(words, start + len(taken)) is not None:  # "the food bowl" is no food
-                start += len(taken)
+            following = self._at(words, start + len(taken))
+            nouns, plural = self._nouns_of(taken)
+            if following is not None and not self._is_whole(taken, following):
+                start += len(taken)  # "the food bowl" is no food
                 continue
-            nouns, plural = self._names[taken]
             # What another name has taken ("the caddy's back compartment") is not between.
             between = between[max(0, end - start + len(between)) :]
-            yield FoundName(" ".join(taken), frozenset(nouns), plural, between)
-            start = end = start + len(taken)
+            yield FoundName(" ".join(taken), nouns, plural, between)
+            start = end = start + len(taken) + len(following or ())
+
+    def _nouns_of(self, name: tuple[str, ...]) -> tuple[frozenset[str], bool]:
+        """What a name may stand for, and whether it is plural."""
+        ranks, plural = self._names[name]
+        least = min((rank for noun, rank in ranks.items() if noun in self._mentioned), default=_LAST)
+        return frozenset(noun for noun, rank in ranks.items() if rank <= least), plural
+
+    def _is_whole(self, first: tuple[str, ...], second: tuple[str, ...]) -> bool:
+        """Whether two names in a row are one thing's own name and a general one: "the stove surface"."""
+        own, general = self._names[first][0], self._names[second][0]
+        return any(own[noun] < general.get(noun, 0) for noun in own)
 
     def _at(self, words: list[str], start: int) -> tuple[str, ...] | None:
         for length in range(min(self._longest, len(words) - start), 0, -1):
@@ -91,6 +108,14 @@ class Naming:
     """Other names of it that the lexicon knows, and their types."""
     added: tuple[str, ...]
     """Words before any name of it that the original does not have there."""
+    shortened: bool
+    """Whether the text says the end of it alone: "bottle" for "wine bottle"."""
+
+
+def _rank(noun: Noun, name: str) -> int:
+    """How good a claim a noun has to a name: 0 for its own, then plain synonyms, names in context, any other."""
+    listed = (noun.habitual, noun.contextual, noun.also)
+    return next((rank for rank, names in enumerate(listed, 1) if name in map(str.lower, names)), 0)
 
 
 def naming(mention: Mention, names: list[FoundName], originally: list[FoundName], meaning: Meaning) -> Naming:
@@ -106,8 +131,16 @@ def naming(mention: Mention, names: list[FoundName], originally: list[FoundName]
     }
     mine = [each for each in names if noun.name in each.nouns and each.name not in others]
     kept = [each for each in mine if each.name.endswith(form) and each.name not in listed]
-    mine = [each for each in mine if each in kept or each.nouns & mentioned == {noun.name}]
     before = {word for each in originally if each.name == form for word in each.between}
+    elsewhere = {word for each in originally if each.name in others for word in each.between} - before
+    mine = [
+        each
+        for each in mine
+        # What "top" says of the drawer in the original it says of the drawer here.
+        if each in kept or (each.nouns & mentioned == {noun.name} and elsewhere.isdisjoint(each.between))
+    ]
+    # "Inside the open drawer" says what becomes of it, not which one it is.
+    before |= {word for step in meaning.steps for word in (*(step.states or ()), step.verb.participle)}
     new = [word for each in kept for word in (*each.between, *words_of(each.name.removesuffix(form)))]
     return Naming(
         form=form,
@@ -115,6 +148,7 @@ def naming(mention: Mention, names: list[FoundName], originally: list[FoundName]
         qualifiers=tuple(word for word in new if word not in before),
         renamed={each.name: listed[each.name] for each in mine if each.name in listed},
         added=tuple(word for each in mine for word in each.between if word not in before),
+        shortened=any(form.endswith(f" {each.name}") for each in mine),
     )
 
 

@@ -105,7 +105,8 @@ def _object_flaws(namings: list[Naming], type: ObjectType) -> Iterator[Flaw]:
         for word in each.added:
             if word in attribute_words():
                 yield "object", f"'{word}' is a visual or spatial attribute of the {each.form}"
-        if not substitutes and not each.kept:
+        deleted = type is ObjectType.ADDITION and each.shortened
+        if not substitutes and not each.kept and not deleted:
             yield "object", f"'{each.form}' is gone, and the object type is '{type}'"
         elif each.qualifiers and type is not ObjectType.ADDITION:
             yield (
@@ -113,8 +114,12 @@ def _object_flaws(namings: list[Naming], type: ObjectType) -> Iterator[Flaw]:
                 f"'{each.qualifiers[0]}' qualifies the {each.form}, and the object type is '{type}'",
             )
         for name, kind in each.renamed.items():
-            if substitutes and kind is not type:
+            # A plain synonym is right anywhere, so also here.
+            if type is ObjectType.HABITUAL and kind is ObjectType.CONTEXTUAL:
                 yield "object", f"'{name}' is a {kind} name of the {each.form}, not a {type} one"
-    changed = any(each.renamed or not each.kept if substitutes else each.qualifiers for each in namings)
+    changed = any(
+        each.renamed or not each.kept if substitutes else each.qualifiers or each.shortened
+        for each in namings
+    )
     if type is not ObjectType.NONE and not changed:
         yield "object", f"no name has changed, and the object type is '{type}'"

@@ -20,16 +20,18 @@ _ASKS_YOU = re.compile(
 )
 _ASKS_LEAVE = re.compile(
     r"\b(?:may|might|can|could) (?:i|we)\b|\b(?:am i|are we) (?:allowed|able|free)\b"
-    r"|\b(?:let|allow) (?:me|us)\b|\b(?:okay|ok|all right|fine) if (?:i|we)\b"
+    r"|\b(?:let|allow) (?:me|us)\b|\b(?:okay|ok|all right|fine) if (?:i|we)\b|\bpossible for (?:me|us) to\b"
 )
-_MODAL_YOU = re.compile(r"(?:can|could|would|will) you\b")
+_MODAL_YOU = re.compile(r"(?:can|could|would|will) you\b(?! (?:tell|say|find out|check|see)\b)")
 _NEEDS = re.compile(
-    r"\b(?:i|we)(?:'d| would)? (?:really )?(?:need|want|require|wish|like|love)\b|\bmy need\b"
+    r"\b(?:i|we)(?:'d| would)? (?:really )?(?:need|want|require|wish|like|love)\b|\bmy (?:need|requirement|wish)\b"
 )
+_NEEDED_THING = re.compile(r"\bwhat (?:i|we) (?:need|want) is (?:inside|in|on|under|behind)\b")
 _JOINS = re.compile(r"[;.] ?\w|\band\b|\bthen\b|\bafter that\b|\bnext\b")
 _DEPENDS = re.compile(
     r"\b(?:after|once|when|before|until|so|as soon as|in order to|having|upon|while|by \w+ing|where)\b"
-    r"|\b(?:which|that)\b|^to \w+|\bto (?:be|access|see|reach)\b"
+    r"|\b(?:which|that)\b|^to \w+|\bto (?:be|access|see|reach)\b|\bto \w+ (?:it|them)\b"
+    r"|\b(?:purpose|goal|aim) of \w+ing\b"
 )
 _ASKING = (ActionType.EMBEDDED, ActionType.PERMISSION, ActionType.QUESTION)
 
@@ -63,7 +65,9 @@ def shape_flaws(text: str, action: ActionType, meaning: Meaning) -> Iterator[str
             yield "it does not ask for leave"
         case ActionType.QUESTION if _ASKS_LEAVE.search(low) or _MODAL_YOU.match(low):
             yield "it asks for the act itself, as embedded imperatives and permission directives do"
-        case ActionType.HINT if _NEEDS.search(low) or low.partition(" ")[0] in _bases():
+        case ActionType.HINT if (
+            _NEEDS.search(_NEEDED_THING.sub("", low)) or low.partition(" ")[0] in _bases()
+        ):
             yield "it is a command or a need, no hint"
 
 
@@ -87,13 +91,14 @@ def _verb_flaws(low: str, action: ActionType, meaning: Meaning) -> Iterator[str]
     if not re.fullmatch("(?:,? and(?: then)?|, then) ".join(steps), low):
         yield "more than names and verbs has changed"
         return
-    other = ActionType.CONTEXTUAL if action is ActionType.HABITUAL else ActionType.HABITUAL
+    if action is ActionType.CONTEXTUAL:  # a plain synonym is right anywhere, so also here
+        return
     for step in meaning.steps:
         listed = verb_table().senses[step.sense]
-        wrong = {verb.removesuffix("->").split()[0] for verb in getattr(listed, other.value)}
-        wrong -= {verb.removesuffix("->").split()[0] for verb in getattr(listed, action.value)}
+        wrong = {verb.removesuffix("->").split()[0] for verb in listed.contextual}
+        wrong -= {verb.removesuffix("->").split()[0] for verb in listed.habitual}
         if len(meaning.steps) == 1 and step.fetch is None and low.split()[0] in wrong - {step.verb.base}:
-            yield f"'{low.split()[0]}' is a {other} verb here, not a {action} one"
+            yield f"'{low.split()[0]}' is a contextual verb here, not a habitual one"
 
 
 def _verbs_gone(low: str, meaning: Meaning) -> Iterator[str]:
@@ -129,9 +134,10 @@ def _open(text: str, meaning: Meaning) -> str:
 
 
 def _any_verb(step: Step, meaning: Meaning) -> str:
-    """A step with any verbs, and with "onto" for "on"."""
+    """A step with any verbs, and with "onto" for "on" or "to" for "in" ("add the cheese to the bowl")."""
     verb = r"[a-z]+"
-    place = re.sub(r"^(on|in)\\ ", r"\1(?:to)?\\ ", _open(step.place_said, meaning))
+    place = re.sub(r"^on\\ ", r"on(?:to)?\\ ", _open(step.place_said, meaning))
+    place = re.sub(r"^in\\ ", r"(?:in|to|into)\\ ", place)
     place = re.sub(r"^on\(\?:to\)\?\\ top", r"on(?:to the)?\\ top", place)
     after = rf"\ {place}" if place else ""
     if step.fetch is not None:

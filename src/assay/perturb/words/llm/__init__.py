@@ -1,12 +1,15 @@
 """Paraphrases from a language model (`assay.llm`). Optional.
 
 prompts    what is asked in each step
+screen     what becomes of lines that break a rule
 answers    what an answer says
 pipeline   generate, verify, merge, verify again
 """
 
 from assay.llm import KEY_VARIABLE, Cache, Endpoint, Ledger, LLMError, Price, key_from_environment
 from assay.perturb.words.llm.pipeline import paraphrases
+from assay.perturb.words.llm.prompts import Prompts, read_prompts
+from assay.perturb.words.llm.screen import RuleUse
 
 __all__ = [
     "KEY_VARIABLE",
@@ -15,6 +18,9 @@ __all__ = [
     "LLMError",
     "Ledger",
     "Price",
+    "Prompts",
+    "RuleUse",
     "key_from_environment",
     "paraphrases",
+    "read_prompts",
 ]

@@ -9,6 +9,7 @@ from assay.llm.cache import Reply
 from assay.llm.ledger import Ledger
 from assay.perturb.words.grid.cells import Cell
 from assay.perturb.words.grid.verify import Rules
+from assay.perturb.words.llm.screen import Sentences
 from assay.tasks import Task
 from assay.tasks.names import names_of, words
 
@@ -18,9 +19,9 @@ _NUMBERS = re.compile(r"\d{1,4}(?:(?:[\s,;.]|and)+\d{1,4})*")
 
 
 def usable_rewordings(
-    reply: Reply | None, rules: Rules, cell: Cell, known: Sequence[str], ledger: Ledger
+    reply: Reply | None, screen: Rules | Sentences, cell: Cell, known: Sequence[str], ledger: Ledger
 ) -> list[str]:
-    """The rewordings in an answer that could be used: whole, new, and with nothing against the rules."""
+    """The rewordings in an answer that could be used: whole, new, and with nothing against them."""
     if reply is None:
         return []
     lines = [line for line in reply.text.splitlines() if line.strip()]
@@ -31,7 +32,7 @@ def usable_rewordings(
     found: list[str] = []
     for line in lines:
         text = _strip_marks(line)
-        flaw = next(rules.flaws(text, cell), None)
+        flaw = next(screen.flaws(text, cell), None)
         if flaw is not None:
             ledger.drop(f"line: against the rule '{flaw[0]}'")
         elif _plain(text) in taken:

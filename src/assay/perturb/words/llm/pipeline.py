@@ -5,7 +5,7 @@
     3 merge           for every task and each of 30 combinations, from examples that passed
     4 verify again    which of those do
 
-The model verifies only what has passed the rules that ``assay words verify`` knows.
+The model verifies only what has passed the rules that ``assay words verify`` knows, unless they are not to filter.
 What a step asks does not depend on when it is asked. So a run that was killed is finished by the same call,
 with the answers it already has.
 """
@@ -24,8 +24,9 @@ from assay.llm.prompt import Prompt
 from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
 from assay.perturb.words.grid.generate import Paraphrase
 from assay.perturb.words.grid.verify import Rules
-from assay.perturb.words.llm import prompts
 from assay.perturb.words.llm.answers import accepted_candidates, scene_names, usable_rewordings
+from assay.perturb.words.llm.prompts import Prompts, read_prompts
+from assay.perturb.words.llm.screen import RuleUse, Sentences
 from assay.tasks import Task
 from assay.tasks.names import words as words_of
 
@@ -50,21 +51,27 @@ def paraphrases(
     ledger: Ledger,
     *,
     words: Path | None = None,
+    rules: RuleUse = RuleUse.FILTER,
+    prompts: Prompts | None = None,
     on_cell: Callable[[str], None] = lambda name: None,
 ) -> list[Paraphrase]:
     """Paraphrases for every cell, ``per_cell`` in each over all tasks where as many are to be had.
 
-    ``words`` is a file with more nouns. ``on_cell`` is called when a cell of a task is done; there are 43 for
-    each task. Raises LLMError, and PerturbationError for a task that the lexicon has not the words for.
+    ``words`` is a file with more nouns. Where ``rules`` do not filter, the model alone judges, and a task needs
+    no words of the lexicon. ``prompts`` are the built-in ones unless given. ``on_cell`` is called when a cell of
+    a task is done; there are 43 for each task. Raises LLMError, and PerturbationError for a task that the lexicon
+    has not the words for.
     """
-    rules = [Rules(task, words) for task in tasks]
+    filters = rules is RuleUse.FILTER
+    screens = [Rules(task, words) if filters else Sentences(task) for task in tasks]
+    told = prompts or read_prompts()
 
     async def all_tasks() -> list[Paraphrase]:
         async with Client(endpoint, cache, ledger) as client, asyncio.TaskGroup() as group:
             shares = [per_cell // len(tasks) + (place < per_cell % len(tasks)) for place in range(len(tasks))]
             jobs = [
-                group.create_task(_Steps(task, each, share, client, ledger, on_cell).all())
-                for task, each, share in zip(tasks, rules, shares, strict=True)
+                group.create_task(_Steps(task, screen, told, share, client, ledger, on_cell).all())
+                for task, screen, share in zip(tasks, screens, shares, strict=True)
                 if share
             ]
         made = [each for job in jobs for each in job.result()]
@@ -84,13 +91,14 @@ class _Steps:
     def __init__(
         self,
         task: Task,
-        rules: Rules,
+        screen: Rules | Sentences,
+        told: Prompts,
         wanted: int,
         client: Client,
         ledger: Ledger,
         on_cell: Callable[[str], None],
     ) -> None:
-        self._task, self._rules, self._wanted = task, rules, wanted
+        self._task, self._screen, self._told, self._wanted = task, screen, told, wanted
         self._client, self._ledger, self._on_cell = client, ledger, on_cell
         self._about = task.instruction.text, scene_names(task)
 
@@ -124,10 +132,10 @@ class _Steps:
 
     async def _along_one_axis(self, cell: Cell) -> list[str]:
         def ask(count: int, known: Sequence[str]) -> Prompt:
-            return prompts.generate(*self._about, cell, count, known)
+            return self._told.to_generate(*self._about, cell, count, known)
 
         def check(candidates: Sequence[str]) -> Prompt:
-            return prompts.verify(*self._about, cell, candidates)
+            return self._told.to_verify(*self._about, cell, candidates)
 
         return await self._collect(cell, max(self._wanted, EXAMPLES), ask, check)
 
@@ -139,10 +147,10 @@ class _Steps:
             return []
 
         def ask(count: int, known: Sequence[str]) -> Prompt:
-            return prompts.merge(*self._about, named, acted, count, known)
+            return self._told.to_merge(*self._about, named, acted, count, known)
 
         def check(candidates: Sequence[str]) -> Prompt:
-            return prompts.verify_merged(*self._about, cell, candidates)
+            return self._told.to_verify_merged(*self._about, cell, candidates)
 
         return await self._collect(cell, self._wanted, ask, check)
 
@@ -156,7 +164,7 @@ class _Steps:
             # Some will be refused: ask for half as many again.
             count = min(MOST_LINES, (wanted - len(passed)) * 3 // 2 + 1)
             reply = await self._client.ask(ask(count, seen), round)
-            candidates = usable_rewordings(reply, self._rules, cell, seen, self._ledger)[:MOST_LINES]
+            candidates = usable_rewordings(reply, self._screen, cell, seen, self._ledger)[:MOST_LINES]
             if candidates:
                 seen += candidates
                 verdict = await self._client.ask(check(candidates), round)

@@ -1,73 +1,170 @@
-"""What a model is told in each of the four steps; the words are in ``prompts.yaml``."""
+"""What a model is told in each of the four steps: the words of ``prompts.yaml``, or of a file like it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from pathlib import Path
+from string import Formatter
+from typing import Literal
 
-import yaml
-
+from assay.errors import PerturbationError
+from assay.language.entries import Entry, load_yaml, validate
 from assay.llm.prompt import Prompt
-from assay.perturb.words.grid.cells import Cell, ObjectType
+from assay.perturb.words.grid.cells import ActionType, Cell, ObjectType
+
+ObjectRule = Literal["addition", "contextual", "habitual"]
+ActionRule = Literal[
+    "addition",
+    "contextual",
+    "habitual",
+    "coordination",
+    "subordination",
+    "need",
+    "embedded",
+    "permission",
+    "question",
+    "hint",
+]
+_IN_SYSTEM = ("every", "lines", "numbers")
+_IN_USER = {
+    "generate": ("original", "things", "rule", "keep", "count", "known"),
+    "verify": ("original", "things", "rule", "keep", "candidates"),
+    "merge": ("original", "things", "named", "acted", "count", "known"),
+    "verify_merged": ("original", "things", "object_rule", "action_rule", "candidates"),
+}
+_NEEDED = {
+    "generate": ("original", "rule"),
+    "verify": ("original", "candidates"),
+    "merge": ("original", "named", "acted"),
+    "verify_merged": ("original", "candidates"),
+}
 
 
-def generate(original: str, things: Sequence[str], cell: Cell, count: int, known: Sequence[str]) -> Prompt:
-    """Step 1: rewordings along one axis; none like those that are known."""
-    return _fill(
-        "generate", original, things, rule=_rule(cell), keep=_keep(cell), count=count, known=_not_again(known)
-    )
+class Texts(Entry):
+    """What is said in one step; fields in braces are filled in."""
+
+    system: str
+    user: str
 
 
-def verify(original: str, things: Sequence[str], cell: Cell, candidates: Sequence[str]) -> Prompt:
-    """Step 2: which of them keep to the rules."""
-    rules = {"rule": _rule(cell), "keep": _keep(cell)}
-    return _fill("verify", original, things, candidates=_number_lines(candidates), **rules)
+class Keep(Entry):
+    """What must not change when something else does."""
+
+    things: str
+    action: str
 
 
-def merge(
-    original: str,
-    things: Sequence[str],
-    named: Sequence[str],
-    acted: Sequence[str],
-    count: int,
-    known: Sequence[str],
-) -> Prompt:
-    """Step 3: both changes in one sentence, after examples of each axis."""
-    examples = {"named": _bullets(named), "acted": _bullets(acted)}
-    return _fill("merge", original, things, count=count, known=_not_again(known), **examples)
+class Prompts(Entry):
+    """Everything that a model is told; ``prompts.yaml`` shows it."""
 
+    name: str
+    """Where the words are from, and a digest of them."""
+    every: str
+    lines: str
+    numbers: str
+    object_rules: Mapping[ObjectRule, str]
+    action_rules: Mapping[ActionRule, str]
+    keep: Keep
+    generate: Texts
+    verify: Texts
+    merge: Texts
+    verify_merged: Texts
 
-def verify_merged(original: str, things: Sequence[str], cell: Cell, candidates: Sequence[str]) -> Prompt:
-    """Step 4: which of those keep to the rules."""
-    rules = {
-        "object_rule": _texts()["object_rules"][cell.object_type.value],
-        "action_rule": _texts()["action_rules"][cell.action_type.value],
-    }
-    return _fill("verify_merged", original, things, candidates=_number_lines(candidates), **rules)
+    def to_generate(
+        self, original: str, things: Sequence[str], cell: Cell, count: int, known: Sequence[str]
+    ) -> Prompt:
+        """Step 1: rewordings along one axis; none like those that are known."""
+        fields = {"rule": self._rule(cell), "keep": self._keep(cell), "known": _not_again(known)}
+        return self._fill(self.generate, original, things, count=count, **fields)
+
+    def to_verify(
+        self, original: str, things: Sequence[str], cell: Cell, candidates: Sequence[str]
+    ) -> Prompt:
+        """Step 2: which of them keep to the rules."""
+        rules = {"rule": self._rule(cell), "keep": self._keep(cell)}
+        return self._fill(self.verify, original, things, candidates=_number_lines(candidates), **rules)
+
+    def to_merge(
+        self,
+        original: str,
+        things: Sequence[str],
+        named: Sequence[str],
+        acted: Sequence[str],
+        count: int,
+        known: Sequence[str],
+    ) -> Prompt:
+        """Step 3: both changes in one sentence, after examples of each axis."""
+        examples = {"named": _bullets(named), "acted": _bullets(acted), "known": _not_again(known)}
+        return self._fill(self.merge, original, things, count=count, **examples)
+
+    def to_verify_merged(
+        self, original: str, things: Sequence[str], cell: Cell, candidates: Sequence[str]
+    ) -> Prompt:
+        """Step 4: which of those keep to the rules."""
+        rules = {
+            "object_rule": self._object_rule(cell.object_type),
+            "action_rule": self._action_rule(cell.action_type),
+        }
+        return self._fill(self.verify_merged, original, things, candidates=_number_lines(candidates), **rules)
+
+    def _fill(self, texts: Texts, original: str, things: Sequence[str], **fields: object) -> Prompt:
+        system = texts.system.format(every=self.every, lines=self.lines, numbers=self.numbers)
+        return Prompt(system, texts.user.format(original=original, things=", ".join(things), **fields))
+
+    def _rule(self, cell: Cell) -> str:
+        if cell.object_type is ObjectType.NONE:
+            return self._action_rule(cell.action_type)
+        return self._object_rule(cell.object_type)
+
+    def _object_rule(self, type: ObjectType) -> str:
+        return {str(name): rule for name, rule in self.object_rules.items()}[type.value]
+
+    def _action_rule(self, type: ActionType) -> str:
+        return {str(name): rule for name, rule in self.action_rules.items()}[type.value]
+
+    def _keep(self, cell: Cell) -> str:
+        return self.keep.things if cell.object_type is ObjectType.NONE else self.keep.action
 
 
 @cache
-def _texts() -> Any:
-    return yaml.safe_load(files(__package__).joinpath("prompts.yaml").read_text(encoding="utf-8"))
+def read_prompts(file: Path | None = None) -> Prompts:
+    """The prompts of a file, or the built-in ones. Raises PerturbationError that says where it is wrong."""
+    place = file or files(__package__).joinpath("prompts.yaml")
+    content = load_yaml(place)
+    if not isinstance(content, dict):
+        raise PerturbationError(f"{place}: must have the parts of prompts.yaml: every, lines, ...")
+    digest = hashlib.sha256(place.read_bytes()).hexdigest()[:12]
+    name = f"{file.name if file is not None else 'built-in'} {digest}"
+    prompts = validate(Prompts, content | {"name": name}, str(place))
+    for part, there, valid in (
+        ("object_rules", set[str](prompts.object_rules), [each.value for each in ObjectType]),
+        ("action_rules", set[str](prompts.action_rules), [each.value for each in ActionType]),
+    ):
+        lacking = [each for each in valid if each not in there and each != ObjectType.NONE]
+        if lacking:
+            raise PerturbationError(f"{place}: {part}: there is no rule for {', '.join(lacking)}")
+    for step, valid_fields in _IN_USER.items():
+        texts: Texts = getattr(prompts, step)
+        _check_fields(texts.system, f"{place}: {step}.system", _IN_SYSTEM, ())
+        _check_fields(texts.user, f"{place}: {step}.user", valid_fields, _NEEDED[step])
+    return prompts
 
 
-def _fill(step: str, original: str, things: Sequence[str], **fields: object) -> Prompt:
-    texts = _texts()
-    system = texts[step]["system"].format(**{name: texts[name] for name in ("every", "lines", "numbers")})
-    user = texts[step]["user"].format(original=original, things=", ".join(things), **fields)
-    return Prompt(system, user)
-
-
-def _rule(cell: Cell) -> str:
-    on_actions = cell.object_type is ObjectType.NONE
-    rules = _texts()["action_rules" if on_actions else "object_rules"]
-    return str(rules[(cell.action_type if on_actions else cell.object_type).value])
-
-
-def _keep(cell: Cell) -> str:
-    return str(_texts()["keep"]["things" if cell.object_type is ObjectType.NONE else "action"])
+def _check_fields(text: str, where: str, valid: Sequence[str], needed: Sequence[str]) -> None:
+    """Raise where a text has a field that nothing fills, or lacks one without which it asks nothing."""
+    try:
+        fields = {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+    except ValueError as error:
+        raise PerturbationError(f"{where}: {error}: write {{{{ for a brace that is no field") from None
+    for name in sorted(fields.difference(valid)):
+        known = ", ".join(f"{{{each}}}" for each in valid)
+        raise PerturbationError(f"{where}: nothing fills the field {{{name}}}; valid: {known}")
+    for name in needed:
+        if name not in fields:
+            raise PerturbationError(f"{where}: must have the field {{{name}}}")
 
 
 def _not_again(known: Sequence[str]) -> str:

@@ -4,6 +4,7 @@
     semantic              LIBERO-PRO's semantic variants
     goals, other_task     LIBERO-PRO's task change, and counterfactual instructions
     telegraphic, typos    how people write in a hurry
+    surface               the same words with a full stop, in capitals, ...
     corrupt, gobbledygook from words in the wrong place to no words at all
     designs               what an experiment takes: LADDER, LEVEL5, other_tasks(task), ...
 
@@ -25,6 +26,7 @@ from assay.perturb.words.rewordings.gobbledygook import GobbledygookTokens, Gobb
 from assay.perturb.words.rewordings.level5 import Concise, Passive, Reorder, Verbose
 from assay.perturb.words.rewordings.other_task import Counterfactual, OtherTask
 from assay.perturb.words.rewordings.semantic import Semantic
+from assay.perturb.words.rewordings.surface import Surface
 from assay.perturb.words.rewordings.synonyms import Synonyms
 from assay.perturb.words.rewordings.telegraphic import Telegraphic
 from assay.perturb.words.rewordings.typos import Typos
@@ -46,6 +48,7 @@ __all__ = [
     "Semantic",
     "Shuffle",
     "Substitute",
+    "Surface",
     "Synonyms",
     "Telegraphic",
     "Typos",

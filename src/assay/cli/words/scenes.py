@@ -1,0 +1,41 @@
+"""The tasks that rows speak of, and pictures of their scenes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from assay.cli.words.generate import tasks_named
+from assay.console import progress_bar
+
+if TYPE_CHECKING:
+    from assay.tasks import Task
+
+
+def task_loader(selection: str) -> Callable[[str], Task]:
+    """Finds a task by its id: those of a selection of task files first, then the built-in ones."""
+    from assay import tasks
+
+    own = {task.id: task for task in tasks_named(selection)} if selection else {}
+    return lambda id: own.get(id) or tasks.load(id)
+
+
+def draw_scenes(tasks: Sequence[Task], folder: Path) -> Mapping[str, Path]:
+    """Pictures of the tasks' initial scenes, by id."""
+    from assay.report.picture import scene_pictures
+
+    with progress_bar() as bar:
+        progress = bar.add_task("pictures", total=len({task.scene for task in tasks}))
+        return scene_pictures(
+            tasks, folder, on_scene=lambda id: bar.update(progress, advance=1, description=f"picture of {id}")
+        )
+
+
+@contextmanager
+def drawn_scenes(tasks: Sequence[Task]) -> Iterator[Mapping[str, Path]]:
+    """The same in a folder that is removed afterwards."""
+    with TemporaryDirectory() as folder:
+        yield draw_scenes(tasks, Path(folder))
