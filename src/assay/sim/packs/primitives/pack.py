@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Mapping
 from copy import deepcopy
-from functools import cache
+from functools import cache, partial
 from xml.etree.ElementTree import Element, tostring
 
 from assay.errors import AssetError, did_you_mean
 from assay.sim.packs.base import Part
 from assay.sim.packs.primitives import arenas, fixtures, objects, robot
+from assay.sim.packs.primitives.variants import build_variant
+from assay.sim.variants import VARIANTS
 from assay.tasks.scene import Arena
 
-_ENTITIES = {**objects.BUILDERS, **fixtures.BUILDERS}
+_BASES: Mapping[str, Callable[[], Element]] = {**objects.BUILDERS, **fixtures.BUILDERS}
+_ENTITIES: Mapping[str, Callable[[], Element]] = {
+    **{category: partial(build_variant, category, each, _BASES) for category, each in VARIANTS.items()},
+    **_BASES,
+}
 
 
 class PrimitivesPack:
