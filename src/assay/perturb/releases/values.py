@@ -14,6 +14,11 @@ from assay.tasks import Atom, Entity, Task
 PLACING = (tasks.Predicate.ON, tasks.Predicate.IN)
 
 
+def places(task: Task) -> dict[str, str]:
+    """Where each thing starts: its name -> the region, or the thing, that an initial relation puts it on or in."""
+    return {atom.arguments[0]: atom.arguments[1] for atom in task.scene.initial if atom.predicate in PLACING}
+
+
 @perturbation
 @dataclass(frozen=True, slots=True)
 class FromFile(Perturbation):
@@ -51,15 +56,13 @@ class Exchange(Perturbation):
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Exchanges the places in the initial relations."""
-        places = {
-            atom.arguments[0]: atom.arguments[1] for atom in task.scene.initial if atom.predicate in PLACING
-        }
+        found = places(task)
         for name in (self.first, self.second):
-            if name not in places:
+            if name not in found:
                 raise PerturbationError(
-                    f"{self.kind}: no initial relation places '{name}': {did_you_mean(name, places)}"
+                    f"{self.kind}: no initial relation places '{name}': {did_you_mean(name, found)}"
                 )
-        there = {self.first: places[self.second], self.second: places[self.first]}
+        there = {self.first: found[self.second], self.second: found[self.first]}
         initial = tuple(
             Atom(atom.predicate, (atom.arguments[0], there[atom.arguments[0]]))
             if atom.predicate in PLACING and atom.arguments[0] in there
