@@ -86,6 +86,15 @@ def test_everything_of_a_category_is_exchanged_under_its_name():
     assert changed.goal == task.goal and changed.scene.fixtures == task.scene.fixtures
 
 
+def test_a_place_that_the_new_category_lacks_is_left_out_unless_the_task_needs_it():
+    change = Recategorise("wooden_cabinet", "short_cabinet")  # which has no region top_side
+    for id, needed in (("libero_goal/0", False), ("libero_goal/4", True)):
+        regions = task_of(EpisodeSpec(id, 0, perturbations=(change,))).scene.regions
+        names = {region.full_name for region in regions}
+        assert ("wooden_cabinet_1_top_side" in names) == needed
+        assert "wooden_cabinet_1_middle_region" in names
+
+
 @pytest.mark.parametrize("name", ["libero-pro", "libero-x", "libero-plus"])
 def test_a_folder_that_is_not_the_release_is_refused(name: str, tmp_path: Path):
     with pytest.raises(ExperimentError, match=rf"{name} needs the folder of the release: {name}\?folder=DIR"):

@@ -84,6 +84,11 @@ def places_of(category: str) -> frozenset[str]:
     return frozenset(str(site.get("name")) for site in root.iterfind("./worldbody/body/body//site"))
 
 
+def is_category(category: str) -> bool:
+    """Whether the primitives have a category."""
+    return category in PrimitivesPack().categories
+
+
 def check_category(category: str) -> None:
     """Raise PerturbationError with the nearest name if there is no such category."""
     known = PrimitivesPack().categories
