@@ -11,6 +11,7 @@ from assay.errors import AssetError, SpecError, StateError
 from assay.perturb.world import Displace
 from assay.policies.control import control
 from assay.sim.packs.locate import STATES_VARIABLE
+from assay.sim.world import LiberoEnv
 
 STORED = EpisodeSpec("libero_goal/0", 3, initial="stored")
 
@@ -46,4 +47,5 @@ def test_a_task_in_a_file_starts_from_the_states_that_lie_beside_it(shared: Path
     assert not np.array_equal(states[0].vector, states[1].vector)
     moved = EpisodeSpec(task.id, 0, initial="stored", perturbations=(Displace(0.1),))
     with pytest.raises(SpecError, match="cannot start from a stored state"):
-        control(moved)
+        LiberoEnv().reset(moved)
+    assert control(moved).state == states[0], "its control can"

@@ -2,11 +2,13 @@
 
 The files are zip archives around a pickle. Here the pickle is *parsed*, never run: its opcodes build a tree
 of plain values, names and calls that nobody makes, and the only trees that mean anything are the few shapes
-in which numpy and torch spell a numeric array. Everything else is an error.
+in which numpy and torch spell a numeric array. Everything else is an error. Archives with one array of numpy's
+own format, ``NAME.pruned_init.npz``, have no pickle and are read too.
 """
 
 from __future__ import annotations
 
+import io
 import lzma
 import math
 import pickletools
@@ -71,17 +73,20 @@ class _Mark:
 
 
 def read_states(path: Path | str) -> np.ndarray:
-    """The states in a ``.pruned_init`` or ``.init`` file: float64, (count, 1 + nq + nv)."""
+    """The states in a ``.pruned_init`` or ``.init`` file, or its ``.npz``: float64, (count, 1 + nq + nv)."""
     path = Path(path)
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
             pickles = [name for name in names if name == "data.pkl" or name.endswith("/data.pkl")]
-            if len(pickles) != 1:
+            if len(names) == 1 and names[0].endswith(".npy"):
+                states = _plain_array(_member(archive, names[0]))
+            elif len(pickles) == 1:
+                folder = pickles[0].removesuffix("data.pkl")
+                tree = _parse(_member(archive, pickles[0]))
+                states = _array(tree, lambda key: _member(archive, f"{folder}data/{key}"))
+            else:
                 raise StateError(f"{path}: not a file of initial states: it holds no single data.pkl")
-            folder = pickles[0].removesuffix("data.pkl")
-            tree = _parse(_member(archive, pickles[0]))
-            states = _array(tree, lambda key: _member(archive, f"{folder}data/{key}"))
     except FileNotFoundError:
         raise StateError(f"{path}: there is no such file") from None
     except IsADirectoryError:
@@ -113,6 +118,14 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes:
     if len(content) != size:
         raise _MalformedError(f"'{name}' is not as long as it says")
     return content
+
+
+def _plain_array(content: bytes) -> np.ndarray:
+    """An array in numpy's own format; one of objects, which would be a pickle, raises ValueError."""
+    array = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+    if array.dtype.kind not in "fi":
+        raise _MalformedError("its numbers have a type other than float or integer")
+    return array
 
 
 def _parse(pickle: bytes) -> object:

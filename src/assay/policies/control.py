@@ -17,7 +17,7 @@ def control(spec: EpisodeSpec, states: Path | None = None) -> SceneEnv:
     Its simulation is shared by all controls of the task: whoever uses it resets it.
     """
     simulation = _simulation(spec.task, spec.pack)
-    return SceneEnv(simulation, tasks.load(spec.task), initial_state(simulation, spec, states))
+    return SceneEnv(simulation, tasks.load(spec.task), initial_state(simulation, spec.control(), states))
 
 
 @lru_cache(maxsize=4)

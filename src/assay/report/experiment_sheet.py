@@ -24,8 +24,8 @@ REACH = np.array([0.2, -0.3, -0.6, 0.0, 0.0, 0.3, -1.0])
 """What the arm does before a picture of changed senses: a frozen camera and a late robot show by it."""
 STEPS = 16
 LOOK = ("agentview",)
-TOLD = "text"
-"""The field of perturbations that holds what is told, which stands above them."""
+TOLD = ("text", "texts", "goals")
+"""The fields of perturbations that hold what is told, which stands above them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,22 +141,29 @@ def _cell(shown: Shown, variants: int) -> Cell:
 
 
 def caption(change: Perturbation) -> str:
-    """A perturbation and the values that are not its usual ones; words and folders are left out."""
+    """A perturbation and the values that are not its usual ones; words, folders and alternatives are left out."""
     values = []
     for name, value in _values(change):
         if isinstance(value, float):
             value = f"{value:.3g}"
         elif isinstance(value, tuple):
-            value = " ".join(f"{each:.3g}" if isinstance(each, float) else str(each) for each in value)
+            value = " ".join(map(_part, value))
         elif isinstance(value, str) and tasks.names_file(value):
             value = Path(value).name
         values.append(f"{name}={value}")
     return " ".join((change.kind, *values))
 
 
+def _part(value: object) -> str:
+    """One of several values; of a thing with its alternatives, the thing."""
+    if isinstance(value, tuple) and value:
+        return _part(value[0])
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
 def _values(change: Perturbation) -> Iterator[tuple[str, object]]:
     for each in fields(change):  # type: ignore[arg-type]
         value = getattr(change, each.name)
         usual = each.default if each.default_factory is MISSING else each.default_factory()
-        if value != usual and each.name != TOLD:
+        if value != usual and each.name not in TOLD:
             yield each.name, value

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import pi, sqrt
-from types import MappingProxyType
+
+from assay.sim.variants import with_variants
 
 Quaternion = tuple[float, float, float, float]
 
@@ -63,7 +64,7 @@ _DRAWER = Mechanism(
     passive_range=(0.0, 0.005),
 )
 
-OPENING: Mapping[str, Mechanism] = MappingProxyType(
+OPENING: Mapping[str, Mechanism] = with_variants(
     {
         "wooden_cabinet": _DRAWER,
         "white_cabinet": _DRAWER,
@@ -89,7 +90,7 @@ OPENING: Mapping[str, Mechanism] = MappingProxyType(
 )
 """Categories that open and close."""
 
-SWITCHING: Mapping[str, Mechanism] = MappingProxyType(
+SWITCHING: Mapping[str, Mechanism] = with_variants(
     {
         "flat_stove": Mechanism(
             active=Threshold(0.5, above=True, inclusive=True),
@@ -101,7 +102,7 @@ SWITCHING: Mapping[str, Mechanism] = MappingProxyType(
 )
 """Categories that turn on and off."""
 
-GLOWING: Mapping[str, str] = MappingProxyType({"flat_stove": "burner"})
+GLOWING: Mapping[str, str] = with_variants({"flat_stove": "burner"})
 """Categories with a site that is visible exactly while they are on."""
 
 _STANDING = (0.0, 0.0, sqrt(0.5), sqrt(0.5))
@@ -112,7 +113,7 @@ _BOOK = Pose(yaw=(5 * pi / 4, 3 * pi / 2))
 _CAN = Pose(tilt=_STANDING, yaw=(0.0, 0.0))
 _CARTON = Pose(tilt=_UPRIGHT_BOX, yaw=(0.0, 0.0))
 
-_POSES: Mapping[str, Pose] = MappingProxyType(
+_POSES: Mapping[str, Pose] = with_variants(
     dict.fromkeys(("alphabet_soup", "tomato_sauce"), _CAN)
     | dict.fromkeys(
         (

@@ -219,7 +219,10 @@ def _layout(spec: EpisodeSpec) -> str:
         if each.scene_file is not None:
             layout = each.scene_file
         elif each.rebuilds:
-            raise SpecError(f"{spec.condition}: a changed scene cannot start from a stored state")
+            raise SpecError(
+                f"{spec.condition}: a changed scene cannot start from a stored state of the original: "
+                "leave --states out, or change what is no part of the scene"
+            )
     return layout
 
 
@@ -229,6 +232,10 @@ def _stored(simulation: Simulation, file: Path) -> tuple[InitialState, ...]:
 
 
 def _of_libero(task: str, states: Path | None) -> Path | None:
-    """LIBERO's file of a built-in task's initial states."""
+    """LIBERO's file of a built-in task's initial states, or the ``.npz`` that takes its place."""
     name = tasks.entry(task).file
-    return None if name is None else locate_states(states) / task.split("/")[0] / f"{name}.pruned_init"
+    if name is None:
+        return None
+    file = locate_states(states) / task.split("/")[0] / f"{name}.pruned_init"
+    plain = file.with_name(f"{file.name}.npz")
+    return plain if plain.is_file() and not file.is_file() else file

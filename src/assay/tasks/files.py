@@ -37,6 +37,8 @@ FORMAT = "assay-task/1"
 ENDINGS = (".bddl", ".json")
 MOST_CHARACTERS = 150
 """Of a file's name in a name that is made from it: file systems allow 255."""
+STATES_ENDINGS = (".pruned_init", ".init", ".pruned_init.npz", ".init.npz")
+"""Of files of initial states, the one to take first."""
 INDEX = "index.json"
 """What a folder of tasks may hold beside them."""
 
@@ -95,10 +97,16 @@ def states_file(id: str) -> Path | None:
     for index in reversed(range(len(path.parts) - 1)):
         for folder in _STATES.get(path.parts[index], ()):
             beside = Path(*path.parts[:index], folder, *path.parts[index + 1 :])
-            for ending in (".pruned_init", ".init"):
-                if beside.with_suffix(ending).is_file():
-                    return beside.with_suffix(ending)
+            stored = stored_beside(beside.with_suffix(""))
+            if stored is not None:
+                return stored
     return None
+
+
+def stored_beside(path: Path) -> Path | None:
+    """The file of initial states called so but for its ending, or None: LIBERO's own, or the ``.npz`` of one."""
+    names = (f"{path.name}{ending}" for ending in STATES_ENDINGS)
+    return next((path.with_name(name) for name in names if path.with_name(name).is_file()), None)
 
 
 def save(task: Task, path: Path | str) -> Task:

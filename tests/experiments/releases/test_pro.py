@@ -3,18 +3,23 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from assay import tasks
-from assay.episodes import CONTROL, EpisodeSpec, task_of
+from assay.episodes import CONTROL, EpisodeSpec, Perturbation, apply_perturbations, task_of
 from assay.errors import AssayError, ExperimentError, PerturbationError
 from assay.experiments import load_experiment
+from assay.formats.init_files import read_states
 from assay.formats.release import ReleaseError
 from assay.perturb import Say
-from assay.perturb.releases.values import Exchange, Recategorise, Unavailable
+from assay.perturb.releases.draws import AnyGoal
+from assay.perturb.releases.values import Exchange, Recategorise, Unavailable, places
 from assay.perturb.words.rewordings.other_task import OtherTask
-from assay.perturb.world import Room
-from assay.tasks import Arena
+from assay.perturb.world import Displace, Distractors, Room
+from assay.sim import Simulation, compile_scene, load_pack
+from assay.sim.world import LiberoEnv
+from assay.tasks import Arena, bddl
 
 
 @pytest.fixture
@@ -81,6 +86,15 @@ def test_everything_of_a_category_is_exchanged_under_its_name():
     assert changed.goal == task.goal and changed.scene.fixtures == task.scene.fixtures
 
 
+def test_a_place_that_the_new_category_lacks_is_left_out_unless_the_task_needs_it():
+    change = Recategorise("wooden_cabinet", "short_cabinet")  # which has no region top_side
+    for id, needed in (("libero_goal/0", False), ("libero_goal/4", True)):
+        regions = task_of(EpisodeSpec(id, 0, perturbations=(change,))).scene.regions
+        names = {region.full_name for region in regions}
+        assert ("wooden_cabinet_1_top_side" in names) == needed
+        assert "wooden_cabinet_1_middle_region" in names
+
+
 @pytest.mark.parametrize("name", ["libero-pro", "libero-x", "libero-plus"])
 def test_a_folder_that_is_not_the_release_is_refused(name: str, tmp_path: Path):
     with pytest.raises(ExperimentError, match=rf"{name} needs the folder of the release: {name}\?folder=DIR"):
@@ -93,3 +107,153 @@ def test_a_table_that_makes_no_sense_is_refused(tmp_path: Path):
     (tmp_path / "ood_object.yaml").write_text("libero_goal:\n  turn_on_the_stove: [flat_stove]\n")
     with pytest.raises(ReleaseError, match="'turn_on_the_stove': must be a mapping"):
         list(load_experiment(f"libero-pro?folder={tmp_path}").plan([tasks.load("libero_goal/0")], (0,)))
+
+
+# -- joint draws -------------------------------------------------------------------------------------------
+
+
+def joint(shared: Path, task: str, seeds: tuple[int, ...], draw: str = "joint") -> list[EpisodeSpec]:
+    experiment = load_experiment(f"libero-pro?folder={shared / 'libero_pro'}&draw={draw}")
+    return list(experiment.plan([tasks.load(task)], seeds))
+
+
+def test_joint_draws_are_of_each_dimension_and_every_combination_but_with_the_task(shared: Path):
+    conditions = Counter(spec.condition for spec in joint(shared, "libero_goal/8", (0, 1)))
+    assert conditions.pop(CONTROL) == 2 and set(conditions.values()) == {2}
+    names = {name.removeprefix("libero-pro/joint/") for name in conditions}
+    assert len(names) == 2**4 - 1 + 1 and {"object", "object+position", "task"} <= names
+    assert not any("task" in name.split("+") for name in names - {"task"})
+    both = Counter(spec.condition for spec in joint(shared, "libero_goal/8", (0,), "both"))
+    assert both["libero-pro/joint/object"] == 1 and both["libero-pro/object"] == 7
+
+
+def test_everything_a_task_is_about_is_replaced_and_moved_at_once(shared: Path):
+    original = tasks.load("libero_goal/8")  # the bowl, on the plate
+    for spec in joint(shared, original.id, tuple(range(8))):
+        if spec.condition == "libero-pro/joint/object+position":
+            changed = task_of(spec)
+            kinds = {entity.name: entity.category for entity in changed.scene.entities}
+            assert kinds["akita_black_bowl_1"] != "akita_black_bowl" and kinds["plate_1"] == "yellow_plate"
+            before, after = places(original), places(changed)
+            moved = {name for name in before if before[name] != after[name]}
+            assert {"akita_black_bowl_1", "plate_1"} <= moved and len(moved) in (2, 4)
+            assert sorted(before.values()) == sorted(after.values())
+
+
+def test_a_task_and_a_seed_have_one_draw_whatever_it_is_combined_with(shared: Path):
+    plan = joint(shared, "libero_goal/6", tuple(range(12)))
+    drawn: dict[str, dict[int, dict[str, str]]] = {}
+    for spec in plan:
+        if spec.condition in ("libero-pro/joint/position", "libero-pro/joint/object+position+semantic"):
+            drawn.setdefault(spec.condition, {})[spec.seed] = places(task_of(spec))
+    alone, combined = drawn.values()
+    assert alone == combined
+    assert len({tuple(each.items()) for each in alone.values()}) > 1, "seeds differ"
+
+
+def test_joint_draws_say_what_they_change(shared: Path):
+    labels = {spec.condition: spec.labels for spec in joint(shared, "libero_goal/8", (0,))}
+    expected = {"object": "object", "position": "position", "semantic": "wording", "task": "task"}
+    expected |= {"environment": "room", "object+position": None}
+    assert {name: labels[f"libero-pro/joint/{name}"]["change"] for name in expected} == expected
+    assert labels["libero-pro/joint/semantic+environment"]["axis"] == "words+world"
+
+
+def test_joint_draws_survive_json(shared: Path):
+    for spec in joint(shared, "libero_object/9", (3,)):
+        again = EpisodeSpec.from_json(spec.to_json())
+        assert again == spec and task_of(again) == task_of(spec)
+
+
+def test_a_goal_that_cannot_be_read_is_drawn_and_refused():
+    with pytest.raises(PerturbationError, match=r"the release's goal of 'x' cannot be read"):
+        task_of(EpisodeSpec("libero_goal/8", 0, perturbations=(AnyGoal((("x", ()),)),)))
+
+
+def test_an_unknown_way_to_draw_is_refused():
+    with pytest.raises(ExperimentError, match="draw: input should be 'entries', 'joint', 'both' or 'frozen'"):
+        load_experiment("libero-pro?folder=x&draw=some")
+
+
+# -- frozen files ------------------------------------------------------------------------------------------
+
+BOWL = "put_the_bowl_on_the_plate"
+
+
+def freeze(
+    folder: Path, suffix: str, *changes: Perturbation, file: str = BOWL, of: str = "libero_goal/8"
+) -> Path:
+    """A frozen file with its states, in the layout of the release."""
+    path = folder / "bddl_files" / f"libero_goal_{suffix}" / f"{file}.bddl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    task = apply_perturbations(tasks.load(of), changes, seed=0)
+    path.write_text(bddl.write(task))
+    stored = folder / "init_files" / f"libero_goal_{suffix}" / f"{file}.pruned_init.npz"
+    stored.parent.mkdir(parents=True, exist_ok=True)
+    simulation = Simulation(compile_scene(task.scene, load_pack("primitives")))
+    np.savez(stored, states=np.stack([simulation.sample(seed).vector for seed in (5, 6)]))
+    return path
+
+
+def frozen(folder: Path) -> dict[str, EpisodeSpec]:
+    experiment = load_experiment(f"libero-pro?folder={folder}")
+    return {
+        spec.condition: spec
+        for spec in experiment.plan([tasks.load("libero_goal/8")], (1,), initial="stored")
+    }
+
+
+def test_frozen_files_are_changes_of_their_tasks(tmp_path: Path):
+    freeze(tmp_path, "swap", Exchange("plate_1", "wine_bottle_1"))
+    freeze(tmp_path, "object", Recategorise("plate", "yellow_plate"))
+    freeze(tmp_path, "lan", Say("place the bowl on top of the plate"))
+    freeze(tmp_path, "temp_x0.3", Displace(0.1))
+    plan = frozen(tmp_path)
+    assert {name: spec.labels.get("change") for name, spec in plan.items()} == {
+        CONTROL: None,
+        "libero-pro/frozen/position": "position",
+        "libero-pro/frozen/object": "object",
+        "libero-pro/frozen/semantic": "wording",
+        "libero-pro/frozen/displacement": "position",
+    }
+    ladder = plan["libero-pro/frozen/displacement"].labels
+    assert (ladder["distance"], ladder["direction"], ladder["frozen"]) == (0.3, "x", True)
+    told = {name: task_of(spec).instruction.text for name, spec in plan.items()}
+    assert told.pop("libero-pro/frozen/semantic") == "place the bowl on top of the plate"
+    assert set(told.values()) == {tasks.load("libero_goal/8").instruction.text}
+
+
+def test_a_frozen_file_starts_from_its_own_states_and_the_control_from_liberos(shared: Path, tmp_path: Path):
+    path = freeze(tmp_path, "swap", Exchange("plate_1", "wine_bottle_1"))
+    plan, libero = frozen(tmp_path), shared / "libero" / "init"
+    env = LiberoEnv(libero)
+    env.reset(plan["libero-pro/frozen/position"])
+    stored = tasks.states_file(str(path))
+    assert stored is not None and np.array_equal(env.state.vector, read_states(stored)[1])
+    env.reset(plan[CONTROL])
+    assert np.array_equal(env.state.vector, read_states(libero / "libero_goal" / f"{BOWL}.pruned_init")[1])
+    env.close()
+
+
+@pytest.mark.parametrize(
+    ("suffix", "change", "reason"),
+    [
+        ("swap", Distractors(1), "another scene than the task of that name"),
+        ("swap", Say("Put the bowl on the plate"), "nothing is changed in it"),
+        ("swap", OtherTask("turn on the stove", ("TurnOn flat_stove_1",)), "another goal than the task"),
+    ],
+)
+def test_a_file_that_is_no_such_change_of_its_task_cannot_begin(
+    tmp_path: Path, suffix: str, change: Perturbation, reason: str
+):
+    freeze(tmp_path, suffix, change)
+    with pytest.raises(PerturbationError, match=f"release/unavailable: its file .*{reason}"):
+        task_of(frozen(tmp_path)["libero-pro/frozen/position"])
+
+
+def test_a_frozen_file_that_is_called_like_no_task_is_refused(tmp_path: Path):
+    freeze(tmp_path, "swap", Exchange("plate_1", "wine_bottle_1"), file="put_the_bowl_on_the_plat")
+    with pytest.raises(ReleaseError, match=f"there is no task .*did you mean '{BOWL}'"):
+        frozen(tmp_path)
+    with pytest.raises(ReleaseError, match=r"looked for .*, libero_goal_swap$"):
+        frozen(tmp_path / "init_files")

@@ -113,3 +113,17 @@ def test_a_torch_tensor_may_begin_within_its_storage(write: Write):
 )
 def test_a_tensor_that_does_not_fit_its_storage_is_refused(write: Write, content: bytes):
     refused(write(content, s0=ARRAY.tobytes()))
+
+
+def test_an_array_in_numpys_own_format_is_read_too(tmp_path: Path):
+    file = tmp_path / "turn_on_the_stove.pruned_init.npz"
+    np.savez(file, states=ARRAY)
+    assert np.array_equal(read_states(file), ARRAY)
+
+
+def test_objects_and_words_in_numpys_format_are_refused(tmp_path: Path):
+    for number, array in enumerate((np.array([{}, 1], dtype=object), np.array([["a", "b"]]))):
+        file = tmp_path / f"{number}.npz"
+        np.savez(file, states=array)
+        with pytest.raises(StateError, match=r"npz: (not a file of initial states|refused): "):
+            read_states(file)

@@ -7,8 +7,10 @@ from functools import cache
 from pathlib import Path
 
 from assay import tasks as catalogue
+from assay.episodes import Change, Label
 from assay.errors import ExperimentError
 from assay.experiments.base import Experiment, Variant
+from assay.experiments.differences import differences
 from assay.formats.release import ReleaseError
 from assay.tasks import Task
 
@@ -54,3 +56,14 @@ def named(name: str, folder: str) -> Path:
     if not folder:
         raise ExperimentError(f"{name} needs the folder of the release: {name}?folder=DIR")
     return Path(folder)
+
+
+def compared(before: Task, after: Task) -> dict[str, Label]:
+    """The labels axis and change of a task whose scene comes from a file: what tells it from its original.
+
+    As for perturbations, a change is named if it is one.
+    """
+    found = differences(before, after)
+    said, rest = found & {Change.WORDING, Change.TASK}, found - {Change.WORDING, Change.TASK}
+    axes = [name for name, holds in (("words", said), ("world", rest)) if holds]
+    return {"axis": "+".join(axes) or "world", "change": str(*found) if len(found) == 1 else None}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from assay import tasks
 from assay.episodes.spec import Label
 from assay.errors import TaskError
 from assay.experiments.base import Experiment, Variant
-from assay.experiments.releases.base import Variants, release
+from assay.experiments.releases.base import Variants, compared, release
 from assay.formats import libero_plus as plus
 from assay.formats.libero_plus import Entry
 from assay.formats.release import ReleaseError
@@ -83,8 +84,18 @@ class _Reader:
             "difficulty": entry.difficulty,
             "number": entry.id,
         }
+        labels |= self._compared(entry, [change for _, change in changes])
         condition = f"libero-plus/{'-'.join(entry.category.lower().split())}"
         return Variant(condition, tuple(change for _, change in changes), labels)
+
+    def _compared(self, entry: Entry, changes: list[Perturbation]) -> dict[str, Label]:
+        """What the scene of a file alone changes: the instruction stays the built-in one."""
+        match changes:
+            case [FromFile(file)]:
+                original = tasks.load(entry.task)
+                found = replace(tasks.load(file), instruction=original.instruction)
+                return {"change": compared(original, found)["change"]}
+        return {}
 
     def _changes(self, entry: Entry) -> Iterator[tuple[str, Perturbation]]:
         """What a name says, in the order in which it is applied: the name of a change, and the change."""

@@ -1,64 +1,178 @@
 """LIBERO-PRO: its five tables of alternatives for the objects, places, goals, rooms and words of a task.
 
-The release draws one alternative for each thing and applies them together; here every entry of the tables is
-a variant of its own, so that nothing hangs on a draw and every entry is told apart in the results.
+Three ways to run it. Every entry of the tables alone, so that nothing hangs on a draw and every entry is told apart
+in the results. Joint draws, as the release's own tool makes them: one alternative for each thing, all applied
+together, dimensions alone and combined. And the task files in which the authors have frozen their draws.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
+from typing import Literal, TypeVar
 
-from assay.episodes.spec import Label
+from assay import tasks
+from assay.episodes import Change, Label
+from assay.errors import TaskError
 from assay.experiments.base import Experiment, Variant
-from assay.experiments.releases.base import Variants, release
+from assay.experiments.differences import differences, shared_names
+from assay.experiments.releases.base import Variants, compared, release
 from assay.formats import libero_pro as pro
-from assay.formats.libero_pro import OtherGoal
+from assay.formats.libero_pro import FrozenFile, OtherGoal
+from assay.formats.release import ReleaseError
 from assay.perturb import Perturbation, Say
-from assay.perturb.releases.values import Exchange, Recategorise, Unavailable
+from assay.perturb.releases.draws import AnyGoal, AnyRoom, AnyWording, ExchangeEach, RecategoriseEach
+from assay.perturb.releases.values import Exchange, FromFile, Recategorise, Unavailable
 from assay.perturb.words.rewordings.other_task import OtherTask
 from assay.perturb.world import Room
+from assay.tasks import Task
+from assay.tasks.names import words
 
-_Row = tuple[str, str, str, Perturbation, dict[str, Label]]
-"""Task, table, axis, change, labels."""
+Draw = Literal["entries", "joint", "both", "frozen"]
+DIMENSIONS = ("object", "position", "semantic", "environment")
+"""What may be combined; a changed task stands alone."""
+APPLIED = ("position", "environment", "object", "semantic")
+"""The order in which the release's tool applies them."""
+AXES = {"object": "world", "position": "world", "semantic": "words", "environment": "world", "task": "words"}
+Value = TypeVar("Value")
+_Row = tuple[str, str, Perturbation, dict[str, Label]]
+"""Task, dimension, change, labels."""
 
 
-def libero_pro(folder: str = "") -> Experiment:
-    """The tables in a checkout, or in its folder ``libero_ood``."""
+def libero_pro(folder: str = "", draw: Draw | None = None) -> Experiment:
+    """A checkout, an installed package or a download, or the folder in it that holds the tables.
+
+    ``draw``: each entry of the tables alone, joint draws from them, both of these, or the authors' frozen files;
+    without it, the entries and the frozen files, whichever are there.
+    """
     return release(
         "libero-pro",
-        "LIBERO-PRO as released: every entry of its five tables.",
+        "LIBERO-PRO as released: the entries of its five tables, joint draws from them, its frozen task files.",
         folder,
-        _read,
+        lambda place: _read(place, draw),
         seeds=tuple(range(50)),
     )
 
 
-def _read(folder: Path) -> Variants:
+def _read(folder: Path, draw: Draw | None) -> Variants:
+    entries = pro.has_tables(folder) if draw is None else draw in ("entries", "both")
+    frozen = pro.frozen_files(folder) if draw in (None, "frozen") else ()
+    if not (entries or frozen or draw == "joint"):
+        missing = "" if folder.is_dir() else " (there is no such folder)"
+        raise ReleaseError(f"{folder} holds no LIBERO-PRO release{missing}: looked for {pro.looked_for()}")
     variants: dict[str, list[Variant]] = defaultdict(list)
-    for task, table, axis, change, more in _rows(folder):
-        labels: dict[str, Label] = {"axis": axis, "plausible": True, "table": table, **more}
-        variants[task].append(Variant(f"libero-pro/{table}", (change,), labels))
+    if entries:
+        for task, dimension, change, more in _entries(folder):
+            labels = {"axis": AXES[dimension], "plausible": True, "table": dimension, **more}
+            variants[task].append(Variant(f"libero-pro/{dimension}", (change,), labels))
+    if draw in ("joint", "both"):
+        for task, draws in _draws(folder).items():
+            variants[task] += _joint(draws)
+    for file in frozen:
+        variants[file.task].append(_frozen(file))
     return variants
 
 
-def _rows(folder: Path) -> Iterator[_Row]:
+def _entries(folder: Path) -> Iterator[_Row]:
     for each in pro.categories(folder):
         change: Perturbation = Recategorise(each.old, each.new)
-        yield each.task, "object", "world", change, {"old": each.old, "new": each.new}
+        yield each.task, "object", change, {"old": each.old, "new": each.new}
     for each in pro.positions(folder):
-        change = Exchange(each.old, each.new)
-        yield each.task, "position", "world", change, {"first": each.old, "second": each.new}
+        yield each.task, "position", Exchange(each.old, each.new), {"first": each.old, "second": each.new}
     for other in pro.goals(folder):
-        yield other.task, "task", "words", _goal(other), {"asked": other.text}
+        yield other.task, "task", _goal(other), {"asked": other.text}
     for task, room in pro.rooms(folder):
-        yield task, "environment", "world", Room(room), {"room": room.value}
+        yield task, "environment", Room(room), {"room": room.value}
     for said in pro.wordings(folder):
-        yield said.task, "semantic", "words", Say(said.text), dict(said.labels)
+        yield said.task, "semantic", Say(said.text), dict(said.labels)
 
 
 def _goal(other: OtherGoal) -> Perturbation:
     if other.goal is None:
         return Unavailable(other.problem)
-    return OtherTask(other.text, tuple(str(atom) for atom in other.goal.atoms))
+    return OtherTask(other.text, _atoms(other))
+
+
+def _atoms(other: OtherGoal) -> tuple[str, ...]:
+    return () if other.goal is None else tuple(str(atom) for atom in other.goal.atoms)
+
+
+def _draws(folder: Path) -> Mapping[str, dict[str, Perturbation]]:
+    """Each task's joint draw for each dimension."""
+    draws: dict[str, dict[str, Perturbation]] = defaultdict(dict)
+    for task, pairs in _grouped((each.task, (each.old, each.new)) for each in pro.categories(folder)).items():
+        draws[task]["object"] = RecategoriseEach(tuple(_grouped(pairs).items()))
+    for task, pairs in _grouped((each.task, (each.old, each.new)) for each in pro.positions(folder)).items():
+        draws[task]["position"] = ExchangeEach(tuple(_grouped(pairs).items()))
+    for task, texts in _grouped((said.task, said.text) for said in pro.wordings(folder)).items():
+        draws[task]["semantic"] = AnyWording(texts)
+    for task, rooms in _grouped(pro.rooms(folder)).items():
+        draws[task]["environment"] = AnyRoom(rooms)
+    for task, goals in _grouped((each.task, (each.text, _atoms(each))) for each in pro.goals(folder)).items():
+        draws[task]["task"] = AnyGoal(goals)
+    return draws
+
+
+def _grouped(pairs: Iterable[tuple[str, Value]]) -> dict[str, tuple[Value, ...]]:
+    """What belongs to each name."""
+    grouped: dict[str, list[Value]] = defaultdict(list)
+    for name, value in pairs:
+        grouped[name].append(value)
+    return {name: tuple(values) for name, values in grouped.items()}
+
+
+def _joint(draws: Mapping[str, Perturbation]) -> Iterator[Variant]:
+    """Joint draws of each dimension, and of every combination of them; another task alone."""
+    offered = [name for name in DIMENSIONS if name in draws]
+    for count in range(1, len(offered) + 1):
+        for chosen in combinations(offered, count):
+            flags = {f"factor:{name}": name in chosen for name in offered}
+            yield _joint_variant(chosen, draws, flags)
+    if "task" in draws:
+        yield _joint_variant(("task",), draws, {})
+
+
+def _joint_variant(
+    chosen: tuple[str, ...], draws: Mapping[str, Perturbation], flags: dict[str, bool]
+) -> Variant:
+    changes = tuple(draws[name] for name in (*APPLIED, "task") if name in chosen)
+    axes = "+".join(axis for axis in ("words", "world") if axis in {AXES[name] for name in chosen})
+    dimensions = "+".join(chosen)
+    labels: dict[str, Label] = {"axis": axes, "plausible": True, "table": dimensions, **flags}
+    return Variant(f"libero-pro/joint/{dimensions}", changes, labels)
+
+
+def _frozen(file: FrozenFile) -> Variant:
+    """A frozen file as a variant of its task: its scene, its goal, and its words where they are not the task's."""
+    condition = f"libero-pro/frozen/{file.dimension}"
+    labels: dict[str, Label] = {"axis": "world", "plausible": True, "table": file.dimension, "frozen": True}
+    if file.distance is not None:
+        labels |= {"distance": file.distance, "direction": file.axis}
+    original = tasks.entry(file.task)
+    try:
+        found = tasks.load(str(file.path))
+    except TaskError as error:
+        return Variant(condition, (Unavailable(str(error)),), labels)
+    said = (original.task.instruction.text, original.file_wording or "")
+    reworded = words(found.instruction.text) not in map(words, said)
+    result = found if reworded else replace(found, instruction=original.task.instruction)
+    problem = _problem(file, original.task, result)
+    if problem:
+        return Variant(condition, (Unavailable(problem, file.path.name),), labels)
+    changes = (FromFile(found.id), *((Say(found.instruction.text),) if reworded else ()))
+    return Variant(condition, changes, labels | compared(original.task, result))
+
+
+def _problem(file: FrozenFile, original: Task, frozen: Task) -> str:
+    """Why a file cannot be the change it is said to be of the task it is named after; empty if it can."""
+    scenes = (original.scene, frozen.scene)
+    counts = {(len(scene.objects), len(scene.fixtures)) for scene in scenes}
+    if len(counts) > 1 or not shared_names(original, frozen):
+        return "its file has another scene than the task of that name"
+    found = differences(original, frozen)
+    if Change.TASK in found and file.dimension != "task":
+        return "its file has another goal than the task of that name"
+    return "" if found else "its file is the task itself: nothing is changed in it"

@@ -13,7 +13,7 @@ from pathlib import Path
 from assay.episodes.spec import Label
 from assay.experiments.base import Experiment, Variant
 from assay.experiments.labels import families
-from assay.experiments.releases.base import Variants, release
+from assay.experiments.releases.base import Variants, compared, release
 from assay.formats import libero_x as x
 from assay.formats.release import Wording
 from assay.perturb import Perturbation, Say
@@ -51,6 +51,8 @@ def _read(folder: Path) -> Variants:
         here = variants[first if base is None else base.task.id]
         labels: dict[str, Label] = {"axis": "world", "plausible": True, "level": file.level}
         labels |= {f"label:{name}": value for name, value in families(task).items()}
+        if base is not None:
+            labels |= compared(base.task, task)
         here.append(Variant(f"libero-x/level{file.level}", (scene, Say(task.instruction.text)), labels))
         for wording in rewordings.pop(file.wording, ()) if file.level == 4 else ():
             here.append(_reworded(wording, scene, labels))
@@ -61,5 +63,5 @@ def _read(folder: Path) -> Variants:
 
 def _reworded(wording: Wording, scene: Perturbation, labels: dict[str, Label]) -> Variant:
     form = str(wording.labels["form"])
-    reworded: dict[str, Label] = labels | {"axis": "words+world", "level": 5, "form": form}
+    reworded: dict[str, Label] = labels | {"axis": "words+world", "change": None, "level": 5, "form": form}
     return Variant(f"libero-x/level5/{form}", (scene, Say(wording.text)), reworded)

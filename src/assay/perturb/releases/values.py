@@ -9,9 +9,15 @@ import numpy as np
 from assay import tasks
 from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.errors import PerturbationError, did_you_mean
-from assay.tasks import Atom, Entity, Task
+from assay.perturb.world.kinds import is_category, places_of
+from assay.tasks import Atom, Entity, Region, Task
 
 PLACING = (tasks.Predicate.ON, tasks.Predicate.IN)
+
+
+def places(task: Task) -> dict[str, str]:
+    """Where each thing starts: its name -> the region, or the thing, that an initial relation puts it on or in."""
+    return {atom.arguments[0]: atom.arguments[1] for atom in task.scene.initial if atom.predicate in PLACING}
 
 
 @perturbation
@@ -51,15 +57,13 @@ class Exchange(Perturbation):
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Exchanges the places in the initial relations."""
-        places = {
-            atom.arguments[0]: atom.arguments[1] for atom in task.scene.initial if atom.predicate in PLACING
-        }
+        found = places(task)
         for name in (self.first, self.second):
-            if name not in places:
+            if name not in found:
                 raise PerturbationError(
-                    f"{self.kind}: no initial relation places '{name}': {did_you_mean(name, places)}"
+                    f"{self.kind}: no initial relation places '{name}': {did_you_mean(name, found)}"
                 )
-        there = {self.first: places[self.second], self.second: places[self.first]}
+        there = {self.first: found[self.second], self.second: found[self.first]}
         initial = tuple(
             Atom(atom.predicate, (atom.arguments[0], there[atom.arguments[0]]))
             if atom.predicate in PLACING and atom.arguments[0] in there
@@ -82,7 +86,10 @@ class Recategorise(Perturbation):
     new: str
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Changes objects and fixtures. Whether the new category can be had is for the asset pack to say."""
+        """Changes objects and fixtures. Whether the new category can be had is for the asset pack to say.
+
+        A place that the new category does not have is left out where the task does not need it, as in LIBERO.
+        """
         scene = task.scene
         if self.old not in {entity.category for entity in scene.entities}:
             known = {entity.category for entity in scene.entities}
@@ -93,9 +100,18 @@ class Recategorise(Perturbation):
                 replace(each, category=self.new) if each.category == self.old else each for each in entities
             )
 
-        return replace(
-            task, scene=replace(scene, objects=changed(scene.objects), fixtures=changed(scene.fixtures))
-        )
+        objects, fixtures = changed(scene.objects), changed(scene.fixtures)
+        regions = tuple(region for region in scene.regions if not self._is_lost(region, task))
+        return replace(task, scene=replace(scene, objects=objects, fixtures=fixtures, regions=regions))
+
+    def _is_lost(self, region: Region, task: Task) -> bool:
+        """Whether a region is one that the new category does not have, and that nothing refers to."""
+        owners = {entity.name for entity in task.scene.entities if entity.category == self.old}
+        atoms = (*task.scene.initial, *task.goal.atoms)
+        needed = {*task.of_interest, *(name for atom in atoms for name in atom.arguments)}
+        if region.target not in owners or region.full_name in needed or not is_category(self.new):
+            return False
+        return region.name not in places_of(self.new)
 
 
 @perturbation

@@ -133,3 +133,8 @@ def check_category(category: str, *, movable: bool = False) -> None:
             return
         known |= pack.categories
     raise PerturbationError(f"there is no category '{category}': {did_you_mean(category, known)}")
+
+
+def is_category(category: str) -> bool:
+    """Whether an asset pack has a category."""
+    return any(category in pack.categories for pack in _packs())

@@ -12,6 +12,7 @@ from assay.errors import AssetError, did_you_mean
 from assay.sim.packs.base import Part
 from assay.sim.packs.primitives import fixtures
 from assay.sim.packs.primitives.objects import abstract
+from assay.sim.variants import with_variants
 from assay.tasks.scene import Arena
 
 _FOLDERS = ("stable_hope_objects", "stable_scanned_objects", "turbosquid_objects")
@@ -76,7 +77,7 @@ class LiberoPack:
     @property
     def fixtures(self) -> frozenset[str]:
         """Those that stand still."""
-        return self.categories & fixtures.BUILDERS.keys()
+        return self.categories & with_variants(fixtures.BUILDERS).keys()
 
     def digest(self) -> str:
         """SHA-256 over the MJCF files that parts are made from, and the meshes and pictures they name."""

@@ -13,6 +13,7 @@ import pytest
 from assay.errors import AssetError
 from assay.sim.packs.base import AssetPack
 from assay.sim.packs.primitives import PrimitivesPack, fixtures, objects
+from assay.sim.variants import VARIANTS
 from assay.tasks import catalogue
 from assay.tasks.scene import Arena
 
@@ -23,8 +24,9 @@ def test_pack_offers_objects_and_fixtures_and_no_category_twice() -> None:
     pack: AssetPack = PACK
     assert pack.name == "primitives"
     assert pack.exact is False
-    assert pack.categories == set(objects.BUILDERS) | set(fixtures.BUILDERS)
-    assert not set(objects.BUILDERS) & set(fixtures.BUILDERS)
+    families = (set(objects.BUILDERS), set(fixtures.BUILDERS), set(VARIANTS))
+    assert pack.categories == set().union(*families)
+    assert len(pack.categories) == sum(map(len, families))
 
 
 def test_every_category_and_room_of_the_catalogue_is_offered() -> None:

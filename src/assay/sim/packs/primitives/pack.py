@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from copy import deepcopy
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from xml.etree.ElementTree import Element, tostring
 
@@ -13,9 +14,15 @@ from assay.errors import AssetError, FileError, did_you_mean
 from assay.files import cache_folder, digest_of, replacing
 from assay.sim.packs.base import Part
 from assay.sim.packs.primitives import arenas, fixtures, objects, robot
+from assay.sim.packs.primitives.variants import build_variant
+from assay.sim.variants import VARIANTS, with_variants
 from assay.tasks.scene import Arena
 
-_ENTITIES = {**objects.BUILDERS, **fixtures.BUILDERS}
+_BASES: Mapping[str, Callable[[], Element]] = {**objects.BUILDERS, **fixtures.BUILDERS}
+_ENTITIES: Mapping[str, Callable[[], Element]] = {
+    **{category: partial(build_variant, category, each, _BASES) for category, each in VARIANTS.items()},
+    **_BASES,
+}
 
 
 class PrimitivesPack:
@@ -39,7 +46,7 @@ class PrimitivesPack:
     @property
     def fixtures(self) -> frozenset[str]:
         """Those that stand still."""
-        return frozenset(fixtures.BUILDERS)
+        return frozenset(with_variants(fixtures.BUILDERS))
 
     def digest(self) -> str:
         """The SHA-256, in hexadecimal, of every document the pack generates."""
@@ -74,7 +81,8 @@ class PrimitivesPack:
 def _digest() -> str:
     """Generating everything takes most of a second, so the digest is kept for the sources that generate it."""
     sources = Path(__file__).parents[2]
-    known = cache_folder() / f"primitives-{digest_of(sorted(sources.rglob('*.py')), sources)[:16]}.sha256"
+    files = sorted(file for file in sources.rglob("*") if file.suffix in (".py", ".yaml"))
+    known = cache_folder() / f"primitives-{digest_of(files, sources)[:16]}.sha256"
     with suppress(OSError):
         if len(kept := known.read_text()) == hashlib.sha256().digest_size * 2:
             return kept

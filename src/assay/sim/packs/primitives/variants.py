@@ -1,0 +1,41 @@
+"""Variants of a category: its own parts in other colours, larger or smaller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from assay.sim.appearance import resize
+from assay.sim.packs.primitives.shapes import numbers
+from assay.sim.variants import CategoryVariant
+
+_BRIGHTNESS = np.array([0.2126, 0.7152, 0.0722])
+"""Of pure red, green and blue light (Rec. 709)."""
+
+
+def build_variant(
+    category: str, variant: CategoryVariant, bases: Mapping[str, Callable[[], Element]]
+) -> Element:
+    """A fresh ``<mujoco>`` document of a variant, made from its base's."""
+    root = bases[variant.base]()
+    root.set("model", category)
+    if variant.colour is not None:
+        _recolour(root, variant.colour)
+    frame, assets = root.find("./worldbody/body"), root.find("asset")
+    if variant.size != 1.0 and frame is not None and assets is not None:
+        resize(frame, assets, variant.size)
+    return root
+
+
+def _recolour(root: Element, colour: tuple[float, float, float]) -> None:
+    """Every drawn part in shades of one colour: by the square root of how bright it was beside the brightest."""
+    drawn = [geom for geom in root.iter("geom") if geom.get("group") == "1"]
+    for geom in drawn:
+        geom.attrib.pop("material", None)
+    colours = [np.array([float(word) for word in geom.get("rgba", "1 1 1 1").split()]) for geom in drawn]
+    brightness = [float(each[:3] @ _BRIGHTNESS) for each in colours]
+    for geom, before, bright in zip(drawn, colours, brightness, strict=True):
+        shade = np.sqrt(bright / max(brightness))
+        geom.set("rgba", numbers((*(np.array(colour) * shade), before[3])))
