@@ -1,7 +1,7 @@
 """Episodes that share a start or a variant are alike: how much less they know than as many strangers.
 
-The tasks are the experiment's and given; what is drawn are starts (a task and a seed) and variants (a task, its
-condition, words and labels), every variant with every start. The variance of a sum is that of Cameron,
+The tasks are the experiment's and given; what is drawn are starts (a task and an initial state) and variants (a
+task, its condition, words and labels), every variant with every start. The variance of a sum is that of Cameron,
 Gelbach and Miller for two crossed kinds of clusters: between starts, and between variants, less what both
 count.
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from assay.measures.table import START, labels
+from assay.measures.table import START, held, labels, with_starts
 from assay.stats.intervals import (
     Difference,
     Interval,
@@ -41,6 +41,8 @@ def spreads(rows: pl.DataFrame, by: Sequence[str] = (), given: Sequence[str] = (
     wider than the normal one where there are few clusters. Where ``_off`` is 0 throughout nothing shows of
     any correlation, and the variance is 0.
     """
+    rows = with_starts(rows)
+    given = _given(rows, given)
     starts = _between(rows, by, ("task",), START)
     variants = _between(rows, by, given, _variant(rows))
     both = _between(rows, by, given, None)
@@ -78,6 +80,8 @@ def shares(
     Of every group that shares the columns ``by``. Where no task has a second start nothing shows of what
     starts vary: the interval is about these starts, and its method says so.
     """
+    rows = with_starts(rows)
+    given = _given(rows, given)
     each, heavy = pl.col(hit).cast(pl.Float64), pl.col(weight) if weight else pl.lit(1.0)
     weighed = rows.with_columns(_hit=each, _weight=heavy)
     totals = _grouped(
@@ -161,6 +165,14 @@ def medians(
     return {
         key: median_interval(group[column].to_numpy().astype(float), counts[key][0]) for key, group in groups
     }
+
+
+def _given(rows: pl.DataFrame, given: Sequence[str]) -> Sequence[str]:
+    """Within what variants are drawn. With held starts, seeds repeat a variant of a task from its one start.
+
+    How much the repetitions agree then shows only between tasks, where each task has one variant.
+    """
+    return [name for name in given if name != "task"] if held(rows) else given
 
 
 def _variant(rows: pl.DataFrame) -> list[str]:

@@ -71,7 +71,7 @@ class Failures(Result):
     """Exact, over starts: that in more than half of them most failures are close; None without a failure."""
     tasks: tuple[TaskFailures, ...]
     episodes: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
-    """id, task, seed, goal, success, distance (metres), threshold (the widest), near (null for a success)."""
+    """id, task, seed, start, goal, success, distance (metres), threshold (the widest), near (null for a success)."""
 
 
 def failures(frame: pl.DataFrame, paths: Paths) -> Failures:
@@ -79,7 +79,7 @@ def failures(frame: pl.DataFrame, paths: Paths) -> Failures:
     axis = {"axis"} & set(frame.columns)
     still = (pl.col("touched").is_null() & pl.col("moved").is_null()).alias("still")
     rows = judged(plausible(frame)).select(
-        *("id", "task", "seed"), goal().alias("goal"), "success", still, *axis
+        *("id", "task", "seed", "start"), goal().alias("goal"), "success", still, *axis
     )
     here = rows.filter(~in_another_world()) if "axis" in rows.columns else rows
     known = here.filter(pl.Series(paths.has(here["id"].to_numpy())))
@@ -130,7 +130,7 @@ def _of_task(task: str, aim: str, group: pl.DataFrame, paths: Paths) -> tuple[Ta
     thresholds = {name: max(FLOOR, float(np.quantile(off[0], each))) for name, each in QUANTILES.items()}
     near = {name: int((off[1] <= value).sum()) for name, value in thresholds.items()}
     table = pl.concat([group.filter(pl.col("success") == value) for value in (1, 0)]).select(
-        *("id", "task", "seed", "goal"),
+        *("id", "task", "seed", "start", "goal"),
         pl.col("success") == 1,
         distance=pl.Series(np.concatenate(off)),
         threshold=pl.lit(thresholds["max"]),

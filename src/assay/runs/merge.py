@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from assay.errors import RunError
 from assay.files import replacing
 from assay.runs.certificates.serve import META, recall
-from assay.runs.provenance import differing
+from assay.runs.provenance import all_conditions, differing
 from assay.runs.rows import VERSION
 from assay.runs.store import SUFFIX, Store
 
@@ -59,4 +59,5 @@ def _check(merged: Store, part: Store, path: Path) -> None:
         name, is_now, should_be = found
         raise RunError(f"{path} is another experiment: its {name} is {is_now}, not {should_be}")
     refused = dict.fromkeys((*recall(merged), *recall(part)))
-    merged.describe(**{META: list(refused)}, merged=[*known["merged"], path.name])
+    conditions = all_conditions(known, fresh)
+    merged.describe(**{META: list(refused)}, conditions=conditions, merged=[*known["merged"], path.name])

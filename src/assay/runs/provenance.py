@@ -79,16 +79,29 @@ def check(path: Path, fresh: dict[str, object]) -> None:
         raise RunError(f"{path} holds a run with {name} {was}, not {now}: choose another --out, or delete it")
 
 
-def describe(store: Store, fresh: dict[str, object]) -> None:
-    """Write provenance into a new run; circumstances that changed since are added to a run's ``resumed``."""
+def describe(store: Store, fresh: dict[str, object], *, conditions: str | None = None) -> None:
+    """Write provenance into a new run; circumstances that changed since are added to a run's ``resumed``.
+
+    ``conditions``: the selection that is planned now, which is added to those of the run; None for all.
+    """
     known = store.meta
+    chosen = None if conditions is None else [conditions]
     if not known:
-        store.describe(**fresh)
+        store.describe(**fresh, conditions=chosen)
         return
+    store.describe(conditions=all_conditions(known, {"conditions": chosen}))
     before = [known, *known.get("resumed", ())][-1]
     now = {name: fresh[name] for name in CIRCUMSTANCES}
     if any(before.get(name) != value for name, value in now.items() if name != "started"):
         store.describe(resumed=[*known.get("resumed", ()), now])
+
+
+def all_conditions(*described: Mapping[str, Any]) -> list[str] | None:
+    """The selections of conditions of several runs' plans together; None where one has all conditions."""
+    chosen = [each.get("conditions") for each in described]
+    if any(each is None for each in chosen):
+        return None
+    return list(dict.fromkeys(selection for each in chosen for selection in each))
 
 
 def _difference(was: object, now: object) -> tuple[object, object]:

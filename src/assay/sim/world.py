@@ -73,7 +73,7 @@ class LiberoWorld:
 
     def task(self, spec: EpisodeSpec) -> Task:
         """The task of an episode as the policy is given it."""
-        return apply_perturbations(tasks.load(spec.task), spec.perturbations, seed=spec.seed)
+        return apply_perturbations(tasks.load(spec.task), spec.perturbations, seed=spec.world_seed)
 
     def horizon(self, spec: EpisodeSpec) -> int:
         """The most control steps of an episode."""
@@ -182,17 +182,18 @@ class LiberoEnv(SceneEnv):
 
 
 def initial_state(simulation: Simulation, spec: EpisodeSpec, states: Path | None = None) -> InitialState:
-    """Where an episode starts: drawn by its seed, or its seed's place in LIBERO's file of the task."""
+    """Where an episode starts: drawn by its seed or held start, or that one's place in LIBERO's file of the task."""
     if spec.initial == "sampled":
-        return simulation.sample(spec.seed)
+        return simulation.sample(spec.world_seed)
     layout = _layout(spec)
     file = tasks.states_file(layout) if tasks.names_file(layout) else _of_libero(layout, states)
     if file is None:
         raise TaskError(f"{layout} has no stored initial states")
     stored = _stored(simulation, file)
-    if not 0 <= spec.seed < len(stored):
-        raise StateError(f"{spec.task} has stored states 0 to {len(stored) - 1}, not {spec.seed}")
-    return stored[spec.seed]
+    number = spec.world_seed
+    if not 0 <= number < len(stored):
+        raise StateError(f"{spec.task} has stored states 0 to {len(stored) - 1}, not {number}")
+    return stored[number]
 
 
 def _layout(spec: EpisodeSpec) -> str:
