@@ -142,5 +142,7 @@ def _telling(chosen: Sequence[Any], plan: Sequence[EpisodeSpec]) -> Any:
 
 
 def _plain(value: object) -> str:
-    """A default as an address spells it."""
+    """A default as an address spells it; what has none is left open."""
+    if value is None:
+        return ""
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value).lower()

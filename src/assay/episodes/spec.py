@@ -59,7 +59,9 @@ class EpisodeSpec:
     def scene_key(self) -> str:
         """Episodes with the same scene key share one compiled scene."""
         rebuilding = tuple(each for each in self.perturbations if each.rebuilds)
-        return f"{self.pack} {self.task}" + (f" {self.world_seed} {_written(rebuilding)}" if rebuilding else "")
+        return f"{self.pack} {self.task}" + (
+            f" {self.world_seed} {_written(rebuilding)}" if rebuilding else ""
+        )
 
     def control(self) -> EpisodeSpec:
         """The same task and seed with nothing changed."""

@@ -25,7 +25,9 @@ def _parts(selection: str, known: tuple[str, ...], experiment: str) -> Iterator[
     """What each part of a selection means; commas within a name are found by trying the longest text first."""
     left = [part.strip() for part in selection.split(",") if part.strip()]
     if not left:
-        raise ExperimentError(f"conditions '{selection}': name one at least; {did_you_mean('', known, most=MOST_SHOWN)}")
+        raise ExperimentError(
+            f"conditions '{selection}': name one at least; {did_you_mean('', known, most=MOST_SHOWN)}"
+        )
     while left:
         for size in range(len(left), 0, -1):
             pattern = ",".join(left[:size])

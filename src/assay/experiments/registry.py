@@ -25,6 +25,7 @@ EXPERIMENTS: Registry[Callable[..., Experiment] | Experiment] = Registry(
         "corruption": "assay.experiments.corruption:corruption",
         "pro": "assay.experiments.pro:pro",
         "x": "assay.experiments.x:x",
+        "libero-para": "assay.experiments.releases.para:libero_para",
         "libero-pro": "assay.experiments.releases.pro:libero_pro",
         "libero-x": "assay.experiments.releases.x:libero_x",
         "libero-plus": "assay.experiments.releases.plus:libero_plus",

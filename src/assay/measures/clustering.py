@@ -190,7 +190,8 @@ def _between(
     """
     strata = list(dict.fromkeys([*by, *given]))
     weight = pl.col("_weight") if "_weight" in rows.columns else pl.lit(1.0)
-    rows = rows.with_columns(pl.col(OFF) - pl.col(OFF).mean().over(strata), _weight=weight)
+    usual = pl.col(OFF).mean().over(strata) if strata else pl.col(OFF).mean()
+    rows = rows.with_columns(pl.col(OFF) - usual, _weight=weight)
     if clusters is not None:
         rows = _grouped(rows, list(dict.fromkeys([*strata, *clusters])), pl.col(OFF, "_weight").sum())
     few_here = pl.when(pl.len() > 1).then(pl.len() / (pl.len() - 1)).otherwise(0.0)

@@ -126,7 +126,9 @@ def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
         conditions=_by("condition", changed),
         unjudged={why: count for why, count in unjudged.items() if count},
         spread={task: value for task, value in spread.items() if task},
-        episodes=changed.select("id", "task", "seed", "start", "condition", "axis", "distance", "spread", "alike"),
+        episodes=changed.select(
+            "id", "task", "seed", "start", "condition", "axis", "distance", "spread", "alike"
+        ),
     )
 
 

@@ -98,10 +98,12 @@ def describe(store: Store, fresh: dict[str, object], *, conditions: str | None =
 
 def all_conditions(*described: Mapping[str, Any]) -> list[str] | None:
     """The selections of conditions of several runs' plans together; None where one has all conditions."""
-    chosen = [each.get("conditions") for each in described]
-    if any(each is None for each in chosen):
-        return None
-    return list(dict.fromkeys(selection for each in chosen for selection in each))
+    chosen: dict[str, None] = {}
+    for each in described:
+        if (selections := each.get("conditions")) is None:
+            return None
+        chosen |= dict.fromkeys(selections)
+    return list(chosen)
 
 
 def _difference(was: object, now: object) -> tuple[object, object]:

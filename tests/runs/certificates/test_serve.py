@@ -79,7 +79,6 @@ def test_a_run_remembers_its_refusals_also_when_it_grows_or_is_merged(tmp_path: 
         ("experiment", "policy", "policy_metadata", "pack", "pack_digest", "mujoco", "settings"), "same"
     )
 
-
     def planned(seed: int) -> list[EpisodeSpec]:
         return [EpisodeSpec("a", seed, condition="moved")]
 

@@ -27,11 +27,11 @@ def agree(
 ) -> None:
     """Say how far annotators agree that paraphrases ask for the same; or, with --export, make their sheet."""
     from assay.perturb.words.agreement import agreement, once_each, read_sheets, sample, write_sheet
-    from assay.perturb.words.grid.table import read
+    from assay.perturb.words.grid.table import read, with_tasks
 
     if export is not None:
         once_each(tables)
-        chosen = sample([row for table in tables for row in read(table)], share, seed)
+        chosen = sample([row for table in tables for row in with_tasks(read(table))], share, seed)
         write_sheet(chosen, export)
         say(f"{len(chosen)} paraphrases in {export}", aside=True)
         return

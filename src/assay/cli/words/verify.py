@@ -14,7 +14,12 @@ from assay.errors import PerturbationError
 
 
 def verify(
-    table: Annotated[Path, typer.Argument(metavar="FILE.csv", help="As `assay words generate` writes it.")],
+    table: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE.csv", help="As `assay words generate` writes it, or LIBERO-Para's metadata.csv."
+        ),
+    ],
     selection: Annotated[
         str, typer.Option("--tasks", help="Task files (.bddl, with commas) that rows may speak of.")
     ] = "",
@@ -25,11 +30,11 @@ def verify(
     Exit status 1 if anything is wrong.
     """
     from assay import tasks
-    from assay.perturb.words.grid.table import read
+    from assay.perturb.words.grid.table import read, with_tasks
     from assay.perturb.words.grid.verify import verify as faults_of
 
     own = {task.id: task for task in tasks_named(selection)} if selection else {}
-    rows = read(table)
+    rows = with_tasks(read(table, with_cells=True))
     if not rows:
         raise PerturbationError(f"{table} has no rows below its header: there is nothing to verify")
     faults = list(faults_of(rows, load=lambda id: own.get(id) or tasks.load(id), words=lexicon))
