@@ -9,13 +9,14 @@ import pytest
 
 import assay
 from assay import tasks
-from assay.episodes import CONTROL, task_of
+from assay.episodes import CONTROL, Episode, Outcome, task_of
+from assay.episodes.episode import no_trajectory
 from assay.errors import AssayError, ExperimentError, PerturbationError
 from assay.experiments import load_experiment
 from assay.formats.release import ReleaseError
-from assay.perturb.words.distance.pride import ALPHA
 from assay.perturb.words.grid.generate import paraphrases
 from assay.perturb.words.grid.table import write
+from assay.runs.store import Store
 from assay.tasks import Instruction, bddl
 
 HEADER = "high,mid,low,eval,batch_idx,new_instruction,original_instruction,structural_similarity,keyword_similarity"
@@ -170,19 +171,19 @@ def test_a_release_without_its_folder_or_files_is_refused(tmp_path: Path):
 
 
 def test_pride_of_a_tables_run_is_its_definition(tmp_path: Path):
-    file = saved(tmp_path / "metadata.csv", HEADER, *ROWS)
-    run = assay.run(
-        f"para?file={file}",
-        "keyword",
-        tasks="libero_goal/7",
-        seeds=[7],
-        steps=150,
-        workers=0,
-        out=tmp_path / "run.assay",
-    )
-    words = [row for row in run.frame().iter_rows(named=True) if row["condition"] != CONTROL]
-    won = [row["outcome"] == "success" for row in words]
-    assert 0 < sum(won) < len(won), "neither all nor none, so that the weights matter"
-    distances = [1 - (ALPHA * row["s_k"] + (1 - ALPHA) * row["s_t"]) for row in words]
-    defined = sum(pd for pd, good in zip(distances, won, strict=True) if good) / sum(distances)
-    assert run.profile()["pride"].pride / 100 == pytest.approx(defined, abs=1e-9)
+    design = load_experiment(f"para?file={saved(tmp_path / 'metadata.csv', HEADER, *ROWS)}")
+    plan, path = list(design.plan(design.choose(), (7, 8, 9))), tmp_path / "run.assay"
+    with Store.writing(path) as store:
+        store.plan(plan)
+        for waiting in store.todo():
+            won = int(waiting.key, 16) % 3 > 0
+            outcome = Outcome.SUCCESS if won else Outcome.FAILURE
+            store.append(waiting.number, Episode(outcome, 1, no_trajectory()))
+    words = [spec for spec in plan if spec.condition != CONTROL]
+    distances = [float(str(spec.labels["pd"])) for spec in words]
+    hits = [int(spec.key, 16) % 3 > 0 for spec in words]
+    assert len(set(distances)) == 4 and 0 < sum(hits) < len(hits) == 15
+    defined = sum(pd for pd, hit in zip(distances, hits, strict=True) if hit) / sum(distances)
+    found = assay.open(path).profile()["pride"]
+    assert found.pride / 100 == pytest.approx(defined, abs=1e-9)
+    assert (found.episodes, found.wordings, found.unscored) == (15, 4, 0)

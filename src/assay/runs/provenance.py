@@ -24,6 +24,8 @@ DECIDING = ("experiment", "policy", "policy_metadata", "pack", "pack_digest", "m
 """What must be the same for a run to be resumed."""
 ABSENT: Mapping[str, object] = MappingProxyType({"plugins": []})
 """What it means where a run of an older version does not say."""
+ALL = "*"
+"""The selection of all conditions."""
 CIRCUMSTANCES = ("assay", "numpy", "python", "host", "machine", "commit", "started")
 """What may be another when it is resumed, and is written down."""
 
@@ -85,7 +87,7 @@ def describe(store: Store, fresh: dict[str, object], *, conditions: str | None =
     ``conditions``: the selection that is planned now, which is added to those of the run; None for all.
     """
     known = store.meta
-    chosen = None if conditions is None else [conditions]
+    chosen = [ALL if conditions is None else conditions]
     if not known:
         store.describe(**fresh, conditions=chosen)
         return
@@ -96,14 +98,10 @@ def describe(store: Store, fresh: dict[str, object], *, conditions: str | None =
         store.describe(resumed=[*known.get("resumed", ()), now])
 
 
-def all_conditions(*described: Mapping[str, Any]) -> list[str] | None:
-    """The selections of conditions of several runs' plans together; None where one has all conditions."""
-    chosen: dict[str, None] = {}
-    for each in described:
-        if (selections := each.get("conditions")) is None:
-            return None
-        chosen |= dict.fromkeys(selections)
-    return list(chosen)
+def all_conditions(*described: Mapping[str, Any]) -> list[str]:
+    """The selections of conditions of several runs' plans together."""
+    chosen = dict.fromkeys(selection for each in described for selection in each.get("conditions", (ALL,)))
+    return [ALL] if ALL in chosen else list(chosen)
 
 
 def _difference(was: object, now: object) -> tuple[object, object]:
