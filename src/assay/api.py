@@ -35,7 +35,7 @@ from assay.episodes import (
     task_of,
     world_of,
 )
-from assay.errors import RunError, StateError, TaskError
+from assay.errors import AssayError, ExperimentError, RunError, StateError, TaskError
 from assay.experiments import Experiment
 from assay.plugins import PluginWarning, load_plugins
 from assay.runs.display import RunDisplay
@@ -60,9 +60,11 @@ def run(
     *,
     tasks: str | Iterable[str] | None = None,
     seeds: Seeds | None = None,
+    conditions: str | Iterable[str] | None = None,
     out: str | Path | None = None,
     assets: str | None = None,
     states: str | Path | None = None,
+    hold_start: int | None = None,
     steps: int | None = None,
     replan: int | None = None,
     retries: int = 1,
@@ -78,7 +80,9 @@ def run(
 ) -> Run:
     """Run an experiment with a policy; the same call again goes on where it stopped.
 
-    ``experiment`` is a name with fields (``"para?per_cell=2"``), ``"python:module:object"`` or an `Experiment`.
+    ``experiment`` is a name with fields (``"para?per_cell=2"``), ``"python:module:object"`` or an `Experiment`;
+    ``conditions`` picks some of its conditions (``"position,displace=*"``), the control stays. With
+    ``hold_start`` every episode starts from that initial state, and seeds are the policy's alone.
     ``policy`` is an address (``"oracle"``, ``"python:mine:Policy"``, ``"openpi://host:port"``), or an object
     with ``reset`` and ``act``, which acts in this process, one episode after the other. The other parameters
     are the options of ``assay run``. Without ``out`` the run is in ``runs/``; that of an object, which no later
@@ -96,10 +100,12 @@ def run(
         scratch = tempfile.TemporaryDirectory(prefix="assay-", ignore_cleanup_errors=True)
         path = Path(scratch.name) / "run.assay"
     options = Options(
-        tasks=_selection(tasks),
+        tasks=_selection(tasks, TaskError, "tasks", "'libero_goal/3'"),
         seeds=None if seeds is None else as_seeds(seeds),
+        conditions=_selection(conditions, ExperimentError, "conditions", "'position,displace=*'"),
         assets=assets,
         states=None if states is None else Path(states),
+        hold_start=hold_start,
         steps=steps,
         replan=replan,
         retries=retries,
@@ -339,14 +345,17 @@ class RecordedEpisode:
             env.close()
 
 
-def _selection(tasks: str | Iterable[str] | None) -> str | None:
-    if tasks is None or isinstance(tasks, str):
-        return tasks
+def _selection(
+    given: str | Iterable[str] | None, error: type[AssayError], name: str, example: str
+) -> str | None:
+    """A selection as the command line has it; raises ``error`` for what is neither a text nor several."""
+    if given is None or isinstance(given, str):
+        return given
     try:
-        return ",".join(tasks)
+        return ",".join(given)
     except TypeError:
-        raise TaskError(
-            f"tasks={tasks!r:.60}: valid: a selection such as 'libero_goal/3', or a list of ids"
+        raise error(
+            f"{name}={given!r:.60}: valid: a selection such as {example}, or a list of names"
         ) from None
 
 

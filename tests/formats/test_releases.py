@@ -17,8 +17,12 @@ from assay.formats.release import ReleaseError, Wording
 from assay.perturb.words.grid.cells import CELLS
 from assay.tasks import Instruction, bddl
 
+
+def read_metadata(folder: Path) -> tuple[para.Paraphrase, ...]:
+    return para.read_metadata(folder / "metadata.csv")
+
+
 READERS: dict[str, Callable[[Path], object]] = {
-    "para table": para.read_table,
     "para tasks": para.read_tasks,
     "pro": pro.wordings,
     "x": x.wordings,
@@ -42,24 +46,16 @@ def language_file(file: Path, id: str, text: str) -> Path:
 
 
 def test_the_metadata_of_libero_para_is_read(shared: Path):
-    found = para.read_table(shared / "libero_para")
+    file = para.table_file(shared / "libero_para")
+    assert file is not None
+    found = para.read_metadata(file)
     assert len(found) == 2021
-    cells = Counter((each.labels["object_type"], each.labels["action_type"]) for each in found)
-    assert set(cells) == {(cell.object_type.value, cell.action_type.value) for cell in CELLS}
-    first = Wording(
-        "libero_goal/0",
-        "gently open the middle drawer of the cabinet",
-        {
-            "object_type": "none",
-            "action_type": "addition",
-            "number": 0,
-            "s_k": 1.0,
-            "s_t": pytest.approx(14 / 15),
-        },
-    )
-    assert found[0] == first
-    by_task = Counter(each.task for each in found)
-    assert by_task["libero_goal/0"] == 416 and by_task["libero_goal/3"] == 410 and len(by_task) == 5
+    assert {each.types for each in found} == {
+        (str(cell.object_type), str(cell.action_type)) for cell in CELLS
+    }
+    assert found[0].new_instruction == "gently open the middle drawer of the cabinet"
+    assert found[0].structural_similarity == pytest.approx(14 / 15)
+    assert para.table_file(shared / "nowhere") is None
 
 
 def test_the_language_table_of_libero_pro_is_read(shared: Path):
@@ -177,23 +173,16 @@ ROW = "act,lexical,addition_deletion,0,0,gently turn on the stove,turn on the st
 @pytest.mark.parametrize(
     ("reader", "file", "content", "words"),
     [
-        (para.read_table, "metadata.csv", "a,b\n1,2", "has no column batch_idx, eval"),
-        (para.read_table, "metadata.csv", "", "has no column batch_idx, eval"),
+        (read_metadata, "metadata.csv", "a,b\n1,2", "has no column batch_idx, eval"),
+        (read_metadata, "metadata.csv", "", "has no column batch_idx, eval"),
         (
-            para.read_table,
+            read_metadata,
             "metadata.csv",
             f"{HEADER}\n{ROW.replace('1.0', 'much')}",
             "metadata.csv:2: structural_similarity",
         ),
-        (para.read_table, "metadata.csv", f"{HEADER}\n{ROW.replace('lexical', 'sung')}", "no type act, sung"),
-        (
-            para.read_table,
-            "metadata.csv",
-            f"{HEADER}\n{ROW.replace(',turn', ',burn')}",
-            "'burn on the stove'",
-        ),
-        (para.read_table, "metadata.csv", f"{HEADER}\n{ROW.replace('gently', chr(7))}", "a line of text"),
-        (para.read_table, "metadata.csv", f"{HEADER}\nact,lexical", "metadata.csv:2"),
+        (read_metadata, "metadata.csv", f"{HEADER}\n{ROW.replace('lexical', 'sung')}", "no type act, sung"),
+        (read_metadata, "metadata.csv", f"{HEADER}\nact,lexical", "metadata.csv:2"),
         (para.read_tasks, "libero_para/act_x_eval0_ver0.bddl", "", "says no type"),
         (para.read_tasks, "libero_para/act_a_b_eval0_ver0.bddl", "(", "act_a_b_eval0_ver0.bddl"),
         (pro.wordings, "ood_language.yaml", "- 1", "must map suites"),
@@ -241,6 +230,6 @@ def test_a_file_that_makes_no_sense_is_refused_with_its_place(
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path):
     for name in ("metadata.csv", "ood_language.yaml", "L5-1.jsonl", "task_classification.json"):
         (tmp_path / name).write_bytes(b"\xff\xfe\x00\x01" * 50)
-    for reader in (para.read_table, pro.wordings, x.wordings, plus.classified):
+    for reader in (read_metadata, pro.wordings, x.wordings, plus.classified):
         with pytest.raises(ReleaseError, match="not a text file"):
             reader(tmp_path)

@@ -10,7 +10,9 @@ from rich.table import Column, Table
 
 from assay.cli.execution import (
     Assets,
+    Conditions,
     ExperimentAddress,
+    HoldStart,
     JsonFile,
     RayAddress,
     Seeds,
@@ -32,8 +34,10 @@ def certify(
     experiment: ExperimentAddress,
     selection: Selection = None,
     seeds: Seeds = None,
+    conditions: Conditions = None,
     assets: Assets = None,
     states: States = None,
+    hold_start: HoldStart = None,
     tries: Annotated[
         int,
         typer.Option(min=1, max=10, help="Oracle attempts per scene; after the first, with actuation noise."),
@@ -54,7 +58,7 @@ def certify(
     from assay.runs.provenance import states_digest
     from assay.runs.worker import WorkerConfig
 
-    design = load_experiment(experiment)
+    design = load_experiment(experiment).only(conditions)
     demonstrator = design.played_in.traits.demonstrator
     if demonstrator is None:
         raise ExperimentError(
@@ -67,7 +71,7 @@ def certify(
     design.played_in.digest(pack)  # assets that are not there are missed now
     if out not in (None, "-"):
         _check_writable(Path(out))
-    plan = list(design.plan(chosen, numbers, pack=pack, initial=options.initial))
+    plan = list(design.plan(chosen, numbers, pack=pack, initial=options.initial, start=hold_start))
     plugins = tuple(each.module for each in plugins_used(experiment, design, pack, plan))
     config = WorkerConfig(demonstrator, design.world, states=states and states.absolute(), plugins=plugins)
     if tries > 1 and design.played_in.disturbance is None:

@@ -31,6 +31,20 @@ Seeds = Annotated[str | None, typer.Option(help="How many (4 means 0 to 3), or w
 States = Annotated[
     Path | None, typer.Option(help="LIBERO's folder of stored initial states, instead of sampled ones.")
 ]
+Conditions = Annotated[
+    str | None,
+    typer.Option(
+        help="Only these conditions, and the control: names and patterns, e.g. position,'displace=*'."
+    ),
+]
+HoldStart = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        metavar="K",
+        help="Every episode starts from initial state K; seeds vary the policy's own randomness only.",
+    ),
+]
 Assets = Annotated[
     str | None, typer.Option(help="Asset pack: primitives (the usual one), libero, a plugin's.")
 ]

@@ -12,7 +12,7 @@ from rich.box import SIMPLE
 from rich.table import Column
 from rich.text import Text
 
-from assay.cli.execution import Assets
+from assay.cli.execution import Assets, Conditions
 from assay.cli.listing import described
 from assay.cli.pictures import check_picture
 from assay.console import output, progress_bar, say, table_of
@@ -53,6 +53,7 @@ def list_() -> None:
 def show(
     experiment: Annotated[str, typer.Argument(help="The experiment, e.g. corruption, or para?per_cell=2.")],
     selection: Annotated[str | None, typer.Option("--tasks", help="The experiment's own by default.")] = None,
+    conditions: Conditions = None,
     seed: Annotated[int, typer.Option(help="What is drawn is drawn by this seed.")] = 0,
     sheet: Annotated[
         Path | None, typer.Option(help="Draw every condition beside its control into this PNG.")
@@ -70,7 +71,7 @@ def show(
     from assay.experiments import load_experiment
     from assay.plugins import imported
 
-    design = load_experiment(experiment)
+    design = load_experiment(experiment).only(conditions)
     chosen = design.choose(selection)
     if sheet is not None:
         check_picture(sheet, "--sheet")

@@ -14,7 +14,10 @@ class Policy(Protocol):
     """Acts on observations."""
 
     def reset(self, instruction: Any, spec: EpisodeSpec) -> None:
-        """Begin an episode; ``instruction`` is an `Instruction`, ``spec`` tells the task and the seed."""
+        """Begin an episode; ``instruction`` is an `Instruction`, ``spec`` tells the task and the seed.
+
+        What a policy draws, it draws by ``spec.seed``: where a start is held, that alone varies.
+        """
         ...
 
     def act(self, observation: Any) -> np.ndarray:

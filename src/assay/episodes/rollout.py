@@ -35,7 +35,7 @@ def rollout(
     happened until then; raises AssayError where the episode cannot be begun.
     """
     world = env.world
-    senses = Senses(spec.perturbations, task=spec.task, seed=spec.seed)
+    senses = Senses(spec.perturbations, task=spec.task, seed=spec.world_seed)
     actions: list[np.ndarray] = []
     decisions = 0
 

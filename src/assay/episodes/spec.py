@@ -28,6 +28,7 @@ class EpisodeSpec:
     task: str
     """The id of the unperturbed task. Its first part names the world, if there is one of that name."""
     seed: int
+    """Draws the initial state and whatever else is drawn; with a held ``start``, the policy's randomness alone."""
     pack: str = "primitives"
     """Name of the asset pack."""
     experiment: str = "libero"
@@ -40,6 +41,14 @@ class EpisodeSpec:
     initial: Initial = "sampled"
     labels: dict[str, Label] = field(default_factory=dict, compare=False)
     """What is known about the condition, for the measures; not part of the identity."""
+    start: int | None = None
+    """The seed, or the stored state's place, of an initial state that is held while ``seed`` varies; None where
+    the seed itself decides."""
+
+    @property
+    def world_seed(self) -> int:
+        """What everything hangs on that the world draws: the initial state, perturbations, senses."""
+        return self.seed if self.start is None else self.start
 
     @property
     def key(self) -> str:
@@ -50,7 +59,9 @@ class EpisodeSpec:
     def scene_key(self) -> str:
         """Episodes with the same scene key share one compiled scene."""
         rebuilding = tuple(each for each in self.perturbations if each.rebuilds)
-        return f"{self.pack} {self.task}" + (f" {self.seed} {_written(rebuilding)}" if rebuilding else "")
+        return f"{self.pack} {self.task}" + (
+            f" {self.world_seed} {_written(rebuilding)}" if rebuilding else ""
+        )
 
     def control(self) -> EpisodeSpec:
         """The same task and seed with nothing changed."""
@@ -59,13 +70,15 @@ class EpisodeSpec:
     def to_json(self) -> str:
         """Canonical JSON: equal specs give equal texts. Labels are left out.
 
-        Keys of specs are hashes of this text, so the names in it stay, whatever the fields are called.
+        Keys of specs are hashes of this text, so the names in it stay, whatever the fields are called, and a
+        start that is not held is left out.
         """
         # Written out, with what repeats from spec to spec kept: plans have hundreds of thousands of them.
+        held = "" if self.start is None else f'"start":{self.start},'
         return (
             f'{{"condition":{_canonical(self.condition)},"initial":{_canonical(self.initial)},'
             f'"pack":{_canonical(self.pack)},"perturbations":{_written(self.perturbations)},'
-            f'"replan":{_canonical(self.replan)},"seed":{self.seed},"steps":{_canonical(self.steps)},'
+            f'"replan":{_canonical(self.replan)},"seed":{self.seed},{held}"steps":{_canonical(self.steps)},'
             f'"suite":{_canonical(self.experiment)},"task":{_canonical(self.task)}}}'
         )
 
@@ -90,6 +103,7 @@ class _Plain(BaseModel, extra="forbid", strict=True):
     pack: str
     replan: int | None
     seed: int
+    start: int | None = None
     steps: int | None
     experiment: str
     task: str

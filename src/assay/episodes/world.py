@@ -104,7 +104,10 @@ class Env(Protocol):
         ...
 
     def reset(self, spec: EpisodeSpec) -> Any:
-        """Begin an episode; returns its first observation. Raises AssayError where it cannot be begun."""
+        """Begin an episode; returns its first observation. Raises AssayError where it cannot be begun.
+
+        Whatever it draws, it draws by ``spec.world_seed``: ``spec.seed`` may be the policy's alone.
+        """
         ...
 
     def step(self, action: np.ndarray) -> Any:

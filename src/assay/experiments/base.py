@@ -8,6 +8,7 @@ from typing import Any
 
 from assay.episodes import CONTROL, LIBERO, EpisodeSpec, Initial, Label, Perturbation, World, load_world
 from assay.errors import ExperimentError
+from assay.experiments.conditions import choose_conditions
 from assay.experiments.labels import nature
 
 
@@ -45,6 +46,8 @@ class Experiment:
     """Adds to each spec what only its seed tells: labels, a time limit."""
     keep: Callable[[EpisodeSpec], bool] = lambda spec: True
     """Which episodes of the design are run."""
+    conditions: str | None = None
+    """Which of its conditions are run besides the control, as `choose_conditions` reads it; None for all."""
 
     @property
     def played_in(self) -> World:
@@ -62,13 +65,17 @@ class Experiment:
         *,
         pack: str | None = None,
         initial: Initial = "sampled",
+        start: int | None = None,
         steps: int | None = None,
         replan: int | None = None,
     ) -> Iterator[EpisodeSpec]:
-        """Every episode of the design. Raises ExperimentError for what its world does not have."""
+        """Every episode of the design; with a ``start``, every episode begins there, and seeds are the policy's.
+
+        Raises ExperimentError for what its world does not have, and for conditions that it has not.
+        """
         pack = self.checked_pack(pack, initial)
-        for task in chosen:
-            for variant in (Variant(), *self.variants(task)):
+        for task, variants in self._variants(chosen):
+            for variant in (Variant(), *variants):
                 labels = nature(variant.perturbations, self.played_in.cameras) | variant.labels
                 for seed in seeds:
                     spec = EpisodeSpec(
@@ -82,9 +89,29 @@ class Experiment:
                         replan=replan,
                         initial=initial,
                         labels=labels,
+                        start=start,
                     )
                     if self.keep(spec):
                         yield self.complete(spec)
+
+    def _variants(self, chosen: Iterable[Any]) -> Iterable[tuple[Any, Iterable[Variant]]]:
+        """Each task, and those of its variants whose conditions are to be run."""
+        if self.conditions is None:
+            return ((task, self.variants(task)) for task in chosen)
+        found = [(task, tuple(self.variants(task))) for task in chosen]
+        there = dict.fromkeys(variant.condition for _, variants in found for variant in variants)
+        wanted = choose_conditions(self.conditions, (CONTROL, *there), self.name)
+        return [(task, [each for each in variants if each.condition in wanted]) for task, variants in found]
+
+    def only(self, conditions: str | None) -> Experiment:
+        """The same with only some of its conditions; the control stays. Raises ExperimentError."""
+        if conditions is None:
+            return self
+        if self.conditions is not None:
+            raise ExperimentError(
+                f"conditions are chosen twice: '{self.conditions}' in the address, and '{conditions}'"
+            )
+        return replace(self, conditions=conditions)
 
     def checked_pack(self, pack: str | None, initial: Initial = "sampled") -> str:
         """The asset pack to use. Raises AssetError or ExperimentError where the world has not what is asked for."""

@@ -1,7 +1,7 @@
 """Episodes that share a start or a variant are alike: how much less they know than as many strangers.
 
-The tasks are the experiment's and given; what is drawn are starts (a task and a seed) and variants (a task, its
-condition, words and labels), every variant with every start. The variance of a sum is that of Cameron,
+The tasks are the experiment's and given; what is drawn are starts (a task and an initial state) and variants (a
+task, its condition, words and labels), every variant with every start. The variance of a sum is that of Cameron,
 Gelbach and Miller for two crossed kinds of clusters: between starts, and between variants, less what both
 count.
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from assay.measures.table import START, labels
+from assay.measures.table import START, held, labels, with_starts
 from assay.stats.intervals import (
     Difference,
     Interval,
@@ -41,6 +41,8 @@ def spreads(rows: pl.DataFrame, by: Sequence[str] = (), given: Sequence[str] = (
     wider than the normal one where there are few clusters. Where ``_off`` is 0 throughout nothing shows of
     any correlation, and the variance is 0.
     """
+    rows = with_starts(rows)
+    given = _given(rows, given)
     starts = _between(rows, by, ("task",), START)
     variants = _between(rows, by, given, _variant(rows))
     both = _between(rows, by, given, None)
@@ -78,6 +80,8 @@ def shares(
     Of every group that shares the columns ``by``. Where no task has a second start nothing shows of what
     starts vary: the interval is about these starts, and its method says so.
     """
+    rows = with_starts(rows)
+    given = _given(rows, given)
     each, heavy = pl.col(hit).cast(pl.Float64), pl.col(weight) if weight else pl.lit(1.0)
     weighed = rows.with_columns(_hit=each, _weight=heavy)
     totals = _grouped(
@@ -163,6 +167,14 @@ def medians(
     }
 
 
+def _given(rows: pl.DataFrame, given: Sequence[str]) -> Sequence[str]:
+    """Within what variants are drawn. With held starts, seeds repeat a variant of a task from its one start.
+
+    How much the repetitions agree then shows only between tasks, where each task has one variant.
+    """
+    return [name for name in given if name != "task"] if held(rows) else given
+
+
 def _variant(rows: pl.DataFrame) -> list[str]:
     said = {"condition", "instruction"} & set(rows.columns)
     return ["task", *sorted(said), *(name for name in labels(rows) if not name.startswith("_"))]
@@ -178,7 +190,8 @@ def _between(
     """
     strata = list(dict.fromkeys([*by, *given]))
     weight = pl.col("_weight") if "_weight" in rows.columns else pl.lit(1.0)
-    rows = rows.with_columns(pl.col(OFF) - pl.col(OFF).mean().over(strata), _weight=weight)
+    usual = pl.col(OFF).mean().over(strata) if strata else pl.col(OFF).mean()
+    rows = rows.with_columns(pl.col(OFF) - usual, _weight=weight)
     if clusters is not None:
         rows = _grouped(rows, list(dict.fromkeys([*strata, *clusters])), pl.col(OFF, "_weight").sum())
     few_here = pl.when(pl.len() > 1).then(pl.len() / (pl.len() - 1)).otherwise(0.0)

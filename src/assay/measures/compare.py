@@ -11,11 +11,11 @@ from scipy import stats
 
 from assay.measures.clustering import difference
 from assay.measures.result import MeasureError, Result
-from assay.measures.table import START, judged, sums
+from assay.measures.table import PAIR, START, judged, sums
 from assay.stats.intervals import Interval, tested
 from assay.stats.significance import holm, sign_flip
 
-COLUMNS = ("key", "condition", "task", "seed", "instruction", "outcome")
+COLUMNS = ("key", "condition", "task", "seed", "start", "instruction", "outcome")
 """What a frame must have to be compared; ``plausible`` counts too, where there is such a label."""
 
 
@@ -70,7 +70,7 @@ def compare(frames: Mapping[str, pl.DataFrame]) -> Comparison:
     tables = {name: _judged(name, frame) for name, frame in frames.items()}
     first = next(iter(tables.values()))
     sensible = pl.col("plausible").fill_null(True) if "plausible" in first.columns else pl.lit(True)
-    shared = first.select("key", "condition", *START, "instruction", plausible=sensible)
+    shared = first.select("key", "condition", *PAIR, "start", "instruction", plausible=sensible)
     for number, table in enumerate(tables.values()):
         shared = shared.join(
             table.select("key", pl.col("success").alias(f"_{number}")), on="key", maintain_order="left"

@@ -37,7 +37,7 @@ class Drop(Result):
     """Whether success is expected; where it is not, a fall is no fault."""
     pairs: int
     starts: int
-    """Tasks and seeds; pairs of one start share a control."""
+    """Tasks and initial states; pairs of one start and seed share a control."""
     unpaired: int
     """Perturbed episodes whose control is missing or broke."""
     both: int
@@ -59,7 +59,7 @@ class Drop(Result):
     least_p: float
     """The least p that so many starts can come to: above 5 % they are too few to tell anything."""
     table: pl.DataFrame = field(repr=False, compare=False, metadata=FOR_DRAWING)
-    """Start by start: task, seed, control, perturbed (successes of either), count."""
+    """Start by start: task, start, control, perturbed (successes of either), count."""
 
     @property
     def certain(self) -> bool:

@@ -35,7 +35,7 @@ from assay.measures.dtw import distances
 from assay.measures.measure import Measure, Panel
 from assay.measures.paths import Paths
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.table import controls, goal, in_another_world, judged, pairs, sums
+from assay.measures.table import START, controls, goal, in_another_world, judged, pairs, sums
 from assay.stats.intervals import Interval, share_interval
 from assay.stats.significance import mostly
 
@@ -82,7 +82,7 @@ class Memorisation(Result):
     spread: dict[str, float]
     """What counts as the control's own path, metres: task -> distance."""
     episodes: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
-    """id, task, seed, condition, axis, distance (metres), spread, alike."""
+    """id, task, seed, start, condition, axis, distance (metres), spread, alike."""
 
 
 def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
@@ -126,7 +126,9 @@ def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
         conditions=_by("condition", changed),
         unjudged={why: count for why, count in unjudged.items() if count},
         spread={task: value for task, value in spread.items() if task},
-        episodes=changed.select("id", "task", "seed", "condition", "axis", "distance", "spread", "alike"),
+        episodes=changed.select(
+            "id", "task", "seed", "start", "condition", "axis", "distance", "spread", "alike"
+        ),
     )
 
 
@@ -194,7 +196,7 @@ def _by(column: str, rows: pl.DataFrame) -> tuple[Index, ...]:
 
 
 def _index(group: str, rows: pl.DataFrame) -> Index:
-    hits, counts = sums(rows, ("task", "seed"), alike=pl.col("alike"), count=pl.col("alike").is_not_null()).T
+    hits, counts = sums(rows, START, alike=pl.col("alike"), count=pl.col("alike").is_not_null()).T
     return Index(
         group=group,
         index=float(hits.sum() / len(rows)),

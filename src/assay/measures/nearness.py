@@ -137,7 +137,7 @@ class Failures(Result):
     by_action: tuple[NearFar, ...]
     """By how the action is said (Figure 19, right), likewise."""
     episodes: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
-    """id, task, seed, goal, success, distance (metres), threshold (the widest), near (null for a success), and
+    """id, task, seed, start, goal, success, distance (metres), threshold (the widest), near (null for a success), and
     near_p99, near_p95, near_p90: whether it is near with that threshold."""
 
 
@@ -146,7 +146,7 @@ def failures(frame: pl.DataFrame, paths: Paths, rule: NearFarRule = OURS) -> Fai
     labels = {"axis", "object", "action"} & set(frame.columns)
     still = (pl.col("touched").is_null() & pl.col("moved").is_null()).alias("still")
     rows = judged(plausible(frame)).select(
-        *("id", "task", "seed", "condition"), goal().alias("goal"), "success", still, *sorted(labels)
+        *("id", "task", "seed", "start", "condition"), goal().alias("goal"), "success", still, *sorted(labels)
     )
     contacts = not rows["still"].all()
     rows = rows if rule.with_controls else perturbed_rows(rows)
@@ -208,7 +208,7 @@ def _of_task(
     thresholds = {name: max(floor, float(np.quantile(off[0], each))) for name, each in QUANTILES.items()}
     near = {name: int((off[1] <= value).sum()) for name, value in thresholds.items()}
     table = pl.concat([group.filter(pl.col("success") == value) for value in (1, 0)]).select(
-        *("id", "task", "seed", "goal"),
+        *("id", "task", "seed", "start", "goal"),
         pl.col("success") == 1,
         distance=pl.Series(np.concatenate(off)),
         threshold=pl.lit(thresholds[WIDEST]),

@@ -83,6 +83,19 @@ def paraphrases(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def reworded(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows that are paraphrases, whether or not it is known how they were made.
+
+    Raises MeasureError where there is none.
+    """
+    told = [each for each in (("object", "action"), ("scores",)) if set(each) <= set(frame.columns)]
+    known = [pl.all_horizontal(pl.col(each).is_not_null()) for each in told]
+    rows = frame.filter((pl.col("condition") != CONTROL) & pl.any_horizontal(known)) if known else frame[:0]
+    if not len(rows):
+        raise MeasureError("no episode is a paraphrase")
+    return rows
+
+
 def grid(frame: pl.DataFrame) -> Grid:
     """The 4 x 11 grid and its margins."""
     rows = paraphrases(frame)

@@ -16,7 +16,7 @@ import polars as pl
 from assay.measures.clustering import OFF, linear, shares
 from assay.measures.measure import Measure, Panel
 from assay.measures.names import WORDS
-from assay.measures.paraphrase import paraphrases, wording
+from assay.measures.paraphrase import reworded, wording
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import judged, require
 from assay.stats.intervals import Interval
@@ -110,7 +110,7 @@ class _Sums:
     COUNT, SUCCESS, KEYWORDS, STRUCTURE, KEYWORDS_HIT, STRUCTURE_HIT = range(6)
 
     def __init__(self, frame: pl.DataFrame) -> None:
-        rows = judged(paraphrases(frame))
+        rows = judged(reworded(frame))
         require(rows, "s_k", "s_t")
         scored = rows.drop_nulls(["s_k", "s_t"])
         self.unscored = len(rows) - len(scored)
@@ -160,7 +160,7 @@ class _Sums:
         return Interval(value - half, value + half, "linearised, over starts and wordings")
 
 
-_NEEDS = ("object", "action", "s_k", "s_t")
+_NEEDS = ("s_k", "s_t")
 PRIDE = Measure(
     "pride",
     "PRIDE at alpha 0.5: success weighted by the distance of the instruction from the original.",

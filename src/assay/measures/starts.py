@@ -10,24 +10,24 @@ from assay.measures.measure import Measure
 from assay.measures.nearness import FAILURES, Failures
 from assay.measures.result import FOR_DRAWING, MeasureError, Missing, Result
 from assay.measures.run_data import RunData
-from assay.measures.table import START, controls, judged
+from assay.measures.table import PAIR, controls, judged
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Starts(Result):
-    """The controls, one for each start."""
+    """The controls, one for each task and seed."""
 
     count: int
     failures: int
     near: int
     """Failures close to the successful trajectory, as far as that can be judged."""
     rows: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
-    """task, seed, success, near (of a failure: to the successful trajectory; null if not judged)."""
+    """task, seed, start, success, near (of a failure: to the successful trajectory; null if not judged)."""
 
 
 def starts(run: RunData) -> Starts:
     """What came of each start with nothing changed."""
-    rows = controls(judged(run.frame)).select("id", *START, pl.col("success") == 1)
+    rows = controls(judged(run.frame)).select("id", *PAIR, "start", pl.col("success") == 1)
     if not len(rows):
         raise MeasureError("the run has no control")
     failures: Failures | Missing = Missing("trajectories are no paths through space")

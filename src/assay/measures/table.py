@@ -1,8 +1,9 @@
 """What measures read: the rows of a run that say something, and each one's control.
 
 A frame is that of ``Store.frame``: one row for each episode, labels as columns. Errors say nothing about what
-a policy knows; they are counted, and never enter a rate. A *start* is a task and a seed: what a perturbed
-episode shares with its control.
+a policy knows; they are counted, and never enter a rate. A *start* is a task and an initial state, which is
+its seed's unless it is held: then seeds are the policy's, an episode still goes with the control of its own
+seed, and all seeds share the one start.
 """
 
 from __future__ import annotations
@@ -17,9 +18,12 @@ import polars as pl
 from assay.episodes.spec import CONTROL
 from assay.measures.result import MeasureError
 
-START = ("task", "seed")
+PAIR = ("task", "seed")
+"""What a perturbed episode shares with its control."""
+START = ("task", "start")
+"""What episodes share that begin alike: they are no independent witnesses of how much starts matter."""
 _BASE = """
-id key experiment condition task seed instruction outcome steps seconds decisions images attempts touched moved
+id key experiment condition task seed start instruction outcome steps seconds decisions images attempts touched moved
 truth error
 """
 BASE = tuple(_BASE.split())
@@ -35,7 +39,7 @@ def require(frame: pl.DataFrame, *names: str) -> None:
 
 def judged(frame: pl.DataFrame) -> pl.DataFrame:
     """The rows that are no errors, with a column ``success`` (0 or 1). Raises MeasureError if none is."""
-    rows = frame.filter(pl.col("outcome") != "error").with_columns(
+    rows = with_starts(frame.filter(pl.col("outcome") != "error")).with_columns(
         success=(pl.col("outcome") == "success").cast(pl.Int64)
     )
     if not len(frame):
@@ -45,9 +49,19 @@ def judged(frame: pl.DataFrame) -> pl.DataFrame:
     return rows
 
 
+def with_starts(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with a column ``start``, which is the seed where they have none."""
+    return rows if "start" in rows.columns else rows.with_columns(start=pl.col("seed"))
+
+
+def held(rows: pl.DataFrame) -> bool:
+    """Whether some start is that of several seeds."""
+    return bool(rows.select((pl.col("start") != pl.col("seed")).any()).item())
+
+
 def controls(rows: pl.DataFrame) -> pl.DataFrame:
-    """The judged rows in which nothing was changed, one for each start (the first, if a plan has several)."""
-    return rows.filter(pl.col("condition") == CONTROL).unique(START, keep="first", maintain_order=True)
+    """The judged rows in which nothing was changed, one for each seed (the first, if a plan has several)."""
+    return rows.filter(pl.col("condition") == CONTROL).unique(PAIR, keep="first", maintain_order=True)
 
 
 def perturbed_rows(rows: pl.DataFrame) -> pl.DataFrame:
@@ -66,8 +80,8 @@ def pairs(rows: pl.DataFrame, *columns: str) -> pl.DataFrame:
     Rows without a judged control are left out.
     """
     wanted = dict.fromkeys(("success", *columns))
-    beside = controls(rows).select(*START, *(pl.col(name).alias(f"control_{name}") for name in wanted))
-    return perturbed_rows(rows).join(beside, on=START, how="inner", maintain_order="left")
+    beside = controls(rows).select(*PAIR, *(pl.col(name).alias(f"control_{name}") for name in wanted))
+    return perturbed_rows(rows).join(beside, on=PAIR, how="inner", maintain_order="left")
 
 
 def in_another_world() -> pl.Expr:

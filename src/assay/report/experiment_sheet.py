@@ -122,8 +122,8 @@ class _Artist:
 
 
 def _seen(world: Simulation, spec: EpisodeSpec, cameras: Sequence[str], steps: int) -> list[np.ndarray]:
-    senses = Senses(spec.perturbations, task=spec.task, seed=spec.seed)
-    seen = senses.observe(world.reset(world.sample(spec.seed)))
+    senses = Senses(spec.perturbations, task=spec.task, seed=spec.world_seed)
+    seen = senses.observe(world.reset(world.sample(spec.world_seed)))
     for _ in range(steps):
         seen = senses.observe(world.step(senses.act(REACH, world.steps)))
     return [seen.image(camera, SIZE) for camera in cameras]

@@ -22,6 +22,7 @@ from assay.report.style import Drawing
 from assay.report.summary import KeyNumber, banners, key_numbers, sentences
 from assay.report.table import Column, Table
 from assay.report.wording import between, percent, plural
+from assay.runs.provenance import ALL, all_conditions
 
 PAGE = "index.html"
 FIGURES, TABLES = "figures", "tables"
@@ -176,6 +177,8 @@ def _facts(report: RunReport) -> list[tuple[str, str]]:
         for name, value in sorted((meta.get("settings") or {}).items())
         if value is not None
     ]
+    if (chosen := all_conditions(meta)) != [ALL]:
+        facts.append(("chosen conditions", ", ".join(chosen)))
     facts.append(("episodes", f"{profile.done:,} done of {profile.planned:,} planned"))
     tasks = {rate.group["task"] for rate in profile.get(TASKS) or ()}
     facts.append(("conditions, tasks", f"{len(profile.get(CONDITIONS) or ()):,}, {len(tasks):,}"))

@@ -97,10 +97,10 @@ def banners(report: RunReport) -> list[str]:
         every = pride.episodes + pride.unscored
         over = profile.get(OVERESTIMATION)
         rest = "" if over is None else percent(over.success_rate)
+        why = "the metadata lacks their wordings" if report.meta.get("imported") else "they cannot be scored"
         found.append(
-            f"{pride.unscored:,} of {every:,} paraphrased episodes have no distance, because the "
-            f"metadata lacks their wordings: PRIDE and overestimation are of the others"
-            + (f", of which {rest} succeed." if rest else ".")
+            f"{pride.unscored:,} of {every:,} paraphrased episodes have no distance, because {why}: "
+            "PRIDE and overestimation are of the others" + (f", of which {rest} succeed." if rest else ".")
         )
     broke = sum(profile.errors.values())
     if broke:
@@ -111,6 +111,11 @@ def banners(report: RunReport) -> list[str]:
     if "certificates" in settings and settings["certificates"] is None:
         found.append(
             "Uncertified: no oracle has solved these scenes beforehand; a failure may be the scene's."
+        )
+    if "start" in settings:
+        found.append(
+            f"One start: every episode of a task begins in initial state {settings['start']}, and seeds vary the "
+            "policy alone. Nothing is said about other starts."
         )
     rate = profile.get(SUCCESS_RATE)
     demonstrates = str(report.meta.get("policy")).partition("?")[0] == report.world.demonstrator

@@ -66,7 +66,7 @@ class EpisodeVideo:
         frame = Image.new("RGB", (width + width % 2, height + height % 2), PAPER)
         pen = ImageDraw.Draw(frame)
         full = width - 2 * MARGIN
-        _text(pen, (MARGIN, 10), f"{self._spec.task}   seed {self._spec.seed}", FAINT, 13, full)
+        _text(pen, (MARGIN, 10), f"{self._spec.task}   {_numbers(self._spec)}", FAINT, 13, full)
         _text(pen, (MARGIN, 28), self._env.task.instruction.words, INK, 17, full)
         frame.paste(picture, (MARGIN, HEADER))
         colour = COLOURS[ended.outcome] if ended else INK
@@ -90,6 +90,10 @@ def video_name(spec: EpisodeSpec) -> str:
     plain = EpisodeSpec(spec.task, spec.seed)
     name = f"{short_name(spec.task)}_{spec.seed:03d}"
     return name if spec == plain else f"{name}_{spec.key[:8]}"
+
+
+def _numbers(spec: EpisodeSpec) -> str:
+    return f"seed {spec.seed}" if spec.start is None else f"start {spec.start}   policy's seed {spec.seed}"
 
 
 def _text(

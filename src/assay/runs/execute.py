@@ -68,10 +68,14 @@ class Options:
     """A selection of tasks: ``libero_goal``, ``libero_goal/3,libero_10/0``; the experiment's own by default."""
     seeds: tuple[int, ...] | None = None
     """The experiment's own by default."""
+    conditions: str | None = None
+    """Only these conditions, and the control: ``position,displace=*``; all by default."""
     assets: str | None = None
     """The asset pack; the world's usual one by default."""
     states: Path | None = None
     """LIBERO's folder of stored initial states, instead of sampled ones."""
+    hold_start: int | None = None
+    """Every episode starts from this initial state; seeds vary the policy's own randomness only."""
     steps: int | None = None
     """The most control steps of every episode."""
     replan: int | None = None
@@ -95,7 +99,8 @@ class Options:
 
     def __post_init__(self) -> None:
         """Raise RunError for a number that makes no sense."""
-        for name, least in (("steps", 1), ("replan", 1), ("retries", 0), ("workers", 0), ("timeout", 1)):
+        lower = {"hold_start": 0, "steps": 1, "replan": 1, "retries": 0, "workers": 0, "timeout": 1}
+        for name, least in lower.items():
             value = getattr(self, name)
             if value is not None and (
                 isinstance(value, bool) or not isinstance(value, int | float) or value < least
@@ -137,6 +142,7 @@ def execute(
             "a policy that is an object acts in this process: workers must be 0 or 1, or give its address"
         )
     design = load_experiment(experiment) if isinstance(experiment, str) else experiment
+    design = design.only(options.conditions)
     world = design.played_in
     chosen = design.choose(options.tasks)
     seeds = design.seeds if options.seeds is None else options.seeds
@@ -153,6 +159,8 @@ def execute(
         "replan": options.replan,
         "initial": options.initial,
     }
+    if options.hold_start is not None:
+        settings["start"] = options.hold_start
     if options.states is not None:
         if not options.states.is_dir():
             raise RunError(f"--states {options.states}: there is no such folder")
@@ -165,6 +173,7 @@ def execute(
         seeds,
         pack=pack,
         initial=options.initial,
+        start=options.hold_start,
         steps=options.steps,
         replan=options.replan,
     )
@@ -192,7 +201,7 @@ def execute(
     )
     check(path, known)
     with Store.writing(path) as store:
-        describe(store, known)
+        describe(store, known, conditions=design.conditions)
         if options.states is not None:
             store.describe(states_folder=str(options.states.absolute()))
         if served:
@@ -252,7 +261,7 @@ def _serve(
             return ending
         service = Service(cache, design.limit)
         store.plan(service.serve(specs))
-    remember(store, service.refused, {spec.task for spec in specs}, {spec.seed for spec in specs})
+    remember(store, service.refused, specs)
     if not store.planned:
         often, *_ = counted(service.refused)
         raise RunError(f"all {len(service.refused)} episodes were refused, most often: {often}")

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from assay.errors import RunError
 from assay.files import replacing
 from assay.runs.certificates.serve import META, recall
-from assay.runs.provenance import all_plugins, differing
+from assay.runs.provenance import all_conditions, all_plugins, differing
 from assay.runs.rows import VERSION
 from assay.runs.store import SUFFIX, Store
 
@@ -60,5 +60,8 @@ def _check(merged: Store, part: Store, path: Path) -> None:
         raise RunError(f"{path} is another experiment: its {name} is {is_now}, not {should_be}")
     refused = dict.fromkeys((*recall(merged), *recall(part)))
     merged.describe(
-        **{META: list(refused)}, plugins=all_plugins(known, fresh), merged=[*known["merged"], path.name]
+        **{META: list(refused)},
+        plugins=all_plugins(known, fresh),
+        conditions=all_conditions(known, fresh),
+        merged=[*known["merged"], path.name],
     )

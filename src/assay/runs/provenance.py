@@ -21,6 +21,8 @@ from assay.sim.bare_mujoco import mujoco_version
 
 DECIDING = ("experiment", "policy", "policy_metadata", "pack", "pack_digest", "mujoco", "settings")
 """What must be the same for a run to be resumed."""
+ALL = "*"
+"""The selection of all conditions."""
 CIRCUMSTANCES = ("assay", "numpy", "python", "host", "machine", "commit", "started")
 """What may be another when it is resumed, and is written down."""
 
@@ -86,18 +88,29 @@ def check(path: Path, fresh: dict[str, object]) -> None:
         raise RunError(f"{path} holds a run with {name} {was}, not {now}: choose another --out, or delete it")
 
 
-def describe(store: Store, fresh: dict[str, object]) -> None:
-    """Write provenance into a new run; circumstances that changed since are added to a run's ``resumed``."""
+def describe(store: Store, fresh: dict[str, object], *, conditions: str | None = None) -> None:
+    """Write provenance into a new run; circumstances that changed since are added to a run's ``resumed``.
+
+    ``conditions``: the selection that is planned now, which is added to those of the run; None for all.
+    """
     known = store.meta
+    chosen = [ALL if conditions is None else conditions]
     if not known:
-        store.describe(**fresh)
+        store.describe(**fresh, conditions=chosen)
         return
     if (plugins := all_plugins(known, fresh)) != known.get("plugins", []):
         store.describe(plugins=plugins)
+    store.describe(conditions=all_conditions(known, {"conditions": chosen}))
     before = [known, *known.get("resumed", ())][-1]
     now = {name: fresh[name] for name in CIRCUMSTANCES}
     if any(before.get(name) != value for name, value in now.items() if name != "started"):
         store.describe(resumed=[*known.get("resumed", ()), now])
+
+
+def all_conditions(*described: Mapping[str, Any]) -> list[str]:
+    """The selections of conditions of several runs' plans together."""
+    chosen = dict.fromkeys(selection for each in described for selection in each.get("conditions", (ALL,)))
+    return [ALL] if ALL in chosen else list(chosen)
 
 
 def _difference(was: object, now: object) -> tuple[object, object]:

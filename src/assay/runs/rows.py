@@ -65,8 +65,9 @@ CASE WHEN outcome NOT IN ({", ".join(f"'{each}'" for each in Outcome)}) THEN 'th
 """
 """Why an episode of a damaged file cannot count; null if it can."""
 FRAME = f"""
-SELECT specs.id, key, experiment, condition, task, seed, labels, instruction, outcome, steps, seconds, decisions,
-       images, attempts, touched, moved, truth, error
+SELECT specs.id, key, experiment, condition, task, seed,
+       CASE WHEN json_valid(spec) THEN coalesce(json_extract(spec, '$.start'), seed) ELSE seed END AS start,
+       labels, instruction, outcome, steps, seconds, decisions, images, attempts, touched, moved, truth, error
 FROM specs JOIN episodes USING (id) LEFT JOIN stopped USING (condition)
 WHERE (last IS NULL OR key <= last) AND {UNSOUND} IS NULL ORDER BY specs.id
 """
@@ -77,6 +78,7 @@ COLUMNS = {
     "condition": pl.String,
     "task": pl.String,
     "seed": pl.Int64,
+    "start": pl.Int64,
     "labels": pl.String,
     "instruction": pl.String,
     "outcome": pl.String,

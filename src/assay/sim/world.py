@@ -75,7 +75,7 @@ class LiberoWorld:
     def task(self, spec: EpisodeSpec) -> Task:
         """The task of an episode as the policy is given it."""
         with planned_on(spec.pack):
-            return apply_perturbations(tasks.load(spec.task), spec.perturbations, seed=spec.seed)
+            return apply_perturbations(tasks.load(spec.task), spec.perturbations, seed=spec.world_seed)
 
     def horizon(self, spec: EpisodeSpec) -> int:
         """The most control steps of an episode."""
@@ -184,13 +184,13 @@ class LiberoEnv(SceneEnv):
 
 
 def initial_state(simulation: Simulation, spec: EpisodeSpec, states: Path | None = None) -> InitialState:
-    """Where an episode starts: drawn by its seed, or its seed's place in LIBERO's file of the task."""
+    """Where an episode starts: drawn by its seed or held start, or that one's place in LIBERO's file of the task."""
     if spec.initial == "sampled":
-        return simulation.sample(spec.seed)
-    stored = _stored(simulation, _file(_layout(spec), states))
-    if not 0 <= spec.seed < len(stored):
-        raise StateError(f"{spec.task} has stored states 0 to {len(stored) - 1}, not {spec.seed}")
-    return stored[spec.seed]
+        return simulation.sample(spec.world_seed)
+    stored, number = _stored(simulation, _file(_layout(spec), states)), spec.world_seed
+    if not 0 <= number < len(stored):
+        raise StateError(f"{spec.task} has stored states 0 to {len(stored) - 1}, not {number}")
+    return stored[number]
 
 
 def check_states(specs: Iterable[EpisodeSpec], folder: Path) -> None:

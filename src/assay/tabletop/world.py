@@ -73,8 +73,8 @@ class TabletopWorld:
 
     def task(self, spec: EpisodeSpec) -> TableTask:
         """The task of an episode as the policy is given it."""
-        drawn = make(table_entry(spec.task).setting(spec.seed))
-        return apply_perturbations(drawn, spec.perturbations, seed=spec.seed)
+        drawn = make(table_entry(spec.task).setting(spec.world_seed))
+        return apply_perturbations(drawn, spec.perturbations, seed=spec.world_seed)
 
     def horizon(self, spec: EpisodeSpec) -> int:
         """The most actions of an episode."""

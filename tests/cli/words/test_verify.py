@@ -30,7 +30,7 @@ def test_a_file_without_the_columns_is_refused_in_one_line(
 ) -> None:
     (tmp_path / "grid.csv").write_text("task,text\n")
     said = assay("words", "verify", tmp_path / "grid.csv")
-    assert said.status == 2 and "lacks the columns object_type" in said.err
+    assert said.status == 2 and "lacks the columns object_type or high" in said.err
 
 
 def test_nothing_to_verify_is_no_success(assay: Callable[..., Said], tmp_path: Path) -> None:
@@ -53,9 +53,21 @@ def test_the_published_table_is_read_by_its_own_columns(assay: Callable[..., Sai
         and said.out.startswith(f"{file}:2: scene: 'serving dish' could be")
         and said.out.count("\n") == 1
     )
-    file.write_text(file.read_text().replace("pragmatical", "lexical"))
+
+
+def test_libero_paras_column_names_are_read_as_they_are(assay: Callable[..., Said], tmp_path: Path) -> None:
+    file = tmp_path / "metadata.csv"
+    file.write_text(
+        "high,mid,low,eval,batch_idx,new_instruction,original_instruction\n"
+        "obj,lexical,same_polarity_habitual,8,0,put the dish on the plate,put the bowl on the plate\n"
+        "obj,lexical,same_polarity_habitual,8,1,put the basin on the plate,put the bowl on the plate\n"
+        "obj,lexical,sung,8,2,put the basin on the plate,put the bowl on the plate\n"
+    )
     said = assay("words", "verify", file)
-    assert said.status == 2 and f"{file}:3: LIBERO-Para has no type act, lexical, hint" in said.err
-    file.write_text(file.read_text().replace("Put the bowl on", "Put the cat on"))
-    said = assay("words", "verify", file)
-    assert said.status == 2 and f"{file}:3: no task of libero_goal is 'put the cat on the plate'" in said.err
+    assert said.status == 1 and f"{file}:2: scene: 'dish' could be" in said.out
+    assert f"{file}:4: cell: there is no object type 'obj, lexical, sung'" in said.out
+    assert "3 rows, 2 with faults" in said.err
+    exported = assay("words", "agree", file, "--share", "1", "--export", tmp_path / "sheet.csv")
+    assert exported.status == 0, exported.err
+    sheet = (tmp_path / "sheet.csv").read_text()
+    assert sheet.count("libero_goal/8,put the bowl on the plate") == 3

@@ -78,17 +78,23 @@ def test_a_run_remembers_its_refusals_also_when_it_grows_or_is_merged(tmp_path: 
     meta = dict.fromkeys(
         ("experiment", "policy", "policy_metadata", "pack", "pack_digest", "mujoco", "settings"), "same"
     )
+
+    def planned(seed: int) -> list[EpisodeSpec]:
+        return [EpisodeSpec("a", seed, condition="moved")]
+
     for name, refused in (("one", [first]), ("two", [second])):
         with Store.writing(tmp_path / f"{name}.assay") as store:
             store.describe(**meta)
             assert recall(store) == []
-            remember(store, refused, {"a"}, {refused[0].seed})
+            remember(store, refused, planned(refused[0].seed))
     with Store.writing(tmp_path / "one.assay") as store:
-        remember(store, [again], {"a"}, {1})
+        remember(store, [again], planned(1))
         assert recall(store) == [first, again]
-        remember(store, [again], {"a"}, {1})
+        remember(store, [again], planned(1))
         assert recall(store) == [first, again]
-        remember(store, [], {"a"}, {1})
+        remember(store, [], [EpisodeSpec("a", 1, condition="another")])
+        assert recall(store) == [first, again], "nothing was asked about its condition"
+        remember(store, [], planned(1))
         assert recall(store) == [first]
     merge([tmp_path / "one.assay", tmp_path / "two.assay"], tmp_path / "both.assay")
     with Store.reading(tmp_path / "both.assay") as store:

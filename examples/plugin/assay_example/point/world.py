@@ -136,9 +136,9 @@ class PointWorld:
 
     def task(self, spec: EpisodeSpec) -> PointTask:
         """The task of an episode: the seed draws the start."""
-        start = stream(spec.seed, "start", spec.task).uniform(-0.2, 0.2, 2)
+        start = stream(spec.world_seed, "start", spec.task).uniform(-0.2, 0.2, 2)
         usual = replace(self._task(spec.task.partition("/")[2]), start=(float(start[0]), float(start[1])))
-        return apply_perturbations(usual, spec.perturbations, seed=spec.seed)
+        return apply_perturbations(usual, spec.perturbations, seed=spec.world_seed)
 
     def horizon(self, spec: EpisodeSpec) -> int:
         """The most steps."""

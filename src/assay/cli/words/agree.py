@@ -49,11 +49,11 @@ def agree(
     Lists the paraphrases that fail the strict criterion, with their cells.
     """
     from assay.perturb.words.agreement import Marks, agreement, once_each, read_sheets, sample, write_sheet
-    from assay.perturb.words.grid.table import read
+    from assay.perturb.words.grid.table import read, with_tasks
 
     if export is not None:
         once_each(tables)
-        chosen = sample([row for table in tables for row in read(table)], share, seed)
+        chosen = sample([row for table in tables for row in with_tasks(read(table))], share, seed)
         scenes: dict[str, str] = {}
         if pictures:
             load, folder = task_loader(selection), export.with_name(f"{export.stem}_scenes")

@@ -38,10 +38,10 @@ def review(
     decisions.csv --out kept.csv. Rows that nobody decided are kept.
     """
     from assay.files import replacing
-    from assay.perturb.words.grid.table import read
+    from assay.perturb.words.grid.table import read, with_tasks
     from assay.perturb.words.review import keep, read_decisions, write_sheet
 
-    rows = read(table)
+    rows = with_tasks(read(table, with_cells=True))
     if not rows:
         raise PerturbationError(f"{table} has no rows below its header: there is nothing to review")
     if (sheet is None) == (decisions is None):

@@ -35,10 +35,10 @@ def verify(
 
     Exit status 1 if anything is wrong.
     """
-    from assay.perturb.words.grid.table import read
+    from assay.perturb.words.grid.table import read, with_tasks
     from assay.perturb.words.grid.verify import verify as faults_of
 
-    rows = read(table)
+    rows = with_tasks(read(table, with_cells=True))
     if not rows:
         raise PerturbationError(f"{table} has no rows below its header: there is nothing to verify")
     faults = list(faults_of(rows, load=task_loader(selection), words=lexicon))

@@ -62,7 +62,7 @@ class RunSource:
     def _performed(self, spec: EpisodeSpec, path: Trajectory) -> Episode:
         task = LIBERO_WORLD.task(spec)
         world, watcher = self.compiled.world(task.scene, spec.pack), Watcher()
-        senses = Senses(spec.perturbations, task=spec.task, seed=spec.seed)
+        senses = Senses(spec.perturbations, task=spec.task, seed=spec.world_seed)
         watcher(world.reset(initial_state(world, spec)))
         for action in path.actions:
             watcher(world.step(senses.act(action, world.steps)))
@@ -73,4 +73,4 @@ class RunSource:
 
 def _scene(spec: EpisodeSpec) -> str:
     """Episodes that began alike."""
-    return f"{spec.scene_key} {spec.initial} {spec.seed}"
+    return f"{spec.scene_key} {spec.initial} {spec.world_seed}"

@@ -54,9 +54,9 @@ class Replay:
         """Recall an episode."""
         usual, look = spec.control(), _look(self._simulation)
         memories = [
-            recall(replace(usual, task=task, seed=seed), self._states)
+            recall(replace(usual, task=task, seed=seed, start=None), self._states)
             for task in dict.fromkeys((spec.task, *self.tasks))
-            for seed in dict.fromkeys((spec.seed, *self.seeds))
+            for seed in dict.fromkeys((spec.world_seed, *self.seeds))
         ]
 
         def unlike(memory: Memory) -> tuple[float, bool]:

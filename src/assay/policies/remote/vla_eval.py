@@ -208,16 +208,22 @@ def _packed(kind: str, payload: Mapping[str, object], seq: int) -> bytes:
 
 
 def _task(instruction: Instruction, spec: EpisodeSpec) -> dict[str, object]:
-    """A task as vla-eval's LIBERO benchmark names it; of others, the id takes the suite's place."""
+    """A task as vla-eval's LIBERO benchmark names it; of others, the id takes the suite's place.
+
+    With a held start, ``episode_idx`` is that start, and ``seed``, which vla-eval itself does not send, the
+    policy's.
+    """
     suite, _, number = spec.task.rpartition("/")
     numbered = (
         {"suite": suite, "task_id": int(number)} if number.isdecimal() and suite else {"suite": spec.task}
     )
-    return {"name": instruction.text, **numbered, "episode_idx": spec.seed}
+    held = {} if spec.start is None else {"seed": spec.seed}
+    return {"name": instruction.text, **numbered, "episode_idx": spec.world_seed, **held}
 
 
 def _identity(task: Mapping[Any, Any], prompt: str) -> tuple[str, int]:
     """The id and the seed of the episode that a task stands for."""
-    suite, number, seed = task.get("suite"), task.get("task_id"), task.get("episode_idx")
+    suite, number = task.get("suite"), task.get("task_id")
+    seed = task.get("seed", task.get("episode_idx"))
     known = prompt if not isinstance(suite, str) else suite if number is None else f"{suite}/{number}"
     return known, seed if type(seed) is int else 0

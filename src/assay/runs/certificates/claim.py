@@ -18,7 +18,8 @@ PATIENCE = 2
 def claim(spec: EpisodeSpec, disturbed: int = 0) -> EpisodeSpec:
     """The claim that an episode can be solved, as a spec for the demonstrator; many episodes share one.
 
-    Left out is what cannot matter: words that keep the goal, the senses, looks, and how the experiment calls it.
+    Left out is what cannot matter: words that keep the goal, the senses, looks, how the experiment calls it, and
+    the policy's seed where the start is held.
     Where an instruction asks for another goal than the one that is judged, the claim is about the one asked
     for. Where nothing is to be solved (the target is gone), it is about the scene alone: one step.
 
@@ -27,6 +28,8 @@ def claim(spec: EpisodeSpec, disturbed: int = 0) -> EpisodeSpec:
     kept = decisive(spec.perturbations)
     return replace(
         spec,
+        seed=spec.world_seed,
+        start=None,
         experiment=CLAIM,
         condition=CLAIM,
         perturbations=kept + (_disturbance(spec.task),) * disturbed if disturbed else kept,

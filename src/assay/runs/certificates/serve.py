@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -58,11 +58,10 @@ class Service:
         return replace(spec, steps=steps, labels=labels)
 
 
-def remember(
-    store: Store, refused: Iterable[Refusal], tasks: Collection[str], seeds: Collection[int]
-) -> None:
-    """Write down what was refused among some tasks and seeds; what a run knows about others stays."""
-    known = [each for each in recall(store) if each.task not in tasks or each.seed not in seeds]
+def remember(store: Store, refused: Iterable[Refusal], specs: Iterable[EpisodeSpec]) -> None:
+    """Write down what was refused among some episodes; what a run knows about others stays."""
+    asked = {(spec.condition, spec.task, spec.seed) for spec in specs}
+    known = [each for each in recall(store) if each[:3] not in asked]
     store.describe(**{META: [*known, *refused]})
 
 

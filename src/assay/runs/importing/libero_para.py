@@ -197,6 +197,8 @@ def _spec(
         task=task,
         # The official scripts start every episode from stored state 0; the seed is the policy's.
         seed=seed,
+        initial="stored",
+        start=0,
         pack="libero",
         experiment=EXPERIMENT,
         condition=condition,

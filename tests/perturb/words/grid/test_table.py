@@ -6,8 +6,9 @@ import pytest
 
 from assay import tasks
 from assay.errors import PerturbationError
+from assay.perturb.words.grid.cells import CELLS
 from assay.perturb.words.grid.generate import grid
-from assay.perturb.words.grid.table import COLUMNS, read, write
+from assay.perturb.words.grid.table import COLUMNS, read, with_tasks, write
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
@@ -19,15 +20,45 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 
 
 def test_a_file_without_the_columns_is_refused_with_their_names(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("task,paraphrase\nx,y\n")
-    with pytest.raises(
-        PerturbationError, match="lacks the columns object_type, action_type, original"
-    ) as refused:
+    (tmp_path / "a.csv").write_text("paraphrase,object_type\nx,none\n")
+    with pytest.raises(PerturbationError, match="lacks the column task or original or original_instruction"):
         read(tmp_path / "a.csv")
-    assert ", ".join(COLUMNS) in str(refused.value)
+    with pytest.raises(
+        PerturbationError, match=r"action_type or low; needed: .*paraphrase or new_instruction"
+    ):
+        read(tmp_path / "a.csv", with_cells=True)
     (tmp_path / "b.csv").write_text("")
     with pytest.raises(PerturbationError, match="lacks the columns"):
         read(tmp_path / "b.csv")
+
+
+def test_libero_paras_own_table_is_read_in_our_words(shared: Path) -> None:
+    rows = with_tasks(read(shared / "libero_para" / "metadata.csv", with_cells=True))
+    assert len(rows) == 2021 and len({row.task for row in rows}) == 5
+    assert all(tasks.load(row.task).instruction.text == row.original for row in rows)
+    assert {(row.object_type, row.action_type) for row in rows} == {
+        (str(cell.object_type), str(cell.action_type)) for cell in CELLS
+    }
+    assert (rows[0].s_k, rows[0].parser) == (1.0, "") and rows[0].s_t == pytest.approx(14 / 15)
+
+
+def test_a_table_of_ones_own_may_say_as_little_as_original_and_text(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("original,paraphrase\nTurn on  the stove,light the stove\nsing,hum\n")
+    given = read(tmp_path / "a.csv")
+    assert [row.task for row in given] == ["", ""]
+    stove, unknown = with_tasks(given)
+    assert (stove.task, stove.s_k, stove.object_type) == ("libero_goal/7", None, "")
+    assert unknown.task == ""
+    (tmp_path / "b.csv").write_text("task,paraphrase,s_k,s_t\nlibero_goal/7,light the stove,0.5,\n")
+    (row,) = with_tasks(read(tmp_path / "b.csv"))
+    assert (row.original, row.s_k, row.s_t) == ("turn on the stove", None, None), "one score is none"
+
+
+@pytest.mark.parametrize("score", ["much", "-0.1", "1.1", "nan"])
+def test_a_similarity_that_is_none_is_refused_with_its_line(score: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(f"task,paraphrase,s_k,s_t\nlibero_goal/7,light the stove,{score},1\n")
+    with pytest.raises(PerturbationError, match=r"a\.csv:2: s_k: '.*' is no similarity; valid: 0 to 1"):
+        read(tmp_path / "a.csv")
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:

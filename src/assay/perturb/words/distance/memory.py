@@ -10,8 +10,9 @@ from contextlib import closing
 from pathlib import Path
 
 from assay.files import KeyValues, cache_folder
+from assay.perturb.words.distance.errors import DistanceError
 from assay.perturb.words.distance.models import MINILM_SHA256, PARSER_VERSION
-from assay.perturb.words.distance.pride import ALPHA, Distance, distances
+from assay.perturb.words.distance.pride import ALPHA, Distance, all_scored, attempts
 
 RECIPE = 1
 """To be raised whenever a pair gets another score, or another warning, than before."""
@@ -21,16 +22,24 @@ Pair = tuple[str, str]
 
 def remembered(pairs: Sequence[Pair]) -> list[Distance]:
     """As ``distances``, but only pairs that were never scored before are scored; the models may stay away."""
+    return all_scored(remembered_attempts(pairs))
+
+
+def remembered_attempts(pairs: Sequence[Pair]) -> list[Distance | DistanceError]:
+    """As ``remembered``, but with the error in the place of a pair that has no distance."""
     try:
         with closing(_scores()) as scores:
-            known = _known(scores, pairs)
+            known: dict[Pair, Distance | DistanceError] = {**_known(scores, pairs)}
             new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
             if new:
-                known |= zip(new, distances(new), strict=True)
-                scores.put_all((*pair, *_row(known[pair])) for pair in new)
+                found = dict(zip(new, attempts(new), strict=True))
+                known |= found
+                scores.put_all(
+                    (*pair, *_row(each)) for pair, each in found.items() if isinstance(each, Distance)
+                )
             return [known[pair] for pair in pairs]
     except (sqlite3.Error, OSError):
-        return distances(pairs)  # without a place to remember, it takes longer, and that is all
+        return attempts(pairs)  # without a place to remember, it takes longer, and that is all
 
 
 def memory_file() -> Path:

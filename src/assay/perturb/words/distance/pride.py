@@ -56,12 +56,17 @@ def distances(pairs: Iterable[tuple[str, str]], *, alpha: float = ALPHA) -> list
 
     Raises DistanceError for the first pair that has none, and says which.
     """
-    found: list[Distance] = []
-    for number, each in enumerate(attempts(pairs, alpha=alpha), start=1):
+    return all_scored(attempts(pairs, alpha=alpha))
+
+
+def all_scored(found: Iterable[Distance | DistanceError]) -> list[Distance]:
+    """The distances, where every pair has one. Raises DistanceError for the first that has none."""
+    scored: list[Distance] = []
+    for number, each in enumerate(found, start=1):
         if isinstance(each, DistanceError):
             raise DistanceError(f"pair {number}: {each}")
-        found.append(each)
-    return found
+        scored.append(each)
+    return scored
 
 
 def attempts(pairs: Iterable[tuple[str, str]], *, alpha: float = ALPHA) -> list[Distance | DistanceError]:

@@ -13,8 +13,9 @@ import polars as pl
 from assay.extras import require
 from assay.perturb.words.distance.errors import DistanceError
 from assay.perturb.words.distance.pride import ALPHA, Distance, attempts, scorer
+from assay.perturb.words.grid.table import ORIGINAL, TEXT
 
-COLUMNS = (("original_instruction", "new_instruction"), ("original", "paraphrase"))
+COLUMNS = tuple(zip(ORIGINAL, TEXT, strict=True))[::-1]
 """Names under which a table may have its texts: LIBERO-Para's, and those of ``assay words generate``."""
 SCORES = {
     "s_k": pl.Float64,

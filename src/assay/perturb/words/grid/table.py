@@ -1,36 +1,56 @@
-"""The grid as a CSV file: one row for each paraphrase."""
+"""Tables of paraphrases as CSV files: the one reader for all that have them.
+
+Ours, as ``assay words generate`` and ``assay words llm`` write them, LIBERO-Para's ``metadata.csv``, and those of
+anybody else who names the text and its task or its original.
+"""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.formats.libero_para import SUITE
 from assay.perturb.words.grid.cells import cell_of_official
 from assay.perturb.words.grid.generate import Paraphrase
 
 COLUMNS = ("task", "object_type", "action_type", "original", "paraphrase")
-OFFICIAL = ("high", "mid", "low", "original_instruction", "new_instruction")
-"""What LIBERO-Para's metadata call the same."""
+"""What is written."""
+ORIGINAL = ("original", "original_instruction")
+TEXT = ("paraphrase", "new_instruction")
+"""The instruction as it was, and as it is said: our name of the column and LIBERO-Para's."""
+SCORES = (("s_k", "s_t"), ("keyword_similarity", "structural_similarity"))
+"""Keyword and structural similarity, likewise."""
+OFFICIAL = ("high", "mid", "low")
+"""LIBERO-Para's names of both types."""
+ROUNDING = 1e-6
+"""By so much may a published similarity be above 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row as it was read; nothing in it is checked."""
+    """A row as it was read; but for its scores nothing in it is checked."""
 
     line: int
     """Where it ends in the file, counted from 1."""
     task: str
+    """The task's id; empty where the table has no such column and the original has to tell."""
     object_type: str
     action_type: str
+    """Its cell, in our words; empty where it is not given."""
     original: str
+    """Empty where it is not given."""
     paraphrase: str
+    s_k: float | None = None
+    s_t: float | None = None
+    """Keyword and structural similarity to the original, 0 to 1, where the table has both."""
+    parser: str = ""
+    """The parser that ``assay words score`` made the similarities with; empty for those of others."""
 
 
 def write(
@@ -56,39 +76,59 @@ def write(
             )
 
 
-def read(path: Path) -> tuple[Row, ...]:
-    """The rows of a CSV file with our columns, or with LIBERO-Para's; further columns are left alone.
+def read(path: Path, *, with_cells: bool = False) -> tuple[Row, ...]:
+    """The rows of a table, ``with_cells`` of one that has them; further columns are left alone.
 
     Raises PerturbationError.
     """
+    cells = (("object_type", "high"), ("action_type", "low")) if with_cells else ()
+    return tuple(_row(path, line, fields) for line, fields in rows(path, (("task", *ORIGINAL), *cells, TEXT)))
+
+
+def with_tasks(table: Sequence[Row]) -> tuple[Row, ...]:
+    """The rows, each with its task and its original, where one of them tells the other.
+
+    A row that names no task has the built-in one whose instruction its original is; of suites with such a task,
+    the one that has the originals of all these rows counts. A row that this does not decide stays as it is.
+    """
+    originals = {plain(row.original) for row in table if not row.task}
+    suites = {
+        name: {plain(task.instruction.text): task.id for task in tasks.suite(name)} for name in tasks.suites()
+    }
+    of_all = next((known for known in suites.values() if originals <= known.keys()), None)
+
+    def home(row: Row) -> str:
+        if row.task:
+            return row.task
+        original = plain(row.original)
+        if of_all is not None:
+            return of_all[original]
+        found = [known[original] for known in suites.values() if original in known]
+        return found[0] if len(found) == 1 else ""
+
+    told = {task: text for known in suites.values() for text, task in known.items()}
+    found = ((row, home(row)) for row in table)
+    return tuple(replace(row, task=task, original=row.original or told.get(task, "")) for row, task in found)
+
+
+@cache
+def plain(text: str) -> str:
+    """An instruction in small letters with single spaces, as originals are compared."""
+    return " ".join(text.lower().split())
+
+
+def rows(path: Path, required: Iterable[str | tuple[str, ...]]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Line number and fields of each row of a CSV file with these columns, of several names one.
+
+    Raises PerturbationError.
+    """
+    wanted = [(each,) if isinstance(each, str) else each for each in required]
     with open_table(path) as reader:
-        official = set(OFFICIAL) <= set(reader.fieldnames or ())
-    if official:
-        return tuple(_published(path, line, row) for line, row in rows(path, OFFICIAL))
-    return tuple(Row(line, *(row[name] for name in COLUMNS)) for line, row in rows(path, COLUMNS))
-
-
-def _published(path: Path, line: int, row: Mapping[str, str]) -> Row:
-    """A row of LIBERO-Para's metadata, whose originals are those of libero_goal."""
-    original = " ".join(row["original_instruction"].lower().split())
-    task = next((task for task in tasks.suite(SUITE) if task.instruction.text == original), None)
-    if task is None:
-        raise PerturbationError(f"{path}:{line}: no task of {SUITE} is '{original[:80]}'")
-    try:
-        cell = cell_of_official(row["high"], row["mid"], row["low"])
-    except PerturbationError as error:
-        raise PerturbationError(f"{path}:{line}: {error}") from None
-    return Row(line, task.id, cell.object_type, cell.action_type, original, row["new_instruction"])
-
-
-def rows(path: Path, required: Iterable[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line number and fields of each row of a CSV file with these columns. Raises PerturbationError."""
-    with open_table(path) as reader:
-        missing = [name for name in required if name not in (reader.fieldnames or ())]
+        missing = [names for names in wanted if not set(names) & set(reader.fieldnames or ())]
         if missing:
+            lacking, needed = (", ".join(" or ".join(names) for names in each) for each in (missing, wanted))
             raise PerturbationError(
-                f"{path} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}; "
-                f"needed: {', '.join(required)}"
+                f"{path} lacks the column{'s' * (len(missing) > 1)} {lacking}; needed: {needed}"
             )
         for row in reader:
             yield reader.line_num, {name: value or "" for name, value in row.items() if name is not None}
@@ -102,3 +142,54 @@ def open_table(path: Path) -> Iterator[csv.DictReader[str]]:
             yield csv.DictReader(stream)
     except (UnicodeDecodeError, csv.Error) as error:
         raise PerturbationError(f"{path} is no CSV file in UTF-8: {error}") from None
+    except OSError as error:
+        raise PerturbationError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def _row(path: Path, line: int, fields: Mapping[str, str]) -> Row:
+    def first(names: Iterable[str]) -> str:
+        return next((fields[name] for name in names if fields.get(name)), "")
+
+    s_k, s_t = (
+        _similarity(first(names), f"{path}:{line}: {names[0]}") for names in zip(*SCORES, strict=True)
+    )
+    both = s_k is not None and s_t is not None
+    return Row(
+        line,
+        fields.get("task", ""),
+        *_types(fields),
+        first(ORIGINAL),
+        first(TEXT),
+        s_k if both else None,
+        s_t if both else None,
+        fields.get("parser", "") if both else "",
+    )
+
+
+def _types(fields: Mapping[str, str]) -> tuple[str, str]:
+    """Object and action type in our words; of LIBERO-Para's, those that it does not use as they are."""
+    if "object_type" in fields or "action_type" in fields:
+        return fields.get("object_type", ""), fields.get("action_type", "")
+    names = tuple(fields.get(name, "") for name in OFFICIAL)
+    return _in_our_words(*names) if any(names) else ("", "")
+
+
+@cache
+def _in_our_words(high: str, mid: str, low: str) -> tuple[str, str]:
+    try:
+        cell = cell_of_official(high, mid, low)
+    except PerturbationError:
+        return ", ".join((high, mid, low)), "none"
+    return str(cell.object_type), str(cell.action_type)
+
+
+def _similarity(text: str, place: str) -> float | None:
+    if not text.strip():
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1 + ROUNDING:
+        raise PerturbationError(f"{place}: '{text[:40]}' is no similarity; valid: 0 to 1")
+    return value

@@ -63,7 +63,7 @@ def verify(
         if isinstance(rules, str):
             yield Fault(row.line, "task", rules, row.paraphrase)
             continue
-        if row.original != rules.original:
+        if row.original and row.original != rules.original:
             reason = f"the original of {row.task} is '{rules.original}', not '{row.original}'"
             yield Fault(row.line, "task", reason, row.paraphrase)
             continue

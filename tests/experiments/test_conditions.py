@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import pytest
+
+from assay import tasks
+from assay.episodes import CONTROL
+from assay.errors import ExperimentError
+from assay.experiments import Experiment, Variant, load_experiment
+from assay.experiments.conditions import choose_conditions
+
+NAMES = (CONTROL, "pro/position", "pro/task", "pro/task=two", "pro/displace=0.1", "pro/displace=0.2")
+CELLS = ("para/obj=none,act=need", "para/obj=none,act=hint", "para/obj=habitual,act=need")
+BOWL = [tasks.load("libero_goal/1")]
+
+
+@pytest.mark.parametrize(
+    ("selection", "chosen"),
+    [
+        ("position", NAMES[1:2]),
+        ("pro/position, task", NAMES[1:3]),
+        ("displace=*", NAMES[4:]),
+        ("pro/displace=*,position", (NAMES[1], *NAMES[4:])),
+        ("control", NAMES[:1]),
+        ("*", NAMES),
+    ],
+)
+def test_conditions_are_chosen_by_name_and_pattern(selection: str, chosen: tuple[str, ...]):
+    assert choose_conditions(selection, NAMES, "pro") == frozenset(chosen)
+
+
+@pytest.mark.parametrize(
+    ("selection", "chosen"),
+    [
+        ("obj=none,act=need", CELLS[:1]),
+        ("obj=none,act=hint,para/obj=habitual,act=need", CELLS[1:]),
+        ("obj=none,act=*", CELLS[:2]),
+        ("obj=*,act=need", (CELLS[0], CELLS[2])),
+        ("*hint,*habitual*", CELLS[1:]),
+    ],
+)
+def test_a_name_may_hold_commas(selection: str, chosen: tuple[str, ...]):
+    assert choose_conditions(selection, CELLS, "para") == frozenset(chosen)
+
+
+@pytest.mark.parametrize(
+    ("selection", "words"),
+    [
+        ("positon", "pro has no condition 'positon' with these tasks: did you mean 'position'?"),
+        ("position,zzzzzz*", "no condition 'zzzzzz*' with these tasks: valid: control, displace=0.1"),
+        ("pro/postion", "did you mean 'pro/position'?"),
+        (" , ", "name one at least; valid: control"),
+    ],
+)
+def test_what_means_nothing_is_refused_with_what_there_is(selection: str, words: str):
+    with pytest.raises(ExperimentError) as refused:
+        choose_conditions(selection, NAMES, "pro")
+    assert words in str(refused.value)
+
+
+def test_every_experiment_takes_conditions_in_its_address_and_keeps_its_controls():
+    whole = list(load_experiment("pro").plan(BOWL, (0, 1)))
+    some = list(load_experiment("pro?conditions=position,displace%3D*").plan(BOWL, (0, 1)))
+    assert {spec.condition.partition("=")[0] for spec in some} == {CONTROL, "pro/position", "pro/displace"}
+    assert {spec.key for spec in some} < {spec.key for spec in whole}, "the same episodes, only fewer"
+    assert len([spec for spec in some if spec.condition == CONTROL]) == 2
+    cell = "obj=none,act=need"
+    plan = load_experiment(f"para?per_cell=1&conditions={cell}&seed=3").plan(BOWL, (0,))
+    assert [spec.condition for spec in plan] == [CONTROL, f"para/{cell}"]
+
+
+def test_a_plugins_experiment_has_conditions_too_and_they_are_chosen_once():
+    one = Experiment("mine", "", lambda task: [Variant("mine/a"), Variant("mine/b")])
+    assert [spec.condition for spec in one.only("b").plan(BOWL, (0,))] == [CONTROL, "mine/b"]
+    with pytest.raises(ExperimentError, match="chosen twice"):
+        one.only("a").only("b")
+    with pytest.raises(ExperimentError, match="given once"):
+        load_experiment("pro?conditions=task&conditions=position")

@@ -1,0 +1,189 @@
+"""Paraphrases of a table as an experiment, and PRIDE of its run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import assay
+from assay import tasks
+from assay.episodes import CONTROL, Episode, Outcome, task_of
+from assay.episodes.episode import no_trajectory
+from assay.errors import AssayError, ExperimentError, PerturbationError
+from assay.experiments import load_experiment
+from assay.formats.release import ReleaseError
+from assay.perturb.words.grid.generate import paraphrases
+from assay.perturb.words.grid.table import write
+from assay.runs.store import Store
+from assay.tasks import Instruction, bddl
+
+HEADER = "high,mid,low,eval,batch_idx,new_instruction,original_instruction,structural_similarity,keyword_similarity"
+ROWS = (
+    "act,lexical,addition_deletion,7,0,gently turn on the stove,turn on the stove,0.9,1.0",
+    "act,lexical,addition_deletion,7,1,gently turn on the stove,turn on the stove,0.9,1.0",
+    "obj,lexical,same_polarity_habitual,7,0,turn on the range,turn on the stove,1.0,0.6",
+    "act,pragmatical,hint,7,0,the stove is still off,turn on the stove,0.25,0.5",
+    "act,pragmatical,hint,1,0,the bowl is not on the stove,put the bowl on the stove,0.5,0.75",
+)
+STOVE = [tasks.load("libero_goal/7")]
+
+
+def saved(path: Path, *lines: str) -> Path:
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_libero_paras_metadata_runs_with_its_cells_and_published_scores(tmp_path: Path):
+    file = saved(tmp_path / "metadata.csv", HEADER, *ROWS)
+    for address, name in ((f"para?file={file}", "para"), (f"libero-para?folder={tmp_path}", "libero-para")):
+        design = load_experiment(address)
+        plan = list(design.plan(design.choose(), (7, 8)))
+        assert {spec.task for spec in plan} == {"libero_goal/7", "libero_goal/1"}
+        assert Counter(spec.condition for spec in plan) == {
+            CONTROL: 4,
+            f"{name}/obj=none,act=addition": 4,
+            f"{name}/obj=habitual,act=none": 2,
+            f"{name}/obj=none,act=hint": 4,
+        }
+        assert len({spec.key for spec in plan}) == len(plan), "a text that a cell has twice stays two"
+        hint = next(spec for spec in plan if spec.condition.endswith("hint") and spec.task == "libero_goal/7")
+        assert task_of(hint).instruction.text == "the stove is still off"
+        assert hint.labels == {
+            **{"axis": "words", "change": "wording", "plausible": True, "object": "none", "action": "hint"},
+            **{"s_k": 0.5, "s_t": 0.25, "pd": 0.625, "scores": "published"},
+        }
+
+
+def test_what_words_generate_writes_runs_as_para_itself_does(tmp_path: Path):
+    write(paraphrases(STOVE[0], 1, 0), tmp_path / "grid.csv")
+    own = list(load_experiment("para?per_cell=1").plan(STOVE, (0,)))
+    read = list(load_experiment(f"para?file={tmp_path / 'grid.csv'}").plan(STOVE, (0,)))
+    said = [[(each.condition, each.perturbations, each.labels) for each in plan] for plan in (own, read)]
+    assert said[0] == said[1] and len(own) == 44
+    assert {each.labels["scores"] for each in read[1:]} == {"computed"}
+
+
+def test_a_table_of_ones_own_needs_no_cells(tmp_path: Path):
+    file = saved(
+        tmp_path / "mine.csv",
+        "task,paraphrase",
+        "libero_goal/7,fire up the stove",
+        "libero_goal/7,of the the",
+    )
+    _, fire, nothing = load_experiment(f"para?file={file}").plan(STOVE, (0,))
+    assert fire.condition == "para/no-cell" and fire.labels["scores"] == "computed"
+    assert "object" not in fire.labels and 0 < float(str(fire.labels["pd"])) < 1
+    assert nothing.labels["plausible"] is True
+
+
+def test_rows_without_a_task_belong_to_every_task_that_is_told_their_original(tmp_path: Path):
+    file = saved(
+        tmp_path / "mine.csv", "original,paraphrase,s_k,s_t", "turn on the stove,light the stove,1,1"
+    )
+    path = tmp_path / "my_stove.bddl"
+    path.write_text(bddl.write(STOVE[0]))
+    design = load_experiment(f"para?file={file}")
+    assert design.tasks == "libero_goal/7"
+    (own,) = design.choose(str(path))
+    assert [spec.task for spec in design.plan([own], (0,))] == [own.id, own.id]
+    named = saved(tmp_path / "named.csv", "task,paraphrase,s_k,s_t", "my_stove,light the stove,1,1")
+    assert len(list(load_experiment(f"para?file={named}").plan([own], (0,)))) == 2
+
+
+def test_some_of_each_cell_are_drawn_by_a_seed(tmp_path: Path):
+    many = [
+        f"act,lexical,addition_deletion,7,{n},turn on the stove {n},turn on the stove,1,1" for n in range(9)
+    ]
+    file = saved(tmp_path / "metadata.csv", HEADER, *many, ROWS[2])
+
+    def told(query: str) -> list[str]:
+        plan = load_experiment(f"para?file={file}&{query}").plan(STOVE, (0,))
+        return [task_of(spec).instruction.text for spec in plan]
+
+    two = told("per_cell=2")
+    assert len(two) == 4 and set(two) < set(told("per_cell=3")) and "turn on the range" in two
+    assert two != told("per_cell=2&seed=1")
+
+
+def test_a_checkout_without_the_table_is_read_from_its_task_files(tmp_path: Path):
+    folder = tmp_path / "libero" / "libero" / "bddl_files" / "libero_para"
+    folder.mkdir(parents=True)
+    for number, text in enumerate(("gently turn on the stove", "slowly turn on the stove")):
+        changed = bddl.write(STOVE[0]).replace("turn on the stove", text)
+        assert bddl.parse(changed, id="x").instruction == Instruction(text)
+        (folder / f"act_lexical_addition_deletion_eval7_ver{number}.bddl").write_text(changed)
+    design = load_experiment(f"libero-para?folder={tmp_path}")
+    plan = list(design.plan(design.choose(), (0,)))
+    assert [task_of(spec).instruction.text for spec in plan][1:] == [
+        "gently turn on the stove",
+        "slowly turn on the stove",
+    ]
+    assert plan[1].condition == "libero-para/obj=none,act=addition"
+    assert plan[1].labels["s_k"] == 1.0 and plan[1].labels["scores"] == "computed"
+
+
+@pytest.mark.parametrize(
+    ("lines", "error", "words"),
+    [
+        (["task,text", "libero_goal/7,x"], PerturbationError, "lacks the column paraphrase or new_instr"),
+        (["task,paraphrase"], ExperimentError, "table.csv has no rows below its header"),
+        (["task,paraphrase", "libero_goal/7,"], ReleaseError, "table.csv:2: an instruction must be a line"),
+        (
+            ["original,paraphrase", "sing,hum"],
+            ExperimentError,
+            "table.csv:2: no task, or more than one, is told",
+        ),
+        (
+            [HEADER, ROWS[0].replace("lexical", "sung")],
+            ExperimentError,
+            "table.csv:2: there is no object type",
+        ),
+        (
+            ["task,object_type,paraphrase", "libero_goal/7,none,x"],
+            ExperimentError,
+            "table.csv:2: only one of object_type and action_type is given",
+        ),
+        (
+            ["task,paraphrase", "libero_goal/1,x"],
+            ExperimentError,
+            "no paraphrase of libero_goal/7; it has: li",
+        ),
+    ],
+)
+def test_a_table_that_makes_no_sense_is_refused_in_one_line(
+    lines: list[str], error: type[AssayError], words: str, tmp_path: Path
+):
+    file = saved(tmp_path / "table.csv", *lines)
+    with pytest.raises(error) as refused:
+        list(load_experiment(f"para?file={file}").plan(STOVE, (0,)))
+    assert words in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_a_release_without_its_folder_or_files_is_refused(tmp_path: Path):
+    with pytest.raises(ExperimentError, match="needs the folder of the release: libero-para"):
+        list(load_experiment("libero-para").plan(STOVE, (0,)))
+    with pytest.raises(ReleaseError, match="holds no LIBERO-Para release"):
+        load_experiment(f"libero-para?folder={tmp_path}")
+    with pytest.raises(PerturbationError, match="cannot be read: No such file"):
+        load_experiment(f"para?file={tmp_path / 'none.csv'}")
+
+
+def test_pride_of_a_tables_run_is_its_definition(tmp_path: Path):
+    design = load_experiment(f"para?file={saved(tmp_path / 'metadata.csv', HEADER, *ROWS)}")
+    plan, path = list(design.plan(design.choose(), (7, 8, 9))), tmp_path / "run.assay"
+    with Store.writing(path) as store:
+        store.plan(plan)
+        for waiting in store.todo():
+            won = int(waiting.key, 16) % 3 > 0
+            outcome = Outcome.SUCCESS if won else Outcome.FAILURE
+            store.append(waiting.number, Episode(outcome, 1, no_trajectory()))
+    words = [spec for spec in plan if spec.condition != CONTROL]
+    distances = [float(str(spec.labels["pd"])) for spec in words]
+    hits = [int(spec.key, 16) % 3 > 0 for spec in words]
+    assert len(set(distances)) == 4 and 0 < sum(hits) < len(hits) == 15
+    defined = sum(pd for pd, hit in zip(distances, hits, strict=True) if hit) / sum(distances)
+    found = assay.open(path).profile()["pride"]
+    assert found.pride / 100 == pytest.approx(defined, abs=1e-9)
+    assert (found.episodes, found.wordings, found.unscored) == (15, 4, 0)
