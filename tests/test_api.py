@@ -9,7 +9,7 @@ import pytest
 
 import assay
 from assay.episodes import Episode, EpisodeSpec, Instruction, Outcome
-from assay.errors import AssetError, PolicyError, RunError, TaskError
+from assay.errors import AssetError, ExperimentError, PolicyError, RunError, TaskError
 from assay.perturb import Say
 
 LIGHT = """
@@ -139,7 +139,9 @@ def test_what_cannot_be_is_said_before_a_file_is_made(tmp_path: Path):
         ({"policy": "idle", "steps": -1}, RunError, "valid: 1 or more"),
         ({"policy": "idle", "workers": -1}, RunError, "valid: 0 or more"),
         ({"policy": "idle", "video": "yes"}, RunError, "valid: failures or all"),
-        ({"policy": "idle", "tasks": 7}, TaskError, "a list of ids"),
+        ({"policy": "idle", "tasks": 7}, TaskError, "a list of names"),
+        ({"policy": "idle", "conditions": 7}, ExperimentError, "a list of names"),
+        ({"policy": "idle", "conditions": "nonsense"}, ExperimentError, "no condition 'nonsense' with these"),
         ({"policy": "idle", "assets": "nonsense"}, AssetError, "there is no asset pack 'nonsense'"),
     ):
         with pytest.raises(error, match=words):

@@ -47,7 +47,7 @@ def test_a_real_server_gets_what_vla_evals_libero_sends(notary: Callable[..., An
     first, second = policy.act(observation), policy.act(observation)
     assert first.tolist() == [[0, 0, 0, 0, 0, 0, 1]], "the gripper is made binary"
     assert second[0, 0] == np.float32(0.01), "the server counts the episode's observations"
-    policy.reset(Instruction("another"), SPEC)
+    policy.reset(Instruction("another"), replace(SPEC, start=9))
     policy.act(observation)
     policy.close()
     seen = server.look(0)
@@ -70,7 +70,7 @@ def test_a_real_server_gets_what_vla_evals_libero_sends(notary: Callable[..., An
         ["look", 0, TASK.instruction.text, keys],
         ["look", 1, TASK.instruction.text, keys],
         ["end", {}],
-        ["start", {"task": start["task"] | {"name": "another"}}],
+        ["start", {"task": start["task"] | {"name": "another", "episode_idx": 9, "seed": SPEC.seed}}],
         ["look", 0, "another", keys],
         ["end", {}],
     ]
