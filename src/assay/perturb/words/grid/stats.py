@@ -126,15 +126,15 @@ def read_wordings(path: Path) -> tuple[Wording, ...]:
 
 
 def grid_stats(wordings: Iterable[Wording]) -> GridStats:
-    """Count paraphrases, and average their distances, each wording of an original and cell once."""
-    each_once = tuple(dict.fromkeys(wordings))
+    """Count paraphrases, and average their distances; one that comes twice counts twice."""
+    all_of_them = tuple(wordings)
     members: dict[Key, list[Wording]] = {(thing, action): [] for thing in ObjectType for action in ActionType}
-    for each in each_once:
+    for each in all_of_them:
         members[each.key].append(each)
     return GridStats(
-        len(each_once),
+        len(all_of_them),
         {key: _cell(mine) for key, mine in members.items() if mine},
-        dict(Counter(each.original for each in each_once).most_common()),
+        dict(Counter(each.original for each in all_of_them).most_common()),
     )
 
 

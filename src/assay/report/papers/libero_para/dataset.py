@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import polars as pl
@@ -24,9 +25,12 @@ DISTANCES = {
 
 
 def stats_of(runs: Sequence[PaperRun]) -> GridStats:
-    """The paraphrases of all runs, each once."""
+    """The paraphrases of all runs, each as often as a run was told it with one seed."""
     found, _ = of_each(runs, _wordings)
-    return grid_stats(each for wordings in found.values() for each in wordings)
+    together: Counter[Wording] = Counter()
+    for wordings in found.values():
+        together |= wordings
+    return grid_stats(together.elements())
 
 
 def counts_table(found: GridStats) -> Table:
@@ -48,7 +52,7 @@ def counts_table(found: GridStats) -> Table:
         "Paraphrases of each cell",
         (Column("names"), *(Column(action, "count") for action in ACTIONS), Column("total", "count")),
         tuple(rows),
-        "Rows: how objects are named; columns: how the action is said. Each wording of a task counts once.",
+        "Rows: how objects are named; columns: how the action is said. Seeds and models with the same wording count once.",
     )
 
 
@@ -97,17 +101,21 @@ def distance_grid(found: GridStats, which: str) -> Drawing:
     return distance_map(which.replace("_", "-"), DISTANCES[which][1], caption, cells)
 
 
-def _wordings(run: PaperRun) -> tuple[Wording, ...]:
+def _wordings(run: PaperRun) -> Counter[Wording]:
     rows = paraphrases(run.data.frame)
     scores = [
         pl.col(name) if name in rows.columns else pl.lit(None, pl.Float64).alias(name)
         for name in ("s_k", "s_t")
     ]
-    table = rows.select("task", "object", "action", "instruction", *scores).unique(maintain_order=True)
+    columns = ["task", "object", "action", "instruction", "s_k", "s_t"]
+    told_with_seed = rows.with_columns(scores).group_by(*columns, "seed", maintain_order=True).len()
+    table = told_with_seed.group_by(columns, maintain_order=True).agg(pl.col("len").max())
     if not len(table):
         raise MeasureError("there is no paraphrase")
     originals = {task: told(task) or task for task in table["task"].unique()}
-    return tuple(
-        Wording(originals[task], thing, action, text.strip(), s_k, s_t)
-        for task, thing, action, text, s_k, s_t in table.iter_rows()
+    return Counter(
+        {
+            Wording(originals[task], thing, action, text.strip(), s_k, s_t): count
+            for task, thing, action, text, s_k, s_t, count in table.iter_rows()
+        }
     )

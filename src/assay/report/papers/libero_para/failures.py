@@ -128,7 +128,7 @@ def paths_figure(run: PaperRun) -> Drawing:
         f"{near:,} near and {task.failures - near:,} far failures (threshold "
         f"{number(task.thresholds[WIDEST], 3)} m); at most 12 of each are drawn."
     )
-    return draw("paths", f"trajectories on {task.task}", caption, (4.6, 4.3), paint)
+    return draw("paths", f"trajectories on {task.task}", caption, (4.6, 4.0), paint)
 
 
 def successes_figure(run: PaperRun) -> Drawing:
@@ -154,9 +154,7 @@ def successes_figure(run: PaperRun) -> Drawing:
         "drawn, as 50 points) and, black, their mean, from which near and far failures are told."
         + (f" {plural(absent, 'task')} never succeeded." if absent else "")
     )
-    return draw(
-        "successes", "successful trajectories of each task", caption, (WIDTH, 2.5 * down + 0.2), paint
-    )
+    return draw("successes", "successful trajectories of each task", caption, (WIDTH, 2.35 * down), paint)
 
 
 def types_figure(runs: Sequence[PaperRun]) -> Iterator[Part]:
@@ -217,10 +215,9 @@ def _types(name: str, title: str, caption: str, sides: tuple[Mapping[str, np.nda
 
 
 def _failures(run: PaperRun) -> Failures:
-    found = run.data.result(NEAR_FAR)
     if not len(run.data.paths.ids):
         raise MeasureError("needs trajectories, and the run has none")
-    return found
+    return run.data.result(NEAR_FAR)
 
 
 def _shares(group: NearFar) -> np.ndarray:
@@ -238,7 +235,7 @@ def _paths(run: PaperRun, found: Failures, task: TaskFailures, which: pl.Expr, m
 def _space(axes: Axes, *, small: bool = False) -> None:
     """Three axes in metres, seen from the robot's left."""
     axes.view_init(elev=24, azim=-35)  # type: ignore[attr-defined]
-    axes.set_box_aspect((1, 1, 0.8), zoom=0.9)  # type: ignore[call-arg, arg-type]
+    axes.set_box_aspect((1, 1, 0.8), zoom=1.12 if small else 1.0)  # type: ignore[call-arg, arg-type]
     axes.tick_params(labelsize=5 if small else 6, pad=-3 if small else -2)
     for axis, name in zip((axes.xaxis, axes.yaxis, axes.zaxis), "xyz", strict=True):  # type: ignore[attr-defined]
         axis.set_label_text(name if small else f"{name}, m", fontsize=6 if small else 7)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from assay.measures.paraphrase import ACTIONS, DISTANCE_CORRELATION, NONE, OBJECT_GAP
@@ -26,7 +28,9 @@ from assay.report.papers.libero_para.cells import (
 from assay.report.style import (
     BLUE,
     FAINT,
+    HALF,
     INK,
+    MARKS,
     ORANGE,
     PINK,
     WIDTH,
@@ -104,7 +108,7 @@ def names_figure(runs: Sequence[PaperRun]) -> Iterator[Part]:
         "Paraphrases that keep the objects' names against those that change them; above each pair the difference in "
         f"points (95 % Newcombe interval over wordings). {said}. Lines: 95 % Wilson intervals."
     )
-    width = min(WIDTH, 2.5 + 1.3 * len(found))
+    width = HALF if len(found) < 3 else WIDTH
     yield draw("names", "Success with objects' names kept and changed", caption, (width, 3.3), paint)
     yield from missing
 
@@ -176,8 +180,10 @@ def action_figure(runs: Sequence[PaperRun]) -> Iterator[Part]:
                     fontsize=7.5,
                 )
                 if len(values) > 1:
-                    spread = np.linspace(-0.2, 0.2, len(values))
-                    axes.plot(place + spread, values, "o", color=INK, markersize=2.6, alpha=0.7)
+                    for model, (value, at) in enumerate(
+                        zip(values, np.linspace(-0.24, 0.24, len(values)), strict=True)
+                    ):
+                        axes.plot(place + at, value, MARKS[model % len(MARKS)], color=INK, markersize=3)
         share_limits(axes)
         axes.grid(visible=False, axis="x")
         axes.set_xticks(range(len(names)), names, rotation=35, ha="right")
@@ -187,8 +193,21 @@ def action_figure(runs: Sequence[PaperRun]) -> Iterator[Part]:
         bars(left, ACTIONS, list(types.values()), [COLOURS[kind.get(each, "")] for each in ACTIONS])
         bars(right, list(CATEGORIES), list(categories.values()), [COLOURS[each] for each in CATEGORIES])
         left.set_ylabel("success")
-        handles = [Patch(color=COLOURS[each], label=each) for each in CATEGORIES]
-        figure.legend(handles=handles, loc="outside upper center", ncols=3)
+        handles: list[Artist] = [Patch(color=COLOURS[each], label=each) for each in CATEGORIES]
+        if len(found) > 1:
+            handles += [
+                Line2D(
+                    [],
+                    [],
+                    color=INK,
+                    marker=MARKS[model % len(MARKS)],
+                    linestyle="",
+                    markersize=4,
+                    label=name,
+                )
+                for model, name in enumerate(found)
+            ]
+        figure.legend(handles=handles, loc="outside upper center", ncols=5)
 
     complete = [name for name, cells in found.items() if ORIGINAL in cells]
     said = f"'{NONE}' includes the original instruction" + (
@@ -223,7 +242,7 @@ def correlation_figure(runs: Sequence[PaperRun]) -> Iterator[Part]:
         return cells, f"r = {number(found.r, 3)}, {p_phrase(found.p)}"
 
     found, missing = of_each(runs, measured)
-    across = min(len(found), 4)
+    across = min(len(found), 3)
     down = -(-len(found) // across)
 
     def paint(figure: Figure) -> None:
@@ -248,7 +267,7 @@ def correlation_figure(runs: Sequence[PaperRun]) -> Iterator[Part]:
         "Each mark is a cell of the grid without the original; lines: standard deviation over seeds. Pearson's r "
         f"over cells ({sizes}); dashed: least squares."
     )
-    width = max(4.6, min(WIDTH, 2.6 * across + 0.6))
+    width = HALF if across == 1 else WIDTH
     yield draw(
         "correlation",
         "Success against the distance of the instruction",

@@ -59,7 +59,9 @@ def success_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
     for name in worded:
         control = usual[name]
         if isinstance(control, Missing):
-            yield Missing(f"{name}: no success with the original instructions: {control.missing}")
+            yield Missing(
+                f"of {name} has no success with the original instructions: {control.missing} of them"
+            )
 
 
 def pride_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
@@ -151,14 +153,11 @@ def seeds_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
 
 
 def scopes_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
-    """Means of cells by what a paraphrase changes, by object type and by action category."""
+    """Means of cells by what a paraphrase changes, and by object type and category of action types."""
     found, missing = of_each(runs, lambda run: success_of(run.data.result(CELLS)))
     models = dict(found)
     if len(found) > 1:
-        models["mean over models"] = average(list(found.values()))
-    groups: dict[str, dict[str, tuple[float, float | None, int]]] = {
-        name: scope_means(cells) for name, cells in models.items()
-    }
+        models["mean"] = average(list(found.values()))
     yield Table(
         "scopes",
         "Success by what the paraphrase changes",
@@ -167,22 +166,33 @@ def scopes_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
             *(
                 column
                 for scope in SCOPES
-                for column in (Column(scope, "share"), Column(f"{scope}, deviation", "share"))
+                for column in (Column(scope, "share"), Column("deviation", "share"), Column("cells", "count"))
             ),
+        ),
+        tuple(
+            (name, *(value for scope in SCOPES for value in scope_means(cells).get(scope, (None, None, 0))))
+            for name, cells in models.items()
+        ),
+        "Unweighted means of cells, without the original instruction; deviation: standard deviation over cells, of "
+        "a sample, as in the release's analysis.",
+    )
+    yield Table(
+        "types",
+        "Success by object type and category of action types",
+        (
+            Column("model"),
             *(Column(f"names: {thing}", "share") for thing in OBJECTS),
-            *(Column(category, "share") for category in CATEGORIES),
+            *(Column(f"action: {category}", "share") for category in CATEGORIES),
         ),
         tuple(
             (
                 name,
-                *(value for scope in SCOPES for value in groups[name].get(scope, (None, None, 0))[:2]),
                 *(object_means(cells).get(thing) for thing in OBJECTS),
                 *(category_means(cells).get(category) for category in CATEGORIES),
             )
             for name, cells in models.items()
         ),
-        "Unweighted means of cells, without the original instruction; deviation: standard deviation over cells, of "
-        "a sample, as in the release's analysis. Categories are means of their action types.",
+        "Unweighted means of cells, without the original instruction; a category is the mean of its action types.",
     )
     yield from missing
 
@@ -193,7 +203,7 @@ def cost_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
     def timed(run: PaperRun) -> pl.DataFrame:
         rows = run.data.whole
         if not rows["seconds"].sum() > 0:
-            raise MeasureError("its episodes have no time: logs do not say how long they took")
+            raise MeasureError("needs the time of episodes, and the run does not say it")
         return rows
 
     found, missing = of_each(runs, timed)
