@@ -26,10 +26,10 @@ class Trajectory:
     """Where the end effector went and what it was told, float32."""
 
     end_effector: np.ndarray
-    """Its position, metres, from before the first step on: (steps + 1, 3). In a world whose actions are
-    whole motions, where each of them ended."""
+    """Its position, metres, from before the first step on: (steps + 1, 3); (steps, 3) in imported logs that
+    leave out the last. In a world whose actions are whole motions, where each of them ended."""
     gripper: np.ndarray
-    """Distance between the fingers, metres, likewise: (steps + 1,)."""
+    """Distance between the fingers, metres, at the same times."""
     actions: np.ndarray
     """As the policy gave them: (steps, action size)."""
 

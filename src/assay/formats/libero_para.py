@@ -1,9 +1,7 @@
-"""LIBERO-Para: 4,092 paraphrases of LIBERO-Goal's instructions, and the logs of its evaluations.
+"""LIBERO-Para: 4,092 paraphrases of LIBERO-Goal's instructions.
 
     metadata.csv                               every paraphrase: its types, the original, both similarities
     bddl_files/libero_para/act_..._ver0.bddl   the same as task files
-    DIR/seed7/eval0.json                       the episodes of one task
-    DIR/seed7/meta.json                        the model and its settings (optional)
 
 ``eval`` counts the tasks of LIBERO-Goal in alphabetical order; the original instruction tells which it is.
 """
@@ -17,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -54,7 +52,6 @@ _NAME = re.compile(
 
 Types = tuple[str, str]
 """An object type and an action type, in our words."""
-T = TypeVar("T")
 
 
 def official(object_type: str, action_type: str) -> tuple[str, str, str]:
@@ -96,50 +93,6 @@ class Paraphrase:
         return _TYPES[self.high, self.mid, self.low]
 
 
-@dataclass(frozen=True, slots=True)
-class Logged:
-    """An episode in a log."""
-
-    paraphrase_type: str
-    categories: tuple[str, ...]
-    subcategories: tuple[str, ...]
-    variant_id: int
-    paraphrased_instruction: str
-    success: bool
-    num_steps: Annotated[int, Field(ge=0)]
-
-    @property
-    def official(self) -> tuple[str, str, str]:
-        """How it was made, in the release's words."""
-        return self.paraphrase_type, "+".join(self.categories), "+".join(self.subcategories)
-
-    @property
-    def types(self) -> Types:
-        """How it was made."""
-        return _TYPES[self.official]
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """Of one evaluation."""
-
-    model_name: str = "unknown"
-    max_steps: int | None = None
-    replan_steps: int | None = None
-    total_tasks: int = 0
-    """Episodes of the whole evaluation."""
-    timestamp: str = ""
-    """When it began."""
-
-
-@dataclass(frozen=True, slots=True)
-class Log:
-    """The episodes of one task with one seed."""
-
-    eval_id: int
-    episodes: tuple[Logged, ...]
-
-
 COLUMNS = tuple(field.name for field in fields(Paraphrase))
 _ROW = TypeAdapter(Paraphrase)
 
@@ -166,21 +119,6 @@ def read_tasks(folder: Path) -> tuple[Wording, ...]:
     return wordings
 
 
-def read_logs(folder: Path) -> Iterator[tuple[int, Settings, Log]]:
-    """The logs of evaluations with their seeds. Raises ReleaseError where there is none, or one makes no sense."""
-    files = sorted(folder.glob("seed*/eval*.json"))
-    if not files:
-        raise ReleaseError(
-            f"{folder}: there is no seed*/eval*.json in it; valid: a folder of LIBERO-Para's logs"
-        )
-    for file in files:
-        log, about = _read(file, Log), file.with_name("meta.json")
-        for episode in log.episodes:
-            _checked(episode.official, str(file))
-        settings = _read(about, Settings) if about.is_file() else Settings()
-        yield _seed(file.parent), settings, log
-
-
 def _rows(file: Path) -> Iterator[tuple[Paraphrase, str]]:
     """The rows of a metadata file, and where each stands."""
     rows = csv.DictReader(io.StringIO(text_of(file), newline=""), strict=True)
@@ -193,12 +131,12 @@ def _rows(file: Path) -> Iterator[tuple[Paraphrase, str]]:
         for row in rows:
             place = f"{file}:{rows.line_num}"
             made = _ROW.validate_python({name: row[name] for name in COLUMNS})
-            _checked((made.high, made.mid, made.low), place)
+            types_of((made.high, made.mid, made.low), place)
             yield made, place
     except csv.Error as error:
         raise ReleaseError(f"{file}:{rows.line_num}: is not CSV: {error}") from None
     except ValidationError as error:
-        raise ReleaseError(f"{file}:{rows.line_num}: {_reason(error)}") from None
+        raise ReleaseError(f"{file}:{rows.line_num}: {reason(error)}") from None
 
 
 def _wording(row: Paraphrase, place: str) -> Wording:
@@ -221,7 +159,7 @@ def _task_files(place: Path) -> Iterator[Wording]:
             raise ReleaseError(str(error)) from None
         if task.goal not in _goals():
             raise ReleaseError(f"{file}: its goal is that of no task of {SUITE}")
-        types = _checked((name["high"], name["mid"], name["low"]), str(file))
+        types = types_of((name["high"], name["mid"], name["low"]), str(file))
         text = instruction(task.instruction.text, str(file))
         yield Wording(_goals()[task.goal], text, _labels(types, int(name["number"])))
 
@@ -230,31 +168,18 @@ def _labels(types: Types, number: int) -> dict[str, Label]:
     return {"object_type": types[0], "action_type": types[1], "number": number}
 
 
-def _checked(names: tuple[str, str, str], place: str) -> Types:
+def types_of(names: tuple[str, str, str], place: str) -> Types:
     """The types of the release's names. Raises ReleaseError for names that it does not use."""
     if names not in _TYPES:
         raise ReleaseError(f"{place}: LIBERO-Para has no type {', '.join(names)}")
     return _TYPES[names]
 
 
-def _read(file: Path, kind: type[T]) -> T:
-    try:
-        return TypeAdapter(kind).validate_json(text_of(file))
-    except ValidationError as error:
-        raise ReleaseError(f"{file}: not a log of LIBERO-Para: {_reason(error)}") from None
-
-
-def _reason(error: ValidationError) -> str:
+def reason(error: ValidationError) -> str:
+    """The first thing that is wrong, and where, on one line."""
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"])
     return " ".join(f"{place}: {first['msg']}".split())[:200].removeprefix(": ")
-
-
-def _seed(folder: Path) -> int:
-    name = re.fullmatch(r"seed(\d+)", folder.name)
-    if name is None:
-        raise ReleaseError(f"{folder}: a folder of logs is called seed and a number, e.g. seed7")
-    return int(name[1])
 
 
 @cache

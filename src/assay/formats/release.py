@@ -43,13 +43,13 @@ def found(folder: Path, release: str, *candidates: str) -> Path:
     raise ReleaseError(f"{folder} holds no {release} release{missing}: looked for {looked}")
 
 
-def text_of(file: Path) -> str:
-    """The content of a text file. Raises ReleaseError where it is none."""
+def text_of(file: Path, *, most: int = MAX_BYTES) -> str:
+    """The content of a text file. Raises ReleaseError where it is none, or has more than ``most`` bytes."""
     try:
         with file.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
-        if len(data) > MAX_BYTES:
-            raise ReleaseError(f"{file}: is larger than {MAX_BYTES:,} bytes")
+            data = stream.read(most + 1)
+        if len(data) > most:
+            raise ReleaseError(f"{file}: is larger than {most:,} bytes")
         return data.decode("utf-8-sig")
     except OSError as error:
         raise ReleaseError(f"{file}: cannot be read: {error.strerror or error}") from None

@@ -150,10 +150,10 @@ def with_labels(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.join(table, on="labels", how="left", maintain_order="left").drop("labels")
 
 
-def trajectory_of(*blobs: bytes) -> Trajectory:
-    """A trajectory from the blobs of its row. Raises ValueError, or zlib's error, for what is damaged."""
+def trajectory_of(steps: int, *blobs: bytes) -> Trajectory:
+    """A trajectory from its row. Raises ValueError, or zlib's error, for what is damaged."""
     positions, gripper, actions = (_unpacked(blob) for blob in blobs)
-    width = len(actions) // (len(gripper) - 1) if len(actions) else 7
+    width = len(actions) // steps if len(actions) else 7
     return Trajectory(positions.reshape(-1, 3), gripper, actions.reshape(-1, width))
 
 

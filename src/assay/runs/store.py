@@ -342,7 +342,7 @@ class Store:
             ids = [number for (number,) in self._db.execute("SELECT id FROM trajectories ORDER BY id")]
         for number in ids:  # one query each: an open one would keep a writer from closing
             row = self._db.execute(
-                "SELECT end_effector, gripper, actions FROM trajectories WHERE id = ?", (number,)
+                "SELECT steps, end_effector, gripper, actions FROM trajectories WHERE id = ?", (number,)
             ).fetchone()
             if row is not None:
                 try:
