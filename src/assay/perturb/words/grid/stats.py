@@ -41,6 +41,13 @@ class Wording:
         """Its cell."""
         return self.object, self.action
 
+    @property
+    def pd(self) -> float | None:
+        """Its distance from the original; None where it was not scored."""
+        if self.s_k is None or self.s_t is None:
+            return None
+        return 1 - (ALPHA * self.s_k + (1 - ALPHA) * self.s_t)
+
 
 @dataclass(frozen=True, slots=True)
 class CellStats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from assay.report.papers.base import Exhibit, Paper, PaperRun, PaperSection, Part, exhibit, exhibit_of_each
-from assay.report.papers.libero_para import dataset, failures, figures, tables
+from assay.report.papers.libero_para import dataset, failures, figures, rivals, tables
 
 
 def make(runs: Sequence[PaperRun]) -> Iterator[PaperSection]:
@@ -43,6 +43,7 @@ def make(runs: Sequence[PaperRun]) -> Iterator[PaperSection]:
             exhibit(
                 "Figure 16", "Distance against success, model by model", figures.correlation_figure, runs
             ),
+            exhibit("Table 10", "PD beside general-purpose distances", rivals.rivals_tables, runs),
         ),
     )
     yield PaperSection(

@@ -26,7 +26,7 @@ DISTANCES = {
 
 def stats_of(runs: Sequence[PaperRun]) -> GridStats:
     """The paraphrases of all runs, each as often as a run was told it with one seed."""
-    found, _ = of_each(runs, _wordings)
+    found, _ = of_each(runs, wordings_of)
     together: Counter[Wording] = Counter()
     for wordings in found.values():
         together |= wordings
@@ -52,7 +52,8 @@ def counts_table(found: GridStats) -> Table:
         "Paraphrases of each cell",
         (Column("names"), *(Column(action, "count") for action in ACTIONS), Column("total", "count")),
         tuple(rows),
-        "Rows: how objects are named; columns: how the action is said. Seeds and models with the same wording count once.",
+        "Rows: how objects are named; columns: how the action is said. Seeds and models with the same "
+        "wording count once.",
     )
 
 
@@ -101,7 +102,8 @@ def distance_grid(found: GridStats, which: str) -> Drawing:
     return distance_map(which.replace("_", "-"), DISTANCES[which][1], caption, cells)
 
 
-def _wordings(run: PaperRun) -> Counter[Wording]:
+def wordings_of(run: PaperRun) -> Counter[Wording]:
+    """The paraphrases of a run, each as often as it was told it with one seed."""
     rows = paraphrases(run.data.frame)
     scores = [
         pl.col(name) if name in rows.columns else pl.lit(None, pl.Float64).alias(name)
