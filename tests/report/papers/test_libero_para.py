@@ -108,7 +108,7 @@ def test_means_are_of_cells_and_none_has_the_original():
     }
     assert action_means(cells) == {"none": 0.75, "hint": 0.5}
     assert category_means(cells) == {"pragmatic": 0.5}
-    assert scope_means(cells)["object only"] == (0.5, None, 1)
+    assert scope_means(cells)["object only"] == (0.5, None)
     assert scope_means(cells)["all"][0] == pytest.approx(0.5)
     assert average([cells, {("none", "hint"): 0.4}]) == {("none", "hint"): pytest.approx(0.6)}
 

@@ -56,16 +56,13 @@ class Exhibit:
     drawings: tuple[Drawing, ...] = ()
     missing: tuple[str, ...] = ()
     """What cannot be given, and why: a line each."""
+    titled: bool = False
+    """Whether its tables and figures need their own titles: there are several, or they are of one run each."""
 
     @property
     def anchor(self) -> str:
         """Its place on the page, and how its files' names begin: table-3."""
         return self.label.lower().replace(" ", "-")
-
-    @property
-    def parts(self) -> int:
-        """How many tables and figures it is made of."""
-        return len(self.tables) + len(self.drawings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +122,8 @@ def exhibit_of_each(
                 shown.append(
                     replace(part, name=f"{part.name}-run-{place}", title=f"{run.name}: {part.title}")
                 )
-    return _exhibit(label, title, shown)
+    found = _exhibit(label, title, shown)
+    return replace(found, titled=found.titled or len(runs) > 1)
 
 
 def of_each(
@@ -167,6 +165,7 @@ def _exhibit(label: str, title: str, parts: Sequence[Part]) -> Exhibit:
         tables=tuple(each for each in named if isinstance(each, Table)),
         drawings=tuple(each for each in named if isinstance(each, Drawing)),
         missing=tuple(each.missing for each in parts if isinstance(each, Missing)),
+        titled=len(shown) > 1,
     )
 
 

@@ -13,8 +13,8 @@ from assay.perturb.words.distance.models import MINILM, TOKENIZER, WEIGHTS
 from assay.perturb.words.distance.pride import scorer
 
 CONFIG = "config.json"
-FIRST_PLACES = {"bert": 0, "roberta": 2}
-"""Kinds of models that can be computed -> the position embedding of the first token."""
+KINDS = {"bert": (0, ""), "roberta": (2, " ")}
+"""Kinds of models that can be computed -> ``first_place`` and ``before`` of their shapes."""
 LAYERS = {
     **{"bert-base-uncased": 9, "bert-base-cased": 9, "bert-large-uncased": 18},
     **{"roberta-base": 10, "roberta-large": 17, "roberta-large-mnli": 19},
@@ -53,14 +53,12 @@ def bert_model(name: str = MINILM) -> BertModel:
         raise ModelError(f"{error.filename} cannot be read: {error.strerror}") from None
     except (ValueError, KeyError) as error:
         raise ModelError(f"{folder / CONFIG} is no configuration of a BERT model: {error}") from None
-    if kind not in FIRST_PLACES or config.get("hidden_act", "gelu") != "gelu":
-        raise ModelError(
-            f"{folder} is a model of the kind '{kind}': valid: {', '.join(FIRST_PLACES)}, with gelu"
-        )
+    if kind not in KINDS or config.get("hidden_act", "gelu") != "gelu":
+        raise ModelError(f"{folder} is a model of the kind '{kind}': valid: {', '.join(KINDS)}, with gelu")
     layer = layer or LAYERS.get(wanted, layers)
     if not 1 <= layer <= layers:
         raise ModelError(f"{wanted} has no layer {layer}: valid: 1 to {layers}")
-    shape = Shape(heads, float(config.get("layer_norm_eps", 1e-12)), FIRST_PLACES[kind])
+    shape = Shape(heads, float(config.get("layer_norm_eps", 1e-12)), *KINDS[kind])
     shown = wanted if layer == layers else f"{wanted}/{layer}"
     return BertModel(shown, Encoder(files, shape, layer))
 

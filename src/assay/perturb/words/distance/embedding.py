@@ -42,6 +42,8 @@ class Shape:
     """Added to variances."""
     first_place: int = 0
     """Which position embedding the first token has; RoBERTa's is 2."""
+    before: str = ""
+    """What is put before each text; for RoBERTa a space, so that the first word is one like the others."""
 
 
 MINILM_SHAPE = Shape()
@@ -87,7 +89,7 @@ class Encoder:
 
     def _encode(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Array]]:
         """Texts of one length at a time, which therefore need no padding: which, (k, tokens, width)."""
-        ids = [self._tokenizer.encode(text).ids for text in texts]
+        ids = [self._tokenizer.encode(self._shape.before + text).ids for text in texts]
         by_length: dict[int, list[int]] = defaultdict(list)
         for index, each in enumerate(ids):
             by_length[len(each)].append(index)

@@ -108,14 +108,14 @@ def object_means(cells: Mapping[Key, float]) -> dict[str, float]:
     return _means({key: key[0] for key in cells if key != ORIGINAL}, cells)
 
 
-def scope_means(cells: Mapping[Key, float]) -> dict[str, tuple[float, float | None, int]]:
-    """By what is changed: mean, standard deviation over cells (of a sample, as in the release), how many cells."""
+def scope_means(cells: Mapping[Key, float]) -> dict[str, tuple[float, float | None]]:
+    """By what is changed: mean, standard deviation over cells (of a sample, as in the release)."""
     found = {}
     for name, within in SCOPES.items():
         values = [value for key, value in cells.items() if within(key)]
         if values:
             spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
-            found[name] = (float(np.mean(values)), spread, len(values))
+            found[name] = (float(np.mean(values)), spread)
     return found
 
 

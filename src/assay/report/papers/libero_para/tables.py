@@ -59,9 +59,7 @@ def success_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
     for name in worded:
         control = usual[name]
         if isinstance(control, Missing):
-            yield Missing(
-                f"of {name} has no success with the original instructions: {control.missing} of them"
-            )
+            yield Missing(f"of {name}: no LIBERO-Goal and no drop: no episode has the original instruction")
 
 
 def pride_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
@@ -166,11 +164,11 @@ def scopes_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
             *(
                 column
                 for scope in SCOPES
-                for column in (Column(scope, "share"), Column("deviation", "share"), Column("cells", "count"))
+                for column in (Column(scope, "share"), Column(f"{scope}, deviation", "share"))
             ),
         ),
         tuple(
-            (name, *(value for scope in SCOPES for value in scope_means(cells).get(scope, (None, None, 0))))
+            (name, *(value for scope in SCOPES for value in scope_means(cells).get(scope, (None, None))))
             for name, cells in models.items()
         ),
         "Unweighted means of cells, without the original instruction; deviation: standard deviation over cells, of "
