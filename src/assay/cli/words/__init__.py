@@ -10,8 +10,9 @@ from assay.cli.words.llm import llm
 from assay.cli.words.review import review
 from assay.cli.words.score import score
 from assay.cli.words.setup import setup
+from assay.cli.words.stats import stats
 from assay.cli.words.verify import verify
 
 app = typer.Typer(help="Reword instructions, and measure how far they have moved.", no_args_is_help=True)
-for command in (generate, verify, review, agree, score, setup, llm):
+for command in (generate, verify, stats, review, agree, score, setup, llm):
     app.command(command.__name__)(command)

@@ -16,7 +16,14 @@ def score(
     ],
     out: Annotated[Path, typer.Option(help="The CSV file to write.")],
     alpha: Annotated[float, typer.Option(help="Weight of the keywords in pd: 0 to 1.")] = 0.5,
-    baselines: Annotated[bool, typer.Option("--baselines", help="Add bleu and bert_score.")] = False,
+    baselines: Annotated[bool, typer.Option("--baselines", help="Add BLEU, METEOR and BERTScore.")] = False,
+    bert_model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|DIR",
+            help="BERTScore's model, of those you have: roberta-large, roberta-large/17 (its layer), a folder.",
+        ),
+    ] = None,
 ) -> None:
     """Add s_k, s_t, pd, parser and embedding to a table of paraphrases; every other column is kept.
 
@@ -31,7 +38,11 @@ def score(
         with progress_bar() as bar:
             task = bar.add_task("pairs", total=len(frame))
             scored = score_table(
-                frame, alpha=alpha, baselines=baselines, on_scored=lambda count: bar.advance(task, count)
+                frame,
+                alpha=alpha,
+                baselines=baselines or bert_model is not None,
+                bert_model=bert_model or MINILM,
+                on_scored=lambda count: bar.advance(task, count),
             )
         scored.frame.write_csv(unfinished)
     say(f"{len(frame) - scored.refused} pairs scored with {scored.parser} and {MINILM}: {out}")

@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from assay.perturb.words.distance.baselines import baselines
+from assay.perturb.words.distance.errors import ModelError
+from assay.perturb.words.distance.models import minilm_files
 
 pytestmark = pytest.mark.usefixtures("models")
 
@@ -37,3 +42,43 @@ def test_bert_score_looks_from_both_sides():
     pair = ("turn on the stove", "turn on the stove and then put the bowl on the plate")
     there, back = baselines([pair, pair[::-1]])
     assert there.bert_score == pytest.approx(back.bert_score) and there.bert_score < 1
+
+
+def test_bert_score_says_its_model_and_takes_one_s_own(tmp_path: Path):
+    for name, content in minilm_files().items():
+        (tmp_path / name).write_bytes(content)
+    config = {"model_type": "bert", "num_attention_heads": 12, "num_hidden_layers": 6, "hidden_act": "gelu"}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    pair = [("turn on the stove", "turn on the range")]
+    (usual,), (own,), (lower,) = (
+        baselines(pair, *name) for name in ((), (str(tmp_path),), (f"{tmp_path}/3",))
+    )
+    assert usual.bert_model == "all-MiniLM-L6-v2" and own.bert_score == usual.bert_score != lower.bert_score
+    assert f"bert_score[{tmp_path}/3]" in lower.columns
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        (None, "config.json cannot be read"),
+        (
+            {"model_type": "t5", "num_attention_heads": 1, "num_hidden_layers": 1},
+            "kind 't5': valid: bert, roberta",
+        ),
+        ({"model_type": "bert"}, "no configuration of a BERT model"),
+    ],
+)
+def test_a_folder_that_is_no_bert_model_is_refused(
+    tmp_path: Path, config: dict[str, object] | None, message: str
+):
+    for name in ("model.safetensors", "tokenizer.json"):
+        (tmp_path / name).write_bytes(b"")
+    if config is not None:
+        (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ModelError, match=message):
+        baselines([("a", "b")], str(tmp_path))
+
+
+def test_a_model_that_is_not_here_is_named():
+    with pytest.raises(ModelError, match="the model 'no-such-model' is not here"):
+        baselines([("a", "b")], "no-such-model")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.perturb.words.distance.embedding import WIDTH, MiniLM
+from assay.perturb.words.distance.embedding import WIDTH, Encoder
 from assay.perturb.words.distance.errors import DistanceError
 from assay.perturb.words.distance.parser import Parse, Parser
 from assay.perturb.words.distance.pride import Distance
@@ -31,7 +31,7 @@ class Scorer:
     """
 
     def __init__(self, minilm: Mapping[str, bytes]) -> None:
-        self.embedding = MiniLM(minilm)
+        self.embedding = Encoder(minilm)
         self._parser = Parser()
         self.parser = self._parser.name
         """Name and version of the parser's model."""

@@ -12,6 +12,7 @@ import polars as pl
 
 from assay.extras import require
 from assay.perturb.words.distance.errors import DistanceError
+from assay.perturb.words.distance.models import MINILM
 from assay.perturb.words.distance.pride import ALPHA, Distance, attempts, scorer
 from assay.perturb.words.grid.table import ORIGINAL, TEXT
 
@@ -24,7 +25,8 @@ SCORES = {
     "parser": pl.String,
     "embedding": pl.String,
 }
-BASELINES = {"bleu": pl.Float64, "bert_score": pl.Float64}
+BASELINES = ("bleu", "meteor[", "bert_score[")
+"""How the names of the columns of general-purpose similarities begin."""
 WARNING = {"pd_warning": pl.String}
 CHUNK = 512
 
@@ -67,9 +69,11 @@ def score_table(
     *,
     alpha: float = ALPHA,
     baselines: bool = False,
+    bert_model: str = MINILM,
     on_scored: Callable[[int], object] = lambda count: None,
 ) -> Scored:
-    """Add the columns s_k, s_t, pd, parser and embedding, with ``baselines`` also bleu and bert_score.
+    """Add the columns s_k, s_t, pd, parser and embedding, with ``baselines`` also those of BLEU, METEOR
+    and BERTScore, whose name carries the model: ``bert_score[all-MiniLM-L6-v2]``.
 
     Where a row has no distance they are empty and the column pd_warning says why; where there is nothing to
     say, that column is not there. Columns of these names that are there already are replaced. Raises
@@ -82,16 +86,18 @@ def score_table(
     pairs = list(zip(frame[before].fill_null(""), frame[after].fill_null(""), strict=True))
     found: list[Distance | DistanceError] = []
     rows: list[dict[str, object]] = []
+    rivals: dict[str, type[pl.DataType]] = {}
     for start in range(0, len(pairs), CHUNK):
         chunk = pairs[start : start + CHUNK]
         found += attempts(chunk, alpha=alpha)
         rows += map(_row, found[start:])
         if baselines:
-            _add_baselines(chunk, rows[start:])
+            rivals |= _add_baselines(chunk, rows[start:], bert_model)
         on_scored(len(chunk))
     reasons = Counter(note for each in found for note in _notes(each))
-    added = SCORES | (BASELINES if baselines else {}) | (WARNING if reasons else {})
-    kept = frame.drop(*SCORES, *BASELINES, *WARNING, strict=False)
+    added = SCORES | rivals | (WARNING if reasons else {})
+    earlier = [name for name in frame.columns if name.startswith(BASELINES)]
+    kept = frame.drop(*SCORES, *earlier, *WARNING, strict=False)
     return Scored(
         pl.concat([kept, pl.DataFrame(rows, schema=added)], how="horizontal"),
         scorer().parser,
@@ -111,13 +117,17 @@ def _notes(found: Distance | DistanceError) -> tuple[str, ...]:
     return (str(found),) if isinstance(found, DistanceError) else found.warnings
 
 
-def _add_baselines(pairs: Sequence[tuple[str, str]], rows: Sequence[dict[str, object]]) -> None:
-    """To the rows that have a score."""
+def _add_baselines(
+    pairs: Sequence[tuple[str, str]], rows: Sequence[dict[str, object]], model: str
+) -> dict[str, type[pl.DataType]]:
+    """To the rows that have a score; returns the columns."""
     from assay.perturb.words.distance.baselines import baselines
 
     scored = [(pair, row) for pair, row in zip(pairs, rows, strict=True) if "pd" in row]
-    for (_, row), each in zip(scored, baselines([pair for pair, _ in scored]), strict=True):
-        row |= {"bleu": each.bleu, "bert_score": each.bert_score}
+    found = baselines([pair for pair, _ in scored], model)
+    for (_, row), each in zip(scored, found, strict=True):
+        row |= each.columns
+    return {name: pl.Float64 for each in found[:1] for name in each.columns}
 
 
 def _columns(there: Sequence[str]) -> tuple[str, str]:
