@@ -20,7 +20,7 @@ from assay.measures.result import MeasureError
 START = ("task", "seed")
 _BASE = """
 id key experiment condition task seed instruction outcome steps seconds decisions images attempts touched moved
-truth error
+truth error initial_positions
 """
 BASE = tuple(_BASE.split())
 """The columns of a frame that are no labels."""

@@ -1,10 +1,11 @@
 """The store: all of a run in one SQLite file, ``NAME.assay``.
 
-specs          what is planned, in the order of the plan
-episodes       what happened; an episode is there whole or not at all
-trajectories   the end effector's path and the actions, compressed
-stopped        conditions that were decided before their end, and by which rule
-meta           who, what, where: one JSON value for each name
+specs              what is planned, in the order of the plan
+episodes           what happened; an episode is there whole or not at all
+trajectories       the end effector's path and the actions, compressed
+initial_positions  where the things that the task is about stood at the start
+stopped            conditions that were decided before their end, and by which rule
+meta               who, what, where: one JSON value for each name
 
 WAL while it is written; a single file when it is closed. One writer at a time.
 """
@@ -31,6 +32,7 @@ from assay.runs.rows import (
     APPLICATION,
     COLUMNS,
     FRAME,
+    POSITIONS,
     SCHEMA,
     UNSOUND,
     VERSION,
@@ -88,6 +90,7 @@ class Store:
                 connection.execute("PRAGMA synchronous = NORMAL")
                 if connection.execute("PRAGMA user_version").fetchone()[0] == format_1.VERSION:
                     format_1.upgrade(connection, VERSION)
+                connection.execute(POSITIONS)
             except sqlite3.DatabaseError as error:
                 raise RunError(f"{path}: not a run, or damaged: {error}") from None
             if mode != "wal":
@@ -238,6 +241,12 @@ class Store:
                 "INSERT OR REPLACE INTO trajectories VALUES (?, ?, ?, ?, ?)",
                 (number, *trajectory_row(episode)),
             )
+            self._db.execute("DELETE FROM initial_positions WHERE id = ?", (number,))
+            if episode.initial_positions:
+                self._db.execute(
+                    "INSERT INTO initial_positions VALUES (?, ?)",
+                    (number, json.dumps(episode.initial_positions)),
+                )
 
     def stop(self, condition: str, last: str, rule: dict[str, object]) -> None:
         """Record that a condition is decided; ``last`` is the greatest key that counted.
@@ -324,10 +333,10 @@ class Store:
                     "LEFT JOIN main.episodes known ON known.id = mine.id "
                     "WHERE known.outcome IS NULL OR known.outcome = 'error'"
                 )
-                for table, columns in (
-                    ("episodes", episodes),
-                    ("trajectories", "steps, end_effector, gripper, actions"),
-                ):
+                parts = {"episodes": episodes, "trajectories": "steps, end_effector, gripper, actions"}
+                if _has_positions(self._db, "other"):
+                    parts["initial_positions"] = "positions"
+                for table, columns in parts.items():
                     self._db.execute(
                         f"INSERT OR REPLACE INTO main.{table} (id, {columns}) "
                         f"SELECT mine, {columns} FROM taken JOIN other.{table} ON id = theirs"
@@ -382,9 +391,18 @@ def read_connection(path: Path, *, timeout: float = 60.0) -> sqlite3.Connection:
         _check(path, connection)
         if connection.execute("PRAGMA user_version").fetchone()[0] == format_1.VERSION:
             format_1.view(connection)
+        if not _has_positions(connection, "main"):
+            connection.execute("CREATE TEMP VIEW initial_positions AS SELECT 0 AS id, '' AS positions WHERE 0")
     except sqlite3.DatabaseError as error:
         raise RunError(f"{path}: not a run, or damaged: {error}") from None
     return connection
+
+
+
+def _has_positions(connection: sqlite3.Connection, database: str) -> bool:
+    """Whether a run of these says where things stood: those of Assay before 0.2.0 do not."""
+    named = f"SELECT count(*) FROM {database}.sqlite_master WHERE name = 'initial_positions'"
+    return bool(connection.execute(named).fetchone()[0])
 
 
 def _check(path: Path, connection: sqlite3.Connection) -> None:
