@@ -12,6 +12,7 @@ from assay.measures.evidence import Shows, loss
 from assay.measures.hypotheses import Onset, Point
 from assay.perturb import Say
 from assay.perturb.world import Displace
+from assay.report.sentences import sentence
 from assay.stats.intervals import Interval, wilson_interval
 
 WORDS = {
@@ -163,7 +164,11 @@ def test_a_certain_loss_is_never_no_flaw(run, made):
     rows += [made(False, seed=seed, condition="both", labels=labels, changes=both) for seed in range(8)]
     first, *rest = diagnose(profile(run(rows)))
     assert (first.flaw, first.verdict) == (Flaw.LOSS, Verdict.FOUND)
-    assert first.evidence[0].part == "both" and counts(first.evidence[0]) == (0, 8, 8, 8)
+    assert first.evidence[0].part == "wording+position" and counts(first.evidence[0]) == (0, 8, 8, 8)
+    assert (
+        sentence(first).evidence
+        == "0 of 8 succeed with wording and position changed together, 8 of 8 unperturbed"
+    )
     assert Flaw.NOTHING not in by(rest)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assay.episodes import Label, Perturbation
+from assay.episodes.perturbation import changed_by
 from assay.language.attributes import COLOURS, DISTANCES, IDIOMS, ORDINALS, PATTERNS, SIDES, SIZES
 from assay.perturb.world.ground import owner
 from assay.sim.categories import OPENING
@@ -19,16 +20,15 @@ VISUAL = (("colour", frozenset({*COLOURS, "wooden"})), ("size", SIZES), ("patter
 def nature(perturbations: tuple[Perturbation, ...]) -> dict[str, Label]:
     """What is changed, and whether a policy that understands can still do the task: axis, change, plausible.
 
-    A change is that of all perturbations together, if it is one; with several there is none to name.
+    Where several things are changed together, ``change`` has all of them: ``appearance+object``.
     """
     if not perturbations:
         return {}
     axes = sorted({each.axis for each in perturbations}, key=lambda axis: (_place(axis), axis))
-    changes = {str(each.change) for each in perturbations}
     blind = all(any(each.hides(camera) for each in perturbations) for camera in CAMERAS)
     return {
         "axis": "+".join(axes),
-        "change": changes.pop() if len(changes) == 1 else None,
+        "change": changed_by(each.change for each in perturbations),
         "plausible": all(each.plausible for each in perturbations) and not blind,
     }
 

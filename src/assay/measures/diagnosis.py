@@ -13,13 +13,14 @@ finding says what is lacking.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from assay.measures.drops import AXES, CHANGES, DROPS, Drop
 from assay.measures.evidence import Evidence, FlawTest, Untested, drop_evidence
 from assay.measures.flaws import CONSEQUENCES, Degree, Flaw
+from assay.measures.hypotheses import shown_by
 from assay.measures.measure import MEASURES, load
 from assay.measures.profile import Profile
 from assay.measures.result import Result
@@ -102,8 +103,9 @@ def diagnose(*profiles: Profile) -> tuple[Finding, ...]:
             )
     here = {each.flaw: best[each.flaw] for each in findings if each.verdict is Verdict.FOUND}
     findings = [_explained(each, here) for each in findings]
-    if not here:
-        findings.append(_lost(profiles) or _nothing(findings))
+    lost = _lost(profiles, here, {each.flaw for each in findings if each.evidence})
+    if lost is not None or not here:
+        findings.append(lost or _nothing(findings))
     order = list(Verdict)
     return tuple(sorted(findings, key=lambda each: (order.index(each.verdict), each.p or 0.0)))
 
@@ -143,17 +145,23 @@ def _explained(finding: Finding, here: Mapping[Flaw, FlawTest]) -> Finding:
     return replace(finding, verdict=Verdict.EXPLAINED, cause=causes[0]) if causes else finding
 
 
-def _lost(profiles: Sequence[Profile]) -> Finding | None:
-    """A certain loss that no flaw explains: where several things are changed at once, for example."""
+def _lost(profiles: Sequence[Profile], here: Collection[Flaw], tested: Collection[Flaw]) -> Finding | None:
+    """A certain loss that no flaw explains.
+
+    Where flaws are found, that is one under changes that were made together, if one of them was never made
+    alone, and no flaw that is ``here`` has to do with them. Where none is found, it is any.
+    """
+    explained = {*here, *(flaw for cause in here for flaw in CONSEQUENCES.get(cause, ()))}
     certain: list[tuple[int, str, Drop]] = []
     for run, profile in enumerate(profiles):
         if CHANGES.name not in profile:
             continue  # what stands in for it tests each condition, and a trifle is no flaw there
         certain += [
             (run, measure.name, drop)
-            for measure in (DROPS, CHANGES, AXES)
+            for measure in (CHANGES, DROPS, AXES)
             for drop in profile.get(measure) or ()
             if drop.plausible and drop.change < 0 and drop.p_holm < SURE
+            if not here or (measure is CHANGES and _apart(str(drop.group["change"]), explained, tested))
         ]
     if not certain:
         return None
@@ -164,6 +172,12 @@ def _lost(profiles: Sequence[Profile]) -> Finding | None:
         evidence.append(drop_evidence((run,), measure, str(what), drop))
     p = certain[0][2].p_holm
     return Finding(Flaw.LOSS, Verdict.FOUND, Claim.PRESENT, None, tuple(evidence), p)
+
+
+def _apart(change: str, explained: Collection[Flaw], tested: Collection[Flaw]) -> bool:
+    """Whether changes that were made together say something that no flaw does that was found or looked for."""
+    flaws = set(shown_by(change))
+    return len(flaws) > 1 and not flaws & set(explained) and not flaws <= set(tested)
 
 
 def _nothing(findings: Sequence[Finding]) -> Finding:

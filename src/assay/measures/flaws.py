@@ -63,6 +63,7 @@ CONSEQUENCES = {
         Flaw.ROBOT,
     ),
     Flaw.IGNORES_WORDS: (Flaw.OTHER_TASKS,),
+    Flaw.APPEARANCE: (Flaw.OBJECT,),
     Flaw.MISSES: (Flaw.UNABLE,),
     Flaw.UNTOLD: (Flaw.WORDLESS, Flaw.PICTURELESS),
 }

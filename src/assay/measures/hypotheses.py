@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TypeVar
 
 import polars as pl
 
 from assay.episodes import Change
+from assay.episodes.perturbation import TOGETHER
 from assay.measures import actions, names
 from assay.measures.actions import ACTIONS, ActionGap
 from assay.measures.curves import DISPLACEMENT, Curve, Step
@@ -52,7 +54,11 @@ FLAWS = {
     Change.ROBOT: Flaw.ROBOT,
     Change.SENSES: Flaw.SENSES,
 }
-"""What is changed -> the flaw that a loss shows; any other change is `Flaw.CHANGE`."""
+"""What is changed alone -> the flaw that a loss shows; any other change is `Flaw.CHANGE`."""
+ONE_QUESTION: Mapping[frozenset[str], Flaw] = MappingProxyType(
+    {frozenset({Change.APPEARANCE, Change.OBJECT}): Flaw.OBJECT}
+)
+"""What is one question although it is two changes: what the object is, and how that looks."""
 
 T = TypeVar("T")
 
@@ -163,8 +169,8 @@ def changes(among: Among) -> Iterator[FlawTest | Untested]:
         found.pop(Change.NAMES, None)  # wordings that keep them tell names and sentences apart
     for change, parts in found.items():
         drop = pooled_drop([drop for _, drop in parts])
-        if drop.control:
-            flaw = next((flaw for known, flaw in FLAWS.items() if known == change), Flaw.CHANGE)
+        flaw, *others = shown_by(change)
+        if drop.control and not others:  # what is changed together shows no flaw of its own
             onsets = (_onset(profile.get(DISPLACEMENT)) for _, profile in among)
             detail = next(filter(None, onsets), None) if flaw is Flaw.POSITION else None
             evidence = drop_evidence(tuple(run for run, _ in parts), CHANGES.name, change, drop)
@@ -172,6 +178,18 @@ def changes(among: Among) -> Iterator[FlawTest | Untested]:
             yield FlawTest(flaw, (evidence,), p, loss(drop.interval), least_p=drop.least_p, detail=detail)
     for flaw in FLAWS.values():
         yield Untested(flaw, CHANGES.name)
+
+
+def shown_by(change: str) -> tuple[Flaw, ...]:
+    """The flaws of which one at least is there if success is lost under a change: several, if it is several."""
+    parts, flaws = set(change.split(TOGETHER)), []
+    for together, flaw in ONE_QUESTION.items():
+        if together <= parts:
+            flaws.append(flaw)
+            parts -= together
+    alone = {str(each): flaw for each, flaw in FLAWS.items()}
+    flaws += [alone.get(part, Flaw.CHANGE) for part in sorted(parts)]
+    return tuple(dict.fromkeys(flaws))
 
 
 def unchanged(among: Among) -> Iterator[FlawTest | Untested]:

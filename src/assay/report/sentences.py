@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from assay.episodes.perturbation import TOGETHER
 from assay.measures.diagnosis import Claim, Finding, Unnoticed, Verdict
 from assay.measures.evidence import Evidence, Shows, Untested
 from assay.measures.flaws import Degree, Flaw
@@ -29,7 +30,7 @@ CLAIMS: Mapping[Flaw, str] = MappingProxyType(
         Flaw.UNABLE: "Fails unperturbed tasks",
         Flaw.POSITION: "Depends on where objects stand",
         Flaw.APPEARANCE: "Depends on how objects look",
-        Flaw.OBJECT: "Depends on the size or category of the object",
+        Flaw.OBJECT: "Depends on the look, size or category of the object",
         Flaw.CLUTTER: "Distracted by further objects",
         Flaw.ROOM: "Depends on background and lighting",
         Flaw.CAMERA: "Depends on the camera pose",
@@ -76,6 +77,7 @@ CHANGED: Mapping[str, str] = MappingProxyType(
         "position": "with objects elsewhere",
         "appearance": "with objects that look different",
         "object": "with objects of another size or category",
+        "appearance+object": "with objects of another look, size or category",
         "clutter": "with further objects",
         "room": "with another background or lighting",
         "camera": "with the camera elsewhere",
@@ -203,6 +205,8 @@ def _unperturbed(each: Evidence) -> str:
 
 
 def _where(part: str) -> str:
+    if part not in CHANGED and TOGETHER in part:
+        return f"with {listed(part.split(TOGETHER))} changed together"
     return CHANGED.get(part, f"under {part}")
 
 

@@ -23,8 +23,8 @@ from typing import Any, Literal, NamedTuple, Self
 
 import polars as pl
 
-from assay.episodes import Episode, EpisodeSpec, Outcome, Traits, Trajectory, world_of
-from assay.episodes.perturbation import known_kind
+from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Traits, Trajectory, world_of
+from assay.episodes.perturbation import changed_by, known_kind
 from assay.errors import RunError
 from assay.files import locked
 from assay.runs import format_1
@@ -267,17 +267,20 @@ class Store:
     def frame(self) -> pl.DataFrame:
         """The recorded episodes, one row each, in the plan's order; labels are columns of their own."""
         rows = self._db.execute(FRAME).fetchall()
-        frame = with_labels(pl.DataFrame(rows, schema=COLUMNS, orient="row"))
-        old = self.version == format_1.VERSION or "upgraded_from" in self.meta
-        return self._with_changes(frame) if old or "change" not in frame.columns else frame
+        return self._with_changes(with_labels(pl.DataFrame(rows, schema=COLUMNS, orient="row")))
 
     def _with_changes(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """A frame with what each condition changes, which runs of Assay 0.1.0 do not say."""
-        first = "SELECT condition, spec FROM specs WHERE id IN (SELECT min(id) FROM specs GROUP BY condition)"
-        known = {condition: _change(text) for condition, text in self._db.execute(first)}
-        change = pl.col("condition").replace_strict(known, default=None, return_dtype=pl.String)
-        told = [pl.col("change")] if "change" in frame.columns else []
-        return frame.with_columns(change=pl.coalesce(*told, change))
+        """A frame with what each episode changes: from its perturbations, where no label says it."""
+        told = pl.col("change").cast(pl.String) if "change" in frame.columns else pl.lit(None, pl.String)
+        frame = frame.with_columns(change=told)
+        untold = frame.filter(pl.col("change").is_null() & (pl.col("condition") != CONTROL))["id"].to_list()
+        if not untold:
+            return frame
+        known = self._db.execute("SELECT id, spec FROM specs WHERE condition <> ?", (CONTROL,))
+        missing = set(untold)
+        found = {number: _change(text) for number, text in known if number in missing}
+        derived = pl.col("id").replace_strict(found, default=None, return_dtype=pl.String)
+        return frame.with_columns(change=pl.coalesce("change", derived))
 
     def unsound(self) -> dict[str, int]:
         """What is wrong with episodes that are left out of the frame: reason -> how many."""
@@ -392,11 +395,12 @@ def read_connection(path: Path, *, timeout: float = 60.0) -> sqlite3.Connection:
         if connection.execute("PRAGMA user_version").fetchone()[0] == format_1.VERSION:
             format_1.view(connection)
         if not _has_positions(connection, "main"):
-            connection.execute("CREATE TEMP VIEW initial_positions AS SELECT 0 AS id, '' AS positions WHERE 0")
+            connection.execute(
+                "CREATE TEMP VIEW initial_positions AS SELECT 0 AS id, '' AS positions WHERE 0"
+            )
     except sqlite3.DatabaseError as error:
         raise RunError(f"{path}: not a run, or damaged: {error}") from None
     return connection
-
 
 
 def _has_positions(connection: sqlite3.Connection, database: str) -> bool:
@@ -417,10 +421,9 @@ def _check(path: Path, connection: sqlite3.Connection) -> None:
 
 
 def _change(spec: str) -> str | None:
-    """What the perturbations of a spec's JSON change, if it is one thing that somebody here knows."""
+    """What the perturbations of a spec's JSON change, if all of them are known here."""
     try:
         kinds = [known_kind(str(each.get("kind"))) for each in json.loads(spec)["perturbations"]]
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
-    changes = {None if kind is None else str(kind.change) for kind in kinds}
-    return changes.pop() if len(changes) == 1 else None
+    return changed_by(kind.change for kind in kinds if kind is not None) or None if all(kinds) else None

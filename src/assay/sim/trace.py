@@ -115,7 +115,6 @@ class _Bodies:
         return None
 
 
-
 def _positions(simulation: Simulation, task: Task) -> dict[str, Position]:
     """Where the things are that a task's goal names, or that are of interest to it, to a tenth of a millimetre."""
     said = (name for atom in task.goal.atoms for name in atom.arguments)
