@@ -256,12 +256,22 @@ class Run:
 
         return diagnose(self.profile())
 
-    def report(self, folder: str | Path) -> Path:
-        """Write the report, with its figures and tables, into a folder; returns the page."""
-        from assay.report.page import build
-        from assay.report.run_report import RunReport
+    def report(self, folder: str | Path, *beside: Run | str | Path, paper: str | None = None) -> Path:
+        """Write the report, with its figures and tables, into a folder; returns the page.
 
-        return build([RunReport.read(self.path)]).write(Path(folder))
+        ``beside`` are other runs that are in it, too. With ``paper`` ("libero-para") it has the tables and figures
+        of that paper instead, each under the paper's own number.
+        """
+        from assay.report.comparison import compare_suites
+        from assay.report.page import build
+        from assay.report.papers import write_paper
+        from assay.report.run_report import RunReport, named
+
+        runs = named([self.path, *(each.path if isinstance(each, Run) else Path(each) for each in beside)])
+        if paper is not None:
+            return write_paper(paper, runs, Path(folder))
+        found = [RunReport.read(path, name) for name, path in runs.items()]
+        return build(found, compare_suites(runs, found)).write(Path(folder))
 
     @cached_property
     def episodes(self) -> Episodes:

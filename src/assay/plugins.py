@@ -37,6 +37,7 @@ _REGISTRIES = {
     "experiment": "assay.experiments.registry:EXPERIMENTS",
     "asset pack": "assay.sim.packs.registry:PACKS",
     "measure": "assay.measures.measure:MEASURES",
+    "paper": "assay.report.papers.base:PAPERS",
     "question source": "assay.eqa.sources.registry:SOURCES",
 }
 

@@ -21,13 +21,24 @@ def report(
         Path | None, typer.Option(help="A folder for the page (index.html), figures and tables.")
     ] = None,
     target: JsonFile = None,
+    paper: Annotated[
+        str | None,
+        typer.Option(
+            help="Instead: every table and figure of a paper that these runs can give: libero-para."
+        ),
+    ] = None,
 ) -> None:
-    """Say what broke, how sure that is, and why: one page that opens offline, or one JSON object."""
+    """Say what broke, how sure that is, and why: one page that opens offline, or one JSON object.
+
+    With --paper: the tables and figures of a published paper, each under the paper's own number.
+    """
     from assay.report.comparison import as_json, compare_suites
     from assay.report.page import build
     from assay.report.run_report import named
     from assay.report.summary import banners
 
+    if paper is not None:
+        return _paper(paper, paths, out, target)
     if out is None and target is None:
         raise RunError("say where to: --out DIR or --json FILE")
     runs = named(paths)
@@ -45,6 +56,17 @@ def report(
         say(line, aside=True)
     if left_out:
         raise typer.Exit(1)
+
+
+def _paper(name: str, paths: list[Path], out: Path | None, target: str | None) -> None:
+    from assay.report.papers import write_paper
+    from assay.report.run_report import named
+
+    if out is None or target is not None:
+        raise RunError("--paper needs --out DIR, and has no --json: its tables are CSV files there")
+    with working("drawing"):
+        page = write_paper(name, named(paths), out)
+    say(f"written to {page}")
 
 
 def _read(runs: dict[str, Path]) -> tuple[list[RunReport], dict[str, str]]:

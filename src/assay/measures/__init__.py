@@ -24,7 +24,7 @@ from assay.measures.grounding import confusion
 from assay.measures.measure import MEASURES, Measure, Panel, register
 from assay.measures.memorisation import memorisation
 from assay.measures.names import name_gaps
-from assay.measures.nearness import failures
+from assay.measures.nearness import NearFarRule, failures
 from assay.measures.paraphrase import distance_correlation, grid, object_gap
 from assay.measures.paths import Paths
 from assay.measures.pride import overestimation, pride, sweep
@@ -45,6 +45,7 @@ __all__ = [
     "Measure",
     "MeasureError",
     "Missing",
+    "NearFarRule",
     "Panel",
     "Paths",
     "Profile",

@@ -16,15 +16,17 @@ from assay.measures.result import MeasureError, Result
 from assay.measures.table import judged, require, sums
 from assay.stats.intervals import Interval, paired_difference
 
-OBJECTS = ("none", "addition", "contextual", "habitual")
+NONE = "none"
+"""Said as in the original instruction."""
+OBJECTS = (NONE, "addition", "contextual", "habitual")
 """Ways to name things, after LIBERO-Para; ``assay.perturb.words.grid.cells`` makes them."""
 ACTIONS = (
-    *("none", "addition", "contextual", "habitual", "coordination", "subordination"),
+    *(NONE, "addition", "contextual", "habitual", "coordination", "subordination"),
     *("need", "embedded", "permission", "question", "hint"),
 )
 """Ways to say what to do."""
-_PRESERVED = ("none", "addition")
-_NONE = {"object": "none", "action": "none"}
+_PRESERVED = (NONE, "addition")
+_NONE = {"object": NONE, "action": NONE}
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,22 +104,22 @@ class Report:
 
     def html(self) -> str:
         """The page."""
-        return rendered("page.html.jinja", finalize=_unbroken, report=self, version=__version__)
+        return rendered("page.html.jinja", finalize=unbroken, report=self, version=__version__)
 
     def write(self, folder: Path) -> Path:
         """Write the page, figures (SVG) and tables (CSV, Markdown, LaTeX); those of several runs apart.
 
         An earlier report in the folder is replaced.
         """
-        folder.mkdir(parents=True, exist_ok=True)
-        _clear(folder)
+        page = prepare_folder(folder)
         for part in self.parts:
             within = "." if len(self.parts) == 1 else part.anchor
             for section in part.sections:
-                _write(folder, within, section.drawings, section.tables)
+                write_files(folder, within, section.drawings, section.tables)
         if len(self.parts) > 1:
-            _write(folder, ".", self.shared, [self.overview, *self.shared_tables, *self.comparison_tables])
-        page = folder / PAGE
+            write_files(
+                folder, ".", self.shared, [self.overview, *self.shared_tables, *self.comparison_tables]
+            )
         page.write_text(self.html(), encoding="utf-8")
         return page
 
@@ -140,7 +140,7 @@ def build(
     return Report(parts, tuple(compared), tuple(drawings), tuple(tables), diagnoses, dict(left_out or {}))
 
 
-def _unbroken(value: object) -> object:
+def unbroken(value: object) -> object:
     """A text whose numbers and signs stay on one line."""
     if not isinstance(value, str):
         return value
@@ -211,16 +211,22 @@ def _first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     return [*shown, (f"{len(rest)} other reasons", sum(rest))] if rest else shown
 
 
-def _clear(folder: Path) -> None:
-    """Remove the figures and tables of an earlier report; what nobody knows to be one is left alone."""
+def prepare_folder(folder: Path) -> Path:
+    """Make a folder for a report, without an earlier one's figures and tables; returns where the page belongs.
+
+    What nobody knows to be a report is left alone.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
     page = folder / PAGE
     if page.is_file() and BRAND in page.read_text(encoding="utf-8", errors="replace"):
         page.unlink()
         for place in (FIGURES, TABLES):
             shutil.rmtree(folder / place, ignore_errors=True)
+    return page
 
 
-def _write(folder: Path, within: str, drawings: Sequence[Drawing], tables: Sequence[Table]) -> None:
+def write_files(folder: Path, within: str, drawings: Sequence[Drawing], tables: Sequence[Table]) -> None:
+    """Write figures (SVG) and tables (CSV, Markdown, LaTeX) into the folders ``within`` of a report's."""
     figures, texts = folder / FIGURES / within, folder / TABLES / within
     for place in (figures, texts):
         place.mkdir(parents=True, exist_ok=True)

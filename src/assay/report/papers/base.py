@@ -1,0 +1,171 @@
+"""What a paper is here: a name, and a function from runs to its tables and figures.
+
+    def make(runs):  # one `PaperRun` for each model
+        yield PaperSection("Results", "How often each model succeeds.", (
+            exhibit("Table 2", "Success with and without paraphrases", success_table, runs),
+        ))
+
+    PAPER = Paper("libero-para", "LIBERO-Para: ...", make)
+
+A function that makes a table or a figure raises MeasureError where the runs cannot give it; the page then says so in
+one line, in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from assay.errors import AssayError
+from assay.measures.result import MeasureError, Missing
+from assay.measures.run_data import RunData
+from assay.plugins import Registry
+from assay.report.style import Drawing
+from assay.report.table import Table
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class PaperError(AssayError):
+    """A paper that is not known, or cannot be made."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PaperRun:
+    """A run as a paper reads it: its name in the tables, and its episodes and measures."""
+
+    name: str
+    """Of the model in tables and figures: the file's, unless two files share it."""
+    meta: dict[str, Any]
+    """Experiment, policy, versions, ...: what was written down when it began."""
+    data: RunData
+    """Its rows (``data.frame``), and whatever measures say of it (``data.result(PRIDE)``), each made once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exhibit:
+    """One table or figure of a paper, as far as the runs can give it."""
+
+    label: str
+    """What the paper calls it: Table 3, Figure 6."""
+    title: str
+    """What it shows, in a few words."""
+    tables: tuple[Table, ...] = ()
+    drawings: tuple[Drawing, ...] = ()
+    missing: tuple[str, ...] = ()
+    """What cannot be given, and why: a line each."""
+
+    @property
+    def anchor(self) -> str:
+        """Its place on the page, and how its files' names begin: table-3."""
+        return self.label.lower().replace(" ", "-")
+
+
+@dataclass(frozen=True, slots=True)
+class PaperSection:
+    """Tables and figures about one question."""
+
+    title: str
+    about: str
+    exhibits: tuple[Exhibit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """A paper whose tables and figures can be made from runs."""
+
+    name: str
+    """As the command line names it: libero-para."""
+    about: str
+    """Its title."""
+    make: Callable[[Sequence[PaperRun]], Iterable[PaperSection]]
+
+
+Part = Table | Drawing | Missing
+"""What a table or figure of a paper is made of; what is missing is a line."""
+
+
+def exhibit(
+    label: str,
+    title: str,
+    make: Callable[Concatenate[Sequence[PaperRun], P], Part | Iterable[Part]],
+    runs: Sequence[PaperRun],
+    *args: P.args,
+    **options: P.kwargs,
+) -> Exhibit:
+    """A table or figure of all runs together, or the line that says why there is none.
+
+    ``make`` returns one part or several; their files are named after the label.
+    """
+    return _exhibit(label, title, _parts(make, runs, *args, **options))
+
+
+def exhibit_of_each(
+    label: str,
+    title: str,
+    make: Callable[Concatenate[PaperRun, P], Part | Iterable[Part]],
+    runs: Sequence[PaperRun],
+    *args: P.args,
+    **options: P.kwargs,
+) -> Exhibit:
+    """A table or figure of each run, and a line for each run that cannot give it."""
+    shown: list[Part] = []
+    for place, run in enumerate(runs, start=1):
+        for part in _parts(make, run, *args, **options):
+            if isinstance(part, Missing):
+                shown.append(Missing(f"{run.name}: {part.missing}"))
+            else:
+                shown.append(
+                    replace(part, name=f"{part.name}-run-{place}", title=f"{run.name}: {part.title}")
+                )
+    return _exhibit(label, title, shown)
+
+
+def of_each(
+    runs: Sequence[PaperRun], measured: Callable[[PaperRun], T]
+) -> tuple[dict[str, T], tuple[Missing, ...]]:
+    """What can be measured, by the names of runs; and a line for each run in which it cannot.
+
+    Raises MeasureError where no run gives it.
+    """
+    found: dict[str, T] = {}
+    missing: list[Missing] = []
+    for run in runs:
+        try:
+            found[run.name] = measured(run)
+        except MeasureError as error:
+            missing.append(Missing(f"{run.name}: {error}"))
+    if not found:
+        raise MeasureError("; ".join(each.missing for each in missing) or "there is no run")
+    return found, tuple(missing)
+
+
+def _parts(make: Callable[..., Part | Iterable[Part]], *args: Any, **options: Any) -> list[Part]:
+    try:
+        made = make(*args, **options)
+        return [made] if isinstance(made, Table | Drawing | Missing) else list(made)
+    except MeasureError as error:
+        return [Missing(str(error))]
+
+
+def _exhibit(label: str, title: str, parts: Sequence[Part]) -> Exhibit:
+    found = Exhibit(label, title)
+    shown = [each for each in parts if not isinstance(each, Missing)]
+    named = [
+        replace(each, name=f"{found.anchor}-{each.name}" if len(shown) > 1 else found.anchor)
+        for each in shown
+    ]
+    return replace(
+        found,
+        tables=tuple(each for each in named if isinstance(each, Table)),
+        drawings=tuple(each for each in named if isinstance(each, Drawing)),
+        missing=tuple(each.missing for each in parts if isinstance(each, Missing)),
+    )
+
+
+PAPERS: Registry[Paper] = Registry(
+    "paper", PaperError, {"libero-para": "assay.report.papers.libero_para:PAPER"}
+)
+"""Papers by name; a plugin's: ``assay.register("paper", "mine")(Paper(...))``."""

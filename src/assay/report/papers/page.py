@@ -1,0 +1,72 @@
+"""The page of a paper's tables and figures, and each of them as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay import __version__
+from assay.measures.run_data import RunData
+from assay.plugins import load_plugins
+from assay.report.page import prepare_folder, unbroken, write_files
+from assay.report.papers.base import PAPERS, Paper, PaperRun, PaperSection
+from assay.report.rendering import rendered
+from assay.report.wording import plural
+from assay.runs.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class PaperReport:
+    """The tables and figures of a paper, made from runs."""
+
+    paper: Paper
+    runs: tuple[tuple[str, str], ...]
+    """Name of each run, and what it is: policy, experiment, episodes."""
+    sections: tuple[PaperSection, ...]
+    problems: tuple[str, ...] = ()
+    """Plugins of the runs that are not here, or are others than they were."""
+
+    def html(self) -> str:
+        """The page."""
+        return rendered("paper.html.jinja", finalize=unbroken, report=self, version=__version__)
+
+    def write(self, folder: Path) -> Path:
+        """Write the page, figures (SVG) and tables (CSV, Markdown, LaTeX); an earlier report there is replaced."""
+        page = prepare_folder(folder)
+        for section in self.sections:
+            for each in section.exhibits:
+                write_files(folder, ".", each.drawings, each.tables)
+        page.write_text(self.html(), encoding="utf-8")
+        return page
+
+
+def build_paper(name: str, paths: Mapping[str, Path]) -> PaperReport:
+    """The tables and figures of a paper from runs by name. Raises PaperError, RunError."""
+    paper = PAPERS[name]
+    with ExitStack() as opened:
+        runs: list[PaperRun] = []
+        about: list[tuple[str, str]] = []
+        problems: list[str] = []
+        for each, path in paths.items():
+            store = opened.enter_context(Store.reading(path))
+            problems += load_plugins(store.meta.get("plugins", ()))
+            data = RunData(store)
+            runs.append(PaperRun(each, store.meta, data))
+            about.append((each, _about(runs[-1])))
+        return PaperReport(paper, tuple(about), tuple(paper.make(runs)), tuple(problems))
+
+
+def write_paper(name: str, paths: Mapping[str, Path], folder: Path) -> Path:
+    """Write the tables and figures of a paper into a folder; returns the page."""
+    return build_paper(name, paths).write(folder)
+
+
+def _about(run: PaperRun) -> str:
+    rows = run.data.whole
+    seeds = rows["seed"].n_unique() if len(rows) else 0
+    return (
+        f"{run.meta.get('policy', 'unknown policy')} on {run.meta.get('experiment', 'unknown experiment')}: "
+        f"{plural(len(rows), 'episode')}, {plural(seeds, 'seed')}"
+    )
