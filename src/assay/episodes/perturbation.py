@@ -70,7 +70,7 @@ TOGETHER = "+"
 
 def changed_by(changes: Iterable[str]) -> str:
     """What perturbations change, in one word or several: ``position``, ``appearance+object``; empty for nothing."""
-    known = list(Change)
+    known = [str(each) for each in Change]
     found = {part for each in changes for part in str(each).split(TOGETHER)}
     return TOGETHER.join(
         sorted(found, key=lambda name: (known.index(name) if name in known else len(known), name))

@@ -101,8 +101,8 @@ NEW = MappingProxyType({"L2": "new combinations", "L3": "new objects", "L4": "ne
 LACKING: Mapping[tuple[str, Flaw], str] = MappingProxyType(
     {
         ("memorisation", Flaw.MEMORISES): "no run moves the object of the task by 10 cm or more",
-        ("memorisation", Flaw.IGNORES_WORDS): "no run has nonsense or counterfactual instructions",
-        ("nonsense", Flaw.IGNORES_WORDS): "no run has nonsense or counterfactual instructions",
+        ("memorisation", Flaw.IGNORES_WORDS): "no run has instructions that do not ask for the task",
+        ("nonsense", Flaw.IGNORES_WORDS): "no run has instructions that do not ask for the task",
         (
             "failures",
             Flaw.MISSES,
@@ -227,14 +227,14 @@ def _repeated(finding: Finding) -> tuple[str, str]:
             "trajectory"
         )
         also = (
-            f", and in {_counts(told.hits, told.count)} with nonsense or counterfactual instructions"
+            f", and in {_counts(told.hits, told.count)} whose instruction does not ask for the task"
             if told
             else ""
         )
         return said + also, ""
     assert told is not None
     said = (
-        f"in {_counts(told.hits, told.count)} episodes with nonsense or counterfactual instructions it repeated "
+        f"in {_counts(told.hits, told.count)} episodes whose instruction does not ask for the task it repeated "
         "the control's trajectory"
     )
     if moved is None or moved.interval is None:

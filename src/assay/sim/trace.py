@@ -120,8 +120,10 @@ def _positions(simulation: Simulation, task: Task) -> dict[str, Position]:
     said = (name for atom in task.goal.atoms for name in atom.arguments)
     regions = {region.full_name: region.target for region in task.scene.regions}
     names = dict.fromkeys(regions.get(name, name) for name in (*said, *task.of_interest))
-    places = {name: simulation.pose(name)[0] for name in names if name in simulation.compiled.entities}
-    return {name: tuple(round(float(each), 4) for each in place) for name, place in places.items()}
+    places = {
+        name: simulation.pose(name)[0].tolist() for name in names if name in simulation.compiled.entities
+    }
+    return {name: (round(x, 4), round(y, 4), round(z, 4)) for name, (x, y, z) in places.items()}
 
 
 def _intervals(column: np.ndarray) -> Intervals:
