@@ -16,6 +16,7 @@ from assay.measures.pride import Sweep
 from assay.measures.rates import Rate
 from assay.measures.result import MeasureError
 from assay.report.figures.forest import MOST, Mark, forest, height
+from assay.report.figures.heat_map import empty_cell, grid_axes
 from assay.report.run_report import RunReport
 from assay.report.style import (
     BLUE,
@@ -56,26 +57,11 @@ def grid_figure(grid: Grid, report: RunReport) -> Drawing:
         for row in range(len(OBJECTS)):
             for column in range(len(ACTIONS)):
                 if (row, column) not in cells:
-                    axes.add_patch(
-                        Rectangle((column, row), 1, 1, facecolor=EMPTY, edgecolor="white", hatch="////")
-                    )
+                    empty_cell(axes, row, column)
         for (down, along), rate in {**cells, **margins}.items():
             cell(axes, down, along, rate)
-        axes.set_xlim(0, right + 1)
-        axes.set_ylim(below + 1, 0)
-        axes.set_aspect(0.72)
-        axes.set_xticks(
-            [*(np.arange(len(ACTIONS)) + 0.5), right + 0.5], [*ACTIONS, "all"], rotation=35, ha="left"
-        )
-        axes.set_yticks([*(np.arange(len(OBJECTS)) + 0.5), below + 0.5], [*OBJECTS, "all"])
-        axes.xaxis.set_ticks_position("top")
-        axes.xaxis.set_label_position("top")
-        axes.set_xlabel("how the action is said")
-        axes.set_ylabel("how objects are named")
-        axes.tick_params(length=0)
-        axes.grid(visible=False)
-        for side in axes.spines.values():
-            side.set_visible(False)
+        rows, columns = [*range(len(OBJECTS)), below], [*range(len(ACTIONS)), right]
+        grid_axes(axes, rows, [*OBJECTS, "all"], columns, [*ACTIONS, "all"])
 
     total = sum(rate.count for rate in cells.values())
     most = max(_half(rate) for rate in cells.values())

@@ -62,6 +62,11 @@ class Exhibit:
         """Its place on the page, and how its files' names begin: table-3."""
         return self.label.lower().replace(" ", "-")
 
+    @property
+    def parts(self) -> int:
+        """How many tables and figures it is made of."""
+        return len(self.tables) + len(self.drawings)
+
 
 @dataclass(frozen=True, slots=True)
 class PaperSection:
@@ -115,7 +120,7 @@ def exhibit_of_each(
     for place, run in enumerate(runs, start=1):
         for part in _parts(make, run, *args, **options):
             if isinstance(part, Missing):
-                shown.append(Missing(f"{run.name}: {part.missing}"))
+                shown.append(Missing(f"of {run.name}: {part.missing}"))
             else:
                 shown.append(
                     replace(part, name=f"{part.name}-run-{place}", title=f"{run.name}: {part.title}")
@@ -136,7 +141,7 @@ def of_each(
         try:
             found[run.name] = measured(run)
         except MeasureError as error:
-            missing.append(Missing(f"{run.name}: {error}"))
+            missing.append(Missing(f"of {run.name}: {error}"))
     if not found:
         raise MeasureError("; ".join(each.missing for each in missing) or "there is no run")
     return found, tuple(missing)

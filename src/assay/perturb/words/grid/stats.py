@@ -1,0 +1,177 @@
+"""What a table of paraphrases holds: how many per cell and per original, what things are called, how far they went."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay import tasks
+from assay.errors import PerturbationError
+from assay.formats.libero_para import COLUMNS as OFFICIAL
+from assay.formats.libero_para import SUITE, read_metadata
+from assay.language import lexicon, read_task
+from assay.perturb.words.grid.cells import ActionType, ObjectType, cell_of
+from assay.perturb.words.grid.table import COLUMNS, rows
+from assay.tasks import Task
+
+ALPHA = 0.5
+"""The weight of keywords in PD."""
+Key = tuple[str, str]
+"""An object type and an action type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A paraphrase, and how far it is from its original."""
+
+    original: str
+    object: str
+    action: str
+    text: str
+    s_k: float | None = None
+    """Keyword similarity, 0 to 1; None where it was not scored."""
+    s_t: float | None = None
+    """Structural similarity, likewise."""
+
+    @property
+    def key(self) -> Key:
+        """Its cell."""
+        return self.object, self.action
+
+
+@dataclass(frozen=True, slots=True)
+class CellStats:
+    """The paraphrases of one cell."""
+
+    count: int
+    scored: int
+    """Those that have both similarities; the means are theirs, and None where there is none."""
+    pd: float | None
+    keyword_distance: float | None
+    """1 - S_K"""
+    structural_distance: float | None
+    """1 - S_T"""
+
+
+@dataclass(frozen=True, slots=True)
+class ThingName:
+    """What the instructions of some tasks call one thing."""
+
+    noun: str
+    """Its usual name in the lexicon."""
+    names: dict[str, tuple[str, ...]]
+    """What it is called -> by the instructions of which tasks."""
+
+
+@dataclass(frozen=True, slots=True)
+class GridStats:
+    """A table of paraphrases in numbers."""
+
+    paraphrases: int
+    cells: dict[Key, CellStats]
+    """Row by row; those that have paraphrases."""
+    originals: dict[str, int]
+    """Original instruction -> its paraphrases, the most first."""
+
+    def total(self, *, object: str | None = None, action: str | None = None) -> int:
+        """Paraphrases with this object type, this action type, or any."""
+        return sum(
+            each.count
+            for key, each in self.cells.items()
+            if object in (None, key[0]) and action in (None, key[1])
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {
+            "paraphrases": self.paraphrases,
+            "cells": [
+                {
+                    "object": thing,
+                    "action": action,
+                    "count": each.count,
+                    "scored": each.scored,
+                    "pd": each.pd,
+                    "keyword_distance": each.keyword_distance,
+                    "structural_distance": each.structural_distance,
+                }
+                for (thing, action), each in self.cells.items()
+            ],
+            "originals": self.originals,
+        }
+
+
+def read_wordings(path: Path) -> tuple[Wording, ...]:
+    """The paraphrases of a table: LIBERO-Para's metadata, or ours with s_k and s_t where it has them.
+
+    Raises PerturbationError or ReleaseError that says where the table makes no sense.
+    """
+    with path.open("rb") as stream:
+        header = stream.readline().decode("utf-8-sig", "replace").strip().split(",")
+    if set(OFFICIAL) <= set(header):
+        return tuple(
+            Wording(
+                _plain(row.original_instruction),
+                *row.types,
+                row.new_instruction,
+                row.keyword_similarity,
+                row.structural_similarity,
+            )
+            for row in read_metadata(path)
+        )
+    return tuple(_wording(path, line, row) for line, row in rows(path, COLUMNS))
+
+
+def grid_stats(wordings: Iterable[Wording]) -> GridStats:
+    """Count paraphrases, and average their distances; one that comes twice counts twice."""
+    all_of_them = tuple(wordings)
+    members: dict[Key, list[Wording]] = {(thing, action): [] for thing in ObjectType for action in ActionType}
+    for each in all_of_them:
+        members[each.key].append(each)
+    return GridStats(
+        len(all_of_them),
+        {key: _cell(mine) for key, mine in members.items() if mine},
+        dict(Counter(each.original for each in all_of_them).most_common()),
+    )
+
+
+def thing_names(originals: Iterable[str], among: Sequence[Task] | None = None) -> tuple[ThingName, ...]:
+    """What the original instructions of tasks (libero_goal's, if not said) call each thing, in order of mention."""
+    wanted = {_plain(each) for each in originals}
+    found: dict[str, dict[str, list[str]]] = {}
+    for task in tasks.suite(SUITE) if among is None else among:
+        if _plain(task.instruction.text) in wanted:
+            for mention in read_task(task, lexicon()).mentions:
+                found.setdefault(mention.noun.name, {}).setdefault(mention.form, []).append(task.id)
+    return tuple(
+        ThingName(noun, {name: tuple(ids) for name, ids in names.items()}) for noun, names in found.items()
+    )
+
+
+def _cell(wordings: Sequence[Wording]) -> CellStats:
+    scored = [(each.s_k, each.s_t) for each in wordings if each.s_k is not None and each.s_t is not None]
+    if not scored:
+        return CellStats(len(wordings), 0, None, None, None)
+    keywords, structure = (1 - sum(values) / len(scored) for values in zip(*scored, strict=True))
+    distance = ALPHA * keywords + (1 - ALPHA) * structure
+    return CellStats(len(wordings), len(scored), distance, keywords, structure)
+
+
+def _wording(path: Path, line: int, row: Mapping[str, str]) -> Wording:
+    try:
+        cell_of(row["object_type"], row["action_type"])
+        scores = [float(row[name]) if row.get(name) else None for name in ("s_k", "s_t")]
+    except PerturbationError as error:
+        raise PerturbationError(f"{path}:{line}: {error}") from None
+    except ValueError:
+        raise PerturbationError(f"{path}:{line}: s_k and s_t must be numbers from 0 to 1, or empty") from None
+    return Wording(
+        _plain(row["original"]), row["object_type"], row["action_type"], row["paraphrase"], *scores
+    )
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.lower().split())
