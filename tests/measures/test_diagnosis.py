@@ -11,7 +11,7 @@ from assay.measures.diagnosis import Unnoticed
 from assay.measures.evidence import Shows, loss
 from assay.measures.hypotheses import Onset, Point
 from assay.perturb import Say
-from assay.perturb.world import Displace
+from assay.perturb.world import Displace, Recolour
 from assay.report.sentences import sentence
 from assay.stats.intervals import Interval, wilson_interval
 
@@ -415,3 +415,17 @@ def test_a_diagnosis_is_plain_json(run, made):
 
 def test_no_run_at_all_tells_nothing():
     assert all(each.verdict is Verdict.CANNOT_TELL for each in diagnose())
+
+
+def test_a_loss_that_is_certain_among_its_kind_is_told_by_the_name_of_its_flaw(run, made):
+    """Seven starts of nine fail: certain as one change of the world, if not among everything that is tested."""
+    words = {"axis": "words", "plausible": True}
+    rows = [made(True, seed=seed, hand=path(0.0) + 0.001 * seed) for seed in range(9)]
+    for seed in range(9):
+        rows.append(made(seed > 6, seed=seed, condition="red", change=Recolour(), hand=path(0.0)))
+        for kind, more in (("other", {}), ("xxx", {"plausible": False})):
+            rows.append(made(True, seed=seed, condition=kind, labels=words | more, hand=path(0.5)))
+    found = diagnose(profile(run(rows)))
+    assert by(found)[Flaw.APPEARANCE] is Verdict.FOUND and Flaw.LOSS not in by(found)
+    told = sentence(of(found, Flaw.APPEARANCE)).text
+    assert told.startswith("Depends on how objects look") and "2 of 9" in told

@@ -98,8 +98,8 @@ class FlawTest:
         return Degree.of(self.size)
 
     def covers(self, other: FlawTest) -> bool:
-        """Whether it may be the cause of another flaw: it is not smaller beyond doubt."""
-        return self.size.high >= other.size.low - max(other.min_effect, HARMLESS)
+        """Whether it may be the cause of another flaw: it is as large as that is beyond doubt, but for what does no harm."""
+        return abs(self.evidence[0].value) >= other.size.low - max(other.min_effect, HARMLESS)
 
 
 @dataclass(frozen=True, slots=True)

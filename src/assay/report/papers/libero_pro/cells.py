@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -15,6 +15,7 @@ from assay.measures.drops import Drop, drops
 from assay.measures.rates import Rate, rates
 from assay.measures.result import MeasureError
 from assay.report.papers.base import PaperRun
+from assay.stats.intervals import Interval, bernoulli_variance, wilson_interval
 
 SUITES = ("libero_goal", "libero_spatial", "libero_10", "libero_object")
 """In the order of the paper's table."""
@@ -55,6 +56,16 @@ def cells(run: PaperRun) -> Cells:
     except MeasureError:  # no control is left to compare with
         paired = {}
     return Cells(found, paired)
+
+
+def total(found: Sequence[Rate]) -> tuple[float, Interval]:
+    """The mean of cells, each alike, and Wilson's interval of it, with the cells as if they were independent."""
+    known = [(each.rate, each.effective) for each in found if each.rate is not None and each.effective]
+    mean = sum(rate for rate, _ in known) / len(known)
+    variances = [(bernoulli_variance(rate, effective), effective) for rate, effective in known]
+    alone = sum(variance / effective for variance, effective in variances) / len(known) ** 2
+    together = sum(variance for variance, _ in variances) / len(known)
+    return mean, wilson_interval(mean, together / alone)
 
 
 def _cell(group: Mapping[str, object]) -> Cell:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.measures.rates import Rate
-from assay.measures.tabletop.scores import mean_of
 from assay.report.papers.base import PaperRun, Part, of_each
-from assay.report.papers.libero_pro.cells import COLUMNS, DIMENSIONS, SUITES, Cell, cells, published
+from assay.report.papers.libero_pro.cells import COLUMNS, DIMENSIONS, SUITES, Cell, cells, published, total
 from assay.report.table import Column, Table, Value
 
 ALL = "all"
@@ -51,8 +50,8 @@ def _rows(model: str, shares: Mapping[Cell, float], source: str | None) -> Itera
     if len(suites) > 1:
         lines[ALL] = {name: _mean(lines[suite][name] for suite in suites) for name in COLUMNS}
     for suite, line in lines.items():
-        total = _mean(line[name] for name in DIMENSIONS)
-        yield model, *((source,) if source else ()), suite, *line.values(), total
+        mean = _mean(line[name] for name in DIMENSIONS)
+        yield model, *((source,) if source else ()), suite, *line.values(), mean
 
 
 def _mean(values: Iterator[float | None]) -> float | None:
@@ -74,9 +73,9 @@ def gaps(runs: Sequence[PaperRun]) -> Iterator[Part]:
                 else (drop.pairs, drop.control, drop.change, drop.interval, drop.p_holm)
             )
             rows.append((name, suite, column, *_counted(rate), *gap))
-        total = mean_of(changed)
+        mean, interval = total(changed)
         hits, count = (sum(getattr(rate, what) for rate in changed) for what in ("successes", "count"))
-        rows.append((name, ALL, TOTAL, hits, count, total.score, total.interval, *(None,) * 5))
+        rows.append((name, ALL, TOTAL, hits, count, mean, interval, *(None,) * 5))
     yield Table(
         "gaps",
         "Success with intervals, and the gap from the control",
@@ -96,8 +95,8 @@ def gaps(runs: Sequence[PaperRun]) -> Iterator[Part]:
         ),
         tuple(rows),
         "Success: 95 % Wilson intervals, widened for the correlation of episodes of one start or variant. Difference: "
-        "paired with the control of the same task and seed; Newcombe over starts, exact p, adjusted within each run and "
-        "axis. Total: the mean of the cells, each alike.",
+        "paired with the control of the same task and seed; Newcombe over starts, exact p, adjusted within each run "
+        "and axis. Total: the mean of the cells, each alike, as if they were independent.",
     )
     yield from missing
 
