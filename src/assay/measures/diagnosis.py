@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
+from assay.measures.attribution import ATTRIBUTION
 from assay.measures.drops import AXES, CHANGES, DROPS, Drop
 from assay.measures.evidence import Evidence, FlawTest, Untested, drop_evidence
 from assay.measures.flaws import CONSEQUENCES, Degree, Flaw
@@ -80,6 +81,10 @@ class Finding(Result):
     """What is lacking, where nothing could tell."""
     detail: Result | None = None
     """What else the runs tell about it."""
+
+
+_COSTS = (CHANGES.name, ATTRIBUTION.name)
+"""Measures of what a change costs, from which its flaw is told."""
 
 
 class _Loss(NamedTuple):
@@ -193,9 +198,7 @@ def _lost(losses: Sequence[_Loss]) -> Finding:
 def _certain(finding: Finding, losses: Sequence[_Loss]) -> Finding:
     """A finding that is there because the loss is certain among the changes of its kind, if not among all tests."""
     for loss in losses:
-        same = (
-            loss.measure == CHANGES.name and finding.evidence and finding.evidence[0].measure == loss.measure
-        )
+        same = loss.measure == CHANGES.name and finding.evidence and finding.evidence[0].measure in _COSTS
         if same and shown_by(loss.what) == (finding.flaw,):
             return replace(finding, verdict=Verdict.FOUND, claim=Claim.PRESENT, p=loss.drop.p_holm)
     return finding

@@ -13,6 +13,7 @@ from assay.episodes import Change
 from assay.episodes.perturbation import TOGETHER
 from assay.measures import actions, names
 from assay.measures.actions import ACTIONS, ActionGap
+from assay.measures.attribution import ATTRIBUTION, FactorContrast
 from assay.measures.curves import DISPLACEMENT, Curve, Step
 from assay.measures.drops import CHANGES, Drop
 from assay.measures.drops import pooled as pooled_drop
@@ -167,9 +168,18 @@ def changes(among: Among) -> Iterator[FlawTest | Untested]:
             found.setdefault(str(drop.group["change"]), []).append((run, drop))
     if _given(among, NAMES)[0]:
         found.pop(Change.NAMES, None)  # wordings that keep them tell names and sentences apart
+    factors = {
+        each.change: (run, each)
+        for run, attribution in zip(*_given(among, ATTRIBUTION), strict=True)
+        for each in attribution.contrasts
+        if each.change in found and len(found[each.change]) == 1
+    }
     for change, parts in found.items():
         drop = pooled_drop([drop for _, drop in parts])
         flaw, *others = shown_by(change)
+        if not others and change in factors and factors[change][1].count > drop.pairs:
+            yield _factor(flaw, *factors[change])  # what it costs beside other changes, too
+            continue
         if drop.control and not others:  # what is changed together shows no flaw of its own
             onsets = (_onset(profile.get(DISPLACEMENT)) for _, profile in among)
             detail = next(filter(None, onsets), None) if flaw is Flaw.POSITION else None
@@ -178,6 +188,25 @@ def changes(among: Among) -> Iterator[FlawTest | Untested]:
             yield FlawTest(flaw, (evidence,), p, loss(drop.interval), least_p=drop.least_p, detail=detail)
     for flaw in FLAWS.values():
         yield Untested(flaw, CHANGES.name)
+
+
+def _factor(flaw: Flaw, run: int, contrast: FactorContrast) -> FlawTest:
+    """What a factor costs, against all combinations of the others without it."""
+    p = one_sided_p(contrast.difference, contrast.p)
+    evidence = Evidence(
+        run,
+        ATTRIBUTION.name,
+        str(contrast.change),
+        contrast.difference,
+        contrast.interval,
+        p,
+        hits=contrast.successes,
+        count=contrast.count,
+        reference_hits=contrast.others,
+        reference_count=contrast.others_count,
+        cost=True,
+    )
+    return FlawTest(flaw, (evidence,), p, loss(contrast.interval), least_p=least(contrast.starts))
 
 
 def shown_by(change: str) -> tuple[Flaw, ...]:

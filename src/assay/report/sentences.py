@@ -320,6 +320,15 @@ def _cost(finding: Finding) -> tuple[str, str]:
     return said, ""
 
 
+def _factor(finding: Finding) -> tuple[str, str]:
+    first = finding.evidence[0]
+    return (
+        f"{_counts(first.hits, first.count)} succeed {_where(first.part)}, "
+        f"{_counts(first.reference_hits, first.reference_count)} without, all else alike",
+        "",
+    )
+
+
 def _near(finding: Finding) -> tuple[str, str]:
     first = finding.evidence[0]
     least = "at least " if first.at_least else ""
@@ -403,6 +412,7 @@ _BY_MEASURE: Mapping[str, _Words] = MappingProxyType(
         "changes": _cost,
         "drops": _cost,
         "axes": _cost,
+        "attribution": _factor,
         "failures": _near,
         "starts": _fails,
         "control": _fails,
