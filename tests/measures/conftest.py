@@ -32,6 +32,8 @@ class Made:
     touched: str | None = "akita_black_bowl_1"
     moved: str | None = "akita_black_bowl_1"
     truth: dict[str, Intervals] | None = None
+    stands: dict[str, tuple[float, float, float]] | None = None
+    """Where things stand at the start; None if that was not recorded."""
     words: str | None = None
     experiment: str = "made"
     decisions: int = 10
@@ -76,6 +78,7 @@ class Made:
             touched=self.touched,
             moved=self.moved,
             truth=truth,
+            initial_positions=self.stands or {},
             error="broke" if self.success is None else "",
         )
 

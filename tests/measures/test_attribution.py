@@ -1,13 +1,16 @@
 from __future__ import annotations
 
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 
 import numpy as np
 import polars as pl
 import pytest
 from scipy.special import expit
 
-from assay.measures import MeasureError, attribution
+from assay.measures import Flaw, MeasureError, Verdict, attribution, diagnose, profile
+from assay.measures.attribution import ATTRIBUTION
+from assay.perturb.world import Displace, Recolour, Relight, Resize
+from assay.report.sentences import sentence
 
 FACTORS = ("words", "world", "senses")
 FULL = tuple(product((False, True), repeat=3))
@@ -133,3 +136,36 @@ def test_a_single_start_is_certain_of_nothing(run, made):
         attribution(run(factorial(made, 4)).frame())
     found = attribution(run(factorial(made, 5)).frame())
     assert all(each.p > 0.001 for each in found.effects)
+
+
+def test_a_factor_is_told_from_all_combinations_where_alone_it_has_too_few_episodes(run, made):
+    """Who goes by looks fails in most of the combinations with them, whatever else is changed."""
+    changes = {"object": (Recolour(), Resize(1.1)), "position": (Displace(0.2),), "room": (Relight(0.5),)}
+    rows = []
+    for seed in range(7):
+        rows.append(made(True, seed=seed))
+        for count in (1, 2, 3):
+            for place, chosen in enumerate(combinations(changes, count)):
+                lost = "object" in chosen and (seed + place) % 4 > 0
+                labels = {f"factor:{name}": name in chosen for name in changes}
+                together = tuple(each for name in chosen for each in changes[name])
+                condition = "+".join(chosen)
+                rows.append(made(not lost, seed=seed, condition=condition, labels=labels, changes=together))
+    measured = profile(run(rows))
+    contrast = {each.factor: each for each in measured.get(ATTRIBUTION).contrasts}["object"]
+    assert (contrast.change, contrast.count, contrast.others, contrast.others_count) == (
+        "appearance+object",
+        28,
+        28,
+        28,
+    )
+    assert contrast.interval.high < 0 and contrast.p == pytest.approx(2 / 2**7)
+    first = diagnose(measured)[0]
+    assert (first.flaw, first.verdict, first.evidence[0].measure) == (
+        Flaw.OBJECT,
+        Verdict.FOUND,
+        "attribution",
+    )
+    assert "28 of 28 without, all else alike" in sentence(first).text
+    others = {each.factor: each for each in measured.get(ATTRIBUTION).contrasts}["position"]
+    assert others.p > 0.5

@@ -3,9 +3,11 @@ from __future__ import annotations
 import pytest
 
 from assay.episodes.perturbation import Change, kinds
+from assay.experiments.labels import nature
 from assay.measures import Flaw, RunData, Verdict, changed, diagnose, profile
 from assay.measures.drops import change_drops
-from assay.perturb.world import Displace, Recolour
+from assay.perturb.world import Displace, MoveCamera, Recolour, Relight, Resize
+from assay.report.sentences import sentence
 
 
 def test_every_change_of_the_world_is_known_for_what_it_changes():
@@ -82,3 +84,53 @@ def test_the_cost_of_a_change_is_taken_over_all_conditions_that_make_it(run, mad
     (drop,) = change_drops(RunData(store))
     assert drop.group == {"change": "position"} and (drop.pairs, drop.starts) == (8, 4)
     assert drop.change == -0.75 and drop.p == pytest.approx(2 / 2**4)
+
+
+def test_what_is_changed_together_is_told_from_the_perturbations_where_no_label_says_it(run, made):
+    store = run(
+        [
+            made(True),
+            made(True, condition="object", changes=(Recolour(), Resize(1.1))),
+            made(True, condition="both", changes=(Displace(0.2), Recolour(), Resize(1.1))),
+            made(True, condition="labelled", change=Displace(0.2), labels={"change": "gravity"}),
+        ]
+    )
+    found = dict(changed(store.frame()).select("condition", "change").iter_rows())
+    assert found == {
+        "control": None,
+        "object": "appearance+object",
+        "both": "position+appearance+object",
+        "labelled": "gravity",
+    }
+    assert nature((Recolour(), Resize(1.1)))["change"] == "appearance+object"
+
+
+def test_look_and_size_changed_together_are_one_question(run, made):
+    """As in LIBERO-PRO's object dimension: who goes by colour is found."""
+    rows = [made(True, seed=seed) for seed in range(8)]
+    rows += [
+        made(False, seed=seed, condition="object", changes=(Recolour(), Resize(1.1))) for seed in range(8)
+    ]
+    first = diagnose(profile(run(rows)))[0]
+    assert (first.flaw, first.verdict) == (Flaw.OBJECT, Verdict.FOUND)
+    assert sentence(first).text == (
+        "Depends on the look, size or category of the object: 0 of 8 succeed with objects of another look, size or "
+        "category, 8 of 8 unperturbed."
+    )
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_loss_under_two_changes_is_told_beside_a_flaw_unless_each_was_made_alone(run, made, alone: bool):
+    """The camera costs nothing and neither does the room; both together do, and names do for another reason."""
+    rows = [made(True, seed=seed) for seed in range(10)]
+    both = (MoveCamera(shift=(0.0, 0.1, 0.0)), Relight(0.5))
+    for seed in range(10):
+        rows.append(made(False, seed=seed, condition="both", changes=both))
+        rows.append(made(False, seed=seed, condition="said", words="the basin goes on the range"))
+        for change in both if alone else ():
+            rows.append(made(True, seed=seed, condition=change.kind, change=change))
+    found = {each.flaw: each for each in diagnose(profile(run(rows)))}
+    assert found[Flaw.UNKNOWN_NAMES].verdict is Verdict.FOUND
+    assert (Flaw.LOSS in found) is not alone
+    if not alone:
+        assert "0 of 10 succeed with room and camera changed together" in sentence(found[Flaw.LOSS]).text

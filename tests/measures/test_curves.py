@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from assay.measures import MeasureError, curve
+from assay.measures import MeasureError, curve, profile
+from assay.measures.curves import CORRUPTION, DISSIMILARITY
+from assay.report.figures.curves import corruption_figure, dissimilarity_figure
 
 
 def test_a_level_curve_begins_at_the_control_and_tells_the_loss_of_each_step(run, made):
@@ -57,3 +59,28 @@ def test_steps_without_shared_starts_or_outcomes_have_no_loss(run, made):
 def test_a_run_without_levels_says_so(run, made, labels: dict, words: str):
     with pytest.raises(MeasureError, match=words):
         curve(run([made(True, condition="c", labels=labels)]).frame(), "level")
+
+
+def test_a_ladder_of_words_goes_on_where_a_good_policy_should_fail_and_names_its_rungs(run, made):
+    rows = [made(True, seed=seed) for seed in range(4)]
+    for rung, name in enumerate(("paraphrase", "xxx"), start=1):
+        labels = {"rung": rung, "plausible": name != "xxx"}
+        rows += [made(True, seed=seed, condition=f"pro/words={name}", labels=labels) for seed in range(4)]
+    found = profile(run(rows)).get(CORRUPTION)
+    assert [(step.condition, step.plausible) for step in found.steps] == [
+        ("control", True),
+        ("pro/words=paraphrase", True),
+        ("pro/words=xxx", False),
+    ]
+    caption = corruption_figure({"": found}).caption
+    assert "Hollow: where a good policy should fail." in caption
+
+
+def test_a_ladder_of_objects_is_a_curve(run, made):
+    rows = [made(True, seed=seed) for seed in range(4)]
+    for step in (1, 2):
+        labels = {"dissimilarity": step, "plausible": True}
+        rows += [made(step < 2, seed=seed, condition=f"o={step}", labels=labels) for seed in range(4)]
+    found = profile(run(rows)).get(DISSIMILARITY)
+    assert [(step.at, step.rate.rate) for step in found.steps] == [(0, 1.0), (1, 1.0), (2, 0.0)]
+    assert "Hollow" not in dissimilarity_figure({"": found}).caption

@@ -11,7 +11,8 @@ from assay.measures.diagnosis import Unnoticed
 from assay.measures.evidence import Shows, loss
 from assay.measures.hypotheses import Onset, Point
 from assay.perturb import Say
-from assay.perturb.world import Displace
+from assay.perturb.world import Displace, Recolour
+from assay.report.sentences import sentence
 from assay.stats.intervals import Interval, wilson_interval
 
 WORDS = {
@@ -163,7 +164,11 @@ def test_a_certain_loss_is_never_no_flaw(run, made):
     rows += [made(False, seed=seed, condition="both", labels=labels, changes=both) for seed in range(8)]
     first, *rest = diagnose(profile(run(rows)))
     assert (first.flaw, first.verdict) == (Flaw.LOSS, Verdict.FOUND)
-    assert first.evidence[0].part == "both" and counts(first.evidence[0]) == (0, 8, 8, 8)
+    assert first.evidence[0].part == "wording+position" and counts(first.evidence[0]) == (0, 8, 8, 8)
+    assert (
+        sentence(first).evidence
+        == "0 of 8 succeed with wording and position changed together, 8 of 8 unperturbed"
+    )
     assert Flaw.NOTHING not in by(rest)
 
 
@@ -410,3 +415,17 @@ def test_a_diagnosis_is_plain_json(run, made):
 
 def test_no_run_at_all_tells_nothing():
     assert all(each.verdict is Verdict.CANNOT_TELL for each in diagnose())
+
+
+def test_a_loss_that_is_certain_among_its_kind_is_told_by_the_name_of_its_flaw(run, made):
+    """Seven starts of nine fail: certain as one change of the world, if not among everything that is tested."""
+    words = {"axis": "words", "plausible": True}
+    rows = [made(True, seed=seed, hand=path(0.0) + 0.001 * seed) for seed in range(9)]
+    for seed in range(9):
+        rows.append(made(seed > 6, seed=seed, condition="red", change=Recolour(), hand=path(0.0)))
+        for kind, more in (("other", {}), ("xxx", {"plausible": False})):
+            rows.append(made(True, seed=seed, condition=kind, labels=words | more, hand=path(0.5)))
+    found = diagnose(profile(run(rows)))
+    assert by(found)[Flaw.APPEARANCE] is Verdict.FOUND and Flaw.LOSS not in by(found)
+    told = sentence(of(found, Flaw.APPEARANCE)).text
+    assert told.startswith("Depends on how objects look") and "2 of 9" in told

@@ -7,6 +7,7 @@ import pytest
 
 from assay.measures import MeasureError, Paths, memorisation
 from assay.measures.memorisation import Memorisation
+from assay.report.tables import memorisation_table
 
 PLACES = {"libero_goal/1": (0.3, 0.1, 0.1), "libero_goal/4": (-0.1, 0.3, 0.1)}
 OTHER = {"On plate_1 flat_stove_1_cook_region": ()}
@@ -159,3 +160,54 @@ def test_without_such_a_change_or_controls_there_is_no_index(run, made, change: 
     store = run([made(True, hand=still()), made(True, condition="c", labels=change, hand=still())])
     with pytest.raises(MeasureError, match=words):
         measured(store)
+
+
+def exchanged(made, by: float, starts: float = 0.0):
+    """Things that exchanged places, as runs record them; paths are the control's."""
+    for task in PLACES:
+        for seed in SEEDS:
+            x, y, z = PLACES[task]
+            hand = path_to(PLACES[task], seed)
+            yield made(
+                True, task=task, seed=seed, hand=hand, stands={"bowl_1": (x, y, z), "plate_1": (0, 0, z)}
+            )
+            stands = {"bowl_1": (x + by, y, z), "plate_1": (0, 0, z), "stove_1": (9, 9, 9)}
+            labels = {"axis": "words+world", "plausible": True}
+            yield made(
+                False,
+                task=task,
+                seed=seed,
+                hand=hand + starts,
+                condition="position",
+                labels=labels,
+                stands=stands,
+            )
+
+
+def test_memory_is_judged_where_a_thing_stands_elsewhere_than_in_the_control(run, made):
+    """No label says so: the positions do; and what tells is the world, whatever was said besides."""
+    found = measured(run(exchanged(made, 0.2)))
+    (axis,) = found.axes
+    assert (axis.group, axis.alike, axis.count) == ("world", 12, 12) and found.by_label == 0
+
+
+def test_displacements_that_only_a_label_tells_are_counted(run, made):
+    def path(task: str, seed: int, condition: str = "") -> np.ndarray:
+        return path_to(PLACES[task], seed)
+
+    found = measured(run(episodes(made, control=path, changed=path)))
+    assert found.by_label == 12, "the condition moved; the others are judged by their words"
+    assert "told by a label in 12 of the 48 episodes" in memorisation_table(found, None).note
+
+
+@pytest.mark.parametrize(
+    ("by", "starts", "why"),
+    [
+        (0.003, 0.0, "calls for another path"),
+        (0.05, 0.0, "moved too little"),
+        (0.2, 0.03, "the end effector starts elsewhere"),
+    ],
+)
+def test_what_hardly_moved_or_another_start_of_the_robot_tells_nothing(run, made, by, starts, why: str):
+    with pytest.raises(MeasureError, match=why):
+        measured(run(exchanged(made, by, starts)))

@@ -209,3 +209,26 @@ def test_an_export_holds_every_episode(path: Path, tmp_path: Path, episode, form
     frame = {"parquet": pl.read_parquet, "csv": pl.read_csv, "json": pl.read_json}[form](tmp_path / "out")
     assert frame["outcome"].to_list() == ["success", "failure"]
     assert {"key", "experiment", "condition", "task", "seed", "outcome", "steps"} <= set(frame.columns)
+
+
+def test_where_things_stood_is_kept_and_merged_and_missing_in_runs_that_did_not_record_it(
+    tmp_path: Path, episode
+):
+    stood = {"bowl_1": (0.1, 0.2, 0.9)}
+    for name, number in (("old", 1), ("new", 2)):
+        with Store.writing(tmp_path / f"{name}.assay") as store:
+            store.plan(PLAN)
+            store.append(number, episode(initial_positions=stood))
+            store.describe(experiment="words", policy="oracle")
+    with sqlite3.connect(tmp_path / "old.assay") as file:
+        file.execute("DROP TABLE initial_positions")
+    with Store.reading(tmp_path / "old.assay") as store:
+        assert store.frame()["initial_positions"].to_list() == [None]
+    merge([tmp_path / "old.assay", tmp_path / "new.assay"], tmp_path / "both.assay")
+    with Store.reading(tmp_path / "both.assay") as store:
+        assert store.frame()["initial_positions"].to_list() == [None, '{"bowl_1": [0.1, 0.2, 0.9]}']
+    with Store.writing(tmp_path / "old.assay") as store:
+        store.append(3, episode(initial_positions=stood))
+        assert store.frame()["initial_positions"].null_count() == 1, (
+            "a run that is resumed records it from now on"
+        )

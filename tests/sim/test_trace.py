@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from assay.episodes import Episode, EpisodeSpec, Outcome, rollout
+from assay.perturb.world import Displace
 from assay.policies.registry import load_policy
 from assay.sim.world import LIBERO_WORLD, LiberoEnv
 
@@ -59,3 +60,15 @@ def test_nothing_touched_and_nothing_moved_is_none(env: LiberoEnv):
     episode = played(env, "idle", EpisodeSpec("libero_goal/7", 0, steps=5))
     assert (episode.touched, episode.moved, episode.truth) == (None, None, {"TurnOn flat_stove_1": ()})
     assert episode.outcome is Outcome.FAILURE
+
+
+def test_where_the_things_of_the_task_stood_is_kept(env: LiberoEnv):
+    """The farther they are displaced, the farther they stand from where they stood."""
+    usual = played(env, "idle", EpisodeSpec("libero_goal/1", 0, steps=1))
+    moved = played(env, "idle", EpisodeSpec("libero_goal/1", 0, steps=1, perturbations=(Displace(0.1),)))
+    assert set(usual.initial_positions) == {"akita_black_bowl_1", "flat_stove_1"}
+    apart = {
+        name: np.linalg.norm(np.subtract(place, moved.initial_positions[name]))
+        for name, place in usual.initial_positions.items()
+    }
+    assert apart == {"akita_black_bowl_1": pytest.approx(0.1, abs=0.002), "flat_stove_1": 0.0}

@@ -24,9 +24,12 @@ def report(
     paper: Annotated[
         str | None,
         typer.Option(
-            help="Instead: every table and figure of a paper that these runs can give: libero-para."
+            help="Instead: every table and figure of a paper that these runs can give: libero-para, libero-pro."
         ),
     ] = None,
+    published: Annotated[
+        bool, typer.Option("--published", help="With --paper: its authors' numbers beside those of the runs.")
+    ] = False,
 ) -> None:
     """Say what broke, how sure that is, and why: one page that opens offline, or one JSON object.
 
@@ -38,7 +41,9 @@ def report(
     from assay.report.summary import banners
 
     if paper is not None:
-        return _paper(paper, paths, out, target)
+        return _paper(paper, paths, out, target, published)
+    if published:
+        raise RunError("--published is for --paper NAME")
     if out is None and target is None:
         raise RunError("say where to: --out DIR or --json FILE")
     runs = named(paths)
@@ -58,14 +63,14 @@ def report(
         raise typer.Exit(1)
 
 
-def _paper(name: str, paths: list[Path], out: Path | None, target: str | None) -> None:
+def _paper(name: str, paths: list[Path], out: Path | None, target: str | None, published: bool) -> None:
     from assay.report.papers import write_paper
     from assay.report.run_report import named
 
     if out is None or target is not None:
         raise RunError("--paper needs --out DIR, and has no --json: its tables are CSV files there")
     with working("drawing"):
-        page = write_paper(name, named(paths), out)
+        page = write_paper(name, named(paths), out, published=published)
     say(f"written to {page}")
 
 

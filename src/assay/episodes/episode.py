@@ -10,6 +10,9 @@ import numpy as np
 Intervals = tuple[tuple[int, int], ...]
 """Control steps [first, last) during which something was true."""
 
+Position = tuple[float, float, float]
+"""Metres, in the frame of the world."""
+
 
 class Outcome(StrEnum):
     """How an episode ended."""
@@ -63,6 +66,8 @@ class Episode:
     """What moved first."""
     truth: dict[str, Intervals] = field(default_factory=dict)
     """When each atom of the goal was true."""
+    initial_positions: dict[str, Position] = field(default_factory=dict)
+    """Where the things that the task is about stood at the start; empty where that is not known."""
     error: str = ""
     """What broke, where something did; why it failed, where the policy or the world says so."""
     transient: bool = False

@@ -66,6 +66,19 @@ class Change(StrEnum):
     """Something else in the world."""
 
 
+TOGETHER = "+"
+"""Between changes that are made together."""
+
+
+def changed_by(changes: Iterable[str]) -> str:
+    """What perturbations change, in one word or several: ``position``, ``appearance+object``; empty for nothing."""
+    known = [str(each) for each in Change]
+    found = {part for each in changes for part in str(each).split(TOGETHER)}
+    return TOGETHER.join(
+        sorted(found, key=lambda name: (known.index(name) if name in known else len(known), name))
+    )
+
+
 class Perturbation(ABC):
     """A frozen dataclass that turns one task into another of the same world, decorated by `perturbation`."""
 
@@ -75,7 +88,7 @@ class Perturbation(ABC):
     effects: frozenset[Effect] = frozenset()
     """What it may touch; everything else stays as it is."""
     change: str = Change.WORLD
-    """What it changes, in one word: a label of the conditions that consist of it."""
+    """What it changes, in one word, or several with + between them: a label of the conditions that consist of it."""
     world: str = "libero"
     """The name of the world whose tasks it changes; empty for any."""
     sets_vocabulary: bool = False

@@ -52,6 +52,7 @@ def rollout(
             touched=record.touched,
             moved=record.moved,
             truth=dict(record.truth or {}),
+            initial_positions=dict(record.initial_positions or {}),
             error=error or ("" if outcome is Outcome.SUCCESS else record.note),
             transient=transient,
         )

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from assay.episodes.episode import Intervals, Trajectory
+from assay.episodes.episode import Intervals, Position, Trajectory
 from assay.episodes.instruction import Instruction
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import WorldError
@@ -71,6 +71,8 @@ class Record:
     """What moved first."""
     truth: Mapping[str, Intervals] | None = None
     """When each atom of the goal was true, where a world has such."""
+    initial_positions: Mapping[str, Position] | None = None
+    """Where the things that the task is about stood at the start, where a world knows that."""
     note: str = ""
     """What went wrong, where the world can tell."""
 

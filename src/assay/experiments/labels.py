@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.episodes import Label, Perturbation
+from assay.episodes.perturbation import changed_by
 from assay.language.attributes import COLOURS, DISTANCES, IDIOMS, ORDINALS, PATTERNS, SIDES, SIZES
 from assay.perturb.world.ground import owner
 from assay.sim.categories import OPENING
@@ -21,16 +22,15 @@ def nature(perturbations: tuple[Perturbation, ...], cameras: Sequence[str] = CAM
     """What is changed, and whether the task can still be done as told: axis, change, plausible.
 
     ``cameras`` are those that policies of the world see through; LIBERO's by default.
-    A change is that of all perturbations together, if it is one; with several there is none to name.
+    Where several things are changed together, ``change`` has all of them: ``appearance+object``.
     """
     if not perturbations:
         return {}
     axes = sorted({each.axis for each in perturbations}, key=lambda axis: (_place(axis), axis))
-    changes = {str(each.change) for each in perturbations}
     blind = bool(cameras) and all(any(each.hides(camera) for each in perturbations) for camera in cameras)
     return {
         "axis": "+".join(axes),
-        "change": changes.pop() if len(changes) == 1 else None,
+        "change": changed_by(each.change for each in perturbations),
         "plausible": all(each.plausible for each in perturbations) and not blind,
     }
 

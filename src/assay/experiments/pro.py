@@ -1,19 +1,35 @@
-"""After LIBERO-PRO: objects, positions, wordings, tasks and rooms changed, alone and together."""
+"""LIBERO-PRO: objects, positions, wordings, tasks and rooms changed, alone and together; and how much is too much."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
+from typing import Literal
 
 from assay.episodes import Label
+from assay.errors import ExperimentError
 from assay.experiments.base import Experiment, Variant
 from assay.experiments.changes import ROOMS, ordered
 from assay.experiments.labels import nature
 from assay.perturb import Perturbation
-from assay.perturb.words.rewordings import LADDER, Rewording, Semantic, other_tasks
-from assay.perturb.world import Among, Displace, Recolour, Relocate, Replace, Resize, Room, compositions
+from assay.perturb.words.rewordings import LADDER, OtherTask, Rewording, Semantic, new_tasks, other_tasks
+from assay.perturb.world import (
+    Alter,
+    Among,
+    Axis,
+    Displace,
+    DisplaceAlong,
+    ExchangePlaces,
+    Recolour,
+    Relocate,
+    Replace,
+    Resize,
+    Room,
+    compositions,
+    has_partners,
+)
 from assay.perturb.world.ground import carrier, movable, target
-from assay.perturb.world.position import SWEEP
+from assay.perturb.world.position import LARGEST, SWEEP
 from assay.streams import stream
 from assay.tasks import Task
 from assay.tasks.horizons import horizon
@@ -31,60 +47,79 @@ DISSIMILARITY: tuple[tuple[str, Perturbation], ...] = (
 """The object-dissimilarity ladder: less and less like what the task was about."""
 
 
-def pro(experiments: bool = True) -> Experiment:
-    """The five perturbations and their combinations; with ``experiments``, the three first ones too.
+def pro(
+    experiments: bool = True,
+    distances: tuple[float, ...] = SWEEP,
+    axis: Literal["x", "y", "any"] = "any",
+) -> Experiment:
+    """LIBERO-PRO's five perturbations and their combinations; with ``experiments``, ladders and milder changes too.
 
-    Those are the displacement sweep, the corruption ladder and the object-dissimilarity ladder.
+    ``distances`` are those of the displacement ladder in metres, ``axis`` where it leads.
     """
+    for each in distances:
+        if not 0 < each <= LARGEST:
+            raise ExperimentError(f"pro: distances: {each:g} m is not valid: above 0, up to {LARGEST:g}")
+    if len(set(distances)) < len(distances):
+        raise ExperimentError("pro: distances: each may be named once")
+
+    def variants(task: Task) -> Iterator[Variant]:
+        yield from _dimensions(task)
+        if experiments:
+            yield from _displacements(task, distances, axis)
+            yield from _ladders(task)
+            yield from _milder(task)
+
     return Experiment(
         name="pro",
-        about="Objects, positions, wordings, tasks and rooms, alone and together (after LIBERO-PRO).",
-        variants=lambda task: _variants(task, experiments),
+        about="LIBERO-PRO: objects, positions, wordings, tasks and rooms, alone and together.",
+        variants=variants,
         seeds=tuple(range(50)),
         certified=True,
     )
 
 
-def _variants(task: Task, experiments: bool) -> Iterator[Variant]:
-    changes = _changes(task)
+def _dimensions(task: Task) -> Iterator[Variant]:
+    """What LIBERO-PRO changes: four dimensions and their combinations; the task stands alone."""
+    alone = not has_partners(task)
+    changes: dict[str, Perturbation] = {
+        "object": Alter(),
+        "position": ExchangePlaces(free=alone),
+        "semantic": Semantic(),
+        "environment": Room(),
+    }
     for count in range(1, len(changes) + 1):
         for chosen in combinations(changes, count):
-            perturbations = tuple(each for name in ordered(chosen) for each in changes[name])
-            flags: dict[str, Label] = {f"factor:{name}": name in chosen for name in changes}
-            yield Variant(f"pro/{'+'.join(chosen)}", perturbations, {**nature(perturbations), **flags})
-    for each in _other_task(task):
-        yield Variant("pro/task", (each.perturbation,), {"axis": "words", **each.labels})
-    if experiments:
-        yield from _experiments(task)
+            perturbations = tuple(changes[name] for name in ordered(chosen))
+            labels: dict[str, Label] = {f"factor:{name}": name in chosen for name in changes}
+            if "position" in chosen:
+                labels["moved_to"] = "free place" if alone else "another's place"
+            yield Variant(f"pro/{'+'.join(chosen)}", perturbations, {**nature(perturbations), **labels})
+    yield from _asked(task, "pro/task", new_tasks(task))
 
 
-def _changes(task: Task) -> dict[str, tuple[Perturbation, ...]]:
-    """What may be combined. What a task is about has another look, and if it can be moved, another size."""
-    looks = Recolour(pattern=Pattern.CHECKER)
-    changes: dict[str, tuple[Perturbation, ...]] = {
-        "object": (
-            *((looks,) if looks.is_true(task) else ()),
-            *((Resize(LARGER),) if target(task) in movable(task) else ()),
-        ),
-        "position": (Relocate(1.0),),
-        "semantic": (Semantic(),),
-        "environment": (Room(ROOMS[task.scene.arena]),),
-    }
-    return {name: each for name, each in changes.items() if each}
+def _asked(task: Task, condition: str, found: tuple[Rewording, ...]) -> Iterator[Variant]:
+    """One other goal of several, not the same for all tasks of a scene; twice the time for one of twice as much."""
+    if found:
+        chosen = found[int(stream("pro", "task", task.id).integers(len(found)))]
+        labels: dict[str, Label] = {"axis": "words", **chosen.labels}
+        change = chosen.perturbation
+        longer = isinstance(change, OtherTask) and len(change.goal) > len(task.goal.atoms)
+        yield Variant(condition, (change,), labels, steps=2 * horizon(task.id) if longer else None)
 
 
-def _other_task(task: Task) -> tuple[Rewording, ...]:
-    """One other goal, a known one if there is one: not the same for all tasks of a scene."""
-    found = other_tasks(task)
-    known = [each for each in found if each.labels["asked_from"] is not None] or list(found)
-    return (known[int(stream("pro", "task", task.id).integers(len(known)))],) if known else ()
-
-
-def _experiments(task: Task) -> Iterator[Variant]:
-    sweep = SWEEP if carrier(task.scene, target(task)) in movable(task) else ()  # a cabinet has no room
-    for distance in sweep:
+def _displacements(
+    task: Task, distances: tuple[float, ...], axis: Literal["x", "y", "any"]
+) -> Iterator[Variant]:
+    if carrier(task.scene, target(task)) not in movable(task):
+        return  # a cabinet has no room
+    for distance in distances:
         labels: dict[str, Label] = {"axis": "world", "plausible": True, "distance": distance}
-        yield Variant(f"pro/displace={distance:g}", (Displace(distance),), labels)
+        change = Displace(distance) if axis == "any" else DisplaceAlong(Axis(axis), distance)
+        yield Variant(f"pro/displace={distance:g}", (change,), labels)
+
+
+def _ladders(task: Task) -> Iterator[Variant]:
+    """Less and less of the instruction, less and less like the thing, and twice as much to do."""
     for rung in LADDER:
         yield Variant(f"pro/words={rung.name}", (rung.perturbation,), {"axis": "words", **rung.labels})
     if target(task) in movable(task):
@@ -98,3 +133,21 @@ def _experiments(task: Task) -> Iterator[Variant]:
         change = found[int(stream("pro", "compose", task.id).integers(len(found)))]
         labels = {"axis": "words", "plausible": True}
         yield Variant("pro/task=two", (change,), labels, steps=2 * horizon(task.id))
+
+
+def _milder(task: Task) -> Iterator[Variant]:
+    """Less than LIBERO-PRO changes: the first thing only, the next best place, the room most alike, a known goal."""
+    looks = Recolour(pattern=Pattern.CHECKER)
+    first = (
+        *((looks,) if looks.is_true(task) else ()),
+        *((Resize(LARGER),) if target(task) in movable(task) else ()),
+    )
+    if first:
+        yield Variant("pro/object=first", first, nature(first))
+    for condition, change in (
+        ("pro/position=nudge", Relocate(1.0)),
+        ("pro/environment=similar", Room(ROOMS[task.scene.arena])),
+    ):
+        yield Variant(condition, (change,), nature((change,)))
+    known = tuple(each for each in other_tasks(task) if each.labels["asked_from"] is not None)
+    yield from _asked(task, "pro/task=known", known)

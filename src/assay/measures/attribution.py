@@ -24,7 +24,8 @@ from assay.measures.result import MeasureError, Result
 from assay.measures.table import START, judged
 from assay.stats import logistic
 from assay.stats.bootstrap import ENOUGH, FEWEST, percentiles, resampled
-from assay.stats.intervals import LEVEL, Interval
+from assay.stats.intervals import LEVEL, Interval, stratified, tested
+from assay.stats.significance import sign_flip, within
 
 PREFIX = "factor:"
 MOST = 8
@@ -56,6 +57,28 @@ class Share(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class FactorContrast(Result):
+    """Episodes with a factor against those without it that have all other factors, and the start, in common."""
+
+    factor: str
+    change: str | None
+    """What it changes, where it is the only factor that is on."""
+    successes: int
+    count: int
+    """With the factor."""
+    others: int
+    others_count: int
+    """Without it."""
+    starts: int
+    difference: float
+    """Success with it less success without."""
+    interval: Interval
+    """Newcombe's, over starts; reaches to 0 where the test cannot exclude that."""
+    p: float
+    """Exact: the larger of one over starts, and one within combinations of the others and starts."""
+
+
+@dataclass(frozen=True, slots=True)
 class Attribution(Result):
     """Where a drop comes from."""
 
@@ -69,6 +92,8 @@ class Attribution(Result):
     """Success with all factors off less success with all on."""
     drop_interval: Interval | None
     shares: tuple[Share, ...]
+    contrasts: tuple[FactorContrast, ...]
+    """Of each factor that is compared with its absence somewhere."""
     modelled: int
     """Combinations that the experiment lacks; the model of the effects stands in for them."""
 
@@ -86,7 +111,8 @@ def attribution(frame: pl.DataFrame) -> Attribution:
         (_on(rows[name]).cast(pl.Int64) * 2**place for place, name in enumerate(names)),
         pl.zeros(len(rows), pl.Int64, eager=True),
     )
-    hits, counts = _table(rows.with_columns(_cell=cell), 2 ** len(names))
+    rows = rows.with_columns(_cell=cell)
+    hits, counts = _table(rows, 2 ** len(names))
     if len(hits) < FEWEST:
         raise MeasureError(f"{len(hits)} starts; needs {FEWEST} at least")
     on = (np.arange(2 ** len(names))[:, None] >> np.arange(len(names)) & 1).astype(float)
@@ -134,7 +160,45 @@ def attribution(frame: pl.DataFrame) -> Attribution:
             )
             for factor, loss in zip(factors, losses, strict=True)
         ),
+        contrasts=tuple(
+            found
+            for place, factor in enumerate(factors)
+            if (found := _contrast(factor, 2**place, rows, hits, counts))
+        ),
         modelled=int((counts.sum(axis=0) == 0).sum()),
+    )
+
+
+def _contrast(
+    factor: str, bit: int, rows: pl.DataFrame, hits: np.ndarray, counts: np.ndarray
+) -> FactorContrast | None:
+    """A factor against its absence, from hits and counts (starts, cells); None where no start has both."""
+    off = np.array([cell for cell in range(hits.shape[1]) if not cell & bit])
+    both = (counts[:, off] > 0) & (counts[:, off + bit] > 0)  # (starts, combinations of the others)
+    if not both.any():
+        return None
+    before, among, now, among_now = (
+        np.where(both, each, 0.0)
+        for each in (hits[:, off], counts[:, off], hits[:, off + bit], counts[:, off + bit])
+    )
+    apart = np.divide(now * among - before * among_now, among + among_now, where=both, out=np.zeros_like(now))
+    p = max(sign_flip(apart.sum(axis=1)), within(before[both], among[both], now[both], among_now[both]))
+    telling = both.any(axis=1)
+    sums = [each.sum(axis=1)[telling] for each in (before, among, now, among_now)]
+    found = stratified(*sums)
+    alone = rows.filter(pl.col("_cell") == bit)
+    told = alone["change"].drop_nulls().unique().to_list() if "change" in rows.columns else []
+    return FactorContrast(
+        factor=factor,
+        change=told[0] if len(told) == 1 else None,
+        successes=int(now.sum()),
+        count=int(among_now.sum()),
+        others=int(before.sum()),
+        others_count=int(among.sum()),
+        starts=int(telling.sum()),
+        difference=found.difference,
+        interval=tested(found.interval, p),
+        p=p,
     )
 
 
@@ -209,7 +273,7 @@ def _effect(factors: tuple[str, ...], term: float, error: float, freedom: int) -
 ATTRIBUTION = Measure(
     "attribution",
     "Which factor of a factorial experiment costs how much, alone and together.",
-    lambda run: attribution(run.frame),
+    lambda run: attribution(run.changed),
     needs=(PREFIX,),
     panels=(
         Panel(

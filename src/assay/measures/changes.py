@@ -1,7 +1,8 @@
 """What a change changes: where objects stand, how they look, what they are called, ...
 
-Perturbations say it of themselves, and plans write it down as the label ``change``: what is changed, if it is one
-thing. An instruction that was changed alone may call things by other names; that is told from its text.
+Perturbations say it of themselves, and plans write it down as the label ``change``: ``position``, or, where several
+things are changed together, ``appearance+object``. An instruction that was changed alone may call things by other
+names; that is told from its text.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ JOINED = "+"
 
 
 def changed(frame: pl.DataFrame) -> pl.DataFrame:
-    """A run's frame, with what alone is changed, and the names that are.
+    """A run's frame, with what is changed, and the names that are.
 
-    ``change`` is null where several things are changed, or a good policy should not succeed; ``renamed`` has
-    the nouns that an instruction changed alone no longer has, joined with +.
+    ``change`` is null where a good policy should not succeed; ``renamed`` has the nouns that an instruction
+    changed alone no longer has, joined with +.
     """
     sensible = plausible(frame.select("id", *({"plausible"} & set(frame.columns))))["id"]
     known = pl.col("change").cast(pl.String) if "change" in frame.columns else pl.lit(None, pl.String)

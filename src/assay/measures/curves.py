@@ -1,16 +1,18 @@
-"""Curves: success as a change grows, level by level or metre by metre, and the loss at each step."""
+"""Curves: success as a change grows, level by level, metre by metre or rung by rung, and the loss at each step."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
 from assay.episodes.spec import CONTROL
 from assay.measures.measure import Measure, Panel
+from assay.measures.names import WORDS
 from assay.measures.rates import Rate, rates
 from assay.measures.result import MeasureError, Result
-from assay.measures.table import START, judged, require
+from assay.measures.table import START, judged, plausible, require
 from assay.stats.intervals import Interval, stratified, tested
 from assay.stats.significance import paired
 
@@ -20,7 +22,11 @@ class Step(Result):
     """One point of a curve."""
 
     at: float
-    """The level, or metres; 0 for the control."""
+    """The level, metres or the rung; 0 for the control."""
+    condition: str | None
+    """The condition, where all episodes of the point have the same."""
+    plausible: bool
+    """Whether a good policy should succeed there."""
     rate: Rate
     change: float | None
     """Against the point before, over the starts that both have; None where there is none."""
@@ -41,7 +47,7 @@ class Curve(Result):
 
 
 def curve(frame: pl.DataFrame, along: str) -> Curve:
-    """Success along the label ``along`` (``level``, ``distance``), from the control on."""
+    """Success along the label ``along`` (``level``, ``distance``, ``rung``, ``dissimilarity``), from the control on."""
     require(frame, along)
     if not frame[along].dtype.is_numeric():
         raise MeasureError(f"the values of {along} are no numbers")
@@ -56,25 +62,37 @@ def curve(frame: pl.DataFrame, along: str) -> Curve:
         .sort(START)
         .group_by("at")
     }
+    conditions = {at: table["condition"].unique().to_list() for (at,), table in rows.group_by("at")}
+    sensible = set(plausible(rows)["at"].to_list())
     steps: list[Step] = []
     before: float | None = None
     for found in sorted(rates(rows, ("at",)), key=lambda each: float(each.group["at"] or 0.0)):
         at = float(found.group["at"] or 0.0)
+        condition = conditions[at][0] if len(conditions[at]) == 1 else None
+        loss = _Loss()
         if found.count and before is not None:
-            steps.append(_step(at, found, tables[before], tables[at]))
-        else:
-            steps.append(Step(at, found, None, None, 0, None))
+            loss = _loss(tables[before], tables[at])
+        steps.append(Step(at, condition, at in sensible, found, *loss))
         before = at if found.count else before
     return Curve(along, tuple(steps))
 
 
-def _step(at: float, rate: Rate, before: pl.DataFrame, now: pl.DataFrame) -> Step:
+class _Loss(NamedTuple):
+    """What is lost from one point to the next; nothing where they share no start."""
+
+    change: float | None = None
+    interval: Interval | None = None
+    starts: int = 0
+    p: float | None = None
+
+
+def _loss(before: pl.DataFrame, now: pl.DataFrame) -> _Loss:
     shared = before.join(now, on=START, suffix="_now").select("success", "count", "success_now", "count_now")
     if not len(shared):
-        return Step(at, rate, None, None, 0, None)
+        return _Loss()
     hits, counts, hits_now, counts_now = shared.to_numpy().astype(float).T
     found, p = stratified(hits, counts, hits_now, counts_now), paired(hits, counts, hits_now, counts_now)
-    return Step(at, rate, found.difference, tested(found.interval, p), len(shared), p)
+    return _Loss(found.difference, tested(found.interval, p), len(shared), p)
 
 
 WORLD = "World"
@@ -93,3 +111,21 @@ def _over(label: str, name: str, about: str) -> Measure[Curve]:
 
 LEVELS = _over("level", "levels", "Success over levels")
 DISPLACEMENT = _over("distance", "displacement", "Success over how far the object was moved, metres")
+DISSIMILARITY = _over(
+    "dissimilarity",
+    "dissimilarity",
+    "Success as the object is less and less like the one that the task is about",
+)
+CORRUPTION = Measure(
+    "corruption",
+    "Success as less and less is left of the instruction, until success is no longer expected.",
+    lambda run: curve(run.frame, "rung"),
+    needs=("rung",),
+    panels=(
+        Panel(
+            WORDS,
+            tables=("assay.report.tables:corruption_table",),
+            runs="assay.report.figures.curves:corruption_figure",
+        ),
+    ),
+)

@@ -13,13 +13,16 @@ finding says what is lacking.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import NamedTuple
 
+from assay.measures.attribution import ATTRIBUTION
 from assay.measures.drops import AXES, CHANGES, DROPS, Drop
 from assay.measures.evidence import Evidence, FlawTest, Untested, drop_evidence
 from assay.measures.flaws import CONSEQUENCES, Degree, Flaw
+from assay.measures.hypotheses import shown_by
 from assay.measures.measure import MEASURES, load
 from assay.measures.profile import Profile
 from assay.measures.result import Result
@@ -80,6 +83,20 @@ class Finding(Result):
     """What else the runs tell about it."""
 
 
+_COSTS = (CHANGES.name, ATTRIBUTION.name)
+"""Measures of what a change costs, from which its flaw is told."""
+
+
+class _Loss(NamedTuple):
+    """What a change costs for certain."""
+
+    run: int
+    measure: str
+    what: str
+    """The change, the condition or the axis."""
+    drop: Drop
+
+
 def diagnose(*profiles: Profile) -> tuple[Finding, ...]:
     """What is wrong with one policy, from the profiles of its runs: one finding for each flaw.
 
@@ -102,8 +119,13 @@ def diagnose(*profiles: Profile) -> tuple[Finding, ...]:
             )
     here = {each.flaw: best[each.flaw] for each in findings if each.verdict is Verdict.FOUND}
     findings = [_explained(each, here) for each in findings]
+    losses = _losses(profiles, here, {each.flaw for each in findings if each.evidence})
     if not here:
-        findings.append(_lost(profiles) or _nothing(findings))
+        findings = [_certain(each, losses) for each in findings]
+        here = {each.flaw: best[each.flaw] for each in findings if each.verdict is Verdict.FOUND}
+        losses = [] if here else losses
+    if losses or not here:
+        findings.append(_lost(losses) if losses else _nothing(findings))
     order = list(Verdict)
     return tuple(sorted(findings, key=lambda each: (order.index(each.verdict), each.p or 0.0)))
 
@@ -143,27 +165,49 @@ def _explained(finding: Finding, here: Mapping[str, FlawTest]) -> Finding:
     return replace(finding, verdict=Verdict.EXPLAINED, cause=causes[0]) if causes else finding
 
 
-def _lost(profiles: Sequence[Profile]) -> Finding | None:
-    """A certain loss that no flaw explains: where several things are changed at once, for example."""
-    certain: list[tuple[int, str, Drop]] = []
-    for run, profile in enumerate(profiles):
-        if CHANGES.name not in profile:
-            continue  # what stands in for it tests each condition, and a trifle is no flaw there
-        certain += [
-            (run, measure.name, drop)
-            for measure in (DROPS, CHANGES, AXES)
-            for drop in profile.get(measure) or ()
-            if drop.plausible and drop.change < 0 and drop.p_holm < SURE
-        ]
-    if not certain:
-        return None
-    certain.sort(key=lambda each: each[2].p_holm)
-    evidence = []
-    for run, measure, drop in certain:
-        (what,) = drop.group.values()
-        evidence.append(drop_evidence((run,), measure, str(what), drop))
-    p = certain[0][2].p_holm
-    return Finding(Flaw.LOSS, Verdict.FOUND, Claim.PRESENT, None, tuple(evidence), p)
+def _losses(profiles: Sequence[Profile], here: Collection[Flaw], tested: Collection[Flaw]) -> list[_Loss]:
+    """Certain losses that no flaw explains, the surest first.
+
+    Where flaws are found, those are under changes that were made together, if one of them was never made
+    alone, and no flaw that is ``here`` has to do with them. Where none is found, they are all.
+    """
+    explained = {*here, *(flaw for cause in here for flaw in CONSEQUENCES.get(cause, ()))}
+    found = [
+        _Loss(run, measure.name, str(next(iter(drop.group.values()))), drop)
+        for run, profile in enumerate(profiles)
+        if CHANGES.name
+        in profile  # what stands in for it tests each condition, and a trifle is no flaw there
+        for measure in (CHANGES, DROPS, AXES)
+        for drop in profile.get(measure) or ()
+        if drop.plausible and drop.change < 0 and drop.p_holm < SURE
+    ]
+    apart = [
+        each
+        for each in found
+        if not here or (each.measure == CHANGES.name and _apart(each.what, explained, tested))
+    ]
+    return sorted(apart, key=lambda each: each.drop.p_holm)
+
+
+def _lost(losses: Sequence[_Loss]) -> Finding:
+    """That success is lost, though no flaw was found."""
+    evidence = tuple(drop_evidence((each.run,), each.measure, each.what, each.drop) for each in losses)
+    return Finding(Flaw.LOSS, Verdict.FOUND, Claim.PRESENT, None, evidence, losses[0].drop.p_holm)
+
+
+def _certain(finding: Finding, losses: Sequence[_Loss]) -> Finding:
+    """A finding that is there because the loss is certain among the changes of its kind, if not among all tests."""
+    for loss in losses:
+        same = loss.measure == CHANGES.name and finding.evidence and finding.evidence[0].measure in _COSTS
+        if same and shown_by(loss.what) == (finding.flaw,):
+            return replace(finding, verdict=Verdict.FOUND, claim=Claim.PRESENT, p=loss.drop.p_holm)
+    return finding
+
+
+def _apart(change: str, explained: Collection[Flaw], tested: Collection[Flaw]) -> bool:
+    """Whether changes that were made together say something that no flaw does that was found or looked for."""
+    flaws = set(shown_by(change))
+    return len(flaws) > 1 and not flaws & set(explained) and not flaws <= set(tested)
 
 
 def _nothing(findings: Sequence[Finding]) -> Finding:

@@ -158,14 +158,14 @@ def _measured(table: pl.DataFrame, *, resampling: bool) -> dict[str, Any]:
 
 
 def change_drops(run: RunData) -> tuple[Drop, ...]:
-    """What each change costs alone, over all conditions that make it."""
+    """What each change costs, alone or together with others, over all conditions that make it."""
     rows = run.changed.filter(pl.col("change").is_not_null() | (pl.col("condition") == CONTROL))
     return drops(rows, ("change",))
 
 
 CHANGES = Measure(
     "changes",
-    "The paired difference to the control, by what alone is changed: names, wording, position, ...",
+    "The paired difference to the control, by what is changed: names, position, appearance+object, ...",
     change_drops,
     panels=(
         Panel(

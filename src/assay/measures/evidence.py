@@ -99,8 +99,8 @@ class FlawTest:
         return Degree.of(self.size)
 
     def covers(self, other: FlawTest) -> bool:
-        """Whether it may be the cause of another flaw: it is as certain, but for what does no harm."""
-        return self.size.low >= other.size.low - max(other.min_effect, HARMLESS)
+        """Whether it may be the cause of another flaw: it is as large as that surely is, but for what does no harm."""
+        return abs(self.evidence[0].value) >= other.size.low - max(other.min_effect, HARMLESS)
 
 
 @dataclass(frozen=True, slots=True)

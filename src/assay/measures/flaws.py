@@ -80,6 +80,7 @@ CONSEQUENCES: dict[str, tuple[Flaw, ...]] = {
         Flaw.ROBOT,
     ),
     Flaw.IGNORES_WORDS: (Flaw.OTHER_TASKS,),
+    Flaw.APPEARANCE: (Flaw.OBJECT,),
     Flaw.MISSES: (Flaw.UNABLE,),
     Flaw.UNTOLD: (Flaw.WORDLESS, Flaw.PICTURELESS),
 }

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TypeVar
 
 import polars as pl
 
 from assay.episodes import Change
+from assay.episodes.perturbation import TOGETHER
 from assay.measures import actions, names
 from assay.measures.actions import ACTIONS, ActionGap
+from assay.measures.attribution import ATTRIBUTION, FactorContrast
 from assay.measures.curves import DISPLACEMENT, Curve, Step
 from assay.measures.drops import CHANGES, Drop
 from assay.measures.drops import pooled as pooled_drop
@@ -53,7 +56,11 @@ FLAWS = {
     Change.ROBOT: Flaw.ROBOT,
     Change.SENSES: Flaw.SENSES,
 }
-"""What is changed -> the flaw that a loss shows; any other change is `Flaw.CHANGE`."""
+"""What is changed alone -> the flaw that a loss shows; any other change is `Flaw.CHANGE`."""
+ONE_QUESTION: Mapping[frozenset[str], Flaw] = MappingProxyType(
+    {frozenset({Change.APPEARANCE, Change.OBJECT}): Flaw.OBJECT}
+)
+"""What is one question although it is two changes: what the object is, and how that looks."""
 
 T = TypeVar("T")
 
@@ -164,10 +171,19 @@ def changes(among: Among) -> Iterator[FlawTest | Untested]:
         found.pop(Change.NAMES, None)  # wordings that keep them tell names and sentences apart
     if any(profile.get(SURFACE) is not None for _, profile in among):
         found.pop(Change.SURFACE, None)  # told form by form
+    factors = {
+        each.change: (run, each)
+        for run, attribution in zip(*_given(among, ATTRIBUTION), strict=True)
+        for each in attribution.contrasts
+        if each.change in found and len(found[each.change]) == 1
+    }
     for change, parts in found.items():
         drop = pooled_drop([drop for _, drop in parts])
-        if drop.control:
-            flaw = next((flaw for known, flaw in FLAWS.items() if known == change), Flaw.CHANGE)
+        flaw, *others = shown_by(change)
+        if not others and change in factors and factors[change][1].count > drop.pairs:
+            yield _factor(flaw, *factors[change])  # what it costs beside other changes, too
+            continue
+        if drop.control and not others:  # what is changed together shows no flaw of its own
             onsets = (_onset(profile.get(DISPLACEMENT)) for _, profile in among)
             detail = next(filter(None, onsets), None) if flaw is Flaw.POSITION else None
             evidence = drop_evidence(tuple(run for run, _ in parts), CHANGES.name, change, drop)
@@ -175,6 +191,37 @@ def changes(among: Among) -> Iterator[FlawTest | Untested]:
             yield FlawTest(flaw, (evidence,), p, loss(drop.interval), least_p=drop.least_p, detail=detail)
     for flaw in FLAWS.values():
         yield Untested(flaw, CHANGES.name)
+
+
+def _factor(flaw: Flaw, run: int, contrast: FactorContrast) -> FlawTest:
+    """What a factor costs, against all combinations of the others without it."""
+    p = one_sided_p(contrast.difference, contrast.p)
+    evidence = Evidence(
+        run,
+        ATTRIBUTION.name,
+        str(contrast.change),
+        contrast.difference,
+        contrast.interval,
+        p,
+        hits=contrast.successes,
+        count=contrast.count,
+        reference_hits=contrast.others,
+        reference_count=contrast.others_count,
+        cost=True,
+    )
+    return FlawTest(flaw, (evidence,), p, loss(contrast.interval), least_p=least(contrast.starts))
+
+
+def shown_by(change: str) -> tuple[Flaw, ...]:
+    """The flaws of which one at least is there if success is lost under a change: several, if it is several."""
+    parts, flaws = set(change.split(TOGETHER)), []
+    for together, flaw in ONE_QUESTION.items():
+        if together <= parts:
+            flaws.append(flaw)
+            parts -= together
+    alone = {str(each): flaw for each, flaw in FLAWS.items()}
+    flaws += [alone.get(part, Flaw.CHANGE) for part in sorted(parts)]
+    return tuple(dict.fromkeys(flaws))
 
 
 def unchanged(among: Among) -> Iterator[FlawTest | Untested]:

@@ -1,7 +1,9 @@
 """Memory: does the hand go where it went in the control, although the change calls for another path?
 
 A change calls for another path where it is implausible (words that mean nothing or something else, a target
-that is gone), where the goal is another one in the same world, or where the target was moved far enough. Then
+that is gone), where the goal is another one in the same world, or where a thing that the task is about stands
+far enough from where it stood in the control. (Runs record where things stand at the start; those that do not have
+the label ``distance``, and what they say of memory rests on that.) Then
 
     D = distance from the path to the nearest successful control of the same task, own seed or other,
         each time over that control's duration (dynamic time warping over 50 points, metres)
@@ -17,7 +19,8 @@ What is not judged, and counted apart:
 - episodes whose control failed or broke: there is nothing well learnt to fall back on;
 - episodes whose control is less than twice the spread away from standing still: whoever waits in both cases,
   or acts so erratically that anything is within the spread, is not remembering;
-- displacements below ten centimetres or four times the spread, which a path may well follow unnoticed.
+- displacements below ten centimetres or four times the spread, which a path may well follow unnoticed;
+- displacements where the end effector starts elsewhere, too, as in a room where the robot stands elsewhere.
 
 Assumptions: seeds vary the layout less than the change does; what the hand does tells what the policy has in
 mind. A policy that never listens scores 1 on words, whether it remembers or is told the goal by other means.
@@ -25,6 +28,8 @@ mind. A policy that never listens scores 1 on words, whether it remembers or is 
 
 from __future__ import annotations
 
+import json
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -41,13 +46,15 @@ from assay.stats.significance import mostly
 
 QUANTILE = 0.95
 FLOOR = 0.01
-"""The least spread that is assumed, metres."""
+"""The least spread that is assumed, and the least displacement, metres."""
 FAR = 0.1
 """How far a target must be moved to call for another path, metres."""
 TIMES = 4
 """... and how many times the spread."""
 RESOLVED = 2
 """How many times the spread a control must be away from standing still."""
+ELSEWHERE = 0.02
+"""From how far apart on two paths begin elsewhere, metres."""
 MOST_CONTROLS = 20
 """Controls of a task that paths are compared with, besides their own."""
 
@@ -77,6 +84,8 @@ class Memorisation(Result):
     overall: Index
     axes: tuple[Index, ...]
     conditions: tuple[Index, ...]
+    by_label: int
+    """Episodes judged because the target was moved that have that from a label: the run does not record it."""
     unjudged: dict[str, int]
     """Why episodes with such a change were not judged, and how many."""
     spread: dict[str, float]
@@ -88,7 +97,8 @@ class Memorisation(Result):
 def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
     """How much of what a policy does is memory."""
     rows = judged(frame)
-    changed = _prepared(pairs(rows, "id", "truth")).filter(pl.col("other") | (pl.col("moved_by") > 0))
+    changed = _prepared(pairs(rows, "id", "truth", "initial_positions"))
+    changed = changed.filter(pl.col("other") | (pl.col("moved_by") > 0))
     if not len(changed):
         raise MeasureError("no episode with a control has a change that calls for another path")
     known = controls(rows).filter(pl.col("success") == 1)
@@ -108,6 +118,8 @@ def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
     changed = changed.with_columns(spread=within)
     far = (pl.col("moved_by") >= FAR) & (pl.col("moved_by") >= TIMES * pl.col("spread"))
     changed = keep(changed, changed.select(pl.col("other") | far).to_series(), "moved too little")
+    elsewhere = _starting_elsewhere(changed, paths) & ~changed["other"].to_numpy()
+    changed = keep(changed, ~elsewhere, "the end effector starts elsewhere")
     changed = keep(
         changed, ~_standing_still(changed, paths), "the control cannot be told from standing still"
     )
@@ -124,6 +136,7 @@ def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
         overall=_index("", changed),
         axes=along(changed),
         conditions=_by("condition", changed),
+        by_label=int((~changed["other"] & ~changed["measured"]).sum()),
         unjudged={why: count for why, count in unjudged.items() if count},
         spread={task: value for task, value in spread.items() if task},
         episodes=changed.select(
@@ -138,16 +151,40 @@ def along(episodes: pl.DataFrame) -> tuple[Index, ...]:
 
 
 def _prepared(rows: pl.DataFrame) -> pl.DataFrame:
-    """The axis, how far the target was moved, and whether something else calls for another path."""
+    """The axis, how far the target was moved, and whether something else calls for another path.
+
+    Where nothing else does, the axis is the world: it is what tells, whatever was said besides.
+    """
     have = {name: pl.col(name) for name in rows.columns}
     now, usual = goal(), goal("control_truth")
-    return rows.with_columns(
-        axis=have.get("axis", pl.lit(None, pl.String)),
-        moved_by=have.get("distance", pl.lit(0.0)).cast(pl.Float64).fill_null(0.0),
-    ).with_columns(
-        other=~have.get("plausible", pl.lit(True)).fill_null(True)
-        | (~in_another_world() & (now != usual) & (now != "") & (usual != "")),
+    measured = pl.struct("initial_positions", "control_initial_positions").map_elements(
+        lambda both: displacement(*both.values()), return_dtype=pl.Float64
     )
+    label = have.get("distance", pl.lit(0.0)).cast(pl.Float64).fill_null(0.0)
+    return (
+        rows.with_columns(axis=have.get("axis", pl.lit(None, pl.String)), _measured=measured)
+        .with_columns(
+            measured=pl.col("_measured").is_not_null(),
+            moved_by=pl.coalesce("_measured", label),
+            other=~have.get("plausible", pl.lit(True)).fill_null(True)
+            | (~in_another_world() & (now != usual) & (now != "") & (usual != "")),
+        )
+        .with_columns(axis=pl.when("other").then("axis").otherwise(pl.lit("world")))
+    )
+
+
+def displacement(now: str | None, usual: str | None) -> float | None:
+    """How far that of a task's things which was moved farthest stands from where it stood in the control, metres.
+
+    From what both episodes record of the start (JSON); None where one of them does not. Less than a centimetre
+    counts as none: things settle differently.
+    """
+    if now is None or usual is None:
+        return None
+    here, there = json.loads(now), json.loads(usual)
+    apart = [math.dist(here[name], there[name]) for name in here.keys() & there.keys()]
+    farthest = max(apart, default=0.0)
+    return farthest if farthest >= FLOOR else 0.0
 
 
 def _spread(known: pl.DataFrame, paths: Paths) -> dict[str, float]:
@@ -179,6 +216,12 @@ def _distance(ids: np.ndarray, control: int, paths: Paths) -> np.ndarray:
     reference = np.array([control])
     cut = paths.resampled(ids, np.repeat(paths.lengths(reference), len(ids)))
     return distances(cut, paths.resampled(reference), np.zeros(len(ids), int))
+
+
+def _starting_elsewhere(rows: pl.DataFrame, paths: Paths) -> np.ndarray:
+    """Whose path begins elsewhere than the control's: (rows,)."""
+    begin, usual = (paths.first(rows[name].to_numpy()) for name in ("id", "control_id"))
+    return np.asarray(np.linalg.norm(begin - usual, axis=1) > ELSEWHERE)
 
 
 def _standing_still(rows: pl.DataFrame, paths: Paths) -> np.ndarray:

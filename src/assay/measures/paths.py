@@ -54,6 +54,10 @@ class Paths:
         which = np.searchsorted(self.ids, ids)
         return np.asarray(self.bounds[which + 1] - self.bounds[which])
 
+    def first(self, ids: np.ndarray) -> np.ndarray:
+        """Where episodes' paths begin: (len(ids), 3)."""
+        return np.asarray(self.points[self.bounds[np.searchsorted(self.ids, ids)]])
+
     def resampled(self, ids: np.ndarray, most: np.ndarray | None = None) -> np.ndarray:
         """Episodes' paths as 50 points at even times, float32: (len(ids), 50, 3).
 

@@ -54,7 +54,7 @@ class RunData:
 
     @cached_property
     def changed(self) -> pl.DataFrame:
-        """All rows, with what alone is changed, and which nouns of the instruction are."""
+        """All rows, with what is changed, and which nouns of the instruction are."""
         return changed(self.frame)
 
     @cached_property

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from assay.episodes.perturbation import TOGETHER
 from assay.measures.diagnosis import Claim, Finding, Unnoticed, Verdict
 from assay.measures.evidence import Evidence, Shows, Untested
 from assay.measures.flaws import Degree, Flaw, OwnFlaw
@@ -31,7 +32,7 @@ CLAIMS: Mapping[str, str] = MappingProxyType(
         Flaw.UNABLE: "Fails unperturbed tasks",
         Flaw.POSITION: "Depends on where objects stand",
         Flaw.APPEARANCE: "Depends on how objects look",
-        Flaw.OBJECT: "Depends on the size or category of the object",
+        Flaw.OBJECT: "Depends on the look, size or category of the object",
         Flaw.CLUTTER: "Distracted by further objects",
         Flaw.ROOM: "Depends on background and lighting",
         Flaw.CAMERA: "Depends on the camera pose",
@@ -79,6 +80,7 @@ CHANGED: Mapping[str, str] = MappingProxyType(
         "position": "with objects elsewhere",
         "appearance": "with objects that look different",
         "object": "with objects of another size or category",
+        "appearance+object": "with objects of another look, size or category",
         "clutter": "with further objects",
         "room": "with another background or lighting",
         "camera": "with the camera elsewhere",
@@ -114,8 +116,8 @@ NEW = MappingProxyType({"L2": "new combinations", "L3": "new objects", "L4": "ne
 LACKING: Mapping[tuple[str, str], str] = MappingProxyType(
     {
         ("memorisation", Flaw.MEMORISES): "no run moves the object of the task by 10 cm or more",
-        ("memorisation", Flaw.IGNORES_WORDS): "no run has nonsense or counterfactual instructions",
-        ("nonsense", Flaw.IGNORES_WORDS): "no run has nonsense or counterfactual instructions",
+        ("memorisation", Flaw.IGNORES_WORDS): "no run has instructions that do not ask for the task",
+        ("nonsense", Flaw.IGNORES_WORDS): "no run has instructions that do not ask for the task",
         (
             "failures",
             Flaw.MISSES,
@@ -227,6 +229,8 @@ def _unperturbed(each: Evidence) -> str:
 
 
 def _where(part: str) -> str:
+    if part not in CHANGED and TOGETHER in part:
+        return f"with {listed(part.split(TOGETHER))} changed together"
     return CHANGED.get(part, f"under {part}")
 
 
@@ -247,14 +251,14 @@ def _repeated(finding: Finding) -> tuple[str, str]:
             "trajectory"
         )
         also = (
-            f", and in {_counts(told.hits, told.count)} with nonsense or counterfactual instructions"
+            f", and in {_counts(told.hits, told.count)} whose instruction does not ask for the task"
             if told
             else ""
         )
         return said + also, ""
     assert told is not None
     said = (
-        f"in {_counts(told.hits, told.count)} episodes with nonsense or counterfactual instructions it repeated "
+        f"in {_counts(told.hits, told.count)} episodes whose instruction does not ask for the task it repeated "
         "the control's trajectory"
     )
     if moved is None or moved.interval is None:
@@ -356,6 +360,15 @@ def _cost(finding: Finding) -> tuple[str, str]:
     return said, ""
 
 
+def _factor(finding: Finding) -> tuple[str, str]:
+    first = finding.evidence[0]
+    return (
+        f"{_counts(first.hits, first.count)} succeed {_where(first.part)}, "
+        f"{_counts(first.reference_hits, first.reference_count)} without, all else alike",
+        "",
+    )
+
+
 def _near(finding: Finding) -> tuple[str, str]:
     first = finding.evidence[0]
     least = "at least " if first.at_least else ""
@@ -440,6 +453,7 @@ _BY_MEASURE: Mapping[str, _Words] = MappingProxyType(
         "changes": _cost,
         "drops": _cost,
         "axes": _cost,
+        "attribution": _factor,
         "failures": _near,
         "starts": _fails,
         "control": _fails,

@@ -12,6 +12,7 @@ from assay.measures.memorisation import Memorisation
 from assay.measures.names import NameGaps
 from assay.measures.paraphrase import Grid
 from assay.measures.pride import Sweep
+from assay.measures.progress import Progress
 from assay.measures.rates import Rate
 from assay.measures.timing import NO_MISTAKES, TIME_TO_SUCCESS, Limits
 from assay.report.run_report import RunReport
@@ -227,12 +228,55 @@ def displacement_table(found: Curve, report: RunReport) -> Table:
     return _curve("displacement", "Success by displacement, metres", found)
 
 
+def dissimilarity_table(found: Curve, report: RunReport) -> Table:
+    """Success by how unlike the object is."""
+    return _curve("dissimilarity", "Success by how unlike the usual object is", found)
+
+
+def corruption_table(found: Curve, report: RunReport) -> Table:
+    """Success by how little is left of the instruction."""
+    return _curve("corruption", "Success by how little is left of the instruction", found)
+
+
+def progress_table(found: Sequence[Progress], report: RunReport) -> Table:
+    """How much of the goal each condition reaches."""
+    return Table(
+        "progress",
+        "How much of the goal is reached",
+        (
+            Column("condition"),
+            Column("n", "count"),
+            Column("success", "share"),
+            Column("atoms at the end", "share"),
+            Column("its 95 % interval", "share"),
+            Column("most atoms at once", "share"),
+            Column("its 95 % interval", "share"),
+        ),
+        tuple(
+            (
+                group_name(each.group),
+                each.count,
+                each.success,
+                each.at_end,
+                each.at_end_interval,
+                each.best,
+                each.best_interval,
+            )
+            for each in found
+        ),
+        "Of episodes whose goal has several atoms: the mean share of the atoms that hold at the end, and of the most "
+        f"that held at one moment. 95 % intervals: {methods(each.at_end_interval for each in found)}.",
+    )
+
+
 def _curve(name: str, title: str, found: Curve) -> Table:
+    named = any(step.condition for step in found.steps[1:])
     return Table(
         name,
         title,
         (
             Column(found.along, "number"),
+            *((Column("condition"),) if named else ()),
             *RATE,
             Column("against the point before", "change"),
             Column("its 95 % interval", "change"),
@@ -240,7 +284,15 @@ def _curve(name: str, title: str, found: Curve) -> Table:
             Column("p", "p"),
         ),
         tuple(
-            (step.at, *rate_cells(step.rate), step.change, step.interval, step.starts, step.p)
+            (
+                step.at,
+                *((step.condition,) if named else ()),
+                *rate_cells(step.rate),
+                step.change,
+                step.interval,
+                step.starts,
+                step.p,
+            )
             for step in found.steps
         ),
         f"{made(step.rate for step in found.steps)} Differences are paired over starts: Newcombe, exact p.",
@@ -270,8 +322,16 @@ def memorisation_table(found: Memorisation, report: RunReport) -> Table:
             )
             for index in indices
         ),
-        "Alike: trajectories that are the control's. 95 % Wilson intervals over starts.",
+        "Alike: trajectories that are the control's. 95 % Wilson intervals over starts." + _labelled(found),
     )
+
+
+def _labelled(found: Memorisation) -> str:
+    """Where displacements are not measured, that they are not."""
+    if not found.by_label:
+        return ""
+    many = f"{found.by_label:,} of the {found.overall.count:,} episodes"
+    return f" The run does not record where things stood: that they were moved is told by a label in {many}."
 
 
 def grounding_table(found: Sequence[Confusion], report: RunReport) -> Table:

@@ -17,6 +17,10 @@ APPLICATION = 0x41535359
 VERSION = 2
 """Of the schema. Version 1 is that of Assay 0.1.0: see `format_1`."""
 
+POSITIONS = """
+CREATE TABLE IF NOT EXISTS initial_positions (id INTEGER PRIMARY KEY REFERENCES specs, positions TEXT NOT NULL);
+"""
+"""Where the things that a task is about stood at the start; runs of Assay before 0.2.0 have no such table."""
 SCHEMA = f"""
 BEGIN IMMEDIATE;
 PRAGMA application_id = {APPLICATION};
@@ -55,6 +59,7 @@ CREATE TABLE trajectories (
     gripper BLOB NOT NULL,
     actions BLOB NOT NULL
 );
+{POSITIONS}
 CREATE TABLE stopped (condition TEXT PRIMARY KEY, last TEXT NOT NULL, rule TEXT NOT NULL) WITHOUT ROWID;
 COMMIT;
 """
@@ -67,8 +72,8 @@ CASE WHEN outcome NOT IN ({", ".join(f"'{each}'" for each in Outcome)}) THEN 'th
 FRAME = f"""
 SELECT specs.id, key, experiment, condition, task, seed,
        CASE WHEN json_valid(spec) THEN coalesce(json_extract(spec, '$.start'), seed) ELSE seed END AS start,
-       labels, instruction, outcome, steps, seconds, decisions, images, attempts, touched, moved, truth, error
-FROM specs JOIN episodes USING (id) LEFT JOIN stopped USING (condition)
+       labels, instruction, outcome, steps, seconds, decisions, images, attempts, touched, moved, truth, error, positions
+FROM specs JOIN episodes USING (id) LEFT JOIN stopped USING (condition) LEFT JOIN initial_positions USING (id)
 WHERE (last IS NULL OR key <= last) AND {UNSOUND} IS NULL ORDER BY specs.id
 """
 COLUMNS = {
@@ -91,6 +96,7 @@ COLUMNS = {
     "moved": pl.String,
     "truth": pl.String,
     "error": pl.String,
+    "initial_positions": pl.String,
 }
 
 

@@ -1,10 +1,11 @@
 """The store: all of a run in one SQLite file, ``NAME.assay``.
 
-specs          what is planned, in the order of the plan
-episodes       what happened; an episode is there whole or not at all
-trajectories   the end effector's path and the actions, compressed
-stopped        conditions that were decided before their end, and by which rule
-meta           who, what, where: one JSON value for each name
+specs              what is planned, in the order of the plan
+episodes           what happened; an episode is there whole or not at all
+trajectories       the end effector's path and the actions, compressed
+initial_positions  where the things that the task is about stood at the start
+stopped            conditions that were decided before their end, and by which rule
+meta               who, what, where: one JSON value for each name
 
 WAL while it is written; a single file when it is closed. One writer at a time.
 """
@@ -22,8 +23,8 @@ from typing import Any, Literal, NamedTuple, Self
 
 import polars as pl
 
-from assay.episodes import Episode, EpisodeSpec, Outcome, Traits, Trajectory, world_of
-from assay.episodes.perturbation import known_kind
+from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Traits, Trajectory, world_of
+from assay.episodes.perturbation import changed_by, known_kind
 from assay.errors import RunError
 from assay.files import locked
 from assay.runs import format_1
@@ -31,6 +32,7 @@ from assay.runs.rows import (
     APPLICATION,
     COLUMNS,
     FRAME,
+    POSITIONS,
     SCHEMA,
     UNSOUND,
     VERSION,
@@ -88,6 +90,7 @@ class Store:
                 connection.execute("PRAGMA synchronous = NORMAL")
                 if connection.execute("PRAGMA user_version").fetchone()[0] == format_1.VERSION:
                     format_1.upgrade(connection, VERSION)
+                connection.execute(POSITIONS)
             except sqlite3.DatabaseError as error:
                 raise RunError(f"{path}: not a run, or damaged: {error}") from None
             if mode != "wal":
@@ -238,6 +241,12 @@ class Store:
                 "INSERT OR REPLACE INTO trajectories VALUES (?, ?, ?, ?, ?)",
                 (number, *trajectory_row(episode)),
             )
+            self._db.execute("DELETE FROM initial_positions WHERE id = ?", (number,))
+            if episode.initial_positions:
+                self._db.execute(
+                    "INSERT INTO initial_positions VALUES (?, ?)",
+                    (number, json.dumps(episode.initial_positions)),
+                )
 
     def stop(self, condition: str, last: str, rule: dict[str, object]) -> None:
         """Record that a condition is decided; ``last`` is the greatest key that counted.
@@ -258,17 +267,20 @@ class Store:
     def frame(self) -> pl.DataFrame:
         """The recorded episodes, one row each, in the plan's order; labels are columns of their own."""
         rows = self._db.execute(FRAME).fetchall()
-        frame = with_labels(pl.DataFrame(rows, schema=COLUMNS, orient="row"))
-        old = self.version == format_1.VERSION or "upgraded_from" in self.meta
-        return self._with_changes(frame) if old or "change" not in frame.columns else frame
+        return self._with_changes(with_labels(pl.DataFrame(rows, schema=COLUMNS, orient="row")))
 
     def _with_changes(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """A frame with what each condition changes, which runs of Assay 0.1.0 do not say."""
-        first = "SELECT condition, spec FROM specs WHERE id IN (SELECT min(id) FROM specs GROUP BY condition)"
-        known = {condition: _change(text) for condition, text in self._db.execute(first)}
-        change = pl.col("condition").replace_strict(known, default=None, return_dtype=pl.String)
-        told = [pl.col("change")] if "change" in frame.columns else []
-        return frame.with_columns(change=pl.coalesce(*told, change))
+        """A frame with what each episode changes: from its perturbations, where no label says it."""
+        told = pl.col("change").cast(pl.String) if "change" in frame.columns else pl.lit(None, pl.String)
+        frame = frame.with_columns(change=told)
+        untold = frame.filter(pl.col("change").is_null() & (pl.col("condition") != CONTROL))["id"].to_list()
+        if not untold:
+            return frame
+        known = self._db.execute("SELECT id, spec FROM specs WHERE condition <> ?", (CONTROL,))
+        missing = set(untold)
+        found = {number: _change(text) for number, text in known if number in missing}
+        derived = pl.col("id").replace_strict(found, default=None, return_dtype=pl.String)
+        return frame.with_columns(change=pl.coalesce("change", derived))
 
     def unsound(self) -> dict[str, int]:
         """What is wrong with episodes that are left out of the frame: reason -> how many."""
@@ -324,10 +336,10 @@ class Store:
                     "LEFT JOIN main.episodes known ON known.id = mine.id "
                     "WHERE known.outcome IS NULL OR known.outcome = 'error'"
                 )
-                for table, columns in (
-                    ("episodes", episodes),
-                    ("trajectories", "steps, end_effector, gripper, actions"),
-                ):
+                parts = {"episodes": episodes, "trajectories": "steps, end_effector, gripper, actions"}
+                if _has_positions(self._db, "other"):
+                    parts["initial_positions"] = "positions"
+                for table, columns in parts.items():
                     self._db.execute(
                         f"INSERT OR REPLACE INTO main.{table} (id, {columns}) "
                         f"SELECT mine, {columns} FROM taken JOIN other.{table} ON id = theirs"
@@ -382,9 +394,19 @@ def read_connection(path: Path, *, timeout: float = 60.0) -> sqlite3.Connection:
         _check(path, connection)
         if connection.execute("PRAGMA user_version").fetchone()[0] == format_1.VERSION:
             format_1.view(connection)
+        if not _has_positions(connection, "main"):
+            connection.execute(
+                "CREATE TEMP VIEW initial_positions AS SELECT 0 AS id, '' AS positions WHERE 0"
+            )
     except sqlite3.DatabaseError as error:
         raise RunError(f"{path}: not a run, or damaged: {error}") from None
     return connection
+
+
+def _has_positions(connection: sqlite3.Connection, database: str) -> bool:
+    """Whether a run of these says where things stood: those of Assay before 0.2.0 do not."""
+    named = f"SELECT count(*) FROM {database}.sqlite_master WHERE name = 'initial_positions'"
+    return bool(connection.execute(named).fetchone()[0])
 
 
 def _check(path: Path, connection: sqlite3.Connection) -> None:
@@ -399,10 +421,9 @@ def _check(path: Path, connection: sqlite3.Connection) -> None:
 
 
 def _change(spec: str) -> str | None:
-    """What the perturbations of a spec's JSON change, if it is one thing that somebody here knows."""
+    """What the perturbations of a spec's JSON change, if all of them are known here."""
     try:
         kinds = [known_kind(str(each.get("kind"))) for each in json.loads(spec)["perturbations"]]
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
-    changes = {None if kind is None else str(kind.change) for kind in kinds}
-    return changes.pop() if len(changes) == 1 else None
+    return changed_by(kind.change for kind in kinds if kind is not None) or None if all(kinds) else None

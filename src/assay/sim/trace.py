@@ -1,4 +1,7 @@
-"""Watches an episode: the end effector's path, what was touched and moved first, when each atom was true."""
+"""Watches an episode: the end effector's path, what was touched and moved first, when each atom was true.
+
+And where the things that the task is about stood at the start.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,11 @@ import mujoco
 import numpy as np
 
 from assay.episodes import Intervals
+from assay.episodes.episode import Position
 from assay.sim.compose import GRIPPER, ROBOT
 from assay.sim.observation import Observation
 from assay.sim.simulation import Simulation
-from assay.tasks import Goal
+from assay.tasks import Task
 
 MOVED = 0.02
 """How far a thing must go to have moved, metres."""
@@ -20,8 +24,8 @@ _TURNED = 0.2
 class Trace:
     """Shown every observation of one episode, the first one before the policy acts."""
 
-    def __init__(self, simulation: Simulation, goal: Goal) -> None:
-        self._simulation, self._goal = simulation, goal
+    def __init__(self, simulation: Simulation, task: Task) -> None:
+        self._simulation, self._goal = simulation, task.goal
         self._true: list[list[bool]] = []
         self._positions: list[np.ndarray] = []
         self._gripper: list[float] = []
@@ -30,6 +34,8 @@ class Trace:
         self.moved: str | None = None
         """What moved first."""
         self._bodies = _Bodies(simulation)
+        self.initial_positions = _positions(simulation, task)
+        """Where the things that the task is about stand, metres."""
 
     def __call__(self, observation: Observation) -> None:
         """Take down the present."""
@@ -107,6 +113,17 @@ class _Bodies:
         if len(turned) and turned.max() > 1.0:
             return self._inner[int(turned.argmax())]
         return None
+
+
+def _positions(simulation: Simulation, task: Task) -> dict[str, Position]:
+    """Where the things are that a task's goal names, or that are of interest to it, to a tenth of a millimetre."""
+    said = (name for atom in task.goal.atoms for name in atom.arguments)
+    regions = {region.full_name: region.target for region in task.scene.regions}
+    names = dict.fromkeys(regions.get(name, name) for name in (*said, *task.of_interest))
+    places = {
+        name: simulation.pose(name)[0].tolist() for name in names if name in simulation.compiled.entities
+    }
+    return {name: (round(x, 4), round(y, 4), round(z, 4)) for name, (x, y, z) in places.items()}
 
 
 def _intervals(column: np.ndarray) -> Intervals:

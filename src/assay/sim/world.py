@@ -123,7 +123,7 @@ class SceneEnv:
         """Restore the initial state."""
         observation = self.simulation.reset(self.state)
         self._rendered = self.simulation.renderer.count
-        self._trace = Trace(self.simulation, self.task.goal)
+        self._trace = Trace(self.simulation, self.task)
         self._trace(observation)
         return observation
 
@@ -139,11 +139,11 @@ class SceneEnv:
         return self.simulation.satisfied(self.task.goal)
 
     def record(self) -> Record:
-        """Where the end effector went, what was touched and moved first, when each atom was true."""
+        """Where the end effector went, what was touched and moved first, when each atom was true, what stood where."""
         trace = self._trace
         assert trace is not None
         path = Trajectory(trace.end_effector, trace.gripper, np.zeros((0, ACTION_SIZE), np.float32))
-        return Record(path, trace.touched, trace.moved, trace.truth)
+        return Record(path, trace.touched, trace.moved, trace.truth, trace.initial_positions)
 
     def frame(self, observation: Observation) -> np.ndarray:
         """Both cameras side by side, (FRAME, 2 FRAME, 3)."""

@@ -44,7 +44,8 @@ def errors(design: np.ndarray, terms: np.ndarray, hits: np.ndarray, counts: np.n
     inverse = _inverse(design, (total * chance * (1 - chance))[None])[0]
     score = (hits - counts * chance) @ design  # (clusters, terms)
     few = len(hits) / (len(hits) - 1)
-    between = np.sqrt(np.diag(inverse @ (score.T @ score * few) @ inverse))
+    squares = np.diag(inverse @ (score.T @ score * few) @ inverse)
+    between = np.sqrt(np.maximum(squares, 0.0))  # rounding may leave less than nothing
     seen = total > 0
     least = np.minimum(hits.sum(axis=0), (counts - hits).sum(axis=0))[seen].min()
     return np.asarray(between if least >= SPARSE else np.maximum(between, np.sqrt(np.diag(inverse))))

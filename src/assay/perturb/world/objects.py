@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.episodes.fields import between, check_change, within
 from assay.errors import PerturbationError
 from assay.language import COLOURS
-from assay.perturb.world.ground import named_entity, target
+from assay.perturb.world.ground import named_entity, owner, target
 from assay.perturb.world.kinds import Among, candidates, check_category, places_of, works_alike
 from assay.perturb.world.spoken import colours_said, true_to
 from assay.tasks import Entity, Scene, Task
@@ -55,13 +56,18 @@ class Recolour(Perturbation):
         colour = self._colour(colours_said(task, entity)) or HUES[int(rng.integers(len(HUES)))]
         return _with(task, replace(entity, finish=Finish(colour, self.pattern)))
 
+    def finishes(self, task: Task) -> list[Finish]:
+        """The looks that one of which is drawn; none where the words would become false."""
+        entity = named_entity(task.scene, self.thing or target(task))
+        try:
+            colour = self._colour(colours_said(task, entity))
+        except PerturbationError:
+            return []
+        return [Finish(each, self.pattern) for each in ((colour,) if colour is not None else HUES)]
+
     def is_true(self, task: Task) -> bool:
         """Whether a task's words stay true."""
-        try:
-            self._colour(colours_said(task, named_entity(task.scene, self.thing or target(task))))
-        except PerturbationError:
-            return False
-        return True
+        return bool(self.finishes(task))
 
     def _colour(self, said: Collection[str]) -> Colour | None:
         """The colour that is wanted; None for any. Raises PerturbationError if the words name another."""
@@ -137,21 +143,25 @@ class Replace(Perturbation):
         if self.category:
             return self._replaced(task, entity, self.category)
         reason = f"{self.kind}: nothing among '{self.among}' may take the place of {entity.name}"
-        here = {each.category for each in task.scene.entities}  # two alike would leave the words ambiguous
         said = colours_said(task, entity) if self.among is Among.SAME else ()
         if said:
             reason += f" and is {' and '.join(sorted(said))}, as the words have it"
-        possible = [
-            each
-            for each in candidates(entity.category, self.among)
-            if each not in here and (not said or COLOURS.keys() & each.split("_") == said)
-        ]
+        possible = _absent(task, entity, self.among, said)
         for category in map(str, rng.permutation(possible)):
             try:
                 return self._replaced(task, entity, category)
             except PerturbationError as error:
                 reason = str(error)
         raise PerturbationError(reason)
+
+    def models(self, task: Task, entity: Entity) -> list[str]:
+        """The categories that may take the place of an entity, if the words must stay true."""
+        fit = []
+        for category in _absent(task, entity, self.among, colours_said(task, entity)):
+            with suppress(PerturbationError):
+                self._replaced(task, entity, category)
+                fit.append(category)
+        return fit
 
     def _replaced(self, task: Task, entity: Entity, category: str) -> Task:
         if not works_alike(entity.category, category):
@@ -164,6 +174,54 @@ class Replace(Perturbation):
         if missing:
             raise PerturbationError(f"{self.kind}: {category} lacks the {missing[0]} of {entity.name}")
         return _with(task, replace(entity, category=category))
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class Alter(Perturbation):
+    """Every thing a task is about, target and receptacle, looks different, is of another size or another model.
+
+    Which of the three is drawn for each; whatever is of one category is altered alike. What the words call it, it
+    still is: "the black bowl" stays black.
+    """
+
+    kind = "world/alter"
+    effects = frozenset({Effect.PHYSICS, Effect.LOOKS})
+    change = Change.OBJECT
+    sets_vocabulary = True
+
+    size: float = within(0.05, 0.3, default=0.15)
+    """By what share of its lengths a thing is larger or smaller."""
+
+    def apply(self, task: Task, rng: np.random.Generator) -> Task:
+        """Alters one category after the other. Raises PerturbationError where one cannot be altered at all."""
+        made = task
+        for thing in _about(task):
+            ways = self._ways(task, thing)
+            if not ways:
+                raise PerturbationError(f"{self.kind}: {thing.name} has no other look, size or model")
+            way = ways[int(rng.integers(len(ways)))]
+            other = way[int(rng.integers(len(way)))]
+            for each in task.scene.entities:
+                if each.category == thing.category:
+                    made = _with(made, replace(other, name=each.name, size=each.size * other.size))
+        return made
+
+    def _ways(self, task: Task, thing: Entity) -> list[list[Entity]]:
+        """What may take a thing's place: it with other looks, in other sizes, other models; whichever there are."""
+        usual = replace(thing, size=1.0)
+        looks = [
+            replace(usual, finish=found)
+            for pattern in (None, *Pattern)
+            for found in Recolour(pattern=pattern, thing=thing.name).finishes(task)
+        ]
+        fixed = thing in task.scene.fixtures
+        sizes = [] if fixed else [replace(usual, size=1 + sign * self.size) for sign in (-1, 1)]
+        models = [
+            replace(usual, category=each, finish=Finish())
+            for each in Replace(among=Among.SAME).models(task, thing)
+        ]
+        return [way for way in (looks, sizes, models) if way]
 
 
 @perturbation
@@ -212,6 +270,24 @@ def without(scene: Scene, entity: Entity) -> Scene:
         absent=(*scene.absent, *sorted(gone)),
         initial=tuple(atom for atom in scene.initial if atom.arguments[0] not in gone),
     )
+
+
+def _about(task: Task) -> list[Entity]:
+    """One thing of each category that a task's goal is about."""
+    scene = task.scene
+    named = {owner(scene, name) for atom in task.goal.atoms for name in atom.arguments}
+    found = {each.category: each for each in reversed(scene.entities) if each.name in named}
+    return list(reversed(found.values()))
+
+
+def _absent(task: Task, entity: Entity, among: Among, said: Collection[str]) -> list[str]:
+    """What may take the place of an entity, if the words call it by these colours."""
+    here = {each.category for each in task.scene.entities}  # two alike would leave the words ambiguous
+    return [
+        each
+        for each in candidates(entity.category, among)
+        if each not in here and (not said or COLOURS.keys() & each.split("_") == said)
+    ]
 
 
 def _with(task: Task, changed: Entity) -> Task:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import lru_cache
 from itertools import product
 from math import cos, hypot, sin
@@ -104,6 +105,49 @@ class Displace(Perturbation):
             if _leads(grounds[1], spoken, name, dx, dy):
                 return replace(task, scene=moved(task.scene, name, dx, dy))
         where = f"no free place {self.distance:g} m from {name}"
+        raise PerturbationError(f"{self.kind}: {where}{spoken.condition}")
+
+
+class Axis(StrEnum):
+    """An axis of the workspace."""
+
+    X = "x"
+    """Away from the robot, or towards it."""
+    Y = "y"
+    """Sideways."""
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class DisplaceAlong(Perturbation):
+    """The thing a task is about stands exactly ``distance`` metres away along an axis of the workspace.
+
+    Which of the two ways is drawn; it is the other one where that leads to no free place.
+    """
+
+    kind = "world/displace_along"
+    effects = frozenset({Effect.PHYSICS})
+    change = Change.POSITION
+
+    along: Axis
+    """Of the workspace: x leads away from the robot, y sideways."""
+    distance: float = within(0.0, LARGEST)
+    """Metres."""
+    thing: str = ""
+    """What is moved; what the task is about first, if empty."""
+
+    def apply(self, task: Task, rng: np.random.Generator) -> Task:
+        """Tries both ways, for the workspace with all the room that things may be drawn from, then for less."""
+        name = carrier(task.scene, named_entity(task.scene, self.thing or target(task)).name)
+        if self.distance == 0:
+            return task
+        spoken, first = Spoken(task), int(rng.choice((-1, 1)))
+        for ground, way in product(_grounds(task), (first, -first)):
+            step = way * self.distance
+            dx, dy = (step, 0.0) if self.along is Axis.X else (0.0, step)
+            if _leads(ground, spoken, name, dx, dy):
+                return replace(task, scene=moved(task.scene, name, dx, dy))
+        where = f"no free place {self.distance:g} m from {name} along {self.along}"
         raise PerturbationError(f"{self.kind}: {where}{spoken.condition}")
 
 
@@ -236,7 +280,7 @@ def _scattered(
                 dx, dy = drawn(entity.name)
                 after = {**spots, entity.name: spots[entity.name].shifted(dx, dy)}
                 far = entity.name != about or hypot(dx, dy) >= least
-                if far and _fits(ground, entity, dx, dy, lenient=lenient) and spoken.hold(after):
+                if far and fits(ground, entity, dx, dy, lenient=lenient) and spoken.hold(after):
                     scene, spots = moved(scene, entity.name, dx, dy), after
                     moves = moves or entity.name == about
                     break
@@ -245,8 +289,11 @@ def _scattered(
     raise PerturbationError(f"{kind}: {about} cannot be moved by {100 * least:.1f} cm{spoken.condition}")
 
 
-def _fits(ground: Ground, entity: Entity, dx: float, dy: float, *, lenient: bool) -> bool:
-    """Whether there is room for an entity that far off, for a fixture also with its doors open."""
+def fits(ground: Ground, entity: Entity, dx: float, dy: float, *, lenient: bool = False) -> bool:
+    """Whether there is room for an entity that far off, for a fixture also with its doors open.
+
+    ``lenient``: it may stay too close to others, but come no closer.
+    """
     name, scene = entity.name, ground.scene
     here = ground.spots[name]
     there = here.shifted(dx, dy)

@@ -34,13 +34,16 @@ class Room(Perturbation):
     change = Change.ROOM
     sets_vocabulary = True
 
-    arena: Arena
+    arena: Arena | None = None
+    """Where they are then; drawn from all others if there is none."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Renames what belongs to the old workspace."""
         if task.scene.arena is self.arena:
             raise PerturbationError(f"{self.kind}: {task.id} is in the {self.arena} already")
-        old, new = task.scene.arena.workspace, self.arena.workspace
+        others = [each for each in Arena if each is not task.scene.arena]
+        arena = self.arena or others[int(rng.integers(len(others)))]
+        old, new = task.scene.arena.workspace, arena.workspace
 
         def renamed(name: str) -> str:
             region = task.scene.region(name)
@@ -55,8 +58,8 @@ class Room(Perturbation):
 
         scene = replace(
             task.scene,
-            arena=self.arena,
-            staging=replace(task.scene.staging, lift=LIFTS.get(self.arena, 0.0)),
+            arena=arena,
+            staging=replace(task.scene.staging, lift=LIFTS.get(arena, 0.0)),
             style="",
             regions=tuple(map(region, task.scene.regions)),
             initial=tuple(map(atom, task.scene.initial)),

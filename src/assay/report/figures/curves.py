@@ -17,8 +17,13 @@ from assay.report.tables import REFERENCE
 from assay.report.wording import between, group_name, listed, number, p_phrase, plural, points
 
 
-def curve_figure(name: str, title: str, along: str, runs: Mapping[str, Curve]) -> Drawing:
-    """Success along a label that counts upwards; one line for each run."""
+def curve_figure(
+    name: str, title: str, along: str, runs: Mapping[str, Curve], *, named: bool = False
+) -> Drawing:
+    """Success along a label that counts upwards; one line for each run.
+
+    ``named``: points are called by their conditions.
+    """
     places = [step.at for curve in runs.values() for step in curve.steps]
     whole = all(at == int(at) for at in places)
     reach = max(places, default=0.0) - min(places, default=0.0)
@@ -30,6 +35,15 @@ def curve_figure(name: str, title: str, along: str, runs: Mapping[str, Curve]) -
             x = np.array([step.at for step in steps]) + aside(place, len(runs)) * reach
             look = series(place)
             axes.plot(x, [step.rate.rate or 0.0 for step in steps], label=run, **look)
+            beyond = [number for number, step in enumerate(steps) if not step.plausible]
+            hollow = {
+                "marker": look["marker"],
+                "mec": look["color"],
+                "mfc": "white",
+                "ls": "none",
+                "zorder": 3,
+            }
+            axes.plot(x[beyond], [steps[number].rate.rate or 0.0 for number in beyond], **hollow)
             for at, step in zip(x, steps, strict=True):
                 if step.rate.interval is not None:
                     axes.vlines(
@@ -39,7 +53,12 @@ def curve_figure(name: str, title: str, along: str, runs: Mapping[str, Curve]) -
         if whole:
             axes.set_xticks(sorted(set(places)))
             axes.xaxis.set_major_formatter("{x:g}")
-        axes.set_xlabel(f"{along} (0: control)")
+        if named:
+            names = {step.at: _short(step.condition) for curve in runs.values() for step in curve.steps}
+            axes.set_xticks(
+                list(names), list(names.values()), rotation=35, ha="right", rotation_mode="anchor"
+            )
+        axes.set_xlabel(along if named else f"{along} (0: control)")
         axes.set_ylabel("success")
         if len(runs) > 1:
             figure.legend(loc="outside lower center", ncols=min(len(runs), 2))
@@ -56,7 +75,9 @@ def curve_figure(name: str, title: str, along: str, runs: Mapping[str, Curve]) -
     broken = sorted({step.at for curve in runs.values() for step in curve.steps if not step.rate.count})
     broke = f" At {listed(f'{at:g}' for at in broken)} all episodes broke." if broken else ""
     worst = "" if len(runs) > 1 else _worst(next(iter(runs.values())), along)
-    caption = f"{'; '.join(said)}. Lines: 95 % Wilson intervals.{worst}{broke}"
+    sensible = all(step.plausible for curve in runs.values() for step in curve.steps)
+    beyond = "" if sensible else " Hollow: where a good policy should fail."
+    caption = f"{'; '.join(said)}. Lines: 95 % Wilson intervals.{beyond}{worst}{broke}"
     return draw(name, title, caption, (HALF, 3.0), paint)
 
 
@@ -68,6 +89,23 @@ def levels_figure(runs: Mapping[str, Curve]) -> Drawing:
 def displacement_figure(runs: Mapping[str, Curve]) -> Drawing:
     """Success by displacement."""
     return curve_figure("displacement", "Success by displacement", "displacement, m", runs)
+
+
+def dissimilarity_figure(runs: Mapping[str, Curve]) -> Drawing:
+    """Success by how unlike the usual object is."""
+    title = "Success by how unlike the usual object is"
+    return curve_figure("dissimilarity", title, "another object", runs, named=True)
+
+
+def corruption_figure(runs: Mapping[str, Curve]) -> Drawing:
+    """Success by how little is left of the instruction."""
+    title = "Success by how little is left of the instruction"
+    return curve_figure("corruption", title, "instruction", runs, named=True)
+
+
+def _short(condition: str | None) -> str:
+    """A condition without its experiment: ``pro/words=xxx`` and ``corruption/xxx`` are xxx."""
+    return (condition or "").rpartition("/")[2].rpartition("=")[2].replace("_", " ")
 
 
 def _worst(curve: Curve, along: str) -> str:

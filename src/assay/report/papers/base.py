@@ -83,6 +83,8 @@ class Paper:
     about: str
     """Its title."""
     make: Callable[[Sequence[PaperRun]], Iterable[PaperSection]]
+    make_beside_published: Callable[[Sequence[PaperRun]], Iterable[PaperSection]] | None = None
+    """The same with the authors' own numbers beside those of the runs; None where none are known here."""
 
 
 Part = Table | Drawing | Missing
@@ -170,6 +172,11 @@ def _exhibit(label: str, title: str, parts: Sequence[Part]) -> Exhibit:
 
 
 PAPERS: Registry[Paper] = Registry(
-    "paper", PaperError, {"libero-para": "assay.report.papers.libero_para:PAPER"}
+    "paper",
+    PaperError,
+    {
+        "libero-para": "assay.report.papers.libero_para:PAPER",
+        "libero-pro": "assay.report.papers.libero_pro:PAPER",
+    },
 )
 """Papers by name; a plugin's: ``assay.register("paper", "mine")(Paper(...))``."""

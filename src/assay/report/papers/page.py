@@ -11,7 +11,7 @@ from assay import __version__
 from assay.measures.run_data import RunData
 from assay.plugins import load_plugins
 from assay.report.page import prepare_folder, unbroken, write_files
-from assay.report.papers.base import PAPERS, Paper, PaperRun, PaperSection
+from assay.report.papers.base import PAPERS, Paper, PaperError, PaperRun, PaperSection
 from assay.report.rendering import rendered
 from assay.report.wording import plural
 from assay.runs.store import Store
@@ -42,9 +42,15 @@ class PaperReport:
         return page
 
 
-def build_paper(name: str, paths: Mapping[str, Path]) -> PaperReport:
-    """The tables and figures of a paper from runs by name. Raises PaperError, RunError."""
+def build_paper(name: str, paths: Mapping[str, Path], *, published: bool = False) -> PaperReport:
+    """The tables and figures of a paper from runs by name; ``published``: with the authors' numbers beside.
+
+    Raises PaperError, RunError.
+    """
     paper = PAPERS[name]
+    make = paper.make_beside_published if published else paper.make
+    if make is None:
+        raise PaperError(f"--published: Assay has no published numbers of {name}")
     with ExitStack() as opened:
         runs: list[PaperRun] = []
         about: list[tuple[str, str]] = []
@@ -55,12 +61,12 @@ def build_paper(name: str, paths: Mapping[str, Path]) -> PaperReport:
             data = RunData(store)
             runs.append(PaperRun(each, store.meta, data))
             about.append((each, _about(runs[-1])))
-        return PaperReport(paper, tuple(about), tuple(paper.make(runs)), tuple(problems))
+        return PaperReport(paper, tuple(about), tuple(make(runs)), tuple(problems))
 
 
-def write_paper(name: str, paths: Mapping[str, Path], folder: Path) -> Path:
+def write_paper(name: str, paths: Mapping[str, Path], folder: Path, *, published: bool = False) -> Path:
     """Write the tables and figures of a paper into a folder; returns the page."""
-    return build_paper(name, paths).write(folder)
+    return build_paper(name, paths, published=published).write(folder)
 
 
 def _about(run: PaperRun) -> str:

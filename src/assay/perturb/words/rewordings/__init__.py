@@ -19,9 +19,10 @@ from assay.perturb.words.rewordings.designs import (
     STYLES,
     Rewording,
     counterfactuals,
+    new_tasks,
     other_tasks,
 )
-from assay.perturb.words.rewordings.goals import Alternative, alternatives
+from assay.perturb.words.rewordings.goals import Alternative, alternatives, new_goals
 from assay.perturb.words.rewordings.gobbledygook import GobbledygookTokens, GobbledygookWords
 from assay.perturb.words.rewordings.level5 import Concise, Passive, Reorder, Verbose
 from assay.perturb.words.rewordings.other_task import Counterfactual, OtherTask
@@ -55,5 +56,7 @@ __all__ = [
     "Verbose",
     "alternatives",
     "counterfactuals",
+    "new_goals",
+    "new_tasks",
     "other_tasks",
 ]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from assay.episodes.perturbation import Perturbation
 from assay.perturb.words.mask import Mask
 from assay.perturb.words.rewordings.corrupt import Shuffle, Substitute
-from assay.perturb.words.rewordings.goals import Alternative, alternatives
+from assay.perturb.words.rewordings.goals import Alternative, alternatives, new_goals
 from assay.perturb.words.rewordings.gobbledygook import GobbledygookTokens, GobbledygookWords
 from assay.perturb.words.rewordings.level5 import Concise, Passive, Reorder, Verbose
 from assay.perturb.words.rewordings.other_task import Counterfactual, OtherTask, fields_of
@@ -73,13 +73,22 @@ STYLES = _design("style", ("telegraphic", Telegraphic(), True), ("typos", Typos(
 """How people write in a hurry."""
 
 
+def new_tasks(task: Task) -> tuple[Rewording, ...]:
+    """LIBERO-PRO's task perturbation: every goal that was never trained in the scene, with its instruction."""
+    return _asked(new_goals(task))
+
+
 def other_tasks(task: Task) -> tuple[Rewording, ...]:
-    """LIBERO-PRO's task perturbation: every other goal known for the scene, with its instruction."""
+    """Every other goal known for the scene or derived from the task's own, with its instruction."""
+    return _asked(alternatives(task))
+
+
+def _asked(found: tuple[Alternative, ...]) -> tuple[Rewording, ...]:
     return tuple(
         Rewording(
             f"task_{number}", OtherTask(*fields_of(each)), True, {"plausible": True} | _asked_labels(each)
         )
-        for number, each in enumerate(alternatives(task), start=1)
+        for number, each in enumerate(found, start=1)
     )
 
 

@@ -4,6 +4,9 @@
     derived   the task's own goal with another thing, another place or another part of the same furniture; or
               a device that is on, turned off
 
+    new       derived ones that no task of the catalogue has in such a scene, nor passes on its way: neither the
+              goal nor the instruction was ever trained
+
 None of them holds at the start, none is part of the task's own goal or the other way round: whoever does the
 one has not done the other. Whether a robot can do it, an oracle has to show; other tasks' goals it could do
 elsewhere.
@@ -15,18 +18,21 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import combinations
 
 from assay import tasks
 from assay.errors import PerturbationError
 from assay.language import Step, read_steps
 from assay.language.phrases import is_located, pronoun
-from assay.tasks import Atom, Entity, Goal, Predicate, Region, Scene, Task
+from assay.tasks import Atom, Entity, Goal, Instruction, Predicate, Region, Scene, Task
 from assay.tasks.checks import flaws
 from assay.tasks.names import mentions, names_of
 
 _PARTS = (("top", "middle", "bottom"), ("left", "right"), ("front", "back"))
 _RECEPTACLES = frozenset({"plate", "basket", "desk_caddy", "wooden_tray", "bowl_drainer"})
 """Things that others are put into or onto, and that are not carried about themselves."""
+_LEFT = _RECEPTACLES | {"glazed_rim_porcelain_ramekin"}
+"""What new goals leave where it stands: a gripper hardly gets hold of it, or not beside others."""
 _BESIDE = re.compile(r"(?P<what>\w+)_(?P<side>left|right|front)_region")
 _OPERATED = (Predicate.OPEN, Predicate.CLOSE, Predicate.TURN_ON, Predicate.TURN_OFF)
 
@@ -49,6 +55,133 @@ def alternatives(task: Task) -> tuple[Alternative, ...]:
         if _is_another(each.goal, task):
             found.setdefault(frozenset(each.goal.atoms), each)
     return tuple(found.values())
+
+
+def new_goals(task: Task) -> tuple[Alternative, ...]:
+    """What could be asked for in a task's scene and was never trained, no goal twice.
+
+    Goals like the task's own; where there is none, goals like the others that are known for the scene; and where
+    there is none either, two things for one place.
+    """
+    others = (
+        replace(task, goal=each.goal, instruction=Instruction(each.text))
+        for each in alternatives(task)
+        if each.known_from is not None
+    )
+    sources = (
+        _like(task),
+        (found for other in others for found in _like(other)),
+        _two_at_once(task),
+    )
+    for source in sources:
+        found: dict[frozenset[Atom], Alternative] = {}
+        for each in source:
+            possible = _is_another(each.goal, task, longer=True) and not _is_beyond(each.goal, task.scene)
+            if possible and not _is_trained(each, task):
+                found.setdefault(frozenset(each.goal.atoms), each)
+        if found:
+            return tuple(found.values())
+    return ()
+
+
+def _like(task: Task) -> Iterator[Alternative]:
+    """Goals like a task's own, also for what is told by where it stands."""
+    for each in (*_derived_goals(task), *_instead_of_what_is_located(task), *_located_elsewhere(task)):
+        if len(each.goal.atoms) <= len(task.goal.atoms):
+            yield each
+
+
+def _instead_of_what_is_located(task: Task) -> Iterator[Alternative]:
+    """Another thing, the only one of its sort, where the task has one that is told by where it stands."""
+    step, name = _located_step(task)
+    if step is None:
+        return
+    named = {_owner(task.scene, each) for atom in task.goal.atoms for each in atom.arguments}
+    for other in task.scene.objects:
+        apart = other.name not in named and other.category not in _LEFT
+        if apart and _is_alone(task.scene, other) and not _is_occupied(other.name, task.scene):
+            text = task.instruction.text.replace(step.thing, f"the {names_of(other.category)[0]}", 1)
+            yield Alternative(text, _map_arguments(task.goal, {name: other.name}))
+
+
+def _located_elsewhere(task: Task) -> Iterator[Alternative]:
+    """What is told by where it stands, put on a stove or on top of furniture."""
+    step, name = _located_step(task)
+    if step is None:
+        return
+    for region in task.scene.regions:
+        owner = next((each for each in task.scene.fixtures if each.name == region.target), None)
+        relation = {"cook_region": "on", "top_side": "on top of"}.get(region.name)
+        if owner is None or relation is None or _is_occupied(region.full_name, task.scene):
+            continue
+        place = f"{relation} the {names_of(owner.category)[0]}"
+        goal = Goal((Atom(Predicate.ON, (name, region.full_name)),))
+        yield Alternative(f"pick up {step.thing} and place it {place}", goal)
+
+
+def _located_step(task: Task) -> tuple[Step | None, str]:
+    """The only step of an instruction, if it is about one thing that is told by where it stands; and that thing."""
+    steps, carried = _steps(task.instruction.text), _carried_things(task.goal)
+    if len(steps) != 1 or len(carried) != 1 or not is_located(steps[0].thing):
+        return None, ""
+    return steps[0], carried[0]
+
+
+def _two_at_once(task: Task) -> Iterator[Alternative]:
+    """Two things that the task is not about, put where its own goes."""
+    if len(task.goal.atoms) != 1 or task.goal.atoms[0].predicate is not Predicate.IN:
+        return
+    own, place = task.goal.atoms[0].arguments
+    container = next(each for each in task.scene.entities if each.name == _owner(task.scene, place))
+    free = [
+        each
+        for each in task.scene.objects
+        if each.name not in (own, container.name)
+        and each.category not in _LEFT
+        and _is_alone(task.scene, each)
+    ]
+    for one, other in combinations(free, 2):
+        first, second, last = (names_of(each.category)[0] for each in (one, other, container))
+        goal = Goal(tuple(Atom(Predicate.IN, (each.name, place)) for each in (one, other)))
+        yield Alternative(f"put both the {first} and the {second} in the {last}", goal)
+
+
+def _is_occupied(place: str, scene: Scene) -> bool:
+    """Whether something stands there at the start."""
+    return any(atom.predicate.arity == 2 and atom.arguments[1] == place for atom in scene.initial)
+
+
+def _is_beyond(goal: Goal, scene: Scene) -> bool:
+    """Whether a goal asks for what the oracle is known not to do: use a lowest drawer, lift a plate or a tray."""
+    categories = {entity.name: entity.category for entity in scene.entities}
+    return any(
+        (atom.predicate in (Predicate.OPEN, Predicate.IN) and atom.arguments[-1].endswith("_bottom_region"))
+        or (atom.predicate.arity == 2 and categories.get(atom.arguments[0]) in _LEFT)
+        for atom in goal.atoms
+    )
+
+
+def _is_trained(alternative: Alternative, task: Task) -> bool:
+    """Whether the catalogue has the instruction; or for the same things the goal, or more: in the suite or scene, or if it is of several parts."""
+    suite, asked = task.id.split("/")[0], set(alternative.goal.atoms)
+    owners = {_owner(task.scene, name) for atom in asked for name in atom.arguments}
+    here = {entity.name: entity.category for entity in task.scene.entities}
+    for other in tasks.resolve("all"):
+        if other.instruction.text.lower() == alternative.text.lower():
+            return True
+        there = {entity.name: entity.category for entity in other.scene.entities}
+        beside = len(asked) > 1 or other.scene == task.scene or other.id.split("/")[0] == suite
+        same = beside and all(here.get(name) == there.get(name) for name in owners)
+        if same and asked <= {*other.goal.atoms, *_on_the_way(other.goal)}:
+            return True
+    return False
+
+
+def _on_the_way(goal: Goal) -> Iterator[Atom]:
+    """What holds for a while whenever a goal is reached: drawers are open when something is put inside."""
+    for atom in goal.atoms:
+        if atom.predicate is Predicate.IN:
+            yield Atom(Predicate.OPEN, (atom.arguments[1],))
 
 
 def _known_goals(task: Task) -> Iterator[Alternative]:
@@ -260,12 +393,15 @@ def _owner(scene: Scene, name: str) -> str:
     return name if region is None else region.target
 
 
-def _is_another(goal: Goal, task: Task) -> bool:
-    """Whether a goal makes sense, does not hold yet, and neither contains the task's nor is part of it."""
+def _is_another(goal: Goal, task: Task, *, longer: bool = False) -> bool:
+    """Whether a goal makes sense, does not hold yet, and neither contains the task's nor is part of it.
+
+    ``longer``: whether it may take more time than the task's own.
+    """
     asked, own = set(goal.atoms), set(task.goal.atoms)
     if asked <= own or own <= asked or next(flaws(task.scene, goal, ()), None) is not None:
         return False
-    if len(asked) > len(own):  # the time is that of the task's own goal
+    if len(asked) > len(own) and not longer:  # the time is that of the task's own goal
         return False
     return not any(_holds_at_first(atom, task.scene) for atom in goal.atoms)
 

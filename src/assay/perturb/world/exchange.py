@@ -1,0 +1,214 @@
+"""What a task is about stands where something else stood, as LIBERO-PRO has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+from math import cos, hypot, sin
+
+import numpy as np
+
+from assay.episodes import Change, Effect, Perturbation, perturbation
+from assay.episodes.fields import within
+from assay.errors import PerturbationError
+from assay.perturb.world.ground import TRIES, Ground, Spot, X, Y, carrier, movable, moved, owner
+from assay.perturb.world.position import fits
+from assay.perturb.world.spoken import Relation, Spoken
+from assay.streams import stream
+from assay.tasks import Scene, Task
+
+APART = 0.11
+"""How far a thing is moved at least, metres: LIBERO-PRO's nearest two that exchange their places are as far apart."""
+FOLLOWING = 24
+"""How many places beside a landmark are tried for what the words say stands there."""
+
+Moves = Mapping[str, tuple[float, float]]
+"""How far things are moved, by name, metres."""
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class ExchangePlaces(Perturbation):
+    """The movable things a task is about, target and receptacle, exchange places with others, ``apart`` metres away.
+
+    A fixture only if the task is about nothing else. As many of them as can, with the words still true: where they
+    say beside what the target stands, that may change places, and the target comes along. Never two that look the
+    same.
+    """
+
+    kind = "world/exchange"
+    effects = frozenset({Effect.PHYSICS})
+    change = Change.POSITION
+
+    apart: float = within(0.05, 0.5, default=APART)
+    """How far each is moved at least, metres."""
+    free: bool = False
+    """Whether they go to free places instead, where nothing can take their place."""
+
+    def apply(self, task: Task, rng: np.random.Generator) -> Task:
+        """Tries who changes places with whom in random order, all things the task is about first."""
+        spoken, things = Spoken(task), things_about(task)
+        best: tuple[tuple[int, bool], Scene] = ((0, False), task.scene)
+        ways = (
+            self._places(task, spoken, things, rng) if self.free else self._pairs(task, spoken, things, rng)
+        )
+        for snug, moves in ways:
+            scene = self._moved(task, spoken, moves, snug, rng)
+            gone = [] if scene is None else self._gone(task.scene, scene, things)
+            if scene is not None and (len(gone), things[0] in gone) > best[0]:
+                best = (len(gone), things[0] in gone), scene
+            if len(gone) == len(things):
+                break
+        if best[0][0] == 0:
+            where = "no free place for" if self.free else "nothing can change places with"
+            names = " or ".join(things)
+            raise PerturbationError(f"{self.kind}: {where} {names}, {self.apart:g} m away{spoken.condition}")
+        return replace(task, scene=best[1])
+
+    def _pairs(
+        self, task: Task, spoken: Spoken, things: tuple[str, ...], rng: np.random.Generator
+    ) -> Iterator[tuple[bool, Moves]]:
+        """Who might change places with whom: as many of the things as possible first, where there is room first."""
+        scene, spots = task.scene, spoken.spots
+        looks = {each.name: (each.category, each.finish) for each in scene.entities}
+        sorts = ({each.name for each in scene.objects}, {each.name for each in scene.fixtures})
+
+        def partners(thing: str) -> list[tuple[str, str] | None]:
+            marks = {each for said in spoken.about(thing) for mark in said.landmarks for each in mark}
+            firsts = (thing, *sorted(marks - {thing}))
+            return [
+                None,
+                *(
+                    (first, second)
+                    for first in firsts
+                    for second in spots
+                    if looks[first] != looks[second]
+                    and spots[first].distance(spots[second]) >= self.apart
+                    and any({first, second} <= sort for sort in sorts)
+                    and (first == thing or first in sorts[0])
+                ),
+            ]
+
+        plans = []
+        for chosen in product(*map(partners, things)):
+            pairs = {frozenset(pair): pair for pair in chosen if pair is not None}
+            if pairs and len({name for pair in pairs for name in pair}) == 2 * len(pairs):
+                plans.append(tuple(pairs.values()))
+        plans = [plans[at] for at in rng.permutation(len(plans))]
+        for plan in sorted(dict.fromkeys(plans), key=lambda plan: -len(plan)):
+            moves: dict[str, tuple[float, float]] = {}
+            for one, other in plan:
+                dx, dy = spots[other].x - spots[one].x, spots[other].y - spots[one].y
+                moves |= {one: (dx, dy), other: (-dx, -dy)}
+            yield from ((snug, moves) for snug in (False, True))
+
+    def _places(
+        self, task: Task, spoken: Spoken, things: tuple[str, ...], rng: np.random.Generator
+    ) -> Iterator[tuple[bool, Moves]]:
+        """Free places for the things, each found with the others where they have gone."""
+        for snug in (False, True):
+            scene, moves = task.scene, dict[str, tuple[float, float]]()
+            for name in things:
+                ground, fixed = Ground(scene, task.goal, snug=snug), name not in movable(task)
+                entity = next(each for each in scene.entities if each.name == name)
+                for _ in range(TRIES):
+                    x, y = float(rng.uniform(*X)), float(rng.uniform(*Y))
+                    dx, dy = x - ground.spots[name].x, y - ground.spots[name].y
+                    if hypot(dx, dy) >= self.apart and fits(ground, entity, dx, dy, lenient=fixed):
+                        scene, moves[name] = moved(scene, name, dx, dy), (dx, dy)
+                        break
+            yield snug, moves
+
+    def _moved(
+        self, task: Task, spoken: Spoken, moves: Moves, snug: bool, rng: np.random.Generator
+    ) -> Scene | None:
+        """The scene with things moved, and what the words say stands beside them; None if they find no room."""
+        scene = _shifted(task.scene, moves)
+        if not _has_room(scene, task, moves, snug):
+            return None
+        after = Ground(scene, snug=True).spots
+        broken = [each for each in spoken.relations if not each.picks_out(after)]
+        followers = dict.fromkeys(each.thing for each in broken if each.thing not in moves)
+        if not broken:
+            return scene
+        if len(followers) != 1 or any(each.thing not in followers for each in broken):
+            return None
+        (thing,) = followers
+        for dx, dy in _beside(broken[0], moves, after, rng):
+            there = after[thing].shifted(dx, dy)
+            if hypot(dx, dy) >= self.apart and spoken.hold({**after, thing: there}):
+                further = moved(scene, thing, dx, dy)
+                if _has_room(further, task, {**moves, thing: (dx, dy)}, snug):
+                    return further
+        return None
+
+    def _gone(self, before: Scene, after: Scene, things: tuple[str, ...]) -> list[str]:
+        """Which of the things stand far enough from where they stood."""
+        here, there = Ground(before, snug=True).spots, Ground(after, snug=True).spots
+        return [name for name in things if here[name].distance(there[name]) >= self.apart - 1e-9]
+
+
+def things_about(task: Task) -> tuple[str, ...]:
+    """What a task is about and can be moved about on the workspace; the fixtures of its goal, if there is no such."""
+    scene = task.scene
+    names = dict.fromkeys(owner(scene, name) for atom in task.goal.atoms for name in atom.arguments)
+    entities = {each.name for each in scene.entities}
+    standing = dict.fromkeys(carrier(scene, name) for name in names if name in entities)
+    return tuple(each for each in standing if each in movable(task)) or tuple(standing)
+
+
+def has_partners(task: Task) -> bool:
+    """Whether something can change places with what a task is about."""
+    try:
+        ExchangePlaces().apply(task, stream("partners", task.id))
+    except PerturbationError:
+        return False
+    return True
+
+
+def _shifted(scene: Scene, moves: Moves) -> Scene:
+    for name, (dx, dy) in moves.items():
+        scene = moved(scene, name, dx, dy)
+    return scene
+
+
+def _has_room(scene: Scene, task: Task, moves: Moves, snug: bool) -> bool:
+    """Whether things have room where they were moved, and the goal's places on the table stay free."""
+    ground = Ground(scene, task.goal, snug=snug)
+    entities = {each.name: each for each in scene.entities}
+    if not all(fits(ground, entities[name], 0.0, 0.0) for name in moves):
+        return False
+    places = (scene.region(name) for atom in task.goal.atoms for name in atom.arguments)
+    for region in places:
+        for box in region.rectangles if region is not None else ():
+            taken = Spot(
+                (box.x_min + box.x_max) / 2,
+                (box.y_min + box.y_max) / 2,
+                (box.x_max - box.x_min) / 2,
+                (box.y_max - box.y_min) / 2,
+            )
+            if any(ground.spots[name].overlaps(taken, 0.0) for name in moves):
+                return False
+    return True
+
+
+def _beside(
+    said: Relation, moves: Moves, spots: Mapping[str, Spot], rng: np.random.Generator
+) -> Iterator[tuple[float, float]]:
+    """How far to move a thing to stand where the words have it: along with a landmark, or beside or between them."""
+    here = spots[said.thing]
+    marks = [mark[0] for mark in said.landmarks]
+    yield from (moves[mark] for mark in marks if mark in moves)
+    if not marks:
+        return
+    for _ in range(FOLLOWING):
+        x, y = (sum(getattr(spots[mark], axis) for mark in marks) / len(marks) for axis in "xy")
+        if len(marks) == 1:
+            angle, air = rng.uniform(0, 2 * np.pi), rng.uniform(0.01, 0.07)
+            mark = spots[marks[0]]
+            x += (here.half_x + mark.half_x + air) * cos(angle)
+            y += (here.half_y + mark.half_y + air) * sin(angle)
+        else:
+            x, y = rng.normal((x, y), 0.02)
+        yield float(x) - here.x, float(y) - here.y

@@ -1,0 +1,99 @@
+"""Success of runs by LIBERO suite and dimension of LIBERO-PRO, and what its authors published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import polars as pl
+import yaml
+
+from assay.episodes.spec import CONTROL
+from assay.measures.drops import Drop, drops
+from assay.measures.rates import Rate, rates
+from assay.measures.result import MeasureError
+from assay.report.papers.base import PaperRun
+from assay.stats.intervals import Interval, bernoulli_variance, wilson_interval
+
+SUITES = ("libero_goal", "libero_spatial", "libero_10", "libero_object")
+"""In the order of the paper's table."""
+DIMENSIONS = ("object", "position", "semantic", "task", "environment")
+"""What LIBERO-PRO changes, one at a time; the conditions of ``pro`` and ``libero-pro`` are named after them."""
+COLUMNS = (CONTROL, *DIMENSIONS)
+_EXPERIMENTS = ("pro", "libero-pro")
+
+Cell = tuple[str, str]
+"""A LIBERO suite, and the control or a dimension."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """A run by suite and dimension."""
+
+    rates: Mapping[Cell, Rate]
+    """Success, controls included; only cells with an episode that counts."""
+    drops: Mapping[Cell, Drop]
+    """The paired difference to the controls."""
+
+
+def cells(run: PaperRun) -> Cells:
+    """The cells of a run. Raises MeasureError where it has none of LIBERO-PRO's conditions."""
+    parts = pl.col("condition").str.split_exact("/", 1).struct
+    name, change = parts.field("field_0"), parts.field("field_1")
+    dimension = pl.when(pl.col("condition") == CONTROL).then(pl.col("condition"))
+    dimension = dimension.when(name.is_in(_EXPERIMENTS) & change.is_in(DIMENSIONS)).then(change)
+    suite = pl.col("task").str.split("/").list.first()
+    rows = run.data.frame.with_columns(_suite=suite, _dimension=dimension.otherwise(None))
+    rows = rows.filter(pl.col("_suite").is_in(SUITES)).drop_nulls("_dimension")
+    if not rows["_dimension"].is_in(DIMENSIONS).any():
+        raise MeasureError("no episode of the four suites has a condition of LIBERO-PRO (pro, libero-pro)")
+    by = ("_suite", "_dimension")
+    found = {_cell(rate.group): rate for rate in rates(rows, by) if rate.count}
+    try:
+        paired = {_cell(drop.group): drop for drop in drops(rows, by, resampling=False)}
+    except MeasureError:  # no control is left to compare with
+        paired = {}
+    return Cells(found, paired)
+
+
+def total(found: Sequence[Rate]) -> tuple[float, Interval]:
+    """The mean of cells, each alike, and Wilson's interval of it, with the cells as if they were independent."""
+    known = [(each.rate, each.effective) for each in found if each.rate is not None and each.effective]
+    mean = sum(rate for rate, _ in known) / len(known)
+    variances = [(bernoulli_variance(rate, effective), effective) for rate, effective in known]
+    alone = sum(variance / effective for variance, effective in variances) / len(known) ** 2
+    together = sum(variance for variance, _ in variances) / len(known)
+    return mean, wilson_interval(mean, together / alone)
+
+
+def _cell(group: Mapping[str, object]) -> Cell:
+    return str(group["_suite"]), str(group["_dimension"])
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """The authors' numbers."""
+
+    source: str
+    models: Mapping[str, Mapping[Cell, float]]
+    """Model -> success of each cell, 0 to 1."""
+
+
+@cache
+def published() -> Published:
+    """What the authors published."""
+    content = yaml.safe_load(files(__package__).joinpath("published.yaml").read_text(encoding="utf-8"))
+    return Published(
+        content["source"],
+        {
+            model: {
+                (suite, column): float(value)
+                for suite, values in suites.items()
+                for column, value in zip(content["columns"], values, strict=True)
+                if value is not None
+            }
+            for model, suites in content["models"].items()
+        },
+    )
