@@ -162,7 +162,10 @@ def _is_beyond(goal: Goal, scene: Scene) -> bool:
 
 
 def _is_trained(alternative: Alternative, task: Task) -> bool:
-    """Whether the catalogue has the instruction; or for the same things the goal, or more: in the suite or scene, or if it is of several parts."""
+    """Whether the catalogue has the instruction; or the goal, or one that it is part of, for the same things.
+
+    A goal of one atom counts if it is trained in the task's suite or scene: elsewhere it is another way to go.
+    """
     suite, asked = task.id.split("/")[0], set(alternative.goal.atoms)
     owners = {_owner(task.scene, name) for atom in asked for name in atom.arguments}
     here = {entity.name: entity.category for entity in task.scene.entities}
