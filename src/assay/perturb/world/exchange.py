@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import product
 from math import cos, hypot, sin
 
@@ -159,6 +160,7 @@ def things_about(task: Task) -> tuple[str, ...]:
     return tuple(each for each in standing if each in movable(task)) or tuple(standing)
 
 
+@lru_cache(maxsize=128)
 def has_partners(task: Task) -> bool:
     """Whether something can change places with what a task is about."""
     try:

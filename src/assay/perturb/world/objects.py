@@ -187,10 +187,10 @@ class Alter(Perturbation):
 
     kind = "world/alter"
     effects = frozenset({Effect.PHYSICS, Effect.LOOKS})
-    change = Change.OBJECT
+    change = f"{Change.APPEARANCE}+{Change.OBJECT}"
     sets_vocabulary = True
 
-    size: float = within(0.05, 0.3, default=0.15)
+    size: float = within(0.05, 0.3, default=0.1)
     """By what share of its lengths a thing is larger or smaller."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
