@@ -47,7 +47,9 @@ def test_a_label_says_where_nothing_could_change_places():
     said = {task: planned("pro", task)["pro/position"] for task in (BOWL, "libero_goal/0")}
     assert said[BOWL].labels["moved_to"] == "another's place"
     assert said[BOWL].perturbations == (ExchangePlaces(),)
-    assert said["libero_goal/0"].labels["moved_to"] == "free place", "no fixture fits where the cabinet stands"
+    assert said["libero_goal/0"].labels["moved_to"] == "free place", (
+        "no fixture fits where the cabinet stands"
+    )
     assert said["libero_goal/0"].perturbations == (ExchangePlaces(free=True),)
 
 

@@ -79,7 +79,7 @@ def test_two_that_look_the_same_have_no_partner_but_a_free_place():
 
 
 def test_where_nothing_is_far_enough_it_is_refused_in_one_line():
-    with pytest.raises(PerturbationError, match="nothing can change places with .*0.5 m away") as caught:
+    with pytest.raises(PerturbationError, match="nothing can change places with") as caught:
         changed(ExchangePlaces(apart=0.5))
     assert "\n" not in str(caught.value)
 
