@@ -68,33 +68,6 @@ def test_tasks_of_one_scene_are_asked_for_different_other_things():
     assert len(plan) == 10 and len(set(asked)) >= 5 and Counter(asked).most_common(1)[0][1] <= 3
 
 
-def test_pro_combines_its_axes_and_task_stands_alone():
-    plan = list(load_experiment("pro?experiments=false").plan([tasks.load("libero_goal/1")], (0,)))
-    conditions = [spec.condition for spec in plan]
-    assert len(conditions) == 1 + 15 + 1 and "pro/task" in conditions
-    assert not any("task" in condition and "+" in condition for condition in conditions)
-    assert "pro/object+position+semantic+environment" in conditions
-
-
-def test_pro_draws_the_same_positions_in_every_combination():
-    plan = load_experiment("pro?experiments=false").plan([tasks.load("libero_goal/1")], (3,))
-    made = {spec.condition: task_of(spec).scene for spec in plan}
-    alone, together = made["pro/position"], made["pro/object+position+semantic+environment"]
-    assert [each.rectangles for each in alone.regions] == [each.rectangles for each in together.regions]
-
-
-def test_the_ladder_of_objects_goes_from_colour_to_abstract_shape():
-    plan = {spec.condition: spec for spec in load_experiment("pro").plan([tasks.load("libero_goal/1")], (0,))}
-    ladder = ("colour", "pattern", "size", "same", "category", "shape")
-    rungs = [plan[f"pro/object={name}"] for name in ladder]
-    assert [spec.labels["dissimilarity"] for spec in rungs] == [1, 2, 3, 4, 5, 6]
-    assert [spec.labels["plausible"] for spec in rungs] == [True] * 4 + [False] * 2, "no bowl is left"
-    looks = [task_of(spec).scene.objects[0] for spec in rungs]
-    assert len({(each.category, each.finish, each.size) for each in looks}) == 6
-    two = task_of(plan["pro/task=two"])
-    assert len(two.goal.atoms) == 2 and " and " in two.instruction.text
-
-
 def test_each_level_of_x_keeps_what_the_lower_ones_did():
     plan = {spec.condition: spec for spec in load_experiment("x").plan([tasks.load("libero_goal/1")], (0,))}
     levels = [plan[f"x/{name}"] for name in ("level1", "level2", "level3", "level4/unseen", "level5/passive")]

@@ -18,9 +18,13 @@ from assay.perturb.catalogue import catalogue
 from assay.perturb.senses.catalogue import others_at, pictures_at
 from assay.perturb.words.mask import Mask
 from assay.perturb.world import (
+    Alter,
+    Axis,
     Confound,
     Displace,
+    DisplaceAlong,
     Distractors,
+    ExchangePlaces,
     Jitter,
     MoveCamera,
     MoveFixture,
@@ -112,6 +116,8 @@ SAID = ("instruction text",)
 
 WORLD: list[Case] = [
     Case(Displace(0.2), elsewhere(BOWL)),
+    Case(DisplaceAlong(Axis.X, 0.2), elsewhere(BOWL)),
+    Case(ExchangePlaces(), elsewhere(BOWL) + elsewhere(PLATE), elsewhere(f"({THINGS})")),
     Case(Jitter(0.05), elsewhere(BOWL), elsewhere(f"({THINGS})")),
     Case(Relocate(0.5), elsewhere(BOWL), elsewhere(f"({THINGS})")),
     Case(Swap(BOWL, CHEESE), elsewhere(BOWL) + elsewhere(CHEESE)),
@@ -136,6 +142,16 @@ WORLD: list[Case] = [
         Resize(1.2),
         (rf"scene objects {BOWL} size", *LARGER),
         OTHER_FORM,
+    ),
+    Case(
+        Alter(),
+        (rf"scene objects {BOWL} \w+( \w+)?", rf"scene objects {PLATE} \w+( \w+)?"),
+        (
+            rf"(geom|body|mesh|dof|site) ({BOWL}|{PLATE})_\S+ \w+",
+            rf"(mat|tex) ({BOWL}|{PLATE})_\w+ new",
+            rf"settled ({BOWL}|{PLATE}) \w+",
+            MEANS,
+        ),
     ),
     Case(
         Replace("ketchup"),

@@ -72,7 +72,8 @@ CASE WHEN outcome NOT IN ({", ".join(f"'{each}'" for each in Outcome)}) THEN 'th
 FRAME = f"""
 SELECT specs.id, key, experiment, condition, task, seed,
        CASE WHEN json_valid(spec) THEN coalesce(json_extract(spec, '$.start'), seed) ELSE seed END AS start,
-       labels, instruction, outcome, steps, seconds, decisions, images, attempts, touched, moved, truth, error, positions
+       labels, instruction, outcome, steps, seconds, decisions, images, attempts, touched, moved, truth, error,
+       positions
 FROM specs JOIN episodes USING (id) LEFT JOIN stopped USING (condition) LEFT JOIN initial_positions USING (id)
 WHERE (last IS NULL OR key <= last) AND {UNSOUND} IS NULL ORDER BY specs.id
 """

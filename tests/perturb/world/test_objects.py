@@ -12,6 +12,7 @@ from assay import tasks
 from assay.errors import PerturbationError
 from assay.perturb.world import (
     SHAPES,
+    Alter,
     Among,
     Recolour,
     Remove,
@@ -146,3 +147,31 @@ def test_what_is_removed_is_gone_and_the_goal_cannot_be_reached(built: Built):
     world = Simulation(built(task))
     world.reset(world.sample(1))
     assert not world.satisfied(task.goal) and not Remove.plausible
+
+
+# -- every thing a task is about
+
+
+def test_every_thing_a_task_is_about_is_altered_and_nothing_else():
+    usual, drawn = {each.name: each for each in TASK.scene.entities}, set()
+    for seed in range(12):
+        made = {each.name: each for each in changed(Alter(), seed=seed).scene.entities}
+        assert {name for name in made if made[name] != usual[name]} == {BOWL, "plate_1"}
+        bowl = made[BOWL]
+        drawn.add((bowl.category != usual[BOWL].category, not bowl.finish.usual, bowl.size != 1.0))
+    assert drawn == {(True, False, False), (False, True, False), (False, False, True)}, "model, look or size"
+
+
+def test_all_of_one_category_are_altered_alike():
+    task = tasks.load("libero_spatial/1")  # the black bowl next to the ramekin, and another one
+    for seed in range(6):
+        one, other = changed(Alter(), task=task, seed=seed).scene.objects[:2]
+        assert (one.category, one.finish, one.size) == (other.category, other.finish, other.size)
+        assert one.category in ("akita_black_bowl", "black_bowl"), "the words call it black"
+
+
+@pytest.mark.parametrize(
+    "task", [each for suite in ("libero_goal", "libero_10") for each in tasks.suite(suite)]
+)
+def test_there_is_something_to_alter_in_every_task(task: Task):
+    assert changed(Alter(), task=task).scene != task.scene

@@ -8,7 +8,9 @@ import pytest
 from assay import tasks
 from assay.errors import PerturbationError
 from assay.perturb.world import (
+    Axis,
     Displace,
+    DisplaceAlong,
     Jitter,
     MoveFixture,
     Relocate,
@@ -50,6 +52,20 @@ def test_a_sweep_of_displacements_goes_one_way():
         before = Ground(task.scene).spots["tomato_sauce_1"]
         ways.append(np.arctan2(after.y - before.y, after.x - before.x))
     np.testing.assert_allclose(ways, ways[0], atol=1e-9)
+
+
+@pytest.mark.parametrize("along", Axis)
+def test_a_displacement_along_an_axis_leaves_the_other_coordinate(along: Axis):
+    ways = set()
+    for task in tasks.suite("libero_object"):
+        name = task.goal.atoms[0].arguments[0]
+        after = Ground(changed(DisplaceAlong(along, 0.1), task=task).scene).spots[name]
+        before = Ground(task.scene).spots[name]
+        step = (after.x - before.x, after.y - before.y)
+        gone, stays = step if along is Axis.X else step[::-1]
+        assert abs(gone) == pytest.approx(0.1) and stays == pytest.approx(0)
+        ways.add(gone > 0)
+    assert ways == {True, False}, "both ways"
 
 
 def test_a_jitter_moves_things_a_little_and_fixtures_not_at_all(places: Places):

@@ -27,6 +27,11 @@ def test_another_room_holds_the_same_things(arena: Arena, built: Built):
     assert not world.satisfied(task.goal)
 
 
+def test_a_room_that_is_not_named_is_drawn_from_all_others():
+    drawn = {changed(Room(), seed=seed).scene.arena for seed in range(20)}
+    assert drawn == set(Arena) - {TASK.scene.arena}
+
+
 def test_a_choice_may_be_given_by_its_name():
     assert Room("kitchen") == Room(Arena.KITCHEN)  # type: ignore[arg-type]
     assert changed(Room("kitchen")).scene.arena is Arena.KITCHEN  # type: ignore[arg-type]

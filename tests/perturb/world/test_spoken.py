@@ -20,7 +20,10 @@ from assay.tasks import Instruction, Task
 
 MEANT, OTHER = "akita_black_bowl_1", "akita_black_bowl_2"
 PLATE, RAMEKIN, BOX = "plate_1", "glazed_rim_porcelain_ramekin_1", "cookies_1"
-MOVING = ("x/level1", "x/level2", "x/level3", "pro/position", "pro/displace=0.05", "pro/displace=0.2")
+MOVING = (
+    *("x/level1", "x/level2", "x/level3"),
+    *("pro/position", "pro/position=nudge", "pro/displace=0.05", "pro/displace=0.2"),
+)
 POSITIONS = {
     "libero_spatial/0": (PLATE, RAMEKIN),
     "libero_spatial/1": (RAMEKIN,),

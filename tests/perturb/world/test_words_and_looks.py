@@ -12,6 +12,7 @@ from assay.errors import PerturbationError
 from assay.experiments import load_experiment
 from assay.perturb import Perturbation, Say, apply_perturbations
 from assay.perturb.world import (
+    Alter,
     Among,
     Distractors,
     Jitter,
@@ -95,7 +96,7 @@ def test_pro_paints_nothing_in_a_colour_that_makes_the_words_false():
         for spec in load_experiment("pro").plan([task], (0,)):
             if not said or not spec.condition.startswith("pro/object") or not spec.labels["plausible"]:
                 continue
-            changes = [each for each in spec.perturbations if isinstance(each, (Recolour, Replace))]
+            changes = [each for each in spec.perturbations if isinstance(each, (Alter, Recolour, Replace))]
             try:
                 made = about(changed(task, *changes))
             except PerturbationError as error:

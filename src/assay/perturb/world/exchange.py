@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import product
 from math import cos, hypot, sin
 
@@ -44,15 +45,13 @@ class ExchangePlaces(Perturbation):
     apart: float = within(0.05, 0.5, default=APART)
     """How far each is moved at least, metres."""
     free: bool = False
-    """Whether they go to free places instead, where nothing can take their place."""
+    """Whether they go to free places instead, for where nothing can take theirs; for a fixture others make room."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Tries who changes places with whom in random order, all things the task is about first."""
         spoken, things = Spoken(task), things_about(task)
         best: tuple[tuple[int, bool], Scene] = ((0, False), task.scene)
-        ways = (
-            self._places(task, spoken, things, rng) if self.free else self._pairs(task, spoken, things, rng)
-        )
+        ways = self._places(task, things, rng) if self.free else self._pairs(task, spoken, things, rng)
         for snug, moves in ways:
             scene = self._moved(task, spoken, moves, snug, rng)
             gone = [] if scene is None else self._gone(task.scene, scene, things)
@@ -104,19 +103,22 @@ class ExchangePlaces(Perturbation):
             yield from ((snug, moves) for snug in (False, True))
 
     def _places(
-        self, task: Task, spoken: Spoken, things: tuple[str, ...], rng: np.random.Generator
+        self, task: Task, things: tuple[str, ...], rng: np.random.Generator
     ) -> Iterator[tuple[bool, Moves]]:
         """Free places for the things, each found with the others where they have gone."""
         for snug in (False, True):
             scene, moves = task.scene, dict[str, tuple[float, float]]()
             for name in things:
-                ground, fixed = Ground(scene, task.goal, snug=snug), name not in movable(task)
-                entity = next(each for each in scene.entities if each.name == name)
+                here = Ground(scene, snug=True).spots[name]
                 for _ in range(TRIES):
-                    x, y = float(rng.uniform(*X)), float(rng.uniform(*Y))
-                    dx, dy = x - ground.spots[name].x, y - ground.spots[name].y
-                    if hypot(dx, dy) >= self.apart and fits(ground, entity, dx, dy, lenient=fixed):
-                        scene, moves[name] = moved(scene, name, dx, dy), (dx, dy)
+                    dx, dy = float(rng.uniform(*X)) - here.x, float(rng.uniform(*Y)) - here.y
+                    found = (
+                        _with_room(scene, task, name, (dx, dy), snug, rng)
+                        if hypot(dx, dy) >= self.apart
+                        else None
+                    )
+                    if found is not None:
+                        scene, moves = _shifted(scene, found), moves | found
                         break
             yield snug, moves
 
@@ -158,6 +160,7 @@ def things_about(task: Task) -> tuple[str, ...]:
     return tuple(each for each in standing if each in movable(task)) or tuple(standing)
 
 
+@lru_cache(maxsize=128)
 def has_partners(task: Task) -> bool:
     """Whether something can change places with what a task is about."""
     try:
@@ -171,6 +174,37 @@ def _shifted(scene: Scene, moves: Moves) -> Scene:
     for name, (dx, dy) in moves.items():
         scene = moved(scene, name, dx, dy)
     return scene
+
+
+def _with_room(
+    scene: Scene, task: Task, name: str, move: tuple[float, float], snug: bool, rng: np.random.Generator
+) -> dict[str, tuple[float, float]] | None:
+    """The move of a thing to a free place; for a fixture, also those of movable things that make room for it."""
+    entities = {each.name: each for each in scene.entities}
+    if name in movable(task):
+        return {name: move} if fits(Ground(scene, task.goal, snug=snug), entities[name], *move) else None
+    moves = {name: move}
+    for other in _in_the_way(_shifted(scene, moves), task, name, snug):
+        ground = Ground(_shifted(scene, moves), task.goal, snug=snug)
+        spot = ground.anywhere(rng, entities[other], without=(other,)) if other in movable(task) else None
+        if spot is None:
+            return None
+        moves[other] = spot.x - ground.spots[other].x, spot.y - ground.spots[other].y
+    ground = Ground(_shifted(scene, moves), task.goal, snug=snug)
+    here, open_ = ground.spots[name], ground.doorways.get(name)
+    front = here if open_ is None else replace(here, x=2 * open_.x - here.x, y=2 * open_.y - here.y)
+    return moves if ground.reachable(front) and fits(ground, entities[name], 0.0, 0.0) else None
+
+
+def _in_the_way(scene: Scene, task: Task, name: str, snug: bool) -> list[str]:
+    """What stands where a fixture is, or where its doors open."""
+    ground = Ground(scene, task.goal, snug=snug)
+    takes = [ground.spots[name], *([ground.doorways[name]] if name in ground.doorways else [])]
+    return [
+        other
+        for other, spot in ground.spots.items()
+        if other != name and any(spot.overlaps(each) for each in takes)
+    ]
 
 
 def _has_room(scene: Scene, task: Task, moves: Moves, snug: bool) -> bool:

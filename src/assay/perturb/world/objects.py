@@ -15,6 +15,7 @@ from assay.language import COLOURS
 from assay.perturb.world.ground import named_entity, owner, target
 from assay.perturb.world.kinds import Among, candidates, check_category, places_of, works_alike
 from assay.perturb.world.spoken import colours_said, true_to
+from assay.sim.footprints import footprint
 from assay.tasks import Entity, Scene, Task
 from assay.tasks.staging import Colour, Finish, Pattern
 
@@ -29,6 +30,9 @@ HUES = (
 """What a colour is drawn from: red, blue, green, yellow, purple, orange."""
 BLACKISH = (0.25, 0.25, 0.25)
 """What a pattern on something black is drawn in: on black itself there would be none to be seen."""
+
+AS_LARGE = 1.15
+"""By what factor the lengths of another model may differ; what is much smaller or larger is hard to take hold of."""
 
 
 @perturbation
@@ -179,7 +183,7 @@ class Replace(Perturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Alter(Perturbation):
-    """Every thing a task is about, target and receptacle, looks different, is of another size or another model.
+    """Every thing a task is about, target and receptacle, looks different, is larger or is another model.
 
     Which of the three is drawn for each; whatever is of one category is altered alike. What the words call it, it
     still is: "the black bowl" stays black.
@@ -187,11 +191,11 @@ class Alter(Perturbation):
 
     kind = "world/alter"
     effects = frozenset({Effect.PHYSICS, Effect.LOOKS})
-    change = Change.OBJECT
+    change = f"{Change.APPEARANCE}+{Change.OBJECT}"
     sets_vocabulary = True
 
-    size: float = within(0.05, 0.3, default=0.15)
-    """By what share of its lengths a thing is larger or smaller."""
+    size: float = within(0.05, 0.3, default=0.1)
+    """By what share of its lengths a thing of another size is larger."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Alters one category after the other. Raises PerturbationError where one cannot be altered at all."""
@@ -208,7 +212,7 @@ class Alter(Perturbation):
         return made
 
     def _ways(self, task: Task, thing: Entity) -> list[list[Entity]]:
-        """What may take a thing's place: it with other looks, in other sizes, other models; whichever there are."""
+        """What may take a thing's place: it with other looks, larger, other models; whichever there are."""
         usual = replace(thing, size=1.0)
         looks = [
             replace(usual, finish=found)
@@ -216,10 +220,11 @@ class Alter(Perturbation):
             for found in Recolour(pattern=pattern, thing=thing.name).finishes(task)
         ]
         fixed = thing in task.scene.fixtures
-        sizes = [] if fixed else [replace(usual, size=1 + sign * self.size) for sign in (-1, 1)]
+        sizes = [] if fixed else [replace(usual, size=1 + self.size)]
         models = [
             replace(usual, category=each, finish=Finish())
             for each in Replace(among=Among.SAME).models(task, thing)
+            if _as_large(thing.category, each, fixture=fixed)
         ]
         return [way for way in (looks, sizes, models) if way]
 
@@ -278,6 +283,14 @@ def _about(task: Task) -> list[Entity]:
     named = {owner(scene, name) for atom in task.goal.atoms for name in atom.arguments}
     found = {each.category: each for each in reversed(scene.entities) if each.name in named}
     return list(reversed(found.values()))
+
+
+def _as_large(one: str, other: str, *, fixture: bool) -> bool:
+    """Whether two categories are about as long, as wide and as high."""
+    sizes = [
+        (*found.half, found.height) for found in (footprint(each, fixture=fixture) for each in (one, other))
+    ]
+    return all(1 / AS_LARGE <= a / b <= AS_LARGE for a, b in zip(*sizes, strict=True))
 
 
 def _absent(task: Task, entity: Entity, among: Among, said: Collection[str]) -> list[str]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import hypot
 
 import numpy as np
 
 from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.episodes.fields import between, check_change, within
 from assay.errors import PerturbationError
+from assay.perturb.world.ground import Ground
 from assay.perturb.world.objects import HUES
+from assay.sim.layout import LAYOUTS
 from assay.tasks import Arena, Atom, Region, Scene, Task
 from assay.tasks.staging import (
     Colour,
@@ -22,6 +25,8 @@ from assay.tasks.staging import (
 
 LIFTS = {Arena.STUDY: 0.018, Arena.FLOOR: 0.02}
 """How much higher fixtures must stand in rooms where LIBERO never puts one, metres."""
+PEDESTAL = 0.12
+"""How far from the middle of the robot's base its pedestal reaches, metres."""
 
 
 @perturbation
@@ -35,13 +40,15 @@ class Room(Perturbation):
     sets_vocabulary = True
 
     arena: Arena | None = None
-    """Where they are then; drawn from all others if there is none."""
+    """Where they are then; if there is none, drawn from all others in which no fixture stands in the robot."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Renames what belongs to the old workspace."""
         if task.scene.arena is self.arena:
             raise PerturbationError(f"{self.kind}: {task.id} is in the {self.arena} already")
-        others = [each for each in Arena if each is not task.scene.arena]
+        others = [each for each in Arena if each is not task.scene.arena and _clears_robot(task.scene, each)]
+        if self.arena is None and not others:
+            raise PerturbationError(f"{self.kind}: in no other room are the fixtures clear of the robot")
         arena = self.arena or others[int(rng.integers(len(others)))]
         old, new = task.scene.arena.workspace, arena.workspace
 
@@ -66,6 +73,15 @@ class Room(Perturbation):
         )
         goal = replace(task.goal, atoms=tuple(map(atom, task.goal.atoms)))
         return replace(task, scene=scene, goal=goal, of_interest=tuple(map(renamed, task.of_interest)))
+
+
+def _clears_robot(scene: Scene, arena: Arena) -> bool:
+    """Whether all fixtures would be clear of the robot's pedestal in another room, if it has one there."""
+    layout, spots = LAYOUTS[arena], Ground(scene).spots
+    x, y = np.subtract(layout.robot[:2], layout.offset[:2])
+    standing = (spots[each.name] for each in scene.fixtures if each.name in spots)
+    gaps = (hypot(max(abs(s.x - x) - s.half_x, 0.0), max(abs(s.y - y) - s.half_y, 0.0)) for s in standing)
+    return not layout.mounted or all(gap >= PEDESTAL for gap in gaps)
 
 
 @perturbation

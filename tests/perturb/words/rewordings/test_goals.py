@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assay import tasks
-from assay.perturb.words.rewordings.goals import alternatives
+from assay.perturb.words.rewordings.goals import alternatives, new_goals
 from assay.tasks import Instruction, Predicate, check
 from assay.tasks.names import mentions, names_of
 
@@ -95,3 +95,33 @@ def test_words_that_are_not_understood_leave_what_is_known_elsewhere(text: str):
 def test_a_task_of_ones_own_finds_what_the_catalogue_knows():
     task = replace(tasks.load("libero_goal/1"), id="mine")
     assert len(alternatives(task)) >= 9
+
+
+# -- new ones
+
+
+def test_every_built_in_task_has_a_goal_that_was_never_trained():
+    trained = {task.instruction.text for task in tasks.resolve("all")}
+    for task in tasks.resolve("all"):
+        suite = [each for each in tasks.suite(task.id.split("/")[0]) if each.scene == task.scene]
+        goals = [set(each.goal.atoms) for each in suite]
+        found = new_goals(task)
+        assert found, task.id
+        for each in found:
+            check(replace(task, goal=each.goal, instruction=Instruction(each.text)))
+            assert each.text not in trained and each.known_from is None
+            assert not any(set(each.goal.atoms) <= goal for goal in goals), each.text
+
+
+def test_what_a_trained_task_passes_on_its_way_is_not_new():
+    found = {str(each.goal) for each in new_goals(tasks.load("libero_goal/7"))}
+    assert "Open wooden_cabinet_1_top_region" not in found, "whoever puts the bowl inside opens it first"
+    assert "In cream_cheese_1 wooden_cabinet_1_top_region" in found
+
+
+def test_what_is_told_by_where_it_stands_goes_elsewhere_or_another_takes_its_place():
+    assert {each.text for each in new_goals(tasks.load("libero_spatial/2"))} == {
+        "pick up the cookie box and place it on the plate",
+        "pick up the black bowl from table center and place it on top of the cabinet",
+        "pick up the black bowl from table center and place it on the stove",
+    }

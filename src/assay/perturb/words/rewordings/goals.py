@@ -33,6 +33,8 @@ _RECEPTACLES = frozenset({"plate", "basket", "desk_caddy", "wooden_tray", "bowl_
 """Things that others are put into or onto, and that are not carried about themselves."""
 _LEFT = _RECEPTACLES | {"glazed_rim_porcelain_ramekin"}
 """What new goals leave where it stands: a gripper hardly gets hold of it, or not beside others."""
+_LOW = ("_middle_region", "_bottom_region")
+"""Drawers that are hard to reach."""
 _BESIDE = re.compile(r"(?P<what>\w+)_(?P<side>left|right|front)_region")
 _OPERATED = (Predicate.OPEN, Predicate.CLOSE, Predicate.TURN_ON, Predicate.TURN_OFF)
 
@@ -152,17 +154,20 @@ def _is_occupied(place: str, scene: Scene) -> bool:
 
 
 def _is_beyond(goal: Goal, scene: Scene) -> bool:
-    """Whether a goal asks for what the oracle is known not to do: use a lowest drawer, lift a plate or a tray."""
+    """Whether the oracle is known not to do it in time: use any drawer but the highest, lift a plate or a tray."""
     categories = {entity.name: entity.category for entity in scene.entities}
     return any(
-        (atom.predicate in (Predicate.OPEN, Predicate.IN) and atom.arguments[-1].endswith("_bottom_region"))
+        (atom.predicate in (Predicate.OPEN, Predicate.IN) and atom.arguments[-1].endswith(_LOW))
         or (atom.predicate.arity == 2 and categories.get(atom.arguments[0]) in _LEFT)
         for atom in goal.atoms
     )
 
 
 def _is_trained(alternative: Alternative, task: Task) -> bool:
-    """Whether the catalogue has the instruction; or for the same things the goal, or more: in the suite or scene, or if it is of several parts."""
+    """Whether the catalogue has the instruction; or the goal, or one that it is part of, for the same things.
+
+    A goal of one atom counts if it is trained in the task's suite or scene: elsewhere it is another way to go.
+    """
     suite, asked = task.id.split("/")[0], set(alternative.goal.atoms)
     owners = {_owner(task.scene, name) for atom in asked for name in atom.arguments}
     here = {entity.name: entity.category for entity in task.scene.entities}

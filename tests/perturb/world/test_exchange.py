@@ -1,0 +1,96 @@
+"""What a task is about changes places with something else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from assay import tasks
+from assay.errors import PerturbationError
+from assay.perturb.world import ExchangePlaces, has_partners
+from assay.perturb.world.exchange import APART, things_about
+from assay.perturb.world.ground import Ground
+from assay.perturb.world.spoken import Spoken
+from assay.tasks import Task
+
+from .example import BOWL, TASK, Places, changed
+
+PLATE = "plate_1"
+
+
+def gone(before: Task, after: Task) -> dict[str, float]:
+    """How far things were moved, metres; what stayed is left out."""
+    here, there = Ground(before.scene, snug=True).spots, Ground(after.scene, snug=True).spots
+    return {name: moved for name in here if (moved := here[name].distance(there[name])) > 1e-9}
+
+
+def test_target_and_receptacle_stand_where_others_stood(places: Places):
+    made = changed(ExchangePlaces())
+    before, after = Ground(TASK.scene, snug=True).spots, Ground(made.scene, snug=True).spots
+    for name in (BOWL, PLATE):
+        stood = [each for each in before if after[name].distance(before[each]) < 1e-9]
+        assert len(stood) == 1 and stood != [name]
+        assert after[stood[0]].distance(before[name]) == pytest.approx(0, abs=1e-9)
+    rest = places(made)
+    assert (abs(rest[BOWL][:2] - (after[BOWL].x, after[BOWL].y)) < 0.02).all()
+
+
+@pytest.mark.parametrize("suite", ["libero_goal", "libero_spatial"])
+def test_what_a_task_is_about_is_moved_as_far_as_the_release_moves_it(suite: str):
+    free = set()
+    for task in tasks.suite(suite):
+        exchanges = has_partners(task)
+        if not exchanges:
+            free.add(task.id)
+        made = changed(ExchangePlaces(free=not exchanges), task=task)
+        far = {name for name, distance in gone(task, made).items() if distance >= APART - 1e-9}
+        assert far & set(things_about(task)), task.id
+        spoken = Spoken(task)
+        assert spoken.hold(Ground(made.scene, snug=True).spots), f"{task.id}: the words are no longer true"
+    assert free == ({"libero_goal/0", "libero_goal/3"} if suite == "libero_goal" else set())
+
+
+def test_seeds_draw_different_partners():
+    task = tasks.load("libero_object/0")
+    drawn = {frozenset(gone(task, changed(ExchangePlaces(), task=task, seed=seed))) for seed in range(8)}
+    assert len(drawn) >= 3
+
+
+def test_where_the_words_say_beside_what_it_stands_the_target_comes_along():
+    task = tasks.load("libero_spatial/1")  # the bowl next to the ramekin
+    moved = gone(task, changed(ExchangePlaces(), task=task))
+    assert {BOWL, "glazed_rim_porcelain_ramekin_1"} <= moved.keys()
+
+
+def test_for_a_fixture_that_goes_elsewhere_others_make_room():
+    task = tasks.load("libero_goal/0")
+    made = changed(ExchangePlaces(free=True), task=task)
+    ground = Ground(made.scene, task.goal, snug=True)
+    cabinet = ground.spots["wooden_cabinet_1"]
+    assert gone(task, made)["wooden_cabinet_1"] >= APART
+    assert not any(cabinet.overlaps(other, 0.0) for name, other in ground.spots.items() if other != cabinet)
+
+
+def test_two_that_look_the_same_have_no_partner_but_a_free_place():
+    task = tasks.load("libero_10/8")
+    assert not has_partners(task)
+    assert min(gone(task, changed(ExchangePlaces(free=True), task=task)).values()) >= APART
+
+
+def test_where_nothing_is_far_enough_it_is_refused_in_one_line():
+    with pytest.raises(PerturbationError, match="nothing can change places with") as caught:
+        changed(ExchangePlaces(apart=0.5))
+    assert "\n" not in str(caught.value)
+
+
+def test_the_place_where_a_thing_goes_stays_free():
+    task = tasks.load("libero_goal/5")  # push the plate to the front of the stove
+    for seed in range(4):
+        made = changed(ExchangePlaces(), task=task, seed=seed)
+        region = made.scene.region("main_table_stove_front_region")
+        assert region is not None
+        (box,) = region.rectangles
+        spots = Ground(replace(made, goal=task.goal).scene, snug=True).spots
+        inside = [n for n, s in spots.items() if box.x_min < s.x < box.x_max and box.y_min < s.y < box.y_max]
+        assert inside == []
