@@ -165,7 +165,7 @@ def _explained(finding: Finding, here: Mapping[str, FlawTest]) -> Finding:
     return replace(finding, verdict=Verdict.EXPLAINED, cause=causes[0]) if causes else finding
 
 
-def _losses(profiles: Sequence[Profile], here: Collection[Flaw], tested: Collection[Flaw]) -> list[_Loss]:
+def _losses(profiles: Sequence[Profile], here: Collection[str], tested: Collection[str]) -> list[_Loss]:
     """Certain losses that no flaw explains, the surest first.
 
     Where flaws are found, those are under changes that were made together, if one of them was never made

@@ -42,8 +42,8 @@ def cells(run: PaperRun) -> Cells:
     """The cells of a run. Raises MeasureError where it has none of LIBERO-PRO's conditions."""
     parts = pl.col("condition").str.split_exact("/", 1).struct
     name, change = parts.field("field_0"), parts.field("field_1")
-    dimension = pl.when(pl.col("condition") == CONTROL).then(pl.col("condition"))
-    dimension = dimension.when(name.is_in(_EXPERIMENTS) & change.is_in(DIMENSIONS)).then(change)
+    unperturbed = pl.when(pl.col("condition") == CONTROL).then(pl.col("condition"))
+    dimension = unperturbed.when(name.is_in(_EXPERIMENTS) & change.is_in(DIMENSIONS)).then(change)
     suite = pl.col("task").str.split("/").list.first()
     rows = run.data.frame.with_columns(_suite=suite, _dimension=dimension.otherwise(None))
     rows = rows.filter(pl.col("_suite").is_in(SUITES)).drop_nulls("_dimension")

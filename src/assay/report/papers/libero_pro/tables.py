@@ -25,8 +25,8 @@ def leaderboard(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[P
     note = "Success in per cent; errors are excluded; intervals are in the next table. "
     note += "Total: the mean of the dimensions; all: the mean of the suites; each counts alike."
     if beside:
-        for model, shares in published().models.items():
-            rows += _rows(model, shares, "published")
+        for model, theirs in published().models.items():
+            rows += _rows(model, theirs, "published")
         note += f" Published: {published().source}; no intervals are given there."
     yield Table(
         "leaderboard",
