@@ -204,7 +204,7 @@ def _certain(finding: Finding, losses: Sequence[_Loss]) -> Finding:
     return finding
 
 
-def _apart(change: str, explained: Collection[Flaw], tested: Collection[Flaw]) -> bool:
+def _apart(change: str, explained: Collection[str], tested: Collection[str]) -> bool:
     """Whether changes that were made together say something that no flaw does that was found or looked for."""
     flaws = set(shown_by(change))
     return len(flaws) > 1 and not flaws & set(explained) and not flaws <= set(tested)
