@@ -218,7 +218,7 @@ def action_figure(runs: Sequence[PaperRun]) -> Iterator[Part]:
         else " in none of the runs"
     )
     caption = (
-        f"Mean over the ways to name objects, each cell alike, then over {_named(found)}; marks are the models. {said}. "
+        f"Mean over the ways to name objects, each cell alike, then over {_named(found)}; marks: models. {said}. "
         "Right: mean of the action types of a category."
     )
     yield draw("actions", "Success by how the action is said", caption, (WIDTH, 3.5), paint)
