@@ -92,7 +92,7 @@ def reworded(frame: pl.DataFrame) -> pl.DataFrame:
     known = [pl.all_horizontal(pl.col(each).is_not_null()) for each in told]
     rows = frame.filter((pl.col("condition") != CONTROL) & pl.any_horizontal(known)) if known else frame[:0]
     if not len(rows):
-        raise MeasureError("no episode is a paraphrase")
+        raise MeasureError("no episode has the labels of a paraphrase")
     return rows
 
 
