@@ -33,8 +33,8 @@ _RECEPTACLES = frozenset({"plate", "basket", "desk_caddy", "wooden_tray", "bowl_
 """Things that others are put into or onto, and that are not carried about themselves."""
 _LEFT = _RECEPTACLES | {"glazed_rim_porcelain_ramekin"}
 """What new goals leave where it stands: a gripper hardly gets hold of it, or not beside others."""
-_LOW = ("_middle_region", "_bottom_region")
-"""Drawers that are hard to reach."""
+_TIGHT = ("_middle_region", "_bottom_region", "_heating_region")
+"""Drawers and an oven that the hand hardly gets into with what it was not made for."""
 _BESIDE = re.compile(r"(?P<what>\w+)_(?P<side>left|right|front)_region")
 _OPERATED = (Predicate.OPEN, Predicate.CLOSE, Predicate.TURN_ON, Predicate.TURN_OFF)
 
@@ -154,10 +154,10 @@ def _is_occupied(place: str, scene: Scene) -> bool:
 
 
 def _is_beyond(goal: Goal, scene: Scene) -> bool:
-    """Whether the oracle is known not to do it in time: use any drawer but the highest, lift a plate or a tray."""
+    """Whether the oracle is known not to do it in time: use an oven or any drawer but the highest, lift a plate."""
     categories = {entity.name: entity.category for entity in scene.entities}
     return any(
-        (atom.predicate in (Predicate.OPEN, Predicate.IN) and atom.arguments[-1].endswith(_LOW))
+        (atom.predicate in (Predicate.OPEN, Predicate.IN) and atom.arguments[-1].endswith(_TIGHT))
         or (atom.predicate.arity == 2 and categories.get(atom.arguments[0]) in _LEFT)
         for atom in goal.atoms
     )
