@@ -161,9 +161,9 @@ def attribution(frame: pl.DataFrame) -> Attribution:
             for factor, loss in zip(factors, losses, strict=True)
         ),
         contrasts=tuple(
-            found
+            contrast
             for place, factor in enumerate(factors)
-            if (found := _contrast(factor, 2**place, rows, hits, counts))
+            if (contrast := _contrast(factor, 2**place, rows, hits, counts))
         ),
         modelled=int((counts.sum(axis=0) == 0).sum()),
     )
