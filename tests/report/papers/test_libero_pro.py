@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,7 +53,7 @@ def made(tmp_path: Path) -> Made:
     return run
 
 
-def rows(report, label: str) -> list[dict[str, object]]:
+def rows(report, label: str) -> list[dict[str, Any]]:
     (table,) = next(
         each.tables for section in report.sections for each in section.exhibits if each.label == label
     )
