@@ -25,7 +25,7 @@ demo: setup
 
 test: setup
 	@sh scripts/ensure-chromium.sh
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 lint: setup
 	$(BIN)/ruff check .

@@ -124,3 +124,5 @@ def _variants(task: str, seed: int) -> Iterable[Made]:
     yield episode("moved", axis="world", distance=0.2)
     for a, b in ((True, False), (False, True), (True, True)):
         yield episode(f"factors/{a}{b}", **{"factor:a": a, "factor:b": b})
+    yield episode("words=xxx", axis="words", plausible=False, rung=1)
+    yield episode("object=shape", axis="world", plausible=True, dissimilarity=1)

@@ -238,8 +238,10 @@ def corruption_table(found: Curve, report: RunReport) -> Table:
     return _curve("corruption", "Success by how little is left of the instruction", found)
 
 
-def progress_table(found: Sequence[Progress], report: RunReport) -> Table:
+def progress_table(found: Sequence[Progress], report: RunReport) -> Table | None:
     """How much of the goal each condition reaches."""
+    if not found:
+        return None
     return Table(
         "progress",
         "How much of the goal is reached",

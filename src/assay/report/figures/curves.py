@@ -74,7 +74,7 @@ def curve_figure(
         )
     broken = sorted({step.at for curve in runs.values() for step in curve.steps if not step.rate.count})
     broke = f" At {listed(f'{at:g}' for at in broken)} all episodes broke." if broken else ""
-    worst = "" if len(runs) > 1 else _worst(next(iter(runs.values())), along)
+    worst = "" if len(runs) > 1 else _worst(next(iter(runs.values())), named)
     sensible = all(step.plausible for curve in runs.values() for step in curve.steps)
     beyond = "" if sensible else " Hollow: where a good policy should fail."
     caption = f"{'; '.join(said)}. Lines: 95 % Wilson intervals.{beyond}{worst}{broke}"
@@ -108,7 +108,7 @@ def _short(condition: str | None) -> str:
     return (condition or "").rpartition("/")[2].rpartition("=")[2].replace("_", " ")
 
 
-def _worst(curve: Curve, along: str) -> str:
+def _worst(curve: Curve, named: bool) -> str:
     """The largest loss from one point to the next."""
     steps = [step for step in curve.steps if step.change is not None and step.p is not None]
     if not steps:
@@ -116,8 +116,9 @@ def _worst(curve: Curve, along: str) -> str:
     worst = min(steps, key=lambda step: step.change or 0.0)
     if worst.change is None or worst.p is None or worst.change >= 0:
         return ""
+    at = _short(worst.condition) if named else f"{worst.at:g}"
     return (
-        f" The largest loss from one point to the next is at {worst.at:g}: {points(worst.change)} points "
+        f" The largest loss from one point to the next is at {at}: {points(worst.change)} points "
         f"(95 % interval {between(worst.interval, 100)}, Newcombe's over {plural(worst.starts, 'start')}; "
         f"{p_phrase(worst.p)}, exact)."
     )

@@ -42,10 +42,12 @@ def cells(run: PaperRun) -> Cells:
     """The cells of a run. Raises MeasureError where it has none of LIBERO-PRO's conditions."""
     parts = pl.col("condition").str.split_exact("/", 1).struct
     name, change = parts.field("field_0"), parts.field("field_1")
-    unperturbed = pl.when(pl.col("condition") == CONTROL).then(pl.col("condition"))
-    dimension = unperturbed.when(name.is_in(_EXPERIMENTS) & change.is_in(DIMENSIONS)).then(change)
+    mine = name.is_in(_EXPERIMENTS) & change.is_in(DIMENSIONS)
+    dimension = (
+        pl.when(pl.col("condition") == CONTROL).then("condition").when(mine).then(change).otherwise(None)
+    )
     suite = pl.col("task").str.split("/").list.first()
-    rows = run.data.frame.with_columns(_suite=suite, _dimension=dimension.otherwise(None))
+    rows = run.data.frame.with_columns(_suite=suite, _dimension=dimension)
     rows = rows.filter(pl.col("_suite").is_in(SUITES)).drop_nulls("_dimension")
     if not rows["_dimension"].is_in(DIMENSIONS).any():
         raise MeasureError("no episode of the four suites has a condition of LIBERO-PRO (pro, libero-pro)")

@@ -25,8 +25,8 @@ def leaderboard(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[P
     note = "Success in per cent; errors are excluded; intervals are in the next table. "
     note += "Total: the mean of the dimensions; all: the mean of the suites; each counts alike."
     if beside:
-        for model, theirs in published().models.items():
-            rows += _rows(model, theirs, "published")
+        for model, known in published().models.items():
+            rows += _rows(model, known, "published")
         note += f" Published: {published().source}; no intervals are given there."
     yield Table(
         "leaderboard",
@@ -67,15 +67,11 @@ def gaps(runs: Sequence[PaperRun]) -> Iterator[Part]:
         changed = [rate for (_, column), rate in each.rates.items() if column in DIMENSIONS]
         for (suite, column), rate in sorted(each.rates.items(), key=lambda item: _place(item[0])):
             drop = each.drops.get((suite, column))
-            gap = (
-                (None,) * 5
-                if drop is None
-                else (drop.pairs, drop.control, drop.change, drop.interval, drop.p_holm)
-            )
+            gap = (None,) * 4 if drop is None else (drop.control, drop.change, drop.interval, drop.p_holm)
             rows.append((name, suite, column, *_counted(rate), *gap))
         mean, interval = total(changed)
         hits, count = (sum(getattr(rate, what) for rate in changed) for what in ("successes", "count"))
-        rows.append((name, ALL, TOTAL, hits, count, mean, interval, *(None,) * 5))
+        rows.append((name, ALL, TOTAL, hits, count, mean, interval, *(None,) * 4))
     yield Table(
         "gaps",
         "Success with intervals, and the gap from the control",
@@ -87,7 +83,6 @@ def gaps(runs: Sequence[PaperRun]) -> Iterator[Part]:
             Column("n", "count"),
             Column("success", "share"),
             Column("95 % interval", "share"),
-            Column("pairs", "count"),
             Column("control", "share"),
             Column("difference", "change"),
             Column("its 95 % interval", "change"),
