@@ -72,7 +72,7 @@ def run(
     video: Videos | None = None,
     workers: int | None = None,
     ray: str | None = None,
-    uncertified: bool = False,
+    certified: bool | None = None,
     retry_errors: bool = False,
     timeout: float = 1800.0,
     progress: bool | None = None,
@@ -113,7 +113,7 @@ def run(
         video=video,
         workers=workers,
         ray=ray,
-        uncertified=uncertified,
+        certified=certified,
         retry_errors=retry_errors,
         timeout=timeout,
     )

@@ -54,9 +54,13 @@ def run(
     ] = None,
     video: Video = None,
     ray: RayAddress = None,
-    uncertified: Annotated[
-        bool, typer.Option("--uncertified", help="Also run scenes that the oracle has not solved.")
-    ] = False,
+    certified: Annotated[
+        bool | None,
+        typer.Option(
+            "--certified/--uncertified",
+            help="Only scenes that the oracle has solved, or all. [default: as the experiment has it]",
+        ),
+    ] = None,
     retry_errors: Annotated[bool, typer.Option(help="Try episodes that ended in an error again.")] = False,
     timeout: Silence = 1800.0,
 ) -> None:
@@ -88,7 +92,7 @@ def run(
             video=None if video is None else video.value,
             workers=workers,
             ray=ray,
-            uncertified=uncertified,
+            certified=certified,
             retry_errors=retry_errors,
             timeout=timeout,
             observer=display,

@@ -90,8 +90,8 @@ class Options:
     """Processes; one for each core by default, 0 for this very process."""
     ray: str | None = None
     """Execute on Ray: ``local``, or a cluster's address."""
-    uncertified: bool = False
-    """Also run scenes that the oracle has not solved."""
+    certified: bool | None = None
+    """Run only scenes that the oracle has solved, or all; None for what the experiment has."""
     retry_errors: bool = False
     """Try episodes that ended in an error again."""
     timeout: float = 1800.0
@@ -148,7 +148,10 @@ def execute(
     seeds = design.seeds if options.seeds is None else options.seeds
     rule = None if options.until is None else parse_until(options.until)
     pack = design.checked_pack(options.assets, options.initial)
-    served = design.certified and not options.uncertified and world.traits.demonstrator is not None
+    if options.certified and world.traits.demonstrator is None:
+        raise RunError(f"--certified: nothing is certified in the world '{design.world}'")
+    wanted = design.certified if options.certified is None else options.certified
+    served = wanted and world.traits.demonstrator is not None
     if served and design.limit and options.steps is not None:
         raise RunError(
             f"--steps and {design.name}'s own time limit contradict each other: valid: one of them"
@@ -165,7 +168,7 @@ def execute(
         if not options.states.is_dir():
             raise RunError(f"--states {options.states}: there is no such folder")
         settings["states"] = states_digest(options.states)
-    if design.certified:
+    if design.certified or served:
         settings["certificates"] = engine_digest(design.world, pack) if served else None
     plan = partial(
         design.plan,

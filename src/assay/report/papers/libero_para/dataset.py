@@ -37,22 +37,26 @@ def counts_table(found: GridStats) -> Table:
     """Table 8: paraphrases per cell."""
     rows = [
         (
-            thing,
+            action,
             *(
                 found.cells[key].count if (key := (thing, action)) in found.cells else None
-                for action in ACTIONS
+                for thing in OBJECTS
             ),
+            found.total(action=action),
         )
-        for thing in OBJECTS
+        for action in ACTIONS
     ]
-    rows = [(*row, found.total(object=str(row[0]))) for row in rows]
-    rows.append(("total", *(found.total(action=action) for action in ACTIONS), found.paraphrases))
+    rows.append(("total", *(found.total(object=thing) for thing in OBJECTS), found.paraphrases))
     return Table(
         "counts",
         "Paraphrases of each cell",
-        (Column("names"), *(Column(action, "count") for action in ACTIONS), Column("total", "count")),
+        (
+            Column("action"),
+            *(Column(f"names: {thing}", "count") for thing in OBJECTS),
+            Column("total", "count"),
+        ),
         tuple(rows),
-        "Rows: how objects are named; columns: how the action is said. Seeds and models with the same "
+        "Rows: how the action is said; columns: how objects are named. Seeds and models with the same "
         "wording count once.",
     )
 
