@@ -15,7 +15,9 @@ from assay.measures import Flaw, Verdict
 from bench.figure import Figure
 
 DIMENSIONS = "object,position,semantic,task,environment"
-TASKS, SEEDS = "libero_goal/1,libero_goal/6,libero_goal/8", 5
+TASKS = "libero_goal/1,libero_goal/6,libero_goal/8"
+SEEDS = {"pro": 5, "libero-pro": 3}
+"""The release has several entries of each dimension for a task."""
 PLANTED = {
     "oracle": {Flaw.NOTHING},
     "replay": {Flaw.MEMORISES},
@@ -41,7 +43,9 @@ def _figures(name: str, design: str) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         for policy, flaws in PLANTED.items():
             out = Path(folder) / f"{policy}.assay"
-            run = assay.run(design, policy, tasks=TASKS, seeds=SEEDS, certified=True, out=out, progress=False)
+            run = assay.run(
+                design, policy, tasks=TASKS, seeds=SEEDS[name], certified=True, out=out, progress=False
+            )
             found = {each.flaw for each in run.diagnose() if each.verdict is Verdict.FOUND}
             right += bool(found & flaws) if flaws != {Flaw.NOTHING} else found <= {Flaw.NOTHING}
             told.append(f"{policy}: {', '.join(sorted(found)) or 'nothing'}")

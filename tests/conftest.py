@@ -30,7 +30,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 # What tests keep must not be the user's, nor what an earlier run left.
 os.environ[CACHE_VARIABLE] = tempfile.mkdtemp(prefix="assay-cache-")
 
-LONGEST = ("test_planted_flaws.py", "test_on_ray.py", "test_plugins.py", "test_driver.py", "test_clustering.py")
+LONGEST = (
+    "test_planted_flaws.py",
+    "test_on_ray.py",
+    "test_plugins.py",
+    "test_driver.py",
+    "test_clustering.py",
+)
 """Files that take longest: they begin first, so that no worker waits for the other in the end."""
 
 _SHARED = Path(os.environ.get("ASSAY_SHARED", Path(__file__).parents[2] / "shared"))

@@ -24,6 +24,7 @@
     ├── RunError                  a run file that is not one, is in use, or does not fit what is asked
     ├── FileError                 a file or folder that cannot be written, or is in the way
     ├── MeasureError              a measure that a run cannot give: says what the run lacks
+    ├── PaperError                a paper that Assay does not know, or whose numbers it does not have
     ├── RenderingError            no way to draw a picture on this machine
     ├── DistanceError             a text, or a table of texts, for which there is no distance
     ├── ModelError                a language model that is not here, or is not the one it should be

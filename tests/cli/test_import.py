@@ -15,6 +15,6 @@ def test_import_says_what_it_read_and_what_does_not_match(shared: Path, tmp_path
         app, ["libero-para", str(folder / "logs"), "--metadata", str(few), "--out", str(out)]
     )
     assert ended.exit_code == 0 and out.exists()
-    assert "2021 episodes (seeds 7) written to" in ended.stdout
+    assert "2,021 episodes (seeds 7; 0 controls; 0 with trajectories) written to" in ended.stdout
     assert "10 episodes have wordings that the metadata lacks" in ended.stderr
-    assert "2071 of the 4092 episodes of the evaluation are not there" in ended.stderr
+    assert "2,071 of the 4,092 episodes of the evaluation are not there" in ended.stderr

@@ -64,6 +64,7 @@ def test_a_time_out_of_range_is_refused(time: str):
 RELEASES = {"libero-pro": "libero_pro", "libero-x": "libero_x", "libero-plus": "libero_plus"}
 """The experiments that are read from a folder, and what it is called in the reference data."""
 TABLES = ("tabletop", "prompts")
+WORDS_ALONE = "libero-para"
 
 
 def changes_what_can_be_done(experiment: Experiment, chosen: Iterable[Task | TableEntry]) -> bool:
@@ -73,7 +74,9 @@ def changes_what_can_be_done(experiment: Experiment, chosen: Iterable[Task | Tab
     return any(each.decides for each in changes)
 
 
-@pytest.mark.parametrize("name", [name for name in EXPERIMENTS.names() if name not in (*RELEASES, *TABLES)])
+@pytest.mark.parametrize(
+    "name", [name for name in EXPERIMENTS.names() if name not in (*RELEASES, *TABLES, "libero-para")]
+)
 def test_a_suite_wants_certificates_if_it_changes_what_can_be_done(name: str):
     experiment = load_experiment(f"{name}?per_cell=1" if name == "para" else name)
     assert experiment.certified == changes_what_can_be_done(experiment, [tasks.load("libero_goal/1")])
@@ -83,6 +86,11 @@ def test_a_suite_wants_certificates_if_it_changes_what_can_be_done(name: str):
 def test_releases_change_what_can_be_done_and_are_served_as_they_are(name: str, shared: Path):
     experiment = load_experiment(f"{name}?folder={shared / RELEASES[name]}")
     assert changes_what_can_be_done(experiment, experiment.choose()) and not experiment.certified
+
+
+def test_a_release_that_changes_words_alone_needs_no_certificates(shared: Path):
+    experiment = load_experiment(f"{WORDS_ALONE}?folder={shared / 'libero_para'}&per_cell=1")
+    assert not changes_what_can_be_done(experiment, experiment.choose()) and not experiment.certified
 
 
 @pytest.mark.parametrize("name", TABLES)

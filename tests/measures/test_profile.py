@@ -45,6 +45,8 @@ def variants(made, task: str, seed: int):
     for level in (1, 2):
         yield episode(f"x/{level}", axis="world", level=level, **{"label:subtasks": "1"})
     yield episode("moved", axis="world", distance=0.2)
+    yield episode("replaced", axis="world", dissimilarity=1)
+    yield episode("shuffled", axis="words", plausible=False, rung=1)
     for a, b in ((True, False), (False, True), (True, True)):
         yield episode(f"factors/{a}{b}", **{"factor:a": a, "factor:b": b})
 
@@ -57,7 +59,7 @@ def test_a_run_that_has_everything_gives_every_measure(run, made):
     assert not missing and set(found) == {*MEASURES} - {"tabletop"}, "the tabletop is another world"
     text = json.dumps(found.as_json(), allow_nan=False)
     told = json.loads(text)
-    assert told["success_rate"]["count"] == 2 * 8 * 10 and told["control"]["count"] == 16
+    assert told["success_rate"]["count"] == 2 * 8 * 11 and told["control"]["count"] == 16
     for key in ("pride", "overestimation", "grid", "failures", "memorisation", "conditions"):
         assert told[key]
     assert set(told["labels"]) == {"subtasks"}

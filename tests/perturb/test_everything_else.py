@@ -17,6 +17,7 @@ from assay.perturb import tabletop as prompts
 from assay.perturb.catalogue import catalogue
 from assay.perturb.senses.catalogue import others_at, pictures_at
 from assay.perturb.words.mask import Mask
+from assay.perturb.words.rewordings.surface import Form
 from assay.perturb.world import (
     Alter,
     Axis,
@@ -227,8 +228,9 @@ WORDS: list[Case] = [
         for name, made in vars(rewordings).items()
         if isinstance(made, type)
         and getattr(made, "kind", "").startswith("words/")
-        and name not in ("OtherTask", "Counterfactual")
+        and name not in ("OtherTask", "Counterfactual", "Surface")
     ),
+    *(Case(rewordings.Surface(form), SAID) for form in Form),
     Case(Mask(), SAID),
     Case(Say("switch on the range"), SAID),
     Case(rewordings.Counterfactual(*OTHER), SAID),

@@ -154,7 +154,7 @@ def test_a_task_and_a_seed_have_one_draw_whatever_it_is_combined_with(shared: Pa
 def test_joint_draws_say_what_they_change(shared: Path):
     labels = {spec.condition: spec.labels for spec in joint(shared, "libero_goal/8", (0,))}
     expected = {"object": "object", "position": "position", "semantic": "wording", "task": "task"}
-    expected |= {"environment": "room", "object+position": None}
+    expected |= {"environment": "room", "object+position": "position+object"}
     assert {name: labels[f"libero-pro/joint/{name}"]["change"] for name in expected} == expected
     assert labels["libero-pro/joint/semantic+environment"]["axis"] == "words+world"
 

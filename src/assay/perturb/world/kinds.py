@@ -14,6 +14,7 @@ from assay.sim.footprints import footprint
 from assay.sim.packs.base import AssetPack
 from assay.sim.packs.primitives.objects import abstract
 from assay.sim.packs.registry import PACKS, load_pack, planned_on, planning_pack
+from assay.sim.variants import VARIANTS
 
 SHAPES = tuple(abstract.BUILDERS)
 """Things that are nothing in particular."""
@@ -48,7 +49,7 @@ def candidates(category: str, among: Among) -> tuple[str, ...]:
     match among:
         case Among.SAME:
             still = category in pack.fixtures
-            family = (each for each in pack.categories if (each in pack.fixtures) == still)
+            family = (each for each in _bases(pack) if (each in pack.fixtures) == still)
             found = {each for each in family if sort_of(each) == sort_of(category)}
         case Among.OTHER:
             found = {each for each in small() if sort_of(each) != sort_of(category)}
@@ -57,6 +58,11 @@ def candidates(category: str, among: Among) -> tuple[str, ...]:
         case Among.SHAPE:
             found = set(SHAPES) & pack.categories
     return tuple(sorted(found - {category}))
+
+
+def _bases(pack: AssetPack) -> frozenset[str]:
+    """What is drawn from: a variant is its base in another colour or size, which other perturbations draw."""
+    return pack.categories - VARIANTS.keys()
 
 
 def small() -> frozenset[str]:
@@ -82,7 +88,7 @@ def _seen() -> frozenset[str]:
 @cache
 def _little(pack: AssetPack) -> frozenset[str]:
     """What is small, movable, and something in particular."""
-    movable = pack.categories - pack.fixtures - frozenset(SHAPES)
+    movable = _bases(pack) - pack.fixtures - frozenset(SHAPES)
     return frozenset(each for each in movable if max(footprint(each).half) < _SMALLEST)
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from assay.perturb.words.distance import distances, memory
 from assay.perturb.words.distance.memory import memory_file, remembered
+from assay.perturb.words.distance.pride import attempts
 
 PAIRS = [
     ("turn on the stove", "turn on the range"),
@@ -31,7 +32,7 @@ def test_what_is_remembered_is_what_was_scored_warnings_included(
 ):
     scored = distances(PAIRS)
     assert remembered(PAIRS) == scored and any(each.warnings for each in scored)
-    monkeypatch.setattr(memory, "distances", nobody)
+    monkeypatch.setattr(memory, "attempts", nobody)
     assert remembered(PAIRS) == scored
 
 
@@ -41,9 +42,9 @@ def test_only_what_is_new_is_scored(models: object, monkeypatch: pytest.MonkeyPa
 
     def counted(pairs: list[tuple[str, str]]) -> list:
         asked.extend(pairs)
-        return distances(pairs)
+        return attempts(pairs)
 
-    monkeypatch.setattr(memory, "distances", counted)
+    monkeypatch.setattr(memory, "attempts", counted)
     remembered(PAIRS)
     assert asked == [PAIRS[1], PAIRS[3]]
 

@@ -107,8 +107,14 @@ def with_tasks(table: Sequence[Row]) -> tuple[Row, ...]:
         return found[0] if len(found) == 1 else ""
 
     told = {task: text for known in suites.values() for text, task in known.items()}
-    found = ((row, home(row)) for row in table)
-    return tuple(replace(row, task=task, original=row.original or told.get(task, "")) for row, task in found)
+
+    def completed(row: Row) -> Row:
+        task = home(row)
+        if row.task and row.original:
+            return row
+        return replace(row, task=task, original=told.get(task, row.original))
+
+    return tuple(map(completed, table))
 
 
 @cache
