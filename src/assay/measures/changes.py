@@ -23,7 +23,7 @@ JOINED = "+"
 def changed(frame: pl.DataFrame) -> pl.DataFrame:
     """A run's frame, with what is changed, and the names that are.
 
-    ``change`` is null where a good policy should not succeed; ``renamed`` has the nouns that an instruction
+    ``change`` is null where success is not expected; ``renamed`` has the nouns that an instruction
     changed alone no longer has, joined with +.
     """
     sensible = plausible(frame.select("id", *({"plausible"} & set(frame.columns))))["id"]

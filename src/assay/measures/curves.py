@@ -26,7 +26,7 @@ class Step(Result):
     condition: str | None
     """The condition, where all episodes of the point have the same."""
     plausible: bool
-    """Whether a good policy should succeed there."""
+    """Whether success is expected there."""
     rate: Rate
     change: float | None
     """Against the point before, over the starts that both have; None where there is none."""

@@ -5,7 +5,7 @@ the length of the longest success, and is near where its distance from the refer
 at most that of the farthest success; 99, 95 and 90 % of the successes give stricter thresholds. A `NearFarRule`
 says what else counts: ours never calls a centimetre far, and leaves tasks with few successes unjudged; the
 paper's does neither. Only episodes whose world is unchanged can be compared with each other, so those that
-perturb the world are left out; so are those in which a good policy should not succeed. Who touched and moved
+perturb the world are left out; so are those in which success is not expected. Who touched and moved
 nothing did not follow another plan, and is counted among the far ones apart.
 """
 

@@ -71,16 +71,21 @@ def progress(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[P
 
 
 def _shares(truth: str, steps: int, success: int) -> tuple[int, float, float]:
-    """How many atoms a goal has; the share of them that held at the end, and the most that held at once."""
-    spans = json.loads(truth)
+    """How many atoms a goal has; the share of them that held at the end, and the most that held at once.
+
+    Atoms that held before the first step, such as a stove's that is on, are nobody's achievement: the shares leave
+    them out.
+    """
+    atoms = json.loads(truth)
+    spans = [found for found in atoms.values() if not any(first == 0 for first, _ in found)]
     if not spans or success:
-        return len(spans), 1.0, 1.0
+        return len(atoms), float(success), float(success)
     held = np.zeros((len(spans), steps + 1), dtype=bool)  # from before the first step on
-    for row, found in zip(held, spans.values(), strict=True):
+    for row, found in zip(held, spans, strict=True):
         for first, last in found:
             row[first:last] = True
     reached = held.mean(axis=0)
-    return len(spans), float(reached[-1]), float(reached.max())
+    return len(atoms), float(reached[-1]), float(reached.max())
 
 
 PROGRESS = Measure(

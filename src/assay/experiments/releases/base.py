@@ -8,6 +8,7 @@ from pathlib import Path
 
 from assay import tasks as catalogue
 from assay.episodes import Change, Label
+from assay.episodes.perturbation import changed_by
 from assay.errors import ExperimentError
 from assay.experiments.base import Experiment, Variant
 from assay.experiments.differences import differences
@@ -61,9 +62,9 @@ def named(name: str, folder: str) -> Path:
 def compared(before: Task, after: Task) -> dict[str, Label]:
     """The labels axis and change of a task whose scene comes from a file: what tells it from its original.
 
-    As for perturbations, a change is named if it is one.
+    Where several things differ, ``change`` has all of them, as for perturbations: ``position+object``.
     """
     found = differences(before, after)
     said, rest = found & {Change.WORDING, Change.TASK}, found - {Change.WORDING, Change.TASK}
     axes = [name for name, holds in (("words", said), ("world", rest)) if holds]
-    return {"axis": "+".join(axes) or "world", "change": str(*found) if len(found) == 1 else None}
+    return {"axis": "+".join(axes) or "world", "change": changed_by(found)}

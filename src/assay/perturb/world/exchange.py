@@ -16,6 +16,8 @@ from assay.errors import PerturbationError
 from assay.perturb.world.ground import TRIES, Ground, Spot, X, Y, carrier, movable, moved, owner
 from assay.perturb.world.position import fits
 from assay.perturb.world.spoken import Relation, Spoken
+from assay.sim.packs.base import AssetPack
+from assay.sim.packs.registry import planning_pack
 from assay.streams import stream
 from assay.tasks import Scene, Task
 
@@ -94,8 +96,13 @@ class ExchangePlaces(Perturbation):
             pairs = {frozenset(pair): pair for pair in chosen if pair is not None}
             if pairs and len({name for pair in pairs for name in pair}) == 2 * len(pairs):
                 plans.append(tuple(pairs.values()))
-        plans = [plans[at] for at in rng.permutation(len(plans))]
-        for plan in sorted(dict.fromkeys(plans), key=lambda plan: -len(plan)):
+        plans = list(dict.fromkeys(plans))
+        # The farther they go, the likelier: LIBERO-PRO's pairs are 20 to 26 cm apart in the median.
+        far = [sum(spots[one].distance(spots[other]) for one, other in plan) for plan in plans]
+        turns = rng.exponential(size=len(plans)) / np.square(far)
+        for plan in (
+            plans[at] for at in sorted(range(len(plans)), key=lambda at: (-len(plans[at]), turns[at]))
+        ):
             moves: dict[str, tuple[float, float]] = {}
             for one, other in plan:
                 dx, dy = spots[other].x - spots[one].x, spots[other].y - spots[one].y
@@ -160,9 +167,14 @@ def things_about(task: Task) -> tuple[str, ...]:
     return tuple(each for each in standing if each in movable(task)) or tuple(standing)
 
 
-@lru_cache(maxsize=128)
 def has_partners(task: Task) -> bool:
     """Whether something can change places with what a task is about."""
+    return _has_partners(task, planning_pack())
+
+
+@lru_cache(maxsize=128)
+def _has_partners(task: Task, pack: AssetPack) -> bool:
+    """``pack``: what the scene is planned for, on which the sizes of things hang."""
     try:
         ExchangePlaces().apply(task, stream("partners", task.id))
     except PerturbationError:

@@ -25,6 +25,8 @@ from assay.perturb.world.ground import (
 )
 from assay.perturb.world.spoken import Spoken
 from assay.sim.layout import layout_of
+from assay.sim.packs.base import AssetPack
+from assay.sim.packs.registry import planning_pack
 from assay.tasks import Entity, Scene, Task
 
 LARGEST = 0.6
@@ -100,7 +102,7 @@ class Displace(Perturbation):
             return task
         angles = rng.uniform(0, 2 * np.pi) + 2 * np.pi * rng.permutation(DIRECTIONS) / DIRECTIONS
         spoken, grounds = Spoken(task), _grounds(task)
-        for angle in _best_first(task, name, tuple(angles.tolist())):
+        for angle in _best_first(task, name, tuple(angles.tolist()), planning_pack()):
             dx, dy = self.distance * cos(angle), self.distance * sin(angle)
             if _leads(grounds[1], spoken, name, dx, dy):
                 return replace(task, scene=moved(task.scene, name, dx, dy))
@@ -325,8 +327,11 @@ def _stands(scene: Scene, spot: Spot) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _best_first(task: Task, name: str, angles: tuple[float, ...]) -> tuple[float, ...]:
-    """A direction that allows all distances of the sweep, or the best of a few; then those nearest to it."""
+def _best_first(task: Task, name: str, angles: tuple[float, ...], pack: AssetPack) -> tuple[float, ...]:
+    """A direction that allows all distances of the sweep, or the best of a few; then those nearest to it.
+
+    ``pack``: what the scene is planned for, on which the sizes of things hang.
+    """
     spoken, (roomy, snug) = Spoken(task), _grounds(task)
 
     def allowed(angle: float) -> tuple[int, int]:

@@ -76,7 +76,7 @@ def curve_figure(
     broke = f" At {listed(f'{at:g}' for at in broken)} all episodes broke." if broken else ""
     worst = "" if len(runs) > 1 else _worst(next(iter(runs.values())), named)
     sensible = all(step.plausible for curve in runs.values() for step in curve.steps)
-    beyond = "" if sensible else " Hollow: where a good policy should fail."
+    beyond = "" if sensible else " Hollow: where success is not expected."
     caption = f"{'; '.join(said)}. Lines: 95 % Wilson intervals.{beyond}{worst}{broke}"
     return draw(name, title, caption, (HALF, 3.0), paint)
 

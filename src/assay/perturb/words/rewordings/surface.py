@@ -56,7 +56,7 @@ def _written(text: str, form: Form) -> str:
         case Form.FULL_STOP:
             return f"{text.rstrip('.')}."
         case Form.CAPITAL:
-            return text[0].upper() + text[1:]
+            return text[:1].upper() + text[1:]
         case Form.CAPITALS:
             return text.upper()
         case Form.TASK:

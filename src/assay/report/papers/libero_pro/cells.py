@@ -13,7 +13,7 @@ import yaml
 from assay.episodes.spec import CONTROL
 from assay.measures.drops import Drop, drops
 from assay.measures.rates import Rate, rates
-from assay.measures.result import MeasureError
+from assay.measures.result import MeasureError, Missing
 from assay.report.papers.base import PaperRun
 from assay.stats.intervals import Interval, bernoulli_variance, wilson_interval
 
@@ -22,7 +22,12 @@ SUITES = ("libero_goal", "libero_spatial", "libero_10", "libero_object")
 DIMENSIONS = ("object", "position", "semantic", "task", "environment")
 """What LIBERO-PRO changes, one at a time; the conditions of ``pro`` and ``libero-pro`` are named after them."""
 COLUMNS = (CONTROL, *DIMENSIONS)
-_EXPERIMENTS = ("pro", "libero-pro")
+_OWN = ("pro", "libero-pro")
+"""Before the name of a dimension in conditions: changes by rule, and entries of the release's tables."""
+DRAWS = {"": _OWN, "joint draws": ("libero-pro/joint",), "frozen files": ("libero-pro/frozen",)}
+"""How the release's changes were chosen, and what is before the dimension in their conditions: three experiments."""
+
+NONE = "no episode of the four suites has a condition of LIBERO-PRO (pro, libero-pro)"
 
 Cell = tuple[str, str]
 """A LIBERO suite, and the control or a dimension."""
@@ -38,11 +43,27 @@ class Cells:
     """The paired difference to the controls."""
 
 
-def cells(run: PaperRun) -> Cells:
-    """The cells of a run. Raises MeasureError where it has none of LIBERO-PRO's conditions."""
-    parts = pl.col("condition").str.split_exact("/", 1).struct
-    name, change = parts.field("field_0"), parts.field("field_1")
-    mine = name.is_in(_EXPERIMENTS) & change.is_in(DIMENSIONS)
+def cells_of(runs: Sequence[PaperRun]) -> tuple[dict[str, Cells], tuple[Missing, ...]]:
+    """The cells of each run, those of joint draws and of frozen files apart; and a line for each run without any.
+
+    Raises MeasureError where no run has any.
+    """
+    found: dict[str, Cells] = {}
+    missing: list[Missing] = []
+    for run in runs:
+        made = {draw: each for draw in DRAWS if (each := _cells(run, DRAWS[draw])) is not None}
+        found |= {f"{run.name}, {draw}" if draw else run.name: each for draw, each in made.items()}
+        if not made:
+            missing.append(Missing(f"of {run.name}: {NONE}"))
+    if not found:
+        raise MeasureError("; ".join(each.missing for each in missing) or "there is no run")
+    return found, tuple(missing)
+
+
+def _cells(run: PaperRun, before: Sequence[str]) -> Cells | None:
+    parts = pl.col("condition").str.extract_groups("^(.+)/([^/]+)$").struct
+    name, change = parts.field("1"), parts.field("2")
+    mine = name.is_in(before) & change.is_in(DIMENSIONS)
     dimension = (
         pl.when(pl.col("condition") == CONTROL).then("condition").when(mine).then(change).otherwise(None)
     )
@@ -50,7 +71,7 @@ def cells(run: PaperRun) -> Cells:
     rows = run.data.frame.with_columns(_suite=suite, _dimension=dimension)
     rows = rows.filter(pl.col("_suite").is_in(SUITES)).drop_nulls("_dimension")
     if not rows["_dimension"].is_in(DIMENSIONS).any():
-        raise MeasureError("no episode of the four suites has a condition of LIBERO-PRO (pro, libero-pro)")
+        return None
     by = ("_suite", "_dimension")
     found = {_cell(rate.group): rate for rate in rates(rows, by) if rate.count}
     try:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.measures.rates import Rate
-from assay.report.papers.base import PaperRun, Part, of_each
-from assay.report.papers.libero_pro.cells import COLUMNS, DIMENSIONS, SUITES, Cell, cells, published, total
+from assay.report.papers.base import PaperRun, Part
+from assay.report.papers.libero_pro.cells import COLUMNS, DIMENSIONS, SUITES, Cell, cells_of, published, total
 from assay.report.table import Column, Table, Value
 
 ALL = "all"
@@ -17,7 +17,7 @@ TOTAL = "total"
 
 def leaderboard(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[Part]:
     """Success of each model on each suite under each dimension; ``beside``: with what the authors published."""
-    found, missing = of_each(runs, cells)
+    found, missing = cells_of(runs)
     rows: list[tuple[Value, ...]] = []
     for name, each in found.items():
         shares = {cell: rate.rate for cell, rate in each.rates.items() if rate.rate is not None}
@@ -61,7 +61,7 @@ def _mean(values: Iterator[float | None]) -> float | None:
 
 def gaps(runs: Sequence[PaperRun]) -> Iterator[Part]:
     """Each cell of the leaderboard with its interval, and the gap from the controls of the same tasks and seeds."""
-    found, missing = of_each(runs, cells)
+    found, missing = cells_of(runs)
     rows: list[tuple[Value, ...]] = []
     for name, each in found.items():
         changed = [rate for (_, column), rate in each.rates.items() if column in DIMENSIONS]
