@@ -23,7 +23,7 @@ from assay.tasks import Scene, Task
 
 APART = 0.11
 """How far a thing is moved at least, metres: LIBERO-PRO's nearest two that exchange their places are as far apart."""
-FOLLOWING = 24
+FOLLOWING = 96
 """How many places beside a landmark are tried for what the words say stands there."""
 
 Moves = Mapping[str, tuple[float, float]]

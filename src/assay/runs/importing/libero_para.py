@@ -107,6 +107,9 @@ class _Progress:
     unknown: int = 0
     seeds: set[int] = field(default_factory=set)
     met: set[Key] = field(default_factory=set)
+    """Wordings of the metadata."""
+    logged: set[tuple[int, Key]] = field(default_factory=set)
+    """Seeds and wordings of episodes."""
     said: Counter[tuple[str, int, Types, str]] = field(default_factory=Counter)
     """Task, seed, types and wording -> how often."""
     original: set[tuple[str, int]] = field(default_factory=set)
@@ -171,6 +174,11 @@ def _specs(
             continue
         task, text = wordings.homes[log.eval_id], episode.paraphrased_instruction
         key = (types, log.eval_id, episode.variant_id)
+        if (seed, key) in done.logged:
+            raise ReleaseError(
+                f"{file}: has variant {episode.variant_id} of its type with seed {seed} a second time"
+            )
+        done.logged.add((seed, key))
         wording = wordings.known.get(key)
         if wording is not None and wording.new_instruction != text:
             wording = None
@@ -293,7 +301,7 @@ def _labels(cell: Cell, wording: Paraphrase | None) -> dict[str, Label]:
     }
     if wording is not None:
         s_k, s_t = wording.keyword_similarity, wording.structural_similarity
-        labels |= {"s_k": s_k, "s_t": s_t, "pd": 1 - (ALPHA * s_k + (1 - ALPHA) * s_t)}
+        labels |= {"s_k": s_k, "s_t": s_t, "pd": 1 - (ALPHA * s_k + (1 - ALPHA) * s_t), "scores": "published"}
     return labels
 
 
