@@ -262,11 +262,13 @@ class Run:
 
         return diagnose(self.profile())
 
-    def report(self, folder: str | Path, *beside: Run | str | Path, paper: str | None = None) -> Path:
+    def report(
+        self, folder: str | Path, *beside: Run | str | Path, paper: str | None = None, published: bool = False
+    ) -> Path:
         """Write the report, with its figures and tables, into a folder; returns the page.
 
         ``beside`` are other runs that are in it, too. With ``paper`` ("libero-para") it has the tables and figures
-        of that paper instead, each under the paper's own number.
+        of that paper instead, each under the paper's own number; ``published``: its authors' numbers beside.
         """
         from assay.report.comparison import compare_suites
         from assay.report.page import build
@@ -275,7 +277,9 @@ class Run:
 
         runs = named([self.path, *(each.path if isinstance(each, Run) else Path(each) for each in beside)])
         if paper is not None:
-            return write_paper(paper, runs, Path(folder))
+            return write_paper(paper, runs, Path(folder), published=published)
+        if published:
+            raise RunError("published=True is for paper=NAME")
         found = [RunReport.read(path, name) for name, path in runs.items()]
         return build(found, compare_suites(runs, found)).write(Path(folder))
 

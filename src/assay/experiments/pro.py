@@ -47,6 +47,10 @@ DISSIMILARITY: tuple[tuple[str, Perturbation], ...] = (
 """The object-dissimilarity ladder: less and less like what the task was about."""
 
 
+MILDER: dict[str, Label] = {"milder": True}
+"""A label of what is less than LIBERO-PRO's change of that kind, so that measures by kind leave it out."""
+
+
 def pro(
     experiments: bool = True,
     distances: tuple[float, ...] = SWEEP,
@@ -59,6 +63,12 @@ def pro(
     for each in distances:
         if not 0 < each <= LARGEST:
             raise ExperimentError(f"pro: distances: {each:g} m is not valid: above 0, up to {LARGEST:g}")
+    if not distances:
+        raise ExperimentError("pro: distances: at least one is needed; pro?experiments=false has none")
+    if not experiments and (distances != SWEEP or axis != "any"):
+        raise ExperimentError(
+            "pro: distances and axis are those of the displacement ladder, which experiments=false leaves out"
+        )
     if len(set(distances)) < len(distances):
         raise ExperimentError("pro: distances: each may be named once")
 
@@ -97,11 +107,13 @@ def _dimensions(task: Task) -> Iterator[Variant]:
     yield from _asked(task, "pro/task", new_tasks(task))
 
 
-def _asked(task: Task, condition: str, found: tuple[Rewording, ...]) -> Iterator[Variant]:
+def _asked(
+    task: Task, condition: str, found: tuple[Rewording, ...], more: dict[str, Label] | None = None
+) -> Iterator[Variant]:
     """One other goal of several, not the same for all tasks of a scene; twice the time for one of twice as much."""
     if found:
         chosen = found[int(stream("pro", "task", task.id).integers(len(found)))]
-        labels: dict[str, Label] = {"axis": "words", **chosen.labels}
+        labels: dict[str, Label] = {"axis": "words", **chosen.labels, **(more or {})}
         change = chosen.perturbation
         longer = isinstance(change, OtherTask) and len(change.goal) > len(task.goal.atoms)
         yield Variant(condition, (change,), labels, steps=2 * horizon(task.id) if longer else None)
@@ -143,11 +155,11 @@ def _milder(task: Task) -> Iterator[Variant]:
         *((Resize(LARGER),) if target(task) in movable(task) else ()),
     )
     if first:
-        yield Variant("pro/object=first", first, nature(first))
+        yield Variant("pro/object=first", first, MILDER)
     for condition, change in (
         ("pro/position=nudge", Relocate(1.0)),
         ("pro/environment=similar", Room(ROOMS[task.scene.arena])),
     ):
-        yield Variant(condition, (change,), nature((change,)))
+        yield Variant(condition, (change,), MILDER)
     known = tuple(each for each in other_tasks(task) if each.labels["asked_from"] is not None)
-    yield from _asked(task, "pro/task=known", known)
+    yield from _asked(task, "pro/task=known", known, MILDER)

@@ -54,8 +54,13 @@ class Wordings:
         """What the table has for a task. Raises ExperimentError where that is nothing."""
         told = plain(task.instruction.text)
         found = [*self._by_task.get(_called(task.id), ()), *self._by_original.get(told, ())]
+        for row in found:
+            if row.original and plain(row.original) != told:
+                raise ExperimentError(
+                    f"{self.place}:{row.line}: the original is '{row.original[:80]}', but {task.id} is told '{told}'"
+                )
         if not found:
-            known = self._tasks
+            known = sorted(self._tasks)
             more = ", ..." if len(known) > MOST_NAMED else ""
             raise ExperimentError(
                 f"{self.place} has no paraphrase of {task.id}; it has: {', '.join(known[:MOST_NAMED])}{more}"

@@ -26,6 +26,10 @@ def changed(frame: pl.DataFrame) -> pl.DataFrame:
     ``change`` is null where success is not expected; ``renamed`` has the nouns that an instruction
     changed alone no longer has, joined with +.
     """
+    if "milder" in frame.columns:  # less than its kind of change: by condition only
+        frame = frame.with_columns(
+            change=pl.when(pl.col("milder").fill_null(False).cast(pl.Boolean)).then(None).otherwise("change")
+        )
     sensible = plausible(frame.select("id", *({"plausible"} & set(frame.columns))))["id"]
     known = pl.col("change").cast(pl.String) if "change" in frame.columns else pl.lit(None, pl.String)
     frame = frame.with_columns(change=pl.when(pl.col("id").is_in(sensible.implode())).then(known))

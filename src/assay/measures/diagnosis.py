@@ -60,6 +60,8 @@ class Unnoticed(Result):
     """Flaws that were tested."""
     flaw: str | None
     loss: float | None
+    too_few: int = 0
+    """Flaws that there were too few starts to tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +222,7 @@ def _nothing(findings: Sequence[Finding]) -> Finding:
         if (losses := [each for each in finding.evidence if each.cost])
     }
     where = max(unseen, key=lambda flaw: unseen[flaw]) if unseen else None
-    detail = Unnoticed(len(looked), where, None if where is None else unseen[where])
+    too_few = sum(each.claim is Claim.TOO_FEW for each in findings)
+    detail = Unnoticed(len(looked), where, None if where is None else unseen[where], too_few)
     firsts = tuple(each.evidence[0] for each in looked)
     return Finding(Flaw.NOTHING, Verdict.FOUND, Claim.PRESENT, None, firsts, None, detail=detail)

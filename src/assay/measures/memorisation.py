@@ -117,7 +117,11 @@ def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
     within = np.array([spread.get(task, spread[""]) for task in changed["task"]])
     changed = changed.with_columns(spread=within)
     far = (pl.col("moved_by") >= FAR) & (pl.col("moved_by") >= TIMES * pl.col("spread"))
-    changed = keep(changed, changed.select(pl.col("other") | far).to_series(), "moved too little")
+    changed = keep(
+        changed,
+        changed.select(pl.col("other") | far).to_series(),
+        "moved too little, for how much controls differ",
+    )
     elsewhere = _starting_elsewhere(changed, paths) & ~changed["other"].to_numpy()
     changed = keep(changed, ~elsewhere, "the end effector starts elsewhere")
     changed = keep(

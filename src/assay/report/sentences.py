@@ -194,6 +194,8 @@ def _nothing(finding: Finding) -> Sentence:
     if not isinstance(found, Unnoticed):
         return Sentence("The runs have nothing that could tell", "")
     claim = f"No flaw found, of {found.looked_for} tested"
+    if found.too_few:
+        claim += f"; {found.too_few} more cannot be told from so few starts"
     if found.flaw is None or found.loss is None:
         return Sentence(claim, "")
     unseen = f"a loss of up to {100 * found.loss:.0f} points ({found.flaw}) could have gone unnoticed"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from assay.measures.clustering import UNVARIED
 from assay.measures.drops import Drop
@@ -74,40 +75,27 @@ def has_perturbed_episodes(profile: Profile) -> bool:
     return any(rate.group["perturbed"] for rate in profile.get(TASKS) or ())
 
 
-def banners(report: RunReport) -> list[str]:
-    """What a reader must know before any number."""
+def circumstances(meta: Mapping[str, Any], planned: int, done: int, waiting: int, broke: int) -> list[str]:
+    """What a reader must know before any number: how much of a run is there, and how it was made."""
     found = []
-    profile = report.profile
-    if not profile.planned:
+    if not planned:
         found.append("This run is empty: nothing is planned, nothing is done.")
-    elif not profile.done:
-        found.append(f"Nothing is done yet: 0 of {profile.planned:,} planned episodes.")
-    elif report.waiting:
+    elif not done:
+        found.append(f"Nothing is done yet: 0 of {planned:,} planned episodes.")
+    elif waiting:
         found.append(
-            f"Half finished: {profile.done:,} of {profile.planned:,} planned episodes are done, "
-            f"{report.waiting:,} are to come. Numbers are of those done, which need not be a fair sample."
+            f"Half finished: {done:,} of {planned:,} planned episodes are done, "
+            f"{waiting:,} are to come. Numbers are of those done, which need not be a fair sample."
         )
-    expected = int(report.meta.get("expected", 0))
-    if expected > profile.planned:
+    expected = int(meta.get("expected", 0))
+    if expected > planned:
         found.append(
-            f"Part of an evaluation: {profile.planned:,} of its {expected:,} episodes are here, which need "
+            f"Part of an evaluation: {planned:,} of its {expected:,} episodes are here, which need "
             "not be a fair sample."
         )
-    if (pride := profile.get(PRIDE)) is not None and pride.unscored:
-        every = pride.episodes + pride.unscored
-        over = profile.get(OVERESTIMATION)
-        rest = "" if over is None else percent(over.success_rate)
-        why = "the metadata lacks their wordings" if report.meta.get("imported") else "they cannot be scored"
-        found.append(
-            f"{pride.unscored:,} of {every:,} paraphrased episodes have no distance, because {why}: "
-            "PRIDE and overestimation are of the others" + (f", of which {rest} succeed." if rest else ".")
-        )
-    broke = sum(profile.errors.values())
     if broke:
-        found.append(
-            f"{plural(broke, 'episode')} of {profile.done:,} ended in an error; errors are excluded."
-        )
-    settings = report.meta.get("settings") or {}
+        found.append(f"{plural(broke, 'episode')} of {done:,} ended in an error; errors are excluded.")
+    settings = meta.get("settings") or {}
     if "certificates" in settings and settings["certificates"] is None:
         found.append(
             "Uncertified: no oracle has solved these scenes beforehand; a failure may be the scene's."
@@ -116,6 +104,23 @@ def banners(report: RunReport) -> list[str]:
         found.append(
             f"One start: every episode of a task begins in initial state {settings['start']}, and seeds vary the "
             "policy alone. Nothing is said about other starts."
+        )
+    return found
+
+
+def banners(report: RunReport) -> list[str]:
+    """What a reader must know before any number: circumstances, and what the measures say of themselves."""
+    profile = report.profile
+    broke = sum(profile.errors.values())
+    found = circumstances(report.meta, profile.planned, profile.done, report.waiting, broke)
+    if (pride := profile.get(PRIDE)) is not None and pride.unscored:
+        every = pride.episodes + pride.unscored
+        over = profile.get(OVERESTIMATION)
+        rest = "" if over is None else percent(over.success_rate)
+        why = "the metadata lacks their wordings" if report.meta.get("imported") else "they cannot be scored"
+        found.append(
+            f"{pride.unscored:,} of {every:,} paraphrased episodes have no distance, because {why}: "
+            "PRIDE and overestimation are of the others" + (f", of which {rest} succeed." if rest else ".")
         )
     rate = profile.get(SUCCESS_RATE)
     demonstrates = str(report.meta.get("policy")).partition("?")[0] == report.world.demonstrator

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay import __version__
+from assay.episodes import Outcome
 from assay.measures.run_data import RunData
 from assay.plugins import load_plugins
 from assay.report.page import prepare_folder, unbroken, write_files
 from assay.report.papers.base import PAPERS, Paper, PaperError, PaperRun, PaperSection
 from assay.report.rendering import rendered
+from assay.report.summary import circumstances
 from assay.report.wording import plural
 from assay.runs.store import Store
 
@@ -26,7 +28,7 @@ class PaperReport:
     """Name of each run, and what it is: policy, experiment, episodes."""
     sections: tuple[PaperSection, ...]
     problems: tuple[str, ...] = ()
-    """Plugins of the runs that are not here, or are others than they were."""
+    """What a reader must know of each run before any number; plugins that are not here, or are others now."""
 
     def html(self) -> str:
         """The page."""
@@ -57,11 +59,18 @@ def build_paper(name: str, paths: Mapping[str, Path], *, published: bool = False
         problems: list[str] = []
         for each, path in paths.items():
             store = opened.enter_context(Store.reading(path))
-            problems += load_plugins(store.meta.get("plugins", ()))
             data = RunData(store)
+            broke = int((data.whole["outcome"] == Outcome.ERROR).sum())
+            told = circumstances(store.meta, store.planned, store.done, len(store.todo()), broke)
+            problems += [f"{each}: {line}" for line in told] + load_plugins(store.meta.get("plugins", ()))
             runs.append(PaperRun(each, store.meta, data))
             about.append((each, _about(runs[-1])))
-        return PaperReport(paper, tuple(about), tuple(make(runs)), tuple(problems))
+        sections = tuple(make(runs))
+        if not any(each.tables or each.drawings for section in sections for each in section.exhibits):
+            raise PaperError(
+                f"--paper {name}: none of its tables and figures can be made of {', '.join(paths)}"
+            )
+        return PaperReport(paper, tuple(about), sections, tuple(problems))
 
 
 def write_paper(name: str, paths: Mapping[str, Path], folder: Path, *, published: bool = False) -> Path:
@@ -73,6 +82,7 @@ def _about(run: PaperRun) -> str:
     rows = run.data.whole
     seeds = rows["seed"].n_unique() if len(rows) else 0
     return (
-        f"{run.meta.get('policy', 'unknown policy')} on {run.meta.get('experiment', 'unknown experiment')}: "
+        f"{run.meta.get('policy', 'unknown policy')} on {run.meta.get('experiment', 'unknown experiment')}, "
+        f"assets {run.meta.get('pack', 'unknown')}: "
         f"{plural(len(rows), 'episode')}, {plural(seeds, 'seed')}"
     )

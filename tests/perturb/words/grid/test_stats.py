@@ -54,14 +54,14 @@ def test_libero_goal_has_one_name_for_each_thing():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("task,original\n", "lacks the columns object_type"),
+        ("task,original\n", "lacks the columns object_type or high"),
         (
             HEADER + f"libero_goal/7,spelling,none,{STOVE},x,,\n",
             "table.csv:2: there is no object type 'spelling'",
         ),
         (
             HEADER + f"libero_goal/7,habitual,none,{STOVE},x,near,1\n",
-            "table.csv:2: s_k and s_t must be numbers",
+            "table.csv:2: s_k: 'near' is no similarity; valid: 0 to 1",
         ),
     ],
 )

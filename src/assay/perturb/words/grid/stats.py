@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.formats.libero_para import COLUMNS as OFFICIAL
-from assay.formats.libero_para import SUITE, read_metadata
+from assay.formats.libero_para import SUITE
 from assay.language import lexicon, read_task
 from assay.perturb.words.grid.cells import ActionType, ObjectType, cell_of
-from assay.perturb.words.grid.table import COLUMNS, rows
+from assay.perturb.words.grid.table import Row, plain, read, with_tasks
 from assay.tasks import Task
 
 ALPHA = 0.5
@@ -112,24 +111,11 @@ class GridStats:
 
 
 def read_wordings(path: Path) -> tuple[Wording, ...]:
-    """The paraphrases of a table: LIBERO-Para's metadata, or ours with s_k and s_t where it has them.
+    """The paraphrases of a table with cells: LIBERO-Para's metadata, or ours, with their scores where it has them.
 
-    Raises PerturbationError or ReleaseError that says where the table makes no sense.
+    Raises PerturbationError that says where the table makes no sense.
     """
-    with path.open("rb") as stream:
-        header = stream.readline().decode("utf-8-sig", "replace").strip().split(",")
-    if set(OFFICIAL) <= set(header):
-        return tuple(
-            Wording(
-                _plain(row.original_instruction),
-                *row.types,
-                row.new_instruction,
-                row.keyword_similarity,
-                row.structural_similarity,
-            )
-            for row in read_metadata(path)
-        )
-    return tuple(_wording(path, line, row) for line, row in rows(path, COLUMNS))
+    return tuple(_wording(path, row) for row in with_tasks(read(path, with_cells=True)))
 
 
 def grid_stats(wordings: Iterable[Wording]) -> GridStats:
@@ -147,10 +133,10 @@ def grid_stats(wordings: Iterable[Wording]) -> GridStats:
 
 def thing_names(originals: Iterable[str], among: Sequence[Task] | None = None) -> tuple[ThingName, ...]:
     """What the original instructions of tasks (libero_goal's, if not said) call each thing, in order of mention."""
-    wanted = {_plain(each) for each in originals}
+    wanted = {plain(each) for each in originals}
     found: dict[str, dict[str, list[str]]] = {}
     for task in tasks.suite(SUITE) if among is None else among:
-        if _plain(task.instruction.text) in wanted:
+        if plain(task.instruction.text) in wanted:
             for mention in read_task(task, lexicon()).mentions:
                 found.setdefault(mention.noun.name, {}).setdefault(mention.form, []).append(task.id)
     return tuple(
@@ -162,23 +148,15 @@ def _cell(wordings: Sequence[Wording]) -> CellStats:
     scored = [(each.s_k, each.s_t) for each in wordings if each.s_k is not None and each.s_t is not None]
     if not scored:
         return CellStats(len(wordings), 0, None, None, None)
-    keywords, structure = (1 - sum(values) / len(scored) for values in zip(*scored, strict=True))
+    # A published similarity may be above 1 by rounding.
+    keywords, structure = (max(0.0, 1 - sum(values) / len(scored)) for values in zip(*scored, strict=True))
     distance = ALPHA * keywords + (1 - ALPHA) * structure
     return CellStats(len(wordings), len(scored), distance, keywords, structure)
 
 
-def _wording(path: Path, line: int, row: Mapping[str, str]) -> Wording:
+def _wording(path: Path, row: Row) -> Wording:
     try:
-        cell_of(row["object_type"], row["action_type"])
-        scores = [float(row[name]) if row.get(name) else None for name in ("s_k", "s_t")]
+        cell_of(row.object_type, row.action_type)
     except PerturbationError as error:
-        raise PerturbationError(f"{path}:{line}: {error}") from None
-    except ValueError:
-        raise PerturbationError(f"{path}:{line}: s_k and s_t must be numbers from 0 to 1, or empty") from None
-    return Wording(
-        _plain(row["original"]), row["object_type"], row["action_type"], row["paraphrase"], *scores
-    )
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.lower().split())
+        raise PerturbationError(f"{path}:{row.line}: {error}") from None
+    return Wording(plain(row.original), row.object_type, row.action_type, row.paraphrase, row.s_k, row.s_t)

@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from assay.measures.measure import Measure
 from assay.measures.nearness import PAPER, QUANTILES, WIDEST, Failures, NearFar, TaskFailures, failures
-from assay.measures.paraphrase import ACTIONS, OBJECTS, paraphrases
+from assay.measures.paraphrase import ACTIONS, OBJECTS, reworded
 from assay.measures.result import MeasureError
 from assay.report.figures.paths import LOOKS, NAMES
 from assay.report.papers.base import PaperRun, Part, of_each
@@ -24,7 +24,7 @@ from assay.report.wording import natural, number, plural, told
 NEAR_FAR = Measure(
     "para_failures",
     "Near and far failures by LIBERO-Para's rule.",
-    lambda run: failures(paraphrases(run.frame), run.paths, PAPER),
+    lambda run: failures(reworded(run.frame), run.paths, PAPER),
 )
 ENDINGS: dict[str, tuple[str, Callable[[NearFar], float]]] = {
     "success": (GREEN, lambda each: each.success_rate()),

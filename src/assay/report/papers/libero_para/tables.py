@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import polars as pl
 
-from assay.measures.paraphrase import OBJECTS, paraphrases
+from assay.measures.paraphrase import OBJECTS, paraphrases, reworded
 from assay.measures.pride import OVERESTIMATION
 from assay.measures.rates import CONTROLS, Rate, success_rate
 from assay.measures.result import MeasureError, Missing
@@ -29,7 +29,7 @@ from assay.report.wording import methods
 
 def success_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
     """Table 2: success in the controls and with paraphrases, and the drop between them."""
-    worded, missing = of_each(runs, lambda run: success_rate(paraphrases(run.data.frame)))
+    worded, missing = of_each(runs, lambda run: success_rate(reworded(run.data.frame)))
     usual: dict[str, Rate | Missing] = {run.name: run.data.attempt(CONTROLS) for run in runs}
     rows: list[tuple[Value, ...]] = []
     for name, rate in worded.items():

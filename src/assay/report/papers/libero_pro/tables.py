@@ -27,7 +27,16 @@ def leaderboard(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[P
     if beside:
         for model, known in published().models.items():
             rows += _rows(model, known, "published")
-        note += f" Published: {published().source}; no intervals are given there."
+        note += (
+            f" Published: {published().source}; no intervals are given there. They were measured with the "
+        )
+        note += "release's draws on LIBERO's own assets. "
+        unlike = [run.name for run in runs if run.meta.get("pack") != "libero" or not _is_release(run)]
+        if unlike:
+            note += (
+                f"Not comparable with them, because of other changes or other assets: {', '.join(unlike)}. "
+            )
+        note += "A total is over the dimensions that a model has; some published ones lack environment."
     yield Table(
         "leaderboard",
         "Success by suite and dimension",
@@ -57,6 +66,10 @@ def _rows(model: str, shares: Mapping[Cell, float], source: str | None) -> Itera
 def _mean(values: Iterator[float | None]) -> float | None:
     known = [each for each in values if each is not None]
     return sum(known) / len(known) if known else None
+
+
+def _is_release(run: PaperRun) -> bool:
+    return str(run.meta.get("experiment", "")).partition("?")[0] == "libero-pro"
 
 
 def gaps(runs: Sequence[PaperRun]) -> Iterator[Part]:
