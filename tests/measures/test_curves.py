@@ -73,7 +73,7 @@ def test_a_ladder_of_words_goes_on_where_a_good_policy_should_fail_and_names_its
         ("pro/words=xxx", False),
     ]
     caption = corruption_figure({"": found}).caption
-    assert "Hollow: where a good policy should fail." in caption
+    assert "Hollow: where success is not expected." in caption
 
 
 def test_a_ladder_of_objects_is_a_curve(run, made):

@@ -143,9 +143,10 @@ def test_small_displacements_and_failed_controls_are_not_judged(run, made):
         for seed in (77, 78)
     ]
     found = measured(run([*episodes(made, control=path, changed=path), *small, *failed, *lost]))
-    assert found.unjudged == {"the control failed": 1, "moved too little": 12}, (
-        "without a control there is no pair"
-    )
+    assert found.unjudged == {
+        "the control failed": 1,
+        "moved too little, for how much controls differ": 12,
+    }, "without a control there is no pair"
     assert found.overall.count == 48
 
 

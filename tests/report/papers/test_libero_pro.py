@@ -22,10 +22,14 @@ def made(tmp_path: Path) -> Made:
     """A run whose episodes succeed on some of its tasks under some conditions."""
 
     def run(
-        name: str, succeeds: Callable[[str, str], bool], suites: Sequence[str], more: Sequence[str] = ()
+        name: str,
+        succeeds: Callable[[str, str], bool],
+        suites: Sequence[str],
+        more: Sequence[str] = (),
+        before: str = "pro",
     ) -> Path:
         path = tmp_path / f"{name}.assay"
-        conditions = (CONTROL, *(f"pro/{each}" for each in (*DIMENSIONS, *more)))
+        conditions = (CONTROL, *(f"{before}/{each}" for each in (*DIMENSIONS, *more)))
         specs = [
             EpisodeSpec(
                 f"{suite}/{task}",
@@ -102,12 +106,25 @@ def test_published_numbers_stand_beside_with_their_source(made: Made):
     assert all({suite for suite, _ in cells} == set(SUITES) for cells in published().models.values())
 
 
+def test_joint_draws_and_frozen_files_have_rows_of_their_own(made: Made):
+    runs = {
+        name: made(name, lambda suite, change: True, ("libero_goal",), before=f"libero-pro/{name}")
+        for name in ("joint", "frozen")
+    }
+    models = {row["model"] for row in rows(build_paper("libero-pro", runs), "Leaderboard")}
+    assert models == {"joint, joint draws", "frozen, frozen files"}
+
+
+def test_numbers_that_cannot_be_compared_with_the_published_ones_say_so(made: Made):
+    path = made("mine", lambda suite, change: True, ("libero_goal",))
+    page = build_paper("libero-pro", {"mine": path}, published=True).html()
+    assert "Not comparable with them, because of other changes or other assets: mine" in page
+
+
 def test_a_run_without_its_conditions_and_a_paper_without_numbers_say_so(made: Made, tmp_path: Path):
     path = made("mine", lambda suite, change: True, ("libero_90",))
-    report = build_paper("libero-pro", {"mine": path})
-    board = report.sections[0].exhibits[0]
-    assert "no episode of the four suites has a condition of LIBERO-PRO (pro, libero-pro)" in board.missing[0]
-    assert report.write(tmp_path / "page").is_file()
+    with pytest.raises(PaperError, match=r"no episode of the four suites has a condition of LIBERO-PRO"):
+        build_paper("libero-pro", {"mine": path})
     assert PAPERS["libero-para"].make_beside_published is None
     with pytest.raises(PaperError, match="no published numbers of libero-para"):
         build_paper("libero-para", {"mine": path}, published=True)

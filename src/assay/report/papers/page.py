@@ -66,10 +66,10 @@ def build_paper(name: str, paths: Mapping[str, Path], *, published: bool = False
             runs.append(PaperRun(each, store.meta, data))
             about.append((each, _about(runs[-1])))
         sections = tuple(make(runs))
-        if not any(each.tables or each.drawings for section in sections for each in section.exhibits):
-            raise PaperError(
-                f"--paper {name}: none of its tables and figures can be made of {', '.join(paths)}"
-            )
+        exhibits = [each for section in sections for each in section.exhibits]
+        if not any(each.tables or each.drawings for each in exhibits):
+            why = next((line for each in exhibits for line in each.missing), "there is no run")
+            raise PaperError(f"none of the tables and figures of {name} can be made: {why}")
         return PaperReport(paper, tuple(about), sections, tuple(problems))
 
 
