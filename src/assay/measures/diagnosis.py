@@ -76,7 +76,8 @@ class Finding(Result):
     evidence: tuple[Evidence, ...]
     """What was tested and is surest comes first."""
     p: float | None
-    """One-sided, adjusted for everything that was tested (Holm); None where nothing was."""
+    """One-sided, adjusted (Holm): for everything that was tested; where that finds nothing, for a certain loss
+    among the changes of its kind, as in its table of drops. None where nothing was tested."""
     cause: str | None = None
     """The flaw that explains it, if one does."""
     untested: Untested | None = None
