@@ -80,11 +80,11 @@ def gaps(runs: Sequence[PaperRun]) -> Iterator[Part]:
         changed = [rate for (_, column), rate in each.rates.items() if column in DIMENSIONS]
         for (suite, column), rate in sorted(each.rates.items(), key=lambda item: _place(item[0])):
             drop = each.drops.get((suite, column))
-            gap = (None,) * 4 if drop is None else (drop.control, drop.change, drop.interval, drop.p_holm)
+            gap = (None,) * 3 if drop is None else (drop.change, drop.interval, drop.p_holm)
             rows.append((name, suite, column, *_counted(rate), *gap))
         mean, interval = total(changed)
         hits, count = (sum(getattr(rate, what) for rate in changed) for what in ("successes", "count"))
-        rows.append((name, ALL, TOTAL, hits, count, mean, interval, *(None,) * 4))
+        rows.append((name, ALL, TOTAL, hits, count, mean, interval, *(None,) * 3))
     yield Table(
         "gaps",
         "Success with intervals, and the gap from the control",
@@ -96,7 +96,6 @@ def gaps(runs: Sequence[PaperRun]) -> Iterator[Part]:
             Column("n", "count"),
             Column("success", "share"),
             Column("95 % interval", "share"),
-            Column("control", "share"),
             Column("difference", "change"),
             Column("its 95 % interval", "change"),
             Column("Holm p", "p"),
