@@ -23,7 +23,7 @@ from assay.report.papers.libero_pro.cells import SUITES as LEADERBOARD
 from bench.figure import Figure
 
 DIMENSIONS = "object,position,semantic,task,environment"
-TASKS = {"pro": ("libero_goal/1,libero_goal/6,libero_goal/8", 5), "libero-pro": ("libero_goal", 2)}
+TASKS = {"pro": ("libero_goal/1,libero_goal/6,libero_goal/8", 5), "libero-pro": ("libero_goal", 5)}
 """Tasks and seeds; of the release more tasks, since the oracle does not solve all entries of a task."""
 PLANTED = {
     "oracle": ({Flaw.NOTHING}, set()),
