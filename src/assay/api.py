@@ -263,13 +263,21 @@ class Run:
         return diagnose(self.profile())
 
     def report(
-        self, folder: str | Path, *beside: Run | str | Path, paper: str | None = None, published: bool = False
+        self,
+        folder: str | Path,
+        *beside: Run | str | Path,
+        paper: str | None = None,
+        published: bool = False,
+        near_far: str = "ours",
     ) -> Path:
         """Write the report, with its figures and tables, into a folder; returns the page.
 
         ``beside`` are other runs that are in it, too. With ``paper`` ("libero-para") it has the tables and figures
         of that paper instead, each under the paper's own number; ``published``: its authors' numbers beside.
+        ``near_far`` says which failures are near: "ours", "paper" (LIBERO-Para's rule, which its page always has), or
+        "floor=0.01&least_successes=5&with_controls=true".
         """
+        from assay.measures.nearness import near_far_rule
         from assay.report.comparison import compare_suites
         from assay.report.page import build
         from assay.report.papers import write_paper
@@ -280,7 +288,8 @@ class Run:
             return write_paper(paper, runs, Path(folder), published=published)
         if published:
             raise RunError("published=True is for paper=NAME")
-        found = [RunReport.read(path, name) for name, path in runs.items()]
+        rule = near_far_rule(near_far)
+        found = [RunReport.read(path, name, near_far=rule) for name, path in runs.items()]
         return build(found, compare_suites(runs, found)).write(Path(folder))
 
     @cached_property

@@ -4,10 +4,11 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from assay.episodes import Outcome
-from assay.episodes.episode import Episode, no_trajectory
+from assay.episodes.episode import Episode, Trajectory, no_trajectory
 from assay.episodes.spec import EpisodeSpec
 from assay.runs.store import Store
 
@@ -33,6 +34,31 @@ def test_json_goes_alone_to_standard_output(assay: Callable, tmp_path: Path):
     said = assay("report", a_run(tmp_path / "run.assay", done=1), "--json", "-")
     assert json.loads(said.out)["waiting"] == 1
     assert "1 of 2 planned" in said.err
+
+
+def test_which_failures_are_near_is_an_option(assay: Callable, tmp_path: Path):
+    path = tmp_path / "run.assay"
+    hand = np.linspace(0, 0.3, 21)[:, None] * np.ones(3)
+    with Store.writing(path) as store:
+        store.describe(experiment="libero", policy="oracle", pack="primitives")
+        store.plan(EpisodeSpec("libero_goal/1", seed) for seed in range(3))
+        for waiting, outcome in zip(store.todo(), ("success", "success", "failure"), strict=True):
+            path_taken = Trajectory(hand * (1 + 0.01 * waiting.number), np.zeros(21), np.zeros((20, 7)))
+            store.append(waiting.number, Episode(Outcome(outcome), 20, path_taken, "do it"))
+    near = {}
+    for rule in ("ours", "least_successes=2", "floor=0&least_successes=2"):
+        told = json.loads(assay("report", path, "--json", "-", "--near-far", rule).out)["failures"]
+        near[rule] = told.get("near", told)
+    assert "missing" in near["ours"], "five successes are needed"
+    assert near["least_successes=2"]["max"] == 1, "within a centimetre"
+    assert near["floor=0&least_successes=2"]["max"] == 0, "farther from the mean than both successes"
+    for wrong, said in (
+        ("theirs", "there is no rule 'theirs'"),
+        ("floor=-1", "valid: 0 to 1 m"),
+        ("roof=1", "roof"),
+    ):
+        refused = assay("report", path, "--json", "-", "--near-far", wrong)
+        assert refused.status == 2 and said in refused.err
 
 
 def test_what_can_be_reported_is_and_the_rest_is_said(assay: Callable, tmp_path: Path):

@@ -12,6 +12,7 @@ from assay.console import say, working
 from assay.errors import AssayError, RunError
 
 if TYPE_CHECKING:
+    from assay.measures.nearness import NearFarRule
     from assay.report.run_report import RunReport
 
 
@@ -30,11 +31,19 @@ def report(
     published: Annotated[
         bool, typer.Option("--published", help="With --paper: its authors' numbers beside those of the runs.")
     ] = False,
+    near_far: Annotated[
+        str,
+        typer.Option(
+            help="Which failures are near: ours, paper (LIBERO-Para's), "
+            "or fields that differ from ours: 'floor=0&least_successes=3&with_controls=false'."
+        ),
+    ] = "ours",
 ) -> None:
     """Say what broke, how sure that is, and why: one page that opens offline, or one JSON object.
 
     With --paper: the tables and figures of a published paper, each under the paper's own number.
     """
+    from assay.measures.nearness import near_far_rule
     from assay.report.comparison import as_json, compare_suites
     from assay.report.page import build
     from assay.report.run_report import named
@@ -47,7 +56,7 @@ def report(
     if out is None and target is None:
         raise RunError("say where to: --out DIR or --json FILE")
     runs = named(paths)
-    found, left_out = _read(runs)
+    found, left_out = _read(runs, near_far_rule(near_far))
     compared = compare_suites(runs, found)
     if target is not None:
         write_json(found[0].as_json() if len(runs) == 1 else as_json(found, compared, left_out), target)
@@ -74,7 +83,7 @@ def _paper(name: str, paths: list[Path], out: Path | None, target: str | None, p
     say(f"written to {page}")
 
 
-def _read(runs: dict[str, Path]) -> tuple[list[RunReport], dict[str, str]]:
+def _read(runs: dict[str, Path], rule: NearFarRule) -> tuple[list[RunReport], dict[str, str]]:
     """The runs that can be read, and why the others cannot."""
     from assay.report.run_report import RunReport
 
@@ -83,7 +92,7 @@ def _read(runs: dict[str, Path]) -> tuple[list[RunReport], dict[str, str]]:
     for name, path in runs.items():
         try:
             with working(f"measuring {path}"):
-                found.append(RunReport.read(path, name))
+                found.append(RunReport.read(path, name, near_far=rule))
         except AssayError as error:
             if len(runs) == 1:
                 raise

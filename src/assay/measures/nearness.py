@@ -16,7 +16,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
+from assay.addresses import configured
 from assay.episodes.spec import CONTROL
+from assay.errors import did_you_mean
 from assay.measures.clustering import shares
 from assay.measures.dtw import distances
 from assay.measures.measure import Measure, Panel
@@ -39,18 +41,38 @@ NEAR = {name: "near" if name == WIDEST else f"near_{name}" for name in QUANTILES
 class NearFarRule(Result):
     """How near failures are told from far ones, where the algorithm leaves a choice."""
 
-    floor: float
+    floor: float = 0.01
     """The least threshold, metres: successes that are even more alike say nothing about failures."""
-    least_successes: int
+    least_successes: int = 5
     """Successes of a task, at least one, without which its failures are not judged."""
-    with_controls: bool
+    with_controls: bool = True
     """Whether controls count: as successes in the mean and the threshold, and as failures to be judged."""
 
+    def __post_init__(self) -> None:
+        if not (0 <= self.floor <= 1 and self.least_successes >= 1):
+            raise MeasureError(
+                f"floor={self.floor:g}, least_successes={self.least_successes}: valid: 0 to 1 m, at least 1"
+            )
 
-OURS = NearFarRule(floor=0.01, least_successes=5, with_controls=True)
-"""That of every report."""
+
+OURS = NearFarRule()
+"""That of every report, unless told otherwise."""
 PAPER = NearFarRule(floor=0.0, least_successes=1, with_controls=False)
 """LIBERO-Para's: paraphrases alone, judged wherever the task succeeds once."""
+RULES = {"ours": OURS, "paper": PAPER}
+
+
+def near_far_rule(text: str) -> NearFarRule:
+    """A rule by its name, or by the fields that differ from ours: ``floor=0&with_controls=false``.
+
+    Raises MeasureError that says what is valid.
+    """
+    if text in RULES:
+        return RULES[text]
+    if "=" not in text:
+        raise MeasureError(f"there is no rule '{text}' for near failures: {did_you_mean(text, RULES)}")
+    rule: NearFarRule = configured(NearFarRule, text, text, MeasureError)
+    return rule
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -255,7 +277,7 @@ def _grouped(ended: pl.DataFrame, by: pl.Expr) -> tuple[NearFar, ...]:
 FAILURES = Measure(
     "failures",
     "Failures close to the successful trajectory (execution) and far from it (planning).",
-    lambda run: failures(run.frame, run.paths),
+    lambda run: failures(run.frame, run.paths, run.near_far or OURS),
     continuous=True,
     panels=(
         Panel(

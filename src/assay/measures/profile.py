@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar, overload
 
 from assay.measures.measure import MEASURES, Measure
+from assay.measures.nearness import OURS, NearFarRule
 from assay.measures.result import Missing
 from assay.measures.run_data import RunData
 from assay.runs.store import Store
@@ -63,9 +64,9 @@ class Profile(Mapping[str, Any]):
         return counts | {name: plain(found) for name, found in self._results.items()}
 
 
-def profile(store: Store, *, with_paths: bool = True) -> Profile:
-    """Measure a run with everything that applies to it."""
-    run = RunData(store, with_paths=with_paths)
+def profile(store: Store, *, with_paths: bool = True, near_far: NearFarRule = OURS) -> Profile:
+    """Measure a run with everything that applies to it; ``near_far``: which failures are near."""
+    run = RunData(store, with_paths=with_paths, near_far=near_far)
     applying = [measure for name in MEASURES if (measure := MEASURES[name]).applies(run)]
     replaced = {name for measure in applying for name in measure.instead_of}
     results = {each.name: run.attempt(each) for each in applying if each.name not in replaced}

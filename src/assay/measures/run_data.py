@@ -15,6 +15,7 @@ from assay.runs.store import Store
 
 if TYPE_CHECKING:
     from assay.measures.measure import Measure
+    from assay.measures.nearness import NearFarRule
 
 T = TypeVar("T")
 
@@ -22,8 +23,10 @@ T = TypeVar("T")
 class RunData:
     """A run as measures read it; what several of them need is made once."""
 
-    def __init__(self, store: Store, *, with_paths: bool = True) -> None:
+    def __init__(self, store: Store, *, with_paths: bool = True, near_far: NearFarRule | None = None) -> None:
         self._store, self._with_paths = store, with_paths
+        self.near_far = near_far
+        """Which failures are near; None for Assay's own rule."""
         self._results: dict[str, Any] = {}
         self.world = store.world
         """What must be known of the world it was played in."""

@@ -17,7 +17,7 @@ from assay.episodes import Traits
 from assay.errors import RunError
 from assay.measures.diagnosis import Finding, diagnose
 from assay.measures.measure import Measure
-from assay.measures.nearness import FAILURES
+from assay.measures.nearness import FAILURES, OURS, NearFarRule
 from assay.measures.profile import Profile, profile
 from assay.plugins import load_plugins
 from assay.report.sampled_paths import TaskPaths, sample_paths
@@ -65,26 +65,26 @@ class RunReport:
     """The runs of the same report."""
 
     @classmethod
-    def read(cls, path: Path, name: str | None = None) -> Self:
+    def read(cls, path: Path, name: str | None = None, *, near_far: NearFarRule = OURS) -> Self:
         """Read and measure a run. Raises RunError where there is nothing to be read.
 
         What of it is damaged is left out, counted, and told.
         """
         with Store.reading(path) as store:
             try:
-                return cls._measured(store, name or path.stem)
+                return cls._measured(store, name or path.stem, near_far=near_far)
             except UNREADABLE as error:
                 damage = f"none of its trajectories can be read: {error}"
             try:
-                return cls._measured(store, name or path.stem, damage)
+                return cls._measured(store, name or path.stem, damage, near_far=near_far)
             except UNREADABLE as error:
                 raise RunError(f"{path}: damaged: {error}") from None
 
     @classmethod
-    def _measured(cls, store: Store, name: str, damage: str = "") -> Self:
+    def _measured(cls, store: Store, name: str, damage: str = "", *, near_far: NearFarRule = OURS) -> Self:
         meta = store.meta
         problems = load_plugins(meta.get("plugins", ()))
-        found = profile(store, with_paths=not damage)
+        found = profile(store, with_paths=not damage, near_far=near_far)
         failures = found.get(FAILURES)
         paths = () if failures is None else sample_paths(store, failures)
         refused = Counter(str(each[-1]) for each in meta.pop("refused", ()))

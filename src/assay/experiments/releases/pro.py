@@ -61,6 +61,10 @@ def _read(folder: Path, draw: Draw | None) -> Variants:
     entries = pro.has_tables(folder) if draw is None else draw in ("entries", "both")
     frozen = pro.frozen_files(folder) if draw in (None, "frozen") else ()
     if not (entries or frozen or draw == "joint"):
+        if draw == "frozen" and pro.has_tables(folder):
+            raise ReleaseError(
+                f"{folder}: has LIBERO-PRO's tables and no frozen task files: valid: draw=entries, joint"
+            )
         missing = "" if folder.is_dir() else " (there is no such folder)"
         raise ReleaseError(f"{folder} holds no LIBERO-PRO release{missing}: looked for {pro.looked_for()}")
     variants: dict[str, list[Variant]] = defaultdict(list)

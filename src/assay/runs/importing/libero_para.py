@@ -20,12 +20,11 @@ from assay.formats.libero_para import SUITE, Paraphrase, Types, read_metadata
 from assay.formats.libero_para_logs import UNKNOWN, Log, Logged, Settings, models, read_logs
 from assay.formats.release import ReleaseError, task_of_file
 from assay.perturb import Say
+from assay.perturb.words.distance.pride import ALPHA
 from assay.perturb.words.grid.cells import Cell, cell_of
 from assay.runs.store import SUFFIX, Store
 
 EXPERIMENT = "para"
-ALPHA = 0.5
-"""The weight of keywords in the published distance."""
 
 Key = tuple[Types, int, int]
 """A wording: its types, its task's number (eval) and its number within both."""

@@ -12,12 +12,11 @@ from assay import tasks
 from assay.errors import PerturbationError
 from assay.formats.libero_para import SUITE
 from assay.language import lexicon, read_task
+from assay.perturb.words.distance.pride import ALPHA
 from assay.perturb.words.grid.cells import ActionType, ObjectType, cell_of
 from assay.perturb.words.grid.table import Row, plain, read, with_tasks
 from assay.tasks import Task
 
-ALPHA = 0.5
-"""The weight of keywords in PD."""
 Key = tuple[str, str]
 """An object type and an action type."""
 
