@@ -37,7 +37,6 @@ def test_jobs_in_a_pool_see_it_too(monkeypatch: pytest.MonkeyPatch):
         assert pool.submit(os.getenv, "ASSAY_TEST_VALUE").result() == "three"
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere they end when they next use a closed pipe")
 def test_processes_end_with_the_one_that_started_them_however_it_ends(tmp_path: Path):
     script = tmp_path / "starts.py"
     script.write_text(

@@ -11,9 +11,11 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
+from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -55,7 +57,8 @@ def _environment() -> dict[str, str]:
 def _call(environment: Mapping[str, str], target: Callable[..., None], arguments: tuple[Any, ...]) -> None:
     os.environ.clear()  # the server's is that of its own start
     os.environ.update(environment)
-    _end_with_parent()
+    parent = multiprocessing.parent_process()
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     target(*arguments)
 
 
@@ -63,14 +66,7 @@ def _nothing() -> None:
     pass
 
 
-def _end_with_parent() -> None:
-    """Ask Linux to end this process with the one it comes from; elsewhere a closed pipe does, later."""
-    try:
-        import ctypes
-
-        ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)
-    except (OSError, AttributeError):
-        return
-    parent = multiprocessing.parent_process()
-    if parent is not None and not parent.is_alive():
-        raise SystemExit(1)
+def _end_with(parent: BaseProcess) -> None:
+    """End this process, whatever it is doing, when the one that started it has ended."""
+    wait([parent.sentinel])
+    os.kill(os.getpid(), signal.SIGKILL)
