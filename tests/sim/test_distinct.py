@@ -48,7 +48,7 @@ def test_what_differs_too_little_is_named(primitives: PrimitivesPack):
     assert alike([red, blue], primitives) is None
     found = alike([blue, red, almost], primitives)
     assert found is not None and found[:2] == (red, almost)
-    assert str(found[2]).startswith("colours 2 of 12, patterns 2 of 12, sizes 1.00")
+    assert str(found[2]).startswith("colours 2 of 12, patterns 2 of 12, outlines 0.00")
 
 
 def test_a_pattern_that_is_as_fine_as_the_picture_tells_nothing_apart(
@@ -70,8 +70,20 @@ def test_sizes_are_told_apart_by_how_many_pixels_they_take(
 ):
     small, large = (Entity("bowl_1", "akita_black_bowl", size=size) for size in sizes)
     found = difference(small, large, primitives)
-    assert found.enough == told and found.colour < 1
+    assert found.enough == told and found.colour < 1 and found.outline == 0
     assert found.size == pytest.approx((sizes[1] / sizes[0]) ** 2, rel=0.1)
+
+
+def test_shapes_are_told_apart_by_their_outlines_and_handles_on_the_other_side_are_not(
+    primitives: PrimitivesPack,
+):
+    cube, cylinder, mug, turned = (
+        Entity("thing_1", category)
+        for category in ("cube", "cylinder", "porcelain_mug", "white_porcelain_mug")
+    )
+    shapes, mugs = difference(cube, cylinder, primitives), difference(mug, turned, primitives)
+    assert shapes.enough and shapes.colour < 5 and shapes.pattern < 5 < 100 * shapes.outline
+    assert not mugs.enough
 
 
 @pytest.mark.parametrize(

@@ -125,16 +125,24 @@ def _surface(geom: Element, meshes: dict[str, Element]) -> _Surface | None:
     kind = geom.get("type", "sphere")
     if kind == "mesh":
         mesh = meshes[str(geom.get("mesh"))]
-        if "vertex" not in mesh.attrib or "face" not in mesh.attrib:
+        if "vertex" not in mesh.attrib:
             return None
         points = _numbers(mesh.attrib["vertex"]).reshape(-1, 3) * _numbers(mesh.get("scale", "1 1 1"))
-        faces = np.array(mesh.attrib["face"].split(), dtype=np.int64).reshape(-1, 3)
+        given = mesh.get("face")
+        faces = _hull(points) if given is None else np.array(given.split(), dtype=np.int64).reshape(-1, 3)
     elif kind in ("box", "cylinder", "capsule", "sphere", "ellipsoid"):
         points, faces = _solid(kind, geom)
     else:
         return None
     position, rotation = _pose(geom)
     return _Surface(points, faces, points @ rotation.T + position)
+
+
+def _hull(points: Floats) -> NDArray[np.int64]:
+    """The faces that MuJoCo gives a mesh of points alone: those of their convex hull, (m, 3)."""
+    vertices = " ".join(map(repr, points.ravel().tolist()))
+    text = f"<mujoco><asset><mesh name='hull' vertex='{vertices}'/></asset></mujoco>"
+    return mujoco.MjModel.from_xml_string(text).mesh_face.astype(np.int64)
 
 
 def _solid(kind: str, geom: Element) -> tuple[Floats, NDArray[np.int64]]:
