@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import comb
 
 import numpy as np
@@ -30,9 +30,9 @@ def label_families(frame: pl.DataFrame) -> list[str]:
 
 def with_each_label(frame: pl.DataFrame, family: str) -> pl.DataFrame:
     """A row for each label that an episode has in a family, with that label alone in the family's column."""
-    column = pl.col(f"{COLUMN}{family}")
-    labels = column.map_elements(lambda text: list(read(text)), return_dtype=pl.List(pl.String))
-    return frame.drop_nulls(column.meta.output_name()).with_columns(labels).explode(column)
+    name = f"{COLUMN}{family}"
+    each = pl.col(name).map_elements(lambda text: list(read(text)), return_dtype=pl.List(pl.String))
+    return frame.drop_nulls(name).with_columns(each).explode(name)
 
 
 def by_label(run: RunData) -> dict[str, tuple[Rate, ...]]:
