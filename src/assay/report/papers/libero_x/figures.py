@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
 from assay.measures.curves import LEVELS, Curve
 from assay.measures.kinds import label_families, label_rates
 from assay.measures.rates import Rate
+from assay.measures.result import MeasureError
 from assay.measures.timing import Limit, limits_by
 from assay.report.figures.curves import levels_figure, limits_axes
 from assay.report.figures.success import radar, spokes_of
@@ -21,7 +23,7 @@ from assay.report.style import HALF, SHADES, WIDTH, Drawing, aside, draw, points
 from assay.report.tables import REFERENCE
 from assay.report.wording import plural
 
-CELL = 0.01
+CELL = 0.015
 """Of the heat map of paths, metres."""
 COLUMNS = 3
 """Panels in a row."""
@@ -30,7 +32,7 @@ _EDGE = 0.02
 
 def paths_figure(runs: Sequence[PaperRun]) -> Iterator[Part]:
     """Figure 3: where the end effector went, from above; bright where it was often."""
-    found, missing = of_each(runs, lambda run: run.data.paths.points)
+    found, missing = of_each(runs, _steps)
     both = np.concatenate(list(found.values()))
     low, high = both.min(axis=0) - _EDGE, both.max(axis=0) + _EDGE
     bins = [np.arange(low[axis], high[axis] + CELL, CELL) for axis in (0, 1)]
@@ -63,8 +65,10 @@ def paths_figure(runs: Sequence[PaperRun]) -> Iterator[Part]:
             axes.set_ylabel("x, m")
             if len(found) > 1:
                 axes.set_title(name, fontsize=8.5)
-        bar = figure.colorbar(drawn, ax=list(grid.flat), shrink=0.75, pad=0.02)
-        bar.set_label("share of all steps in a cell", fontsize=8)
+        bar = figure.colorbar(drawn, ax=list(grid.flat), pad=0.02, aspect=24)
+        bar.set_label("steps in a cell, of all", fontsize=8)
+        bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %"))
+        bar.ax.grid(visible=False)
 
     said = "; ".join(
         f"{name}: " * (len(found) > 1) + f"{len(found[name]):,} steps in {int((each > 0).sum()):,} cells"
@@ -76,9 +80,17 @@ def paths_figure(runs: Sequence[PaperRun]) -> Iterator[Part]:
     )
     span = (high[0] - low[0]) / (high[1] - low[1])
     wide = WIDTH if columns > 1 else HALF
-    tall = rows * (wide / columns * 0.78 * float(np.clip(span, 0.5, 1.6)) + 0.7)
+    tall = rows * ((wide - 1.2) / columns - 0.5) * float(np.clip(span, 0.5, 1.6)) + 0.7 * rows
     yield draw("paths", "Where the end effector went", caption, (wide, tall), paint)
     yield from missing
+
+
+def _steps(run: PaperRun) -> np.ndarray:
+    """All positions of the end effector, (n, 3). Raises MeasureError where there is none."""
+    points = run.data.paths.points
+    if not len(points):
+        raise MeasureError("no episode has a trajectory")
+    return points
 
 
 def decline_figures(runs: Sequence[PaperRun]) -> Iterator[Part]:
@@ -97,6 +109,8 @@ def _decline(runs: Mapping[str, Curve]) -> Drawing:
         for before, after in zip(curve.steps, curve.steps[1:], strict=False)
         if after.change is not None
     }
+    if not names:
+        raise MeasureError("no start was played on two levels")
     places = {pair: place for place, pair in enumerate(sorted(names))}
 
     def paint(figure: Figure) -> None:
@@ -104,11 +118,12 @@ def _decline(runs: Mapping[str, Curve]) -> Drawing:
         axes.axhline(0, color="#888890", lw=0.8)
         for number, (run, curve) in enumerate(runs.items()):
             look = series(number)
+            axes.plot([], [], label=run, ls="none", **look)
             for before, after in zip(curve.steps, curve.steps[1:], strict=False):
                 if after.change is None:
                     continue
                 x = places[before.at, after.at] + 4 * aside(number, len(runs)) * max(len(places) - 1, 1)
-                axes.plot(x, after.change, ls="none", label=run if after is curve.steps[1] else None, **look)
+                axes.plot(x, after.change, ls="none", **look)
                 if after.interval is not None:
                     axes.vlines(x, after.interval.low, after.interval.high, color=look["color"], lw=1.1)
         axes.set_xticks(range(len(places)), [names[pair] for pair in places])
