@@ -184,7 +184,7 @@ def radar(
     axes.set_xticks(angles, names or [f"{family}:\n{label}" for family, label in spokes], fontsize=size)
     axes.tick_params(axis="x", pad=size if names else 2 * size)
     axes.set_ylim(0, 1)
-    axes.set_yticks([0.25, 0.5, 0.75, 1.0])
+    axes.set_yticks([0.25, 0.5, 0.75] if names else [0.25, 0.5, 0.75, 1.0])
     axes.tick_params(axis="y", labelsize=size - 0.5, labelcolor=FAINT)
     percent_axis(axes.yaxis)
     axes.set_rlabel_position(180 / len(spokes))

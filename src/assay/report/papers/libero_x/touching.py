@@ -128,7 +128,7 @@ def _timelines(run: PaperRun, name: str, *, several: bool) -> Drawing:
                     xytext=(2, -7), textcoords="offset points", fontsize=6.5, color=FAINT,
                 )  # fmt: skip
             axes.axvline(row["steps"], color="#222222", lw=1.2)
-            ended = "done" if row["success"] else "given up"
+            ended = "success" if row["success"] else "failure"
             axes.set_title(
                 f"“{row['instruction']}” ({row['condition']}, seed {row['seed']}; {ended} at {row['steps']})",
                 fontsize=8, fontweight="normal", loc="left",
