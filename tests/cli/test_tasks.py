@@ -36,6 +36,17 @@ def test_list_refuses_an_unknown_suite():
     assert isinstance(error, TaskError) and "did you mean 'libero_goal'?" in str(error)
 
 
+def test_labels_counts_what_tasks_ask_for_and_draws_it(tmp_path: Path):
+    counted = json.loads(run("labels", "libero_goal", "--json", "-", "--out", str(tmp_path)).stdout)
+    assert (counted["tasks"], counted["scenes"]) == (10, 1)
+    assert counted["labels"]["interaction"]["composite"] == {"scenes": 1, "tasks": 1}
+    assert counted["predicates"]["On"]["tasks"] == 7
+    assert {each.name for each in (tmp_path / "figures").iterdir()} == {"tree.svg", "flows.svg"}
+    assert "container,akita_black_bowl,1,1" in (tmp_path / "tables" / "frequency.csv").read_text()
+    shown = run("labels", "libero_goal").stdout
+    assert "10 tasks" in shown and "state change" in shown
+
+
 def test_show_prints_everything_and_draws_into_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     result = run("show", "libero_goal/3")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from assay import tasks
-from assay.experiments.labels import families, nature
+from assay.experiments.labels import families, label_sets, nature
 from assay.perturb import Perturbation
 from assay.perturb.senses import BlankPictures, Brightness, Contrast, DroppedCamera, Fog, FrozenCamera, Patch
 from assay.tasks import Predicate
 
+BOTH = "placement, state change, composite"
 SCENE, HAND = ("agentview",), ("robot0_eye_in_hand",)
 
 
@@ -50,14 +52,14 @@ def test_a_task_can_be_done_as_long_as_something_is_seen(changes: tuple[Perturba
 
 def test_whatever_opens_must_be_opened_first_whatever_it_is_called():
     task = tasks.load("libero_10/9")  # the microwave is open
-    assert families(task)["interaction"] == "composite" and families(task)["subtasks"] == "2"
+    assert families(task)["interaction"] == BOTH and families(task)["subtasks"] == "2"
     scene = replace(
         task.scene,
         initial=tuple(atom for atom in task.scene.initial if atom.predicate is not Predicate.OPEN),
     )
     inside = tuple(atom for atom in task.goal.atoms if atom.predicate is Predicate.IN)
     closed = replace(task, scene=scene, goal=replace(task.goal, atoms=inside))
-    assert families(closed)["interaction"] == "composite" and families(closed)["subtasks"] == "2"
+    assert families(closed)["interaction"] == BOTH and families(closed)["subtasks"] == "2"
     opened = replace(closed, scene=task.scene)
     assert families(opened)["interaction"] == "placement" and families(opened)["subtasks"] == "1"
 
@@ -67,3 +69,52 @@ def test_the_cameras_of_the_world_decide_whether_anything_is_seen():
     assert nature(hidden)["plausible"] is True
     assert nature(hidden, cameras=SCENE)["plausible"] is False, "a world with that camera alone"
     assert nature(hidden, cameras=())["plausible"] is True, "a world without pictures"
+
+
+@pytest.mark.parametrize(
+    ("words", "relation", "attribute"),
+    [
+        ("place the smallest bowl on the middle-sized black bowl", (), ("colour", "size")),
+        ("stack the medium bowl on the largest bowl", (), ("size",)),
+        (
+            "place the teal wavy book into the left caddy's back compartment",
+            ("left-right",),
+            ("colour", "pattern"),
+        ),
+        ("place the cyan grid book upright on top of the shelf", (), ("colour", "pattern")),
+        ("place the navy speckle book in the top region of the shelf", ("ordinal",), ("colour", "pattern")),
+        ("place the large off-white bowl on the plate", (), ("colour", "size")),
+        ("place the orange juice on top of the cabinet", (), ("category",)),
+        ("place the bowl on the farthest plate relative to the robot", ("relative distance",), ("category",)),
+        ("place the bowl on the plate next to the stove", (), ("category",)),
+        ("place the bowl on the middle plate", (), ("category",)),
+        ("close the top and middle drawer of the cabinet", ("ordinal",), ("category",)),
+        ("place the frypan on the top layer of the shelf", (), ("category",)),
+        ("place the frypan on the bottom layer of the shelf", ("ordinal",), ("category",)),
+        ("pick up the mug that is second from the left", ("left-right", "ordinal"), ("category",)),
+    ],
+)
+def test_words_give_every_label_that_they_have(
+    words: str, relation: tuple[str, ...], attribute: tuple[str, ...]
+):
+    task = tasks.load("libero_goal/7")  # a state change: its goal has no relation
+    found = label_sets(replace(task, instruction=replace(task.instruction, text=words)))
+    assert (found["relation"], found["attribute"]) == (relation, attribute)
+
+
+def test_tasks_of_the_release_have_the_labels_of_the_paper(shared: Path):
+    found = {
+        task.instruction.text: label_sets(task)
+        for level in ("LEVEL1", "LEVEL2")
+        for task in tasks.resolve(str(shared / "libero_x" / "bddl" / level))
+    }
+    stove = found["place the moka pot on the stove and turn off the stove"]
+    assert stove["interaction"] == ("placement", "state change", "composite") and stove["subtasks"] == ("2",)
+    (drawer,) = (labels for words, labels in found.items() if "farthest" in words)
+    assert drawer["relation"] == ("surface", "container", "ordinal", "relative distance")
+    assert found["place the black book into the back desk caddy's right compartment"] == {
+        "interaction": ("placement",),
+        "subtasks": ("1",),
+        "relation": ("container", "left-right"),
+        "attribute": ("colour",),
+    }

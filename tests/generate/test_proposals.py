@@ -5,11 +5,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from assay.experiments.labels import families
+from assay.experiments.labels import label_sets
 from assay.generate.layout import Cast, Thing
 from assay.generate.proposals import Proposal, in_turn, propose, references
 from assay.streams import stream
 from assay.tasks import Atom, Goal, Predicate, Task, check
+from assay.tasks.labels import FAMILIES
 
 
 def proposed(cast: Cast) -> list[Task]:
@@ -70,11 +71,12 @@ def test_what_is_like_an_earlier_one_comes_last():
 
 
 def test_families_of_labels_can_be_told_from_the_tasks(casts: list[Cast]):
-    found = [families(task) for cast in casts for task in proposed(cast)]
-    assert {each["interaction"] for each in found} == {"placement", "state change", "composite"}
-    assert {"surface", "container", "left-right", "relative distance"} <= {each["relation"] for each in found}
-    assert {each["attribute"] for each in found} == {"colour", "size", "pattern", "category"}
-    assert {"1", "2"} <= {each["subtasks"] for each in found}
+    found = [label_sets(task) for cast in casts for task in proposed(cast)]
+    every = {family: {label for each in found for label in each[family]} for family in FAMILIES}
+    assert every["interaction"] == set(FAMILIES["interaction"])
+    assert every["attribute"] == set(FAMILIES["attribute"])
+    assert {"surface", "container", "left-right", "relative distance"} <= every["relation"]
+    assert {"1", "2"} <= every["subtasks"]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from assay.measures import MeasureError, no_mistakes, time_limits, time_to_success
+from assay.measures.timing import limits_by, within_limit
 
 GOAL = "On akita_black_bowl_1 flat_stove_1_cook_region"
 
@@ -67,8 +68,8 @@ def test_certified_episodes_are_measured_by_the_demonstrators_time_up_to_their_o
     store = run([made(each < 110, seed=seed, steps=each, labels=labels) for seed, each in enumerate(steps)])
     found = time_limits(store.frame(), factors=(0.9, 1.0, 1.1, 1.2, None))
     assert [(each.factor, each.successes) for each in found.limits] == [
-        (0.9, 1), (1.0, 2), (1.1, 3), (None, 3),
-    ]  # fmt: skip
+        (0.9, 1), (1.0, 2), (1.1, 3),
+    ], "a run that was stopped says nothing of longer times"  # fmt: skip
     assert found.reference == {"libero_goal/1": 100.0}
 
 
@@ -82,3 +83,25 @@ def test_each_episode_has_the_best_reference_there_is(run, made):
     found = time_limits(store.frame(), {"libero_goal/1": 100.0}, (1.0,))
     assert found.reference == {"libero_goal/1": 100.0, "libero_goal/2": 40.0, "libero_goal/3": 60.0}
     assert (found.limits[0].successes, found.limits[0].count, found.unknown) == (4, 5, 0)
+
+
+def test_limits_of_groups_are_those_that_the_run_can_tell(run, made):
+    """Free episodes tell every limit and none at all; one that was stopped, only those up to its own."""
+    free = [
+        made(True, seed=seed, steps=steps, labels={"reference_steps": 100, "level": level})
+        for seed, (level, steps) in enumerate([(1, 95), (1, 140), (2, 105)])
+    ]
+    found = limits_by(run(free).frame(), ("level",), (1.0, 1.1, 1.5, None))
+    assert {group: [limit.successes for limit in limits] for group, limits in found.items()} == {
+        (1,): [1, 1, 2, 2],
+        (2,): [0, 1, 1, 1],
+    }
+    stopped = made(False, seed=3, steps=110, labels={"reference_steps": 100, "limit_factor": 1.1, "level": 1})
+    found = limits_by(run([*free, stopped]).frame(), ("level",), (1.0, 1.1, 1.5, None))
+    assert [(limit.factor, limit.count) for limit in found[(1,)]] == [(1.0, 3), (1.1, 3)]
+
+
+def test_late_successes_count_as_failures_within_a_limit(run, made):
+    episodes = [made(True, seed=seed, steps=steps) for seed, steps in enumerate((100, 100, 100, 111))]
+    rows = within_limit(run([*episodes, made(None, seed=9)]).frame(), 1.1)
+    assert rows["outcome"].to_list() == ["success"] * 3 + ["failure", "error"]

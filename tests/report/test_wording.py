@@ -4,6 +4,7 @@ import pytest
 
 from assay.report.wording import (
     between,
+    counted_in_order,
     listed,
     methods,
     natural,
@@ -57,3 +58,9 @@ def test_tasks_stand_in_the_order_of_their_numbers_with_their_words():
     names = ["libero_goal/10", "libero_goal/2", "libero_10/3"]
     assert sorted(names, key=natural) == ["libero_10/3", "libero_goal/2", "libero_goal/10"]
     assert told("libero_goal/7") == "turn on the stove" and told("somebody's/1") is None
+
+
+def test_names_that_differ_in_a_number_come_in_its_order():
+    assert counted_in_order(["control", "L1", "L4", "PRIDE", "L2", "L1", "L10"]) == [
+        "control", "L1", "L2", "PRIDE", "L4", "L10",
+    ]  # fmt: skip

@@ -211,24 +211,32 @@ def test_an_export_holds_every_episode(path: Path, tmp_path: Path, episode, form
     assert {"key", "experiment", "condition", "task", "seed", "outcome", "steps"} <= set(frame.columns)
 
 
-def test_where_things_stood_is_kept_and_merged_and_missing_in_runs_that_did_not_record_it(
-    tmp_path: Path, episode
+@pytest.mark.parametrize(
+    ("column", "known", "written"),
+    [
+        ("initial_positions", {"bowl_1": (0.1, 0.2, 0.9)}, '{"bowl_1": [0.1, 0.2, 0.9]}'),
+        (
+            "contacts",
+            {"bowl_1": ((3, 5),), "stove_1": ((4, 9),)},
+            '{"bowl_1": [[3, 5]], "stove_1": [[4, 9]]}',
+        ),
+    ],
+)
+def test_what_older_runs_did_not_record_is_kept_and_merged_and_missing_in_them(
+    tmp_path: Path, episode, column: str, known: dict[str, object], written: str
 ):
-    stood = {"bowl_1": (0.1, 0.2, 0.9)}
     for name, number in (("old", 1), ("new", 2)):
         with Store.writing(tmp_path / f"{name}.assay") as store:
             store.plan(PLAN)
-            store.append(number, episode(initial_positions=stood))
+            store.append(number, episode(**{column: known}))
             store.describe(experiment="words", policy="oracle")
     with sqlite3.connect(tmp_path / "old.assay") as file:
-        file.execute("DROP TABLE initial_positions")
+        file.execute(f"DROP TABLE {column}")
     with Store.reading(tmp_path / "old.assay") as store:
-        assert store.frame()["initial_positions"].to_list() == [None]
+        assert store.frame()[column].to_list() == [None]
     merge([tmp_path / "old.assay", tmp_path / "new.assay"], tmp_path / "both.assay")
     with Store.reading(tmp_path / "both.assay") as store:
-        assert store.frame()["initial_positions"].to_list() == [None, '{"bowl_1": [0.1, 0.2, 0.9]}']
+        assert store.frame()[column].to_list() == [None, written]
     with Store.writing(tmp_path / "old.assay") as store:
-        store.append(3, episode(initial_positions=stood))
-        assert store.frame()["initial_positions"].null_count() == 1, (
-            "a run that is resumed records it from now on"
-        )
+        store.append(3, episode(**{column: known}))
+        assert store.frame()[column].null_count() == 1, "a run that is resumed records it from now on"

@@ -56,8 +56,20 @@ def test_a_path_has_one_place_more_than_actions(env: LiberoEnv):
     )
 
 
+def test_what_is_touched_is_kept_over_time_and_in_its_order(env: LiberoEnv):
+    """The stove is turned on first, then the moka pot is put on it."""
+    episode = played(env, "oracle", EpisodeSpec("libero_10/2", 0))
+    stove, pot = episode.contacts["flat_stove_1"], episode.contacts["moka_pot_1"]
+    assert next(iter(episode.contacts)) == episode.touched == "flat_stove_1"
+    assert stove[0][0] < pot[0][0] < pot[-1][1] <= episode.steps + 1
+    for spans in episode.contacts.values():
+        edges = [edge for span in spans for edge in span]
+        assert edges == sorted(set(edges)), "spans neither meet nor overlap"
+
+
 def test_nothing_touched_and_nothing_moved_is_none(env: LiberoEnv):
     episode = played(env, "idle", EpisodeSpec("libero_goal/7", 0, steps=5))
+    assert episode.contacts == {}
     assert (episode.touched, episode.moved, episode.truth) == (None, None, {"TurnOn flat_stove_1": ()})
     assert episode.outcome is Outcome.FAILURE
 
