@@ -151,7 +151,11 @@ class Predicates:
             rotation = data.site_xmat[thing.site].reshape(3, 3)
             # LIBERO's half-lengths shrink to nothing at 45 degrees, which no container of its own is turned by.
             # LIBERO-X, whose caddies are, has the box that holds the region.
-            half = np.abs(rotation) @ thing.half if self._is_put_at_angles(thing) else np.abs(rotation @ thing.half)
+            half = (
+                np.abs(rotation) @ thing.half
+                if self._is_put_at_angles(thing)
+                else np.abs(rotation @ thing.half)
+            )
             centre = data.site_xpos[thing.site]
             return centre - half - (0.0, 0.0, IN_SINK), centre + half
         return bounding_box(self._model, data, thing.geoms)

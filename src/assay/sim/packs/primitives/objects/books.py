@@ -87,7 +87,9 @@ def _print(thing: Sculpture, book: Book, face: Place, width: float, height: floa
         thick = 0.3 / book.lines
         thing.draw(book.print, patch(face, (-width, width), ((v - thick) * height, (v + thick) * height)))
     for i in range(book.waves):
-        thing.draw(book.print, _wave(face, ((2 * i + 1) / book.waves - 1) * height, width, height / book.waves))
+        thing.draw(
+            book.print, _wave(face, ((2 * i + 1) / book.waves - 1) * height, width, height / book.waves)
+        )
     for i, j in product(range(book.specks), repeat=2):
         at = ((2 * i + 1) / book.specks - 1) * width, ((2 * j + 1) / book.specks - 1) * height
         radius = 0.45 * width / book.specks
