@@ -89,7 +89,7 @@ class Reach:
         robot = self._sight.robot_geoms
         contact = self._data.contact
         for (one, other), distance in zip(contact.geom, contact.dist, strict=True):
-            if distance < -INTO and (one in robot) != (other in robot):
-                if one not in self._held.geoms and other not in self._held.geoms:
-                    return True
+            others = one not in self._held.geoms and other not in self._held.geoms
+            if distance < -INTO and others and (one in robot) != (other in robot):
+                return True
         return False

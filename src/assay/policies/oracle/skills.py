@@ -68,6 +68,8 @@ class Spot:
     """Horizontal direction (3,) from which it must go in; from above if None."""
     threshold: float = 0.0
     """How far outward the thing is out of what it goes into, metres."""
+    lift: float = 0.0
+    """How far above where it will rest it goes in, metres."""
 
 
 def put(sight: Sight, entity: EntityIndex, spots: Sequence[Spot]) -> Motion:
@@ -251,13 +253,13 @@ def place(sight: Sight, entity: EntityIndex, spot: Spot) -> Motion:
         yield action_towards(sight, goal, rotation, CLOSED)
     if spot.outward is not None:
         for _ in range(2):
-            goal = _carrying(sight, entity, before + (0.0, 0.0, 0.015))
+            goal = _carrying(sight, entity, before + (0.0, 0.0, spot.lift))
             yield from move(sight, goal, rotation, CLOSED, steps=50, near=0.008)
         for _ in range(60):
             left = spot.position - sight.pose(entity)[0]
             if -left @ spot.outward < 0.005 or not sight.touched(entity):
                 break
-            goal = sight.hand()[0] + left + (0.0, 0.0, 0.015)
+            goal = sight.hand()[0] + left + (0.0, 0.0, spot.lift)
             yield from move(sight, goal, rotation, CLOSED, steps=1, near=0.0, speed=0.6)
         if not sight.touched(entity):
             here, _ = sight.hand()
