@@ -44,8 +44,8 @@ def spots(
     """Places for a thing in or on a region, best first.
 
     ``rotations`` (3, 3) are those after which it may be there; if not given, it may be turned about the vertical,
-    and lean where it goes in from the side or does not fit upright. ``more`` says how many other things still have to find
-    room there.
+    and lean where it goes in from the side or does not fit upright. ``more`` says how many other things still
+    have to find room there.
     """
     room = sight.region_box(region)
     slope = sight.data.site_xmat[region.site].reshape(3, 3)[2]
