@@ -71,7 +71,9 @@ def spots(
         return found
     ways = [outward] if outward is not None else list(AROUND)
     for angle in LEANS:
-        leaning = [tilting(UP, UP * np.cos(angle) + way * np.sin(angle)) @ each for way in ways for each in turns]
+        leaning = [
+            tilting(UP, UP * np.cos(angle) + way * np.sin(angle)) @ each for way in ways for each in turns
+        ]
         found += [replace(spot, cost=spot.cost + LEANING * angle) for spot in search.best(leaning)]
     return sorted(found, key=lambda spot: spot.cost)
 
