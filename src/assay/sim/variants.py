@@ -15,6 +15,7 @@ from typing import TypeVar
 import yaml
 
 Value = TypeVar("Value")
+Colour = tuple[float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +23,11 @@ class CategoryVariant:
     """What a category is made from."""
 
     base: str
-    """The category it is a variant of; not a variant itself."""
-    colour: tuple[float, float, float] | None = None
+    """The category it is a variant of, or the blank of a book; not a variant itself."""
+    colour: Colour | None = None
     """Red, green, blue of its brightest part, 0 to 1; darker parts of the base stay darker. None: the base's."""
+    dark: Colour | None = None
+    """Red, green, blue of its darkest part; parts between are mixed of the two. None: a shade of ``colour``."""
     size: float = 1.0
     """How large it is, as a factor on the base's lengths."""
 
@@ -36,6 +39,7 @@ def _read() -> Mapping[str, CategoryVariant]:
             category: CategoryVariant(
                 row["base"],
                 tuple(row["colour"]) if "colour" in row else None,
+                tuple(row["dark"]) if "dark" in row else None,
                 float(row.get("size", 1.0)),
             )
             for category, row in rows.items()
