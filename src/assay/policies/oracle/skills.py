@@ -70,6 +70,8 @@ class Spot:
     """How far outward the thing is out of what it goes into, metres."""
     lift: float = 0.0
     """How far above where it will rest it goes in, metres."""
+    tight: bool = False
+    """Whether there is hardly room for it."""
 
 
 def put(sight: Sight, entity: EntityIndex, spots: Sequence[Spot]) -> Motion:
@@ -256,7 +258,7 @@ def place(sight: Sight, entity: EntityIndex, spot: Spot) -> Motion:
         left, twist = float(np.linalg.norm(goal - here)), float(np.linalg.norm(turn(now, rotation)))
         past.append(left + 0.1 * twist)
         stalled = len(past) > STALL and past[-STALL] - past[-1] < 0.001
-        if stalled or (left < 0.01 and twist < TURNED):
+        if stalled or (left < (0.003 if spot.tight else 0.01) and twist < TURNED):
             break
         yield action_towards(sight, goal, rotation, CLOSED)
     if spot.outward is not None:

@@ -14,7 +14,7 @@ from assay.sim.compile import EntityIndex, RegionIndex
 
 GRID = np.linspace(-0.7, 0.7, 7)
 """Where in a region places are looked for, of its half-lengths."""
-GAP = 0.006
+GAP = 0.01
 """How far apart boxes should be, metres."""
 WALL, OVERHEAD = 10.0, 4.0
 """What a metre of overlap costs with what is beside a place and with what is above it."""
@@ -132,7 +132,7 @@ class _Search:
                     lift = float(np.clip((room.high[2] - position[2] - relative.high[2]) / 2, 0.004, 0.015))
                     threshold = float(np.abs(outward[:2]) @ (room.size[:2] / 2)) + 0.14
                     threshold += float(outward[:2] @ (room.centre[:2] - place))
-                yield Spot(position, rotation, cost, outward, threshold, lift)
+                yield Spot(position, rotation, cost, outward, threshold, lift, blocked > 0)
 
 
 def sidewise(sight: Sight, entity: EntityIndex) -> list[np.ndarray]:
