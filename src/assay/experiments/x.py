@@ -5,20 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
+from assay.episodes import EpisodeSpec
 from assay.episodes.spec import Label
-from assay.errors import ExperimentError
+from assay.errors import ExperimentError, PerturbationError
 from assay.experiments.base import Experiment, Variant
 from assay.experiments.labels import families
 from assay.perturb import Perturbation
 from assay.perturb.words.rewordings import LEVEL5
-from assay.perturb.world import Confound, Distractors, Jitter, Relocate, Swap, unseen
+from assay.perturb.world import (
+    Attribute,
+    Distractors,
+    ExchangePlaces,
+    Jitter,
+    Relocate,
+    Swap,
+    UnseenTargets,
+    VariedTarget,
+)
+from assay.perturb.world.ground import movable, target
+from assay.streams import stream
 from assay.tasks import Task
-
-CONFUSING = Confound((0.75, 0.3, 0.2))
-"""A double in another colour."""
 
 TIMES = (0.8, 1.5)
 """The least and the greatest time limit, as factors of the demonstrator's time."""
+CROWDED = 6
+"""From how many movable things on one is added on level 3, and not two: LIBERO-X adds 1.3 in the mean."""
+UNSEEN, CONFOUNDING = "unseen", "confounding"
+"""The two halves of level 4."""
 
 
 def x(time: float | Literal["unlimited"] = 1.1) -> Experiment:
@@ -33,31 +46,42 @@ def x(time: float | Literal["unlimited"] = 1.1) -> Experiment:
         seeds=tuple(range(10)),
         certified=True,
         limit=0.0 if time == "unlimited" else time,
+        keep=_in_turn,
     )
 
 
 def _variants(task: Task) -> Iterator[Variant]:
     first: tuple[Perturbation, ...] = (Jitter(0.03),)
     second = (*first, Relocate(0.5))
-    third = (*second, Swap())
-    new = (*third, Distractors(2, unseen()))
-    confounding = (*third, CONFUSING)
-    labels: dict[str, Label] = {f"label:{name}": value for name, value in families(task).items()}
-    for level, name, perturbations in (
-        (1, "level1", first),
-        (2, "level2", second),
-        (3, "level3", third),
-        (4, "level4/unseen", new),
-        (4, "level4/confounding", confounding),
-    ):
-        if perturbations is confounding and not CONFUSING.is_told(task):
-            continue  # who would double a cabinet, or know which bowl is meant?
-        yield Variant(
-            f"x/{name}", perturbations, {"axis": "world", "plausible": True, "level": level, **labels}
-        )
-    for each in LEVEL5:
-        yield Variant(
-            f"x/level5/{each.name}",
-            (*new, each.perturbation),
-            {"axis": "words+world", "plausible": True, "level": 5, "form": each.name, **labels},
-        )
+    more = 1 if len(task.scene.objects) >= CROWDED else 2
+    exchange = ExchangePlaces() if target(task) in movable(task) else Swap()  # a cabinet has nobody to exchange with
+    third = (*second, Distractors(more), exchange)
+    for level, perturbations in enumerate((first, second, third), start=1):
+        yield Variant(f"x/level{level}", perturbations, _labels(task, level))
+    new = UnseenTargets()
+    halves = [(UNSEEN, new, new.apply)]
+    halves += [(CONFOUNDING, each, each.told) for each in map(VariedTarget, Attribute)]
+    for half, change, apply in halves:
+        try:
+            told = apply(task, stream("x", task.id))
+        except PerturbationError:
+            continue  # a cabinet is not replaced or doubled
+        fourth, more_labels = (*third, change), {"objects": half}
+        yield Variant(f"x/level4/{half}", fourth, _labels(told, 4) | more_labels)
+        for each in LEVEL5:
+            labels = _labels(told, 5) | more_labels | {"form": each.name}
+            yield Variant(f"x/level5/{half}/{each.name}", (*fourth, each.perturbation), labels)
+
+
+def _labels(task: Task, level: int) -> dict[str, Label]:
+    """What is known about a task on a level, from the words that it is told in."""
+    axis = "words+world" if level > 3 else "world"
+    known = {f"label:{name}": value for name, value in families(task).items()}
+    return {"axis": axis, "plausible": True, "level": level, **known}
+
+
+def _in_turn(spec: EpisodeSpec) -> bool:
+    """Whether it is the turn of an episode's attribute: each seed has one of the three, and tasks begin elsewhere."""
+    varied = [each.attribute for each in spec.perturbations if isinstance(each, VariedTarget)]
+    turn = int(stream("x", "attribute", spec.task).integers(len(Attribute))) + spec.world_seed
+    return not varied or varied[0] is tuple(Attribute)[turn % len(Attribute)]
