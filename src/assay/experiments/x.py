@@ -10,6 +10,7 @@ from assay.episodes.spec import Label
 from assay.errors import ExperimentError, PerturbationError
 from assay.experiments.base import Experiment, Variant
 from assay.experiments.labels import families
+from assay.experiments.reference_times import read_times
 from assay.perturb import Perturbation
 from assay.perturb.words.rewordings import LEVEL5
 from assay.perturb.world import (
@@ -27,25 +28,36 @@ from assay.streams import stream
 from assay.tasks import Task
 
 TIMES = (0.8, 1.5)
-"""The least and the greatest time limit, as factors of the demonstrator's time."""
+"""The least and the greatest time limit, as factors of the reference time."""
 CROWDED = 6
 """From how many movable things on one is added on level 3, and not two: LIBERO-X adds 1.3 in the mean."""
 UNSEEN, CONFOUNDING = "unseen", "confounding"
 """The two halves of level 4."""
 
 
-def x(time: float | Literal["unlimited"] = 1.1) -> Experiment:
-    """Levels 1 to 5, cumulative; ``time``: the limit as a factor of the demonstrator's time."""
+def x(time: float | Literal["unlimited"] = 1.1, times: str = "") -> Experiment:
+    """Levels 1 to 5, cumulative; ``time``: the limit as a factor of the reference time.
+
+    That is the demonstrator's, or people's: ``times`` is a CSV file with the columns task, and seconds or steps.
+    """
     low, high = TIMES
     if time != "unlimited" and not low <= time <= high:
         raise ExperimentError(f"x: time={time}; valid: {low:g} to {high:g}, or unlimited")
+    reference = read_times(times) if times else None
+
+    def variants(task: Task) -> Iterator[Variant]:
+        if reference is not None:
+            reference.of(task.id)  # before anything runs
+        return _variants(task)
+
     return Experiment(
         name="x",
         about="Five cumulative levels: placement, layout, swaps, new things, wording (after LIBERO-X).",
-        variants=_variants,
+        variants=variants,
         seeds=tuple(range(10)),
         certified=True,
         limit=0.0 if time == "unlimited" else time,
+        reference=reference,
         keep=_in_turn,
     )
 
@@ -54,7 +66,9 @@ def _variants(task: Task) -> Iterator[Variant]:
     first: tuple[Perturbation, ...] = (Jitter(0.03),)
     second = (*first, Relocate(0.5))
     more = 1 if len(task.scene.objects) >= CROWDED else 2
-    exchange = ExchangePlaces() if target(task) in movable(task) else Swap()  # a cabinet has nobody to exchange with
+    exchange = (
+        ExchangePlaces() if target(task) in movable(task) else Swap()
+    )  # a cabinet has nobody to exchange with
     third = (*second, Distractors(more), exchange)
     for level, perturbations in enumerate((first, second, third), start=1):
         yield Variant(f"x/level{level}", perturbations, _labels(task, level))
@@ -66,10 +80,10 @@ def _variants(task: Task) -> Iterator[Variant]:
             told = apply(task, stream("x", task.id))
         except PerturbationError:
             continue  # a cabinet is not replaced or doubled
-        fourth, more_labels = (*third, change), {"objects": half}
-        yield Variant(f"x/level4/{half}", fourth, _labels(told, 4) | more_labels)
+        fourth = (*third, change)
+        yield Variant(f"x/level4/{half}", fourth, _labels(told, 4))
         for each in LEVEL5:
-            labels = _labels(told, 5) | more_labels | {"form": each.name}
+            labels = _labels(told, 5) | {"form": each.name}
             yield Variant(f"x/level5/{half}/{each.name}", (*fourth, each.perturbation), labels)
 
 

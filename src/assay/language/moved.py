@@ -41,7 +41,9 @@ def rename_moved(text: str, categories: Iterable[str], rename: Rename) -> str:
         found = [_category(part, wanted) for part in parts]
         for category in filter(None, found):
             if named.setdefault(category, phrase) != phrase:
-                raise PerturbationError(f"'{text}' says {named[category]!r} and {phrase!r} of things of one kind")
+                raise PerturbationError(
+                    f"'{text}' says {named[category]!r} and {phrase!r} of things of one kind"
+                )
         new = [
             None if category is None else rename(category, _noun(part, category), plural)
             for part, category in zip(parts, found, strict=True)
@@ -56,7 +58,9 @@ def rename_moved(text: str, categories: Iterable[str], rename: Rename) -> str:
     ]
     missing = [category for category in wanted if category not in named]
     if missing:
-        raise PerturbationError(f"'{text}' does not say in words that it knows what is done with {missing[0]}")
+        raise PerturbationError(
+            f"'{text}' does not say in words that it knows what is done with {missing[0]}"
+        )
     return write_steps(steps)
 
 
@@ -95,4 +99,3 @@ def _nouns(category: str) -> tuple[str, ...]:
 def plain_name(category: str) -> str:
     """The usual noun for a category. Raises PerturbationError if the lexicon has none."""
     return lexicon().of_category(category)[0].name
-

@@ -98,7 +98,9 @@ class VariedTarget(Perturbation):
     def change(self) -> str:  # type: ignore[override]
         """Appearance; the object itself, where it is of another size; and always words and clutter."""
         sized = self.attribute is Attribute.SIZE
-        return "+".join((Change.WORDING, Change.APPEARANCE, *([Change.OBJECT] if sized else []), Change.CLUTTER))
+        return "+".join(
+            (Change.WORDING, Change.APPEARANCE, *([Change.OBJECT] if sized else []), Change.CLUTTER)
+        )
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Draws a look, then adds the look-alikes to free places."""
@@ -146,7 +148,7 @@ class VariedTarget(Perturbation):
 
 
 def moved_things(task: Task, kind: str) -> tuple[Entity, ...]:
-    """The movable things that a task's goal puts somewhere, in its order. Raises PerturbationError if there are none."""
+    """The movable things that a task's goal puts somewhere, in its order. Raises PerturbationError."""
     objects = {each.name: each for each in task.scene.objects}
     named = (atom.arguments[0] for atom in task.goal.atoms if len(atom.arguments) > 1)
     found = tuple(objects[name] for name in dict.fromkeys(named) if name in objects)
