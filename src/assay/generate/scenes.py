@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass
 
+from assay import processes
 from assay.episodes import Outcome, rollout
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError, PlacementError
@@ -83,8 +83,7 @@ def make_all(order: Order, numbers: Sequence[int], workers: int) -> Iterator[Mad
     if workers == 1:
         yield from (make(order, number) for number in numbers)
         return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+    with processes.pool(workers) as pool:
         futures = [pool.submit(make, order, number) for number in numbers]
         try:
             for future in as_completed(futures):
