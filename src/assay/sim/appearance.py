@@ -11,12 +11,14 @@ import numpy as np
 
 from assay.errors import AssetError, did_you_mean
 from assay.sim.layout import ArenaLayout
+from assay.sim.pattern_pictures import PIXELS, second_colour, texture_name
+from assay.sim.texture_coordinates import wrap
 from assay.tasks.scene import Scene
 from assay.tasks.staging import CameraChange, Finish, Lighting, Pattern, Surface
 
 GREY = (0.6, 0.6, 0.6)
-SHADE = 0.45
-"""The darker colour of a pattern, as a factor."""
+PROJECTED = 4
+"""How many tiles of a pattern go onto what has no texture coordinates of ours, such as a plane, each way."""
 TINY = 1e-30
 """What is no larger is nothing."""
 _FURNITURE = ("floor_lamp", "wall_unit")
@@ -27,12 +29,12 @@ def apply_staging(root: Element, scene: Scene, layout: ArenaLayout) -> None:
     """Change a composed document in place."""
     staging = scene.staging
     for surface, finish in staging.surfaces:
-        _finish(root, _surface(root, layout, surface), finish, f"staging_{surface}")
+        dress(root, _surface(root, layout, surface), finish, f"staging_{surface}")
     for entity in scene.entities:
         if not entity.finish.usual:
             body = next(each for each in root.iter("body") if each.get("name") == f"{entity.name}_main")
             visible = [geom for geom in body.iter("geom") if geom.get("group") == "1"]
-            _finish(root, visible, entity.finish, f"{entity.name}_finish")
+            dress(root, visible, entity.finish, f"{entity.name}_finish")
     if staging.lighting != Lighting():
         for light in root.iter("light"):
             _relight(light, staging.lighting)
@@ -77,33 +79,31 @@ def _surface(root: Element, layout: ArenaLayout, surface: Surface) -> list[Eleme
     return [geom for geom in named if geom.get("group", "0") == "1" or geom.get("type") == "plane"]
 
 
-def _finish(root: Element, geoms: Iterable[Element], finish: Finish, name: str) -> None:
+def dress(root: Element, geoms: Iterable[Element], finish: Finish, name: str) -> None:
+    """Give drawn geoms of a document a finish, as a material of that name."""
     if finish.usual:
         return
     assets = root.find("asset")
     assert assets is not None
+    geoms = list(geoms)
     colour = finish.colour or GREY
     material = {"name": name, "rgba": _text((*colour, 1.0)), "specular": "0.2", "shininess": "0.2"}
     if finish.pattern is not None:
-        SubElement(assets, "texture", {"name": name} | _texture(finish.pattern, colour))
-        repeat = "1 1" if finish.pattern is Pattern.GRADIENT else "6 6"
-        material |= {"texture": name, "rgba": "1 1 1 1", "texrepeat": repeat, "texuniform": "false"}
-        if finish.pattern is Pattern.STRIPES:
-            material["texrepeat"] = "8 1"
+        texture = texture_name(name, finish.pattern)
+        picture = {"type": "2d", "builtin": "flat", "width": str(PIXELS), "height": str(PIXELS)}
+        colours = {"rgb1": _text(colour), "rgb2": _text(second_colour(colour))}
+        SubElement(assets, "texture", {"name": texture} | picture | colours)
+        whole = finish.pattern is Pattern.GRADIENT
+        repeat = _text((1.0, 1.0) if whole else (PROJECTED, PROJECTED))
+        material |= {"texture": texture, "rgba": "1 1 1 1", "texuniform": "false"}
+        SubElement(assets, "material", material | {"name": f"{name}_projected", "texrepeat": repeat})
     SubElement(assets, "material", material)
     for geom in geoms:
         geom.attrib.pop("rgba", None)
-        geom.set("material", name)
-
-
-def _texture(pattern: Pattern, colour: tuple[float, float, float]) -> dict[str, str]:
-    dark = _text(np.array(colour) * SHADE)
-    common = {"type": "2d", "rgb1": _text(colour), "rgb2": dark, "width": "128", "height": "128"}
-    if pattern is Pattern.GRADIENT:
-        return common | {"builtin": "gradient"}
-    if pattern is Pattern.SPECKLES:
-        return common | {"builtin": "flat", "mark": "random", "markrgb": dark, "random": "0.08"}
-    return common | {"builtin": "checker"}
+        geom.set("material", name if finish.pattern is None else f"{name}_projected")
+    if finish.pattern is not None:
+        for geom in wrap(root, geoms, whole=whole):
+            geom.set("material", name)
 
 
 def _relight(light: Element, change: Lighting) -> None:

@@ -14,6 +14,7 @@ from assay.errors import AssetError, TaskError, did_you_mean
 from assay.sim.compose import compose, part_of
 from assay.sim.layout import HOME, ArenaLayout, layout_of
 from assay.sim.packs.base import AssetPack
+from assay.sim.pattern_pictures import paint
 from assay.tasks.scene import Entity, Scene
 
 
@@ -110,6 +111,7 @@ def compile_scene(scene: Scene, pack: AssetPack) -> CompiledScene:
     except ValueError as error:
         reason = " ".join(str(error).split())
         raise AssetError(f"the {pack.name} pack's parts do not compile: {reason}") from None
+    paint(model, document)
     entities = {entity.name: _entity_index(model, scene, entity.name) for entity in scene.entities}
     regions = {}
     for region in scene.regions:

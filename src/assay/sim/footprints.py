@@ -44,6 +44,27 @@ def footprint(category: str, *, fixture: bool = False, swept: bool = False) -> F
 
 @lru_cache(maxsize=512)
 def _footprint(pack: AssetPack, category: str, fixture: bool, swept: bool) -> Footprint:
+    model, data = resting_model(pack, category, fixture=fixture)
+    colliding = [geom for geom in range(model.ngeom) if model.geom_group[geom] == 0]
+    boxes = []
+    for end in model.jnt_range.T if swept and model.njnt else [data.qpos]:
+        data.qpos[:] = end
+        mujoco.mj_kinematics(model, data)
+        boxes.append(bounding_box(model, data, colliding))
+    low, high = np.min([low for low, _ in boxes], axis=0), np.max([high for _, high in boxes], axis=0)
+    half, centre = (high - low)[:2] / 2, (high + low)[:2] / 2
+    return Footprint(
+        (float(half[0]), float(half[1])), (float(centre[0]), float(centre[1])), float((high - low)[2])
+    )
+
+
+def resting_model(
+    pack: AssetPack, category: str, *, fixture: bool = False
+) -> tuple[mujoco.MjModel, mujoco.MjData]:
+    """A category alone, its origin at the world's: an object as the sampler turns it, a fixture at yaw zero.
+
+    Its drawers and doors are where the asset has them; kinematics are the caller's.
+    """
     document = part_of(Entity("thing", category), pack)
     root = Element("mujoco")
     SubElement(root, "compiler", {"angle": "radian", "inertiagrouprange": "0 0"})
@@ -57,14 +78,4 @@ def _footprint(pack: AssetPack, category: str, fixture: bool, swept: bool) -> Fo
     mujoco.mju_axisAngle2Quat(turn, np.array([0.0, 0.0, 1.0]), sum(pose.yaw) / 2)
     mujoco.mju_mulQuat(quat, turn, np.array(pose.tilt))
     model.body_quat[body] = quat
-    colliding = [geom for geom in range(model.ngeom) if model.geom_group[geom] == 0]
-    boxes = []
-    for end in model.jnt_range.T if swept and model.njnt else [data.qpos]:
-        data.qpos[:] = end
-        mujoco.mj_kinematics(model, data)
-        boxes.append(bounding_box(model, data, colliding))
-    low, high = np.min([low for low, _ in boxes], axis=0), np.max([high for _, high in boxes], axis=0)
-    half, centre = (high - low)[:2] / 2, (high + low)[:2] / 2
-    return Footprint(
-        (float(half[0]), float(half[1])), (float(centre[0]), float(centre[1])), float((high - low)[2])
-    )
+    return model, data

@@ -1,4 +1,4 @@
-"""Categories that are another one in another colour or size, such as LIBERO-PRO's ``yellow_cabinet``: a table.
+"""Categories that are another one in another colour, pattern or size, such as LIBERO-PRO's ``yellow_cabinet``: a table.
 
 A row of ``variants.yaml`` is all that a new one takes: what its base does it does too, and a pack that makes its
 parts itself can make it from the base.
@@ -14,6 +14,8 @@ from typing import TypeVar
 
 import yaml
 
+from assay.tasks.staging import Pattern
+
 Value = TypeVar("Value")
 
 
@@ -27,6 +29,8 @@ class CategoryVariant:
     """Red, green, blue of its brightest part, 0 to 1; darker parts of the base stay darker. None: the base's."""
     size: float = 1.0
     """How large it is, as a factor on the base's lengths."""
+    pattern: Pattern | None = None
+    """Drawn in ``colour``, on all of it."""
 
 
 def _read() -> Mapping[str, CategoryVariant]:
@@ -37,6 +41,7 @@ def _read() -> Mapping[str, CategoryVariant]:
                 row["base"],
                 tuple(row["colour"]) if "colour" in row else None,
                 float(row.get("size", 1.0)),
+                Pattern(row["pattern"]) if "pattern" in row else None,
             )
             for category, row in rows.items()
         }

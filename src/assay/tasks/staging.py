@@ -20,6 +20,14 @@ class Pattern(StrEnum):
     STRIPES = "stripes"
     SPECKLES = "speckles"
     GRADIENT = "gradient"
+    WAVY = "wavy"
+    GRID = "grid"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Pattern | None:
+        """A pattern by what LIBERO-X calls things that have it: a speckle book, a striped mug."""
+        words = {"striped": cls.STRIPES, "checkered": cls.CHECKER, "speckle": cls.SPECKLES}
+        return words.get(str(value))
 
 
 @dataclass(frozen=True, slots=True)

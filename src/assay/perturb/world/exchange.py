@@ -62,7 +62,7 @@ class ExchangePlaces(Perturbation):
             if len(gone) == len(things):
                 break
         if best[0][0] == 0:
-            where = "no free place for" if self.free else "nothing can change places with"
+            where = "no free place in view for" if self.free else "nothing can change places with"
             names = " or ".join(things)
             raise PerturbationError(f"{self.kind}: {where} {names}, {self.apart:g} m away{spoken.condition}")
         return replace(task, scene=best[1])
@@ -136,11 +136,11 @@ class ExchangePlaces(Perturbation):
         scene = _shifted(task.scene, moves)
         if not _has_room(scene, task, moves, snug):
             return None
-        after = Ground(scene, snug=True).spots
+        before, after = Ground(task.scene, snug=True), Ground(scene, snug=True).spots
         broken = [each for each in spoken.relations if not each.picks_out(after)]
         followers = dict.fromkeys(each.thing for each in broken if each.thing not in moves)
         if not broken:
-            return scene
+            return scene if before.in_view(scene) else None
         if len(followers) != 1 or any(each.thing not in followers for each in broken):
             return None
         (thing,) = followers
@@ -148,7 +148,7 @@ class ExchangePlaces(Perturbation):
             there = after[thing].shifted(dx, dy)
             if hypot(dx, dy) >= self.apart and spoken.hold({**after, thing: there}):
                 further = moved(scene, thing, dx, dy)
-                if _has_room(further, task, {**moves, thing: (dx, dy)}, snug):
+                if _has_room(further, task, {**moves, thing: (dx, dy)}, snug) and before.in_view(further):
                     return further
         return None
 

@@ -30,6 +30,8 @@ HUES = (
 """What a colour is drawn from: red, blue, green, yellow, purple, orange."""
 BLACKISH = (0.25, 0.25, 0.25)
 """What a pattern on something black is drawn in: on black itself there would be none to be seen."""
+DRAWN_PATTERNS = (Pattern.CHECKER, Pattern.STRIPES, Pattern.SPECKLES, Pattern.GRADIENT)
+"""What a pattern is drawn from."""
 
 AS_LARGE = 1.15
 """By what factor the lengths of another model may differ; what is much smaller or larger is hard to take hold of."""
@@ -216,7 +218,7 @@ class Alter(Perturbation):
         usual = replace(thing, size=1.0)
         looks = [
             replace(usual, finish=found)
-            for pattern in (None, *Pattern)
+            for pattern in (None, *DRAWN_PATTERNS)
             for found in Recolour(pattern=pattern, thing=thing.name).finishes(task)
         ]
         fixed = thing in task.scene.fixtures

@@ -1,4 +1,4 @@
-"""Variants of a category: its own parts in other colours, larger or smaller."""
+"""Variants of a category: its own parts in other colours, with a pattern, larger or smaller."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from assay.sim.appearance import resize
+from assay.sim.appearance import dress, resize
 from assay.sim.packs.primitives.shapes import numbers
 from assay.sim.variants import CategoryVariant
+from assay.tasks.staging import Finish
 
 _BRIGHTNESS = np.array([0.2126, 0.7152, 0.0722])
 """Of pure red, green and blue light (Rec. 709)."""
@@ -23,6 +24,9 @@ def build_variant(
     root.set("model", category)
     if variant.colour is not None:
         _recolour(root, variant.colour)
+    if variant.pattern is not None:
+        drawn = [geom for geom in root.iter("geom") if geom.get("group") == "1"]
+        dress(root, drawn, Finish(variant.colour, variant.pattern), "coat")
     frame, assets = root.find("./worldbody/body"), root.find("asset")
     if variant.size != 1.0 and frame is not None and assets is not None:
         resize(frame, assets, variant.size)
