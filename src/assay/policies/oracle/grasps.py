@@ -211,11 +211,16 @@ def hand_points(position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
     return np.asarray(_HAND @ rotation.T + position)
 
 
+def palm_points(position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
+    """The same without the fingers."""
+    return np.asarray(_PALM @ rotation.T + position)
+
+
 def _grid(*axes: Iterable[float]) -> np.ndarray:
     return np.stack(np.meshgrid(*map(np.array, axes), indexing="ij"), axis=-1).reshape(-1, 3)
 
 
 _FINGER = _grid((0.041, 0.049, 0.056), (-0.011, 0.0, 0.011), np.arange(TIP, -0.05, -0.008))
-_PALM = _grid(np.linspace(-0.1, 0.1, 9), (-0.034, 0.0, 0.034), np.arange(-0.033, -0.19, -0.02))
+_PALM = _grid(np.linspace(-0.1, 0.1, 9), (-0.034, 0.0, 0.034), np.arange(-0.033, -0.19, -0.012))
 _HAND = np.concatenate([_FINGER, _FINGER * (-1.0, 1.0, 1.0), _PALM])
 """In the hand's frame, (p, 3)."""
