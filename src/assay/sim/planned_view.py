@@ -171,7 +171,7 @@ def _open_here(scene: Scene, entity: Entity, opened: set[str]) -> frozenset[str]
 @lru_cache(maxsize=512)
 def _shape(pack: AssetPack, category: str, fixture: bool, opened: frozenset[str]) -> _Shape:
     """A category at rest; an object as the sampler turns it, a fixture at yaw zero."""
-    model, data = resting_model(pack, category, fixture=fixture)
+    model, data = resting_model(pack, Entity("thing", category), fixture=fixture)
     mechanism = OPENING.get(category)
     for joint in range(model.njnt if mechanism is not None and opened else 0):
         names = {

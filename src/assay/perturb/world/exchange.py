@@ -113,6 +113,7 @@ class ExchangePlaces(Perturbation):
         self, task: Task, things: tuple[str, ...], rng: np.random.Generator
     ) -> Iterator[tuple[bool, Moves]]:
         """Free places for the things, each found with the others where they have gone."""
+        before = Ground(task.scene)
         for snug in (False, True):
             scene, moves = task.scene, dict[str, tuple[float, float]]()
             for name in things:
@@ -124,8 +125,9 @@ class ExchangePlaces(Perturbation):
                         if hypot(dx, dy) >= self.apart
                         else None
                     )
-                    if found is not None:
-                        scene, moves = _shifted(scene, found), moves | found
+                    there = None if found is None else _shifted(scene, found)
+                    if found is not None and there is not None and before.in_view(there):
+                        scene, moves = there, moves | found
                         break
             yield snug, moves
 
