@@ -8,12 +8,11 @@ from assay import tasks
 from assay.episodes import CONTROL, EpisodeSpec, task_of
 from assay.errors import ExperimentError
 from assay.experiments import load_experiment
-from assay.language.moved import plain_name
 from assay.perturb.words.rewordings import LEVEL5
-from assay.perturb.world import Attribute, UnseenTargets, VariedTarget, unseen
+from assay.perturb.world import Attribute, UnseenTargets, VariedTarget
 from assay.perturb.world.exchange import APART, things_about
 from assay.perturb.world.ground import Ground, standing_region
-from assay.perturb.world.targets import NEW_COLOURS, NEW_PATTERNS, NEW_SIZES, moved_things
+from assay.perturb.world.targets import NEW_COLOURS, NEW_PATTERNS, NEW_SIZES, moved_things, new_names
 from assay.streams import stream
 from assay.tasks import Rectangle, Scene, Task
 from assay.tasks.names import mentions, names_of, words
@@ -66,12 +65,12 @@ def test_level_4_names_what_is_moved_and_level_5_still_does(task: Task):
     rng = stream("test", task.id)
     told = UnseenTargets().apply(task, rng)
     old, new = moved_things(task, ""), moved_things(told, "")
-    assert {each.category for each in new} <= set(unseen()) and len({each.category for each in new}) == len(
-        new
-    )
+    assert {each.category for each in new} <= new_names().keys() and len(
+        {each.category for each in new}
+    ) == len(new)
     for form in LEVEL5:
         text = form.perturbation.apply(told, rng).instruction.text
-        assert all(mentions(text, plain_name(each.category)) for each in new), text
+        assert all(mentions(text, new_names()[each.category]) for each in new), text
         assert not any(mentions(text, name) for each in old for name in names_of(each.category)), text
 
 
@@ -79,7 +78,7 @@ def test_level_4_names_what_is_moved_and_level_5_still_does(task: Task):
 @pytest.mark.parametrize("task", MOVING, ids=lambda task: task.id)
 def test_level_4_says_the_new_attribute_and_level_5_still_does(task: Task, attribute: Attribute):
     rng = stream("test", task.id, attribute)
-    told = VariedTarget(attribute).told(task, rng)
+    told = VariedTarget(attribute).example(task)
     words_for = {Attribute.COLOUR: NEW_COLOURS, Attribute.PATTERN: NEW_PATTERNS, Attribute.SIZE: NEW_SIZES}
     new = set(words_for[attribute]) & set(words(told.instruction.text)) - set(words(task.instruction.text))
     assert len(new) == 1

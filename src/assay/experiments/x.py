@@ -72,12 +72,10 @@ def _variants(task: Task) -> Iterator[Variant]:
     third = (*second, Distractors(more), exchange)
     for level, perturbations in enumerate((first, second, third), start=1):
         yield Variant(f"x/level{level}", perturbations, _labels(task, level))
-    new = UnseenTargets()
-    halves = [(UNSEEN, new, new.apply)]
-    halves += [(CONFOUNDING, each, each.told) for each in map(VariedTarget, Attribute)]
-    for half, change, apply in halves:
+    varied = ((CONFOUNDING, VariedTarget(attribute)) for attribute in Attribute)
+    for half, change in ((UNSEEN, UnseenTargets()), *varied):
         try:
-            told = apply(task, stream("x", task.id))
+            told = change.example(task)
         except PerturbationError:
             continue  # a cabinet is not replaced or doubled
         fourth = (*third, change)
