@@ -212,7 +212,7 @@ def _swing(sight: Sight, entity: EntityIndex, joint: int, value: float) -> Motio
         yield from _pull(sight, entity, joint, sight.joint(joint) + sense * AJAR)
         rotation = nearest_turn(sight, facing(DOWN, outwards()))
         start = push_point(-BEHIND)
-    yield from travel(sight, start, rotation, CLOSED, clearance=start[2] + 0.07, steps=40)
+    yield from travel(sight, start, rotation, CLOSED, clearance=start[2] + 0.1, steps=40)
     for _ in range(160):
         if (value - sight.joint(joint)) * sense <= 0.0:
             break

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import count, islice
@@ -148,7 +148,7 @@ def _choose(
             grasp, strain = turned[grasp]
             cost += strain
         else:
-            cost += reach.cost(*_hand_at(spot, grasp, origin), grasp.width)
+            cost += max(reach.cost(*pose, grasp.width) for pose in _hand_on_the_way(spot, grasp, origin))
         heappush(queue, (cost, next(number), known + 1, grasp, spot))
     return None
 
@@ -156,6 +156,14 @@ def _choose(
 def _hand_at(spot: Spot, grasp: Grasp, origin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Where the hand is, (3,) and (3, 3), when a thing held so, with its origin (3,) there now, is at a place."""
     return spot.position + spot.rotation @ (grasp.position - origin), spot.rotation @ grasp.rotation
+
+
+def _hand_on_the_way(spot: Spot, grasp: Grasp, origin: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The same, and before that the same outside where the thing goes in from the side."""
+    position, rotation = _hand_at(spot, grasp, origin)
+    yield position, rotation
+    if spot.outward is not None:
+        yield position + spot.outward * spot.threshold + (0.0, 0.0, spot.lift), rotation
 
 
 def _turned(sight: Sight, reach: Reach, grasp: Grasp) -> tuple[Grasp, float]:

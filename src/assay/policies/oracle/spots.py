@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,6 +22,8 @@ UP_SLOPE = 0.04
 """How far up a sloping region things are put, metres."""
 TURNING = 0.01
 """What it costs to turn a thing by a radian."""
+LEANING = 0.1
+"""What it costs more to lean it by a radian."""
 UP = np.array([0.0, 0.0, 1.0])
 AROUND = tuple(np.array([np.cos(angle), np.sin(angle), 0.0]) for angle in np.arange(8) * np.pi / 4)
 """Directions in which a thing can lean or lie."""
@@ -67,13 +70,12 @@ def spots(
     if not inside or (search.fits and outward is None):
         return found
     ways = [outward] if outward is not None else list(AROUND)
-    leaning = [
-        tilting(UP, UP * np.cos(angle) + way * np.sin(angle)) @ each
-        for angle in LEANS
-        for way in ways
-        for each in turns
-    ]
-    return sorted([*found, *search.best(leaning)], key=lambda spot: spot.cost)
+    for angle in LEANS:
+        leaning = [
+            tilting(UP, UP * np.cos(angle) + way * np.sin(angle)) @ each for way in ways for each in turns
+        ]
+        found += [replace(spot, cost=spot.cost + LEANING * angle) for spot in search.best(leaning)]
+    return sorted(found, key=lambda spot: spot.cost)
 
 
 class _Search:
