@@ -13,6 +13,7 @@ import yaml
 _WORD = re.compile(r"[a-z0-9']+")
 _THING = re.compile(r"((?P<category>.+)_\d+)(?:_[a-z_]+)?")
 """Names of things end in a number, those of their regions go on after it: ``wooden_cabinet_1_top_region``."""
+_WORKSPACE = re.compile(r"(?P<category>\w*?(?:table|floor))_\w+")
 
 
 @cache
@@ -43,5 +44,9 @@ def thing_of(name: str) -> str:
 
 
 def category_of(name: str) -> str:
-    """The category of what a goal names, from its name: ``chefmate_8_frypan_1`` is a chefmate_8_frypan."""
-    return found["category"] if (found := _THING.fullmatch(name)) else name
+    """The category of what a goal names, from its name: ``chefmate_8_frypan_1`` is a chefmate_8_frypan.
+
+    A region of the workspace, ``main_table_plate_region``, belongs to the table or the floor.
+    """
+    found = _THING.fullmatch(name) or _WORKSPACE.fullmatch(name)
+    return found["category"] if found else name

@@ -60,7 +60,7 @@ def curve_figure(
             axes.set_xticks(
                 list(names), list(names.values()), rotation=35, ha="right", rotation_mode="anchor"
             )
-        axes.set_xlabel(along if named else f"{along} (0: control)")
+        axes.set_xlabel(along if named or 0 not in places else f"{along} (0: control)")
         axes.set_ylabel("success")
         if len(runs) > 1:
             figure.legend(loc="outside lower center", ncols=min(len(runs), 2))

@@ -151,7 +151,12 @@ def spokes_of(runs: Iterable[Mapping[str, Sequence[Rate]]]) -> list[Spoke]:
 
 
 def radar(
-    axes: Any, runs: Mapping[str, Mapping[str, Sequence[Rate]]], spokes: Sequence[Spoke], *, size: float = 7.5
+    axes: Any,
+    runs: Mapping[str, Mapping[str, Sequence[Rate]]],
+    spokes: Sequence[Spoke],
+    *,
+    size: float = 7.5,
+    names: Sequence[str] | None = None,
 ) -> None:
     """Success by label on polar axes, one line for each run; ``size`` of the labels' text, points."""
     angles = np.linspace(0, 2 * np.pi, len(spokes), endpoint=False)
@@ -176,8 +181,8 @@ def radar(
                 )
     axes.set_theta_zero_location("N")
     axes.set_theta_direction(-1)
-    axes.set_xticks(angles, [f"{family}:\n{label}" for family, label in spokes], fontsize=size)
-    axes.tick_params(axis="x", pad=2 * size)
+    axes.set_xticks(angles, names or [f"{family}:\n{label}" for family, label in spokes], fontsize=size)
+    axes.tick_params(axis="x", pad=size if names else 2 * size)
     axes.set_ylim(0, 1)
     axes.set_yticks([0.25, 0.5, 0.75, 1.0])
     axes.tick_params(axis="y", labelsize=size - 0.5, labelcolor=FAINT)

@@ -23,7 +23,10 @@ from assay.tasks.labels import COLUMN, read
 
 MOST = 14
 """Categories of objects, and of containers, that a figure shows; the rest is drawn together."""
+OWN = (1, 4)
+"""The levels with tasks of their own: 2 and 3 repeat those of 1, and 5 those of 4."""
 OTHERS = "others"
+ALL_TASKS = "all tasks"
 NOTHING = "nothing"
 """In place of a container: the predicate has none."""
 
@@ -80,12 +83,9 @@ def frequency_table(found: Mapping[str, Census]) -> Table:
     )
 
 
-ALL_TASKS = "all tasks"
-
-
 def label_tree(runs: Sequence[PaperRun]) -> Iterator[Part]:
-    """Figure 8: the families, their labels, and how many tasks have each; a tree of each run."""
-    found, missing = of_each(runs, census_of)
+    """Figure 8: the families, their labels, and how many tasks have each; a tree of each run whose tasks differ."""
+    found, missing = of_each(runs, lambda run: census_of(run, *OWN))
     same = len({repr(each.labels) for each in found.values()}) == 1
     for place, (name, each) in enumerate(found.items(), start=1):
         yield tree_figure(each, "" if same else name, f"tree-{place}")
@@ -134,14 +134,14 @@ def tree_figure(found: Census, of: str = "", name: str = "tree") -> Drawing:
             middle = row + (len(labels) - 1) / 2
             middles.append(middle)
             for number, (label, each) in enumerate(labels.items()):
-                _joined(axes, (0.34, middle), (0.5, row + number), colour)
+                _joined(axes, (0.325, middle), (0.5, row + number), colour)
                 axes.text(0.51, row + number, label, va="center")
                 share = each.tasks / found.all.tasks
                 axes.add_patch(
                     Rectangle((0.7, row + number - 0.3), 0.22 * share, 0.6, color=colour, alpha=0.75)
                 )
                 axes.text(0.705 + 0.22 * share, row + number, f" {each.tasks:,}", va="center", color=FAINT)
-            axes.text(0.33, middle, family, va="center", ha="right", color=colour, fontweight="bold")
+            axes.text(0.215, middle, family, va="center", color=colour, fontweight="bold")
             row += len(labels) + 1
         root = (middles[0] + middles[-1]) / 2
         for place, middle in enumerate(middles):
@@ -157,7 +157,7 @@ def tree_figure(found: Census, of: str = "", name: str = "tree") -> Drawing:
 
 def flows(runs: Sequence[PaperRun]) -> Iterator[Part]:
     """Figure 12: from predicates through objects to containers; a figure of each run whose tasks differ."""
-    found, missing = of_each(runs, census_of)
+    found, missing = of_each(runs, lambda run: census_of(run, *OWN))
     same = len({repr(each.flows) for each in found.values()}) == 1
     for place, (name, each) in enumerate(found.items(), start=1):
         yield flow_figure(each, "" if same else name, f"flows-{place}")
@@ -183,7 +183,8 @@ def flow_figure(found: Census, of: str = "", name: str = "flows") -> Drawing:
     total = sum(merged.values())
     gap = 0.012 * total
     tall = max(sum(column.values()) + gap * (len(column) - 1) for column in columns)
-    colours = {each: SERIES[place % len(SERIES)] for place, each in enumerate(columns[0])}
+    colours = {each: (*SERIES, *[FAINT] * len(columns[0]))[place] for place, each in enumerate(columns[0])}
+    counts = list(found.parts.values())
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
@@ -201,9 +202,10 @@ def flow_figure(found: Census, of: str = "", name: str = "flows") -> Drawing:
                 colour = colours.get(what, FAINT) if place == 0 else FAINT
                 axes.add_patch(Rectangle((x - 0.008, top), 0.016, count, color=colour, lw=0))
                 left = place == 0
+                known = f"  {counts[place][what].tasks:,}" if what in counts[place] else ""
                 axes.text(
                     x - 0.014 if left else x + 0.014, top + count / 2,
-                    f"{what.replace('_', ' ')}  {count:,}", ha="right" if left else "left", va="center", fontsize=7,
+                    f"{what.replace('_', ' ')}{known}", ha="right" if left else "left", va="center", fontsize=7,
                 )  # fmt: skip
         for start in (0, 1):
             used = [dict(each) for each in (tops[start], tops[start + 1])]
@@ -224,8 +226,8 @@ def flow_figure(found: Census, of: str = "", name: str = "flows") -> Drawing:
         if len(part) > MOST
     )
     caption = (
-        f"{plural(found.all.tasks, 'task')}; bands are as wide as the number of tasks with that atom, in the colour of "
-        f"its predicate; {NOTHING}: the predicate has no container. {left}"
+        f"{plural(found.all.tasks, 'task')}; numbers are tasks. Bands: one line of a goal, as wide as the number of "
+        f"tasks that have it, in the colour of its predicate; {NOTHING}: the predicate has no container. {left}"
     ).strip()
     title = f"{of}: predicates, objects and containers" if of else "Predicates, objects and containers"
     lines = max(len(column) for column in columns)

@@ -3,34 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
-from assay.measures.curves import LEVELS, Curve
+from assay.measures.curves import Curve, curve
 from assay.measures.kinds import label_families, label_rates
 from assay.measures.rates import Rate
-from assay.measures.timing import Limit, limits_by
+from assay.measures.result import MeasureError
+from assay.measures.timing import Limit, limits_by, within_limit
 from assay.report.figures.curves import levels_figure, limits_axes
 from assay.report.figures.success import radar, spokes_of
 from assay.report.papers.base import PaperRun, Part, of_each
-from assay.report.papers.libero_x.tables import level_rows
+from assay.report.papers.libero_x.published import DEFAULT_LIMIT
+from assay.report.papers.libero_x.tables import heading, level_rows
 from assay.report.style import HALF, SHADES, WIDTH, Drawing, aside, draw, points_axis, series
 from assay.report.tables import REFERENCE
 from assay.report.wording import plural
 
-CELL = 0.01
+CELL = 0.015
 """Of the heat map of paths, metres."""
 COLUMNS = 3
 """Panels in a row."""
+WITHIN = f" within {DEFAULT_LIMIT:g} times the reference time, where that is known"
+"""How success is counted here, in captions."""
 _EDGE = 0.02
 
 
 def paths_figure(runs: Sequence[PaperRun]) -> Iterator[Part]:
     """Figure 3: where the end effector went, from above; bright where it was often."""
-    found, missing = of_each(runs, lambda run: run.data.paths.points)
+    found, missing = of_each(runs, _steps)
     both = np.concatenate(list(found.values()))
     low, high = both.min(axis=0) - _EDGE, both.max(axis=0) + _EDGE
     bins = [np.arange(low[axis], high[axis] + CELL, CELL) for axis in (0, 1)]
@@ -63,8 +70,10 @@ def paths_figure(runs: Sequence[PaperRun]) -> Iterator[Part]:
             axes.set_ylabel("x, m")
             if len(found) > 1:
                 axes.set_title(name, fontsize=8.5)
-        bar = figure.colorbar(drawn, ax=list(grid.flat), shrink=0.75, pad=0.02)
-        bar.set_label("share of all steps in a cell", fontsize=8)
+        bar = figure.colorbar(drawn, ax=list(grid.flat), pad=0.02, aspect=24)
+        bar.set_label("steps in a cell, of all", fontsize=8)
+        bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %"))
+        bar.ax.grid(visible=False)
 
     said = "; ".join(
         f"{name}: " * (len(found) > 1) + f"{len(found[name]):,} steps in {int((each > 0).sum()):,} cells"
@@ -76,39 +85,56 @@ def paths_figure(runs: Sequence[PaperRun]) -> Iterator[Part]:
     )
     span = (high[0] - low[0]) / (high[1] - low[1])
     wide = WIDTH if columns > 1 else HALF
-    tall = rows * (wide / columns * 0.78 * float(np.clip(span, 0.5, 1.6)) + 0.7)
+    tall = rows * ((wide - 1.2) / columns - 0.5) * float(np.clip(span, 0.5, 1.6)) + 0.7 * rows
     yield draw("paths", "Where the end effector went", caption, (wide, tall), paint)
     yield from missing
 
 
+def _steps(run: PaperRun) -> np.ndarray:
+    """All positions of the end effector, (n, 3). Raises MeasureError where there is none."""
+    points = run.data.paths.points
+    if not len(points):
+        raise MeasureError("no episode has a trajectory")
+    return points
+
+
 def decline_figures(runs: Sequence[PaperRun]) -> Iterator[Part]:
     """Figure 5: success on each level, and what each level costs against the one before."""
-    found, missing = of_each(runs, lambda run: run.data.result(LEVELS))
+    found, missing = of_each(runs, lambda run: curve(_in_time(run.data.plausible), "level"))
     shown = found if len(found) > 1 else {"": next(iter(found.values()))}
-    yield levels_figure(shown)
+    success = levels_figure(shown)
+    yield replace(success, caption=f"Success{WITHIN}. {success.caption}")
     yield _decline(shown)
     yield from missing
+
+
+def _in_time(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows with success as the paper's Tables II to IV have it: within its usual time limit."""
+    return within_limit(frame, DEFAULT_LIMIT)
 
 
 def _decline(runs: Mapping[str, Curve]) -> Drawing:
     names = {
         (before.at, after.at): f"{_level(before.at)} to {_level(after.at)}"
-        for curve in runs.values()
-        for before, after in zip(curve.steps, curve.steps[1:], strict=False)
+        for each in runs.values()
+        for before, after in zip(each.steps, each.steps[1:], strict=False)
         if after.change is not None
     }
+    if not names:
+        raise MeasureError("no start was played on two levels")
     places = {pair: place for place, pair in enumerate(sorted(names))}
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
         axes.axhline(0, color="#888890", lw=0.8)
-        for number, (run, curve) in enumerate(runs.items()):
+        for number, (run, each) in enumerate(runs.items()):
             look = series(number)
-            for before, after in zip(curve.steps, curve.steps[1:], strict=False):
+            axes.plot([], [], label=run, ls="none", **look)
+            for before, after in zip(each.steps, each.steps[1:], strict=False):
                 if after.change is None:
                     continue
                 x = places[before.at, after.at] + 4 * aside(number, len(runs)) * max(len(places) - 1, 1)
-                axes.plot(x, after.change, ls="none", label=run if after is curve.steps[1] else None, **look)
+                axes.plot(x, after.change, ls="none", **look)
                 if after.interval is not None:
                     axes.vlines(x, after.interval.low, after.interval.high, color=look["color"], lw=1.1)
         axes.set_xticks(range(len(places)), [names[pair] for pair in places])
@@ -120,8 +146,8 @@ def _decline(runs: Mapping[str, Curve]) -> Drawing:
             figure.legend(loc="outside lower center", ncols=min(len(runs), 2))
 
     caption = (
-        "Change of success from one level to the next over the starts that both have. Lines: 95 % Newcombe intervals "
-        "over starts, which reach to 0 where the exact test cannot exclude it."
+        f"Change of success{WITHIN} from one level to the next, over the starts that both have. Lines: "
+        "95 % Newcombe intervals over starts, which reach to 0 where the exact test cannot exclude it."
     )
     return draw("decline", "What each level costs", caption, (HALF, 3.0), paint)
 
@@ -134,7 +160,7 @@ def radars(runs: Sequence[PaperRun]) -> Iterator[Part]:
     """Figure 6: success by label, one radar for each level."""
 
     def levels(run: PaperRun) -> dict[int, dict[str, tuple[Rate, ...]]]:
-        rows = level_rows(run)
+        rows = _in_time(level_rows(run))
         return {
             int(level): {family: label_rates(part, family) for family in label_families(part)}
             for (level,), part in sorted(rows.group_by("level"), key=lambda each: int(each[0][0]))
@@ -143,12 +169,15 @@ def radars(runs: Sequence[PaperRun]) -> Iterator[Part]:
     found, missing = of_each(runs, levels)
     everything = sorted({level for each in found.values() for level in each})
     spokes = spokes_of([families for each in found.values() for families in each.values()])
+    named = [heading("label", label) for _, label in spokes]
 
     def paint(figure: Figure) -> None:
         rows = -(-len(everything) // COLUMNS)
         for place, level in enumerate(everything):
             axes: Any = figure.add_subplot(rows, COLUMNS, place + 1, projection="polar")
-            radar(axes, {name: each.get(level, {}) for name, each in found.items()}, spokes, size=5.8)
+            radar(
+                axes, {name: each.get(level, {}) for name, each in found.items()}, spokes, size=7, names=named
+            )
             axes.set_title(f"level {level}", fontsize=9, pad=10)
         if len(found) > 1:
             handles, names = figure.axes[0].get_legend_handles_labels()
@@ -159,7 +188,7 @@ def radars(runs: Sequence[PaperRun]) -> Iterator[Part]:
         if len(found) == 1
         else " Intervals are in Tables V to IX."
     )
-    caption = f"Success by label, where success is expected; a spoke for each label, 100 % at the rim.{lines}"
+    caption = f"Success by label{WITHIN}; a spoke for each label, 100 % at the rim.{lines}"
     rows = -(-len(everything) // COLUMNS)
     yield draw("radars", "Success by label, level by level", caption, (WIDTH, 3.2 * rows + 0.3), paint)
     yield from missing

@@ -148,7 +148,7 @@ def _tables(
             Column("model"),
             *source,
             Column("time limit"),
-            *(Column(_head(what, name), "share") for name in heads),
+            *(Column(heading(what, name), "share", bare=what == "label") for name in heads),
         ),
         tuple(wide),
         note,
@@ -173,7 +173,7 @@ def _tables(
     yield from missing
 
 
-def _head(what: str, name: str) -> str:
+def heading(what: str, name: str) -> str:
     """A column's heading: numbers say what they count."""
     if what == "level":
         return f"level {name}"

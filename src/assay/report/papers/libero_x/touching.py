@@ -62,6 +62,7 @@ def _table(found: dict[str, tuple[Touching, ...]]) -> Table:
             )
             for name, limits in found.items()
             for each in limits
+            if each.factor in LIMITS
         ),
         f"Another thing: one that the goal does not name. {REFERENCE_TIME} "
         "95 % Wilson intervals, widened for the correlation of episodes of one start or variant.",
@@ -132,6 +133,7 @@ def _timelines(run: PaperRun, name: str, *, several: bool) -> Drawing:
                 f"“{row['instruction']}” ({row['condition']}, seed {row['seed']}; {ended} at {row['steps']})",
                 fontsize=8, fontweight="normal", loc="left",
             )  # fmt: skip
+        panels[-1].set_xlim(left=0)
         panels[-1].set_xlabel("control steps (20 a second)")
 
     caption = (
