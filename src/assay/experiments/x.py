@@ -66,14 +66,14 @@ def _variants(task: Task) -> Iterator[Variant]:
     first: tuple[Perturbation, ...] = (Jitter(0.03),)
     second = (*first, Relocate(0.5))
     more = 1 if len(task.scene.objects) >= CROWDED else 2
-    exchange = (
-        ExchangePlaces() if target(task) in movable(task) else Swap()
-    )  # a cabinet has nobody to exchange with
+    # What a cabinet could change places with is rarely there: two other things do.
+    exchange = ExchangePlaces() if target(task) in movable(task) else Swap()
     third = (*second, Distractors(more), exchange)
     for level, perturbations in enumerate((first, second, third), start=1):
         yield Variant(f"x/level{level}", perturbations, _labels(task, level))
-    varied = ((CONFOUNDING, VariedTarget(attribute)) for attribute in Attribute)
-    for half, change in ((UNSEEN, UnseenTargets()), *varied):
+    halves: list[tuple[str, UnseenTargets | VariedTarget]] = [(UNSEEN, UnseenTargets())]
+    halves += ((CONFOUNDING, VariedTarget(attribute)) for attribute in Attribute)
+    for half, change in halves:
         try:
             told = change.example(task)
         except PerturbationError:
