@@ -135,18 +135,11 @@ class VariedTarget(Perturbation):
 
     kind = "world/varied_target"
     effects = frozenset({Effect.PHYSICS, Effect.LOOKS, Effect.WORDS})
+    change = f"{Change.WORDING}+{Change.APPEARANCE}+{Change.OBJECT}+{Change.CLUTTER}"
     sets_vocabulary = True
 
     attribute: Attribute
     """What is new about it; a thing of another size has a new colour, too."""
-
-    @property
-    def change(self) -> str:  # type: ignore[override]
-        """Appearance; the object itself, where it is of another size; and always words and clutter."""
-        sized = self.attribute is Attribute.SIZE
-        return "+".join(
-            (Change.WORDING, Change.APPEARANCE, *([Change.OBJECT] if sized else []), Change.CLUTTER)
-        )
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Draws a look, then adds the look-alikes to free places."""
