@@ -73,7 +73,8 @@ class Part:
         def kept(spec: EpisodeSpec) -> bool:
             place = places.setdefault(spec.condition, len(places))
             turn = spec.condition == CONTROL or self.seeds[place % len(self.seeds)] == spec.seed
-            return (turn or not self.in_turn) and (not self.conditions or spec.condition in self.conditions)
+            wanted = not self.conditions or spec.condition in self.conditions
+            return (turn or not self.in_turn) and wanted and whole.keep(spec)
 
         whole = load_experiment(self.experiment)
         return replace(whole, tasks=self.tasks, seeds=self.seeds, limit=None, keep=kept)

@@ -18,7 +18,8 @@ from assay.runs.store import Store
 
 Run = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("no_assets", "own_cache", "wide")
-TASK = ("--tasks", "libero_goal/7", "--seeds", "1", "--workers", "1")
+TASK = ("--tasks", "libero_goal/1", "--seeds", "1", "--workers", "1")
+TURNED_ON = ("--tasks", "libero_goal/7", *TASK[2:])
 
 
 @pytest.fixture
@@ -30,21 +31,21 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def certified(own_cache: None) -> None:
     """Level 1 solved in two steps, as its control; level 2 in three; nothing else."""
     with Cache(cache_file()) as cache:
-        for spec in load_experiment("x").plan([tasks.load("libero_goal/7")], (0,)):
+        for spec in load_experiment("x").plan([tasks.load("libero_goal/1")], (0,)):
             level = spec.labels.get("level", 0)
             solved = Certificate(Verdict.SOLVED, 3 if level == 2 else 2)
             cache.put(claim(spec), solved if level <= 2 else Certificate(Verdict.UNPLACED, why="no room"))
 
 
 def test_the_demonstrator_certifies_a_suite_and_what_it_did_is_kept(assay: Run, tmp_path: Path):
-    said = assay("certify", "x", *TASK, "--json", tmp_path / "a.json")
+    said = assay("certify", "x", *TURNED_ON, "--json", tmp_path / "a.json")
     assert said.status == 0 and "certificates made" in said.out and "0 certificates made" not in said.out
     written = json.loads((tmp_path / "a.json").read_text())
     rows = {row["condition"]: row for row in written["conditions"]}
     assert rows["control"]["certified"] == 1 and 10 < rows["control"]["median_steps"] < 300
-    assert rows["all"]["scenes"] == 5, "level 5 has the scene of level 4; a stove is not doubled"
-    assert rows["all"]["certified"] + sum(rows["all"]["refused"].values()) == 5
-    said = assay("certify", "x", *TASK, "--json", "-")
+    assert rows["all"]["scenes"] == 4, "a stove is neither replaced nor doubled: three levels"
+    assert rows["all"]["certified"] + sum(rows["all"]["refused"].values()) == 4
+    said = assay("certify", "x", *TURNED_ON, "--json", "-")
     assert json.loads(said.out) == written, "the second time nothing is to be done"
 
 
@@ -93,7 +94,7 @@ def test_a_run_serves_certified_episodes_with_their_time_limit_and_says_what_it_
     for recorded in (3, 0):
         said = assay("run", "x?time=1.5", "--policy", "idle", *TASK, "--out", path)
         assert said.status == 0 and f"{recorded} episodes recorded" in said.out
-        assert "7 episodes refused" in said.out and "7 x cannot be placed: no room" in said.out
+        assert "13 episodes refused" in said.out and "13 x cannot be placed: no room" in said.out
         assert _row(said.out, "x/level2")[1:] == ["1/1", "0/1", "0.0 %", "", ""]
         assert _row(said.out, "x/level3")[1:] == ["0/0", "0/0", "-", "", "1"]
     with Store.reading(path) as store:
@@ -102,10 +103,10 @@ def test_a_run_serves_certified_episodes_with_their_time_limit_and_says_what_it_
     assert frame["steps"].to_list() == [3, 3, 4] and set(frame["outcome"]) == {"failure"}
     assert frame["reference_steps"].to_list() == [2, 2, 3] and set(frame["limit_factor"]) == {1.5}
     shown = json.loads(assay("runs", "show", path, "--json", "-").out)
-    assert shown["refused"] == {"cannot be placed: no room": 7} and "refused" not in shown["meta"]
+    assert shown["refused"] == {"cannot be placed: no room": 13} and "refused" not in shown["meta"]
     assert len(shown["meta"]["settings"]["certificates"]) == 12
     said = assay("runs", "show", path)
-    assert "7 episodes refused" in said.out and _row(said.out, "x/level3")[-1] == "1"
+    assert "13 episodes refused" in said.out and _row(said.out, "x/level3")[-1] == "1"
 
 
 def _row(out: str, condition: str) -> list[str]:
@@ -116,10 +117,10 @@ def _row(out: str, condition: str) -> list[str]:
 
 def test_where_nothing_is_certified_there_is_no_run(assay: Run, tmp_path: Path):
     with Cache(cache_file()) as cache:
-        for spec in load_experiment("x").plan([tasks.load("libero_goal/7")], (0,)):
+        for spec in load_experiment("x").plan([tasks.load("libero_goal/1")], (0,)):
             cache.put(claim(spec), Certificate(Verdict.UNPLACED, why="no room"))
     said = assay("run", "x", "--policy", "idle", *TASK, "--out", tmp_path / "a.assay")
-    assert said.status == 2 and "all 10 episodes were refused, most often: cannot be placed" in said.err
+    assert said.status == 2 and "all 16 episodes were refused, most often: cannot be placed" in said.err
 
 
 @pytest.mark.usefixtures("certified")
@@ -127,7 +128,7 @@ def test_whoever_wants_everything_gets_it_and_is_told(assay: Run, tmp_path: Path
     path = tmp_path / "a.assay"
     command = ("run", "x", "--policy", "idle", *TASK, "--out", path, "--uncertified", "--steps", "1")
     said = assay(*command)
-    assert said.status == 0 and UNCERTIFIED in said.out and "10 episodes recorded" in said.out
+    assert said.status == 0 and UNCERTIFIED in said.out and "16 episodes recorded" in said.out
     said = assay("run", "x", "--policy", "idle", *TASK, "--out", path)
     assert said.status == 2 and "holds a run with settings" in said.err
 

@@ -70,11 +70,13 @@ def test_tasks_of_one_scene_are_asked_for_different_other_things():
 
 def test_each_level_of_x_keeps_what_the_lower_ones_did():
     plan = {spec.condition: spec for spec in load_experiment("x").plan([tasks.load("libero_goal/1")], (0,))}
-    levels = [plan[f"x/{name}"] for name in ("level1", "level2", "level3", "level4/unseen", "level5/passive")]
+    levels = [
+        plan[f"x/{name}"] for name in ("level1", "level2", "level3", "level4/unseen", "level5/unseen/passive")
+    ]
     for lower, upper in itertools.pairwise(levels):
         assert upper.perturbations[: len(lower.perturbations)] == lower.perturbations
     assert [spec.labels["level"] for spec in levels] == [1, 2, 3, 4, 5]
-    words = {task_of(spec).instruction.text for name, spec in plan.items() if "level5" in name}
+    words = {task_of(spec).instruction.text for name, spec in plan.items() if "level5/unseen" in name}
     assert len(words) == 5
 
 

@@ -1,23 +1,29 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from assay import tasks
-from assay.episodes import EpisodeSpec, task_of
+from assay.episodes import CONTROL, EpisodeSpec, task_of
 from assay.errors import ExperimentError
-from assay.experiments import EXPERIMENTS, Experiment, load_experiment
-from assay.perturb.world.ground import standing_region
-from assay.tabletop import TableEntry
+from assay.experiments import load_experiment
+from assay.perturb.words.rewordings import LEVEL5
+from assay.perturb.world import Attribute, UnseenTargets, VariedTarget
+from assay.perturb.world.exchange import APART, things_about
+from assay.perturb.world.ground import Ground, standing_region
+from assay.perturb.world.targets import NEW_COLOURS, NEW_PATTERNS, NEW_SIZES, moved_things, new_names
+from assay.streams import stream
 from assay.tasks import Rectangle, Scene, Task
+from assay.tasks.names import mentions, names_of, words
+
+FIXTURES_ALONE = ("libero_goal/0", "libero_goal/7")
+"""Open a drawer, turn on a stove: nothing is moved."""
+MOVING = [task for task in tasks.resolve("all") if task.id not in FIXTURES_ALONE]
 
 
-def realised(task: str) -> dict[str, Scene]:
-    plan: list[EpisodeSpec] = list(load_experiment("x").plan([tasks.load(task)], (3,)))
-    return {spec.condition: task_of(spec).scene for spec in plan}
+def planned(task: str, seeds: tuple[int, ...] = (3,), address: str = "x") -> list[EpisodeSpec]:
+    return list(load_experiment(address).plan([tasks.load(task)], seeds))
 
 
 def places(scene: Scene) -> dict[str, tuple[Rectangle, ...]]:
@@ -28,31 +34,94 @@ def places(scene: Scene) -> dict[str, tuple[Rectangle, ...]]:
     }
 
 
-@pytest.mark.parametrize("task", ["libero_spatial/3", "libero_10/3"])
+@pytest.mark.parametrize("task", ["libero_goal/6", "libero_10/3"])
 def test_a_level_adds_to_the_very_draws_of_the_levels_below(task: str):
-    scenes = realised(task)
+    scenes = {spec.condition: task_of(spec).scene for spec in planned(task)}
     control, first, second, third = (
-        places(scenes[name]) for name in ("control", "x/level1", "x/level2", "x/level3")
+        places(scenes[name]) for name in (CONTROL, "x/level1", "x/level2", "x/level3")
     )
-    assert control != first != second != third
-    swapped = [name for name in third if third[name] != second[name]]
-    assert len(swapped) == 2, "a swap leaves all others where the level below put them"
-    for name in ("unseen", "confounding"):
-        above = places(scenes[f"x/level4/{name}"])
-        assert {thing: above[thing] for thing in third} == third and len(above) > len(third)
-    fifth = {name: scene for name, scene in scenes.items() if "level5" in name}
-    assert len(fifth) == 5 and all(scene == scenes["x/level4/unseen"] for scene in fifth.values())
+    assert control.keys() == first.keys() == second.keys() < third.keys()
+    assert control != first != second
+    exchanged = [name for name in second if third[name] != second[name]]
+    assert 1 <= len(exchanged) <= 4, "target and receptacle change places with others, or with what was added"
+    for half in ("unseen", "confounding"):
+        above = places(scenes[f"x/level4/{half}"])
+        assert {thing: above[thing] for thing in third} == third
+        fifth = [scene for name, scene in scenes.items() if name.startswith(f"x/level5/{half}/")]
+        assert len(fifth) == 5 and all(scene == scenes[f"x/level4/{half}"] for scene in fifth)
 
 
-@pytest.mark.parametrize("task", ["libero_goal/7", "libero_goal/1", "libero_object/3"])
-def test_neither_a_fixture_is_doubled_nor_what_the_words_would_not_tell_from_its_double(task: str):
-    plan = load_experiment("x").plan([tasks.load(task)], (0,))
-    assert not any("confounding" in spec.condition for spec in plan)
+@pytest.mark.parametrize("task", ["libero_goal/6", "libero_10/8"])
+def test_level_3_moves_every_object_of_interest_to_anothers_place(task: str):
+    plan = {spec.condition: task_of(spec) for spec in planned(task)}
+    before, after = (Ground(plan[name].scene, snug=True).spots for name in ("x/level2", "x/level3"))
+    about = things_about(plan["x/level2"])
+    assert len(about) >= 2
+    assert all(before[name].distance(after[name]) >= APART - 1e-9 for name in about)
+
+
+@pytest.mark.parametrize("task", MOVING, ids=lambda task: task.id)
+def test_level_4_names_what_is_moved_and_level_5_still_does(task: Task):
+    rng = stream("test", task.id)
+    told = UnseenTargets().apply(task, rng)
+    old, new = moved_things(task, ""), moved_things(told, "")
+    assert {each.category for each in new} <= new_names().keys() and len(
+        {each.category for each in new}
+    ) == len(new)
+    for form in LEVEL5:
+        text = form.perturbation.apply(told, rng).instruction.text
+        assert all(mentions(text, new_names()[each.category]) for each in new), text
+        assert not any(mentions(text, name) for each in old for name in names_of(each.category)), text
+
+
+@pytest.mark.parametrize("attribute", Attribute)
+@pytest.mark.parametrize("task", MOVING, ids=lambda task: task.id)
+def test_level_4_says_the_new_attribute_and_level_5_still_does(task: Task, attribute: Attribute):
+    rng = stream("test", task.id, attribute)
+    told = VariedTarget(attribute).example(task)
+    words_for = {Attribute.COLOUR: NEW_COLOURS, Attribute.PATTERN: NEW_PATTERNS, Attribute.SIZE: NEW_SIZES}
+    new = set(words_for[attribute]) & set(words(told.instruction.text)) - set(words(task.instruction.text))
+    assert len(new) == 1
+    for form in LEVEL5:
+        assert new <= set(words(form.perturbation.apply(told, rng).instruction.text))
+
+
+@pytest.mark.parametrize("task", ["libero_goal/1", "libero_spatial/6", "libero_object/0", "libero_10/8"])
+def test_only_the_attribute_tells_the_target_from_its_look_alikes(task: str):
+    seen = set()
+    for spec in planned(task, (0, 1, 2)):
+        if spec.condition != "x/level4/confounding":
+            continue
+        usual, made = tasks.load(task), task_of(spec)
+        (change,) = (each for each in spec.perturbations if isinstance(each, VariedTarget))
+        meant = {each.name: each for each in moved_things(made, "")}
+        first = next(iter(meant.values()))
+        alike = [
+            each for each in made.scene.objects if each.category == first.category and each.name not in meant
+        ]
+        looks = {(each.finish, each.size) for each in alike}
+        (was,) = (each for each in usual.scene.objects if each.name == first.name)
+        assert (was.finish, was.size) in looks, "one looks as the target used to"
+        assert (first.finish, first.size) not in looks and len(looks) == 2
+        (other,) = looks - {(was.finish, was.size)}
+        same_colour, same_size = other[0].colour == first.finish.colour, other[1] == first.size
+        assert (same_colour, same_size) == {
+            Attribute.COLOUR: (False, True),
+            Attribute.PATTERN: (True, True),
+            Attribute.SIZE: (True, False),
+        }[change.attribute]
+        seen.add(change.attribute)
+    assert seen == set(Attribute), "three seeds in a row have one attribute each"
+
+
+@pytest.mark.parametrize("task", FIXTURES_ALONE)
+def test_where_nothing_is_moved_there_are_three_levels(task: str):
+    assert {spec.condition for spec in planned(task)} == {CONTROL, "x/level1", "x/level2", "x/level3"}
 
 
 @pytest.mark.parametrize(("address", "limit"), [("x", 1.1), ("x?time=0.8", 0.8), ("x?time=unlimited", 0.0)])
 def test_time_is_a_factor_of_the_demonstrators(address: str, limit: float):
-    assert load_experiment(address).limit == limit
+    assert load_experiment(address).limit == limit and load_experiment(address).reference is None
 
 
 @pytest.mark.parametrize("time", ["0", "0.7", "1.6", "-1", "nan", "for_ever"])
@@ -61,41 +130,11 @@ def test_a_time_out_of_range_is_refused(time: str):
         load_experiment(f"x?time={time}")
 
 
-RELEASES = {"libero-pro": "libero_pro", "libero-x": "libero_x", "libero-plus": "libero_plus"}
-"""The experiments that are read from a folder, and what it is called in the reference data."""
-TABLES = ("tabletop", "prompts")
-WORDS_ALONE = "libero-para"
-
-
-def changes_what_can_be_done(experiment: Experiment, chosen: Iterable[Task | TableEntry]) -> bool:
-    changes = (
-        each for task in chosen for variant in experiment.variants(task) for each in variant.perturbations
-    )
-    return any(each.decides for each in changes)
-
-
-@pytest.mark.parametrize(
-    "name", [name for name in EXPERIMENTS.names() if name not in (*RELEASES, *TABLES, "libero-para")]
-)
-def test_a_suite_wants_certificates_if_it_changes_what_can_be_done(name: str):
-    experiment = load_experiment(f"{name}?per_cell=1" if name == "para" else name)
-    assert experiment.certified == changes_what_can_be_done(experiment, [tasks.load("libero_goal/1")])
-
-
-@pytest.mark.parametrize("name", RELEASES)
-def test_releases_change_what_can_be_done_and_are_served_as_they_are(name: str, shared: Path):
-    experiment = load_experiment(f"{name}?folder={shared / RELEASES[name]}")
-    assert changes_what_can_be_done(experiment, experiment.choose()) and not experiment.certified
-
-
-def test_a_release_that_changes_words_alone_needs_no_certificates(shared: Path):
-    experiment = load_experiment(f"{WORDS_ALONE}?folder={shared / 'libero_para'}&per_cell=1")
-    assert not changes_what_can_be_done(experiment, experiment.choose()) and not experiment.certified
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_tables_need_no_certificates(name: str, assay: Callable[..., Any]):
-    experiment = load_experiment(name)
-    assert experiment.world == "tabletop" and not experiment.certified
-    said = assay("certify", name)
-    assert said.status != 0 and "needs no certificates" in said.err
+def test_a_task_without_a_persons_time_is_refused_before_anything_runs(tmp_path: Path):
+    file = tmp_path / "people.csv"
+    file.write_text("task,seconds\nlibero_goal/1,6.5\n")
+    assert planned("libero_goal/1", address=f"x?times={file}")
+    with pytest.raises(
+        ExperimentError, match=r"people\.csv has no time for libero_goal/2; it has times for libero_g"
+    ):
+        planned("libero_goal/2", address=f"x?times={file}")

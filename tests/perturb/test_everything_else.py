@@ -20,6 +20,7 @@ from assay.perturb.words.mask import Mask
 from assay.perturb.words.rewordings.surface import Form
 from assay.perturb.world import (
     Alter,
+    Attribute,
     Axis,
     Confound,
     Displace,
@@ -41,6 +42,8 @@ from assay.perturb.world import (
     Room,
     StartPose,
     Swap,
+    UnseenTargets,
+    VariedTarget,
 )
 from assay.tabletop import make
 from assay.tabletop.tasks.base import Setting
@@ -158,6 +161,23 @@ WORLD: list[Case] = [
         Replace("ketchup"),
         (rf"scene objects {BOWL} category", *LARGER[:1], *LARGER[3:]),
         (rf"(geom|body|mesh) {BOWL}_\w+ \w+", rf"settled {BOWL} axes", *OTHER_FORM),
+    ),
+    Case(
+        UnseenTargets(),
+        ("instruction text", rf"scene objects {BOWL} category", *LARGER[:1], *LARGER[3:]),
+        (rf"(geom|body|mesh|dof) {BOWL}_\S+ \w+", rf"settled {BOWL} axes", *OTHER_FORM),
+    ),
+    Case(
+        VariedTarget(Attribute.COLOUR),
+        (
+            "instruction text",
+            rf"scene objects {BOWL} finish colour",
+            rf"geom {BOWL}_g\d+ matid",
+            rf"mat {BOWL}_finish new",
+            *comes(f"{BOWL}_look_alike_1"),
+            *comes(f"{BOWL}_look_alike_2"),
+        ),
+        (rf"geom {BOWL}_g\d+ rgba", *room_for(rf"{BOWL}_look_alike_\d")),
     ),
     Case(Remove(), ("scene absent", *comes(BOWL, "gone")), (MEANS,)),
     Case(Distractors(2), comes(r"distractor_\w+_1"), room_for(r"distractor_\w+_1")),

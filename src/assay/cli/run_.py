@@ -32,7 +32,9 @@ ON_PRIMITIVES = (
     "note: these are the built-in assets; "
     "a policy trained on LIBERO's images needs --assets libero (assay assets add PATH)"
 )
-UNCERTIFIED = "uncertified: the oracle has not solved these scenes; time limits are the tasks' usual horizons"
+UNCERTIFIED = (
+    "uncertified: the oracle has not solved these scenes, and no time limit is a multiple of its times"
+)
 
 
 def run(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.episodes import CONTROL, LIBERO, EpisodeSpec, Initial, Label, Perturbation, World, load_world
 from assay.errors import ExperimentError
 from assay.experiments.conditions import choose_conditions
 from assay.experiments.labels import nature
+
+if TYPE_CHECKING:
+    from assay.experiments.reference_times import ReferenceTimes
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +41,10 @@ class Experiment:
     certified: bool = False
     """Whether it changes what can be done, so that episodes need a certificate to be served."""
     limit: float | None = None
-    """The time limit as a multiple of the demonstrator's time, which its certificate knows; 0 for no limit,
-    with the demonstrator's time as a label all the same; None for the task's usual horizon."""
+    """The time limit as a multiple of the reference time: the demonstrator's, which its certificate knows, or that
+    of ``reference``; 0 for no limit, with the time as a label all the same; None for the task's usual horizon."""
+    reference: ReferenceTimes | None = None
+    """How long tasks take people, where that is what the time limit is a multiple of."""
     world: str = LIBERO
     """The name of the world whose tasks it changes."""
     complete: Callable[[EpisodeSpec], EpisodeSpec] = lambda spec: spec

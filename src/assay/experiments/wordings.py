@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 from assay.episodes.spec import Label
 from assay.errors import ExperimentError, PerturbationError
@@ -18,7 +17,8 @@ from assay.perturb.words.distance.pride import ALPHA, Distance
 from assay.perturb.words.grid.cells import cell_of
 from assay.perturb.words.grid.table import Row, plain, with_tasks
 from assay.streams import stream
-from assay.tasks import Task, names_file
+from assay.tasks import Task
+from assay.tasks.files import called
 
 PUBLISHED, COMPUTED, NONE = "published", "computed", "none"
 """Whose similarities an episode is labelled with: the table's, those of our scorer, or nobody's."""
@@ -53,7 +53,7 @@ class Wordings:
     def variants(self, task: Task) -> tuple[Variant, ...]:
         """What the table has for a task. Raises ExperimentError where that is nothing."""
         told = plain(task.instruction.text)
-        found = [*self._by_task.get(_called(task.id), ()), *self._by_original.get(told, ())]
+        found = [*self._by_task.get(called(task.id), ()), *self._by_original.get(told, ())]
         for row in found:
             if row.original and plain(row.original) != told:
                 raise ExperimentError(
@@ -79,7 +79,7 @@ class Wordings:
         found: defaultdict[str, list[Row]] = defaultdict(list)
         for row in self._rows:
             if row.task:
-                found[_called(row.task)].append(row)
+                found[called(row.task)].append(row)
         return dict(found)
 
     @cached_property
@@ -112,7 +112,7 @@ class Wordings:
             cells[f"{row.object_type},{row.action_type}"].append(number)
         kept: set[int] = set()
         for cell, numbers in cells.items():
-            order = stream(self.seed, "words", "table", _called(task.id), cell).permutation(len(numbers))
+            order = stream(self.seed, "words", "table", called(task.id), cell).permutation(len(numbers))
             kept.update(numbers[index] for index in order[: self.per_cell])
         return [row for number, row in enumerate(rows) if number in kept]
 
@@ -169,8 +169,3 @@ def _computed(apart: Distance | Exception) -> dict[str, Label]:
     if not isinstance(apart, Distance):
         return {"scores": NONE}
     return {"s_k": apart.s_k, "s_t": apart.s_t, "pd": apart.pd, "parser": apart.parser, "scores": COMPUTED}
-
-
-def _called(task: str) -> str:
-    """What a table calls a task: its id, or the name of its file without folder, ending and digest."""
-    return Path(task.rpartition("@")[0] or task).stem if names_file(task) else task

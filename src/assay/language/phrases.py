@@ -53,6 +53,12 @@ def is_located(phrase: str) -> bool:
     return _LOCATED.fullmatch(phrase) is not None
 
 
+def without_place(phrase: str) -> str:
+    """A thing without where it is: "the bowl" for "the bowl on the stove"."""
+    found = _LOCATED.fullmatch(phrase)
+    return found["head"] if found else phrase
+
+
 def is_plural(phrase: str) -> bool:
     """Whether several things are meant."""
     found = _LOCATED.fullmatch(phrase)

@@ -13,6 +13,7 @@ from typing import Literal, get_args
 from assay.episodes import Episode, EpisodeSpec, Initial, Policy
 from assay.errors import PolicyError, RunError
 from assay.experiments import Experiment, load_experiment
+from assay.experiments.reference_times import limited
 from assay.plugins import PYTHON, SCRIPT, Plugin, imported, plugins_of
 from assay.policies.registry import check_address, lacking
 from assay.runs.certificates import (
@@ -152,7 +153,7 @@ def execute(
         raise RunError(f"--certified: nothing is certified in the world '{design.world}'")
     wanted = design.certified if options.certified is None else options.certified
     served = wanted and world.traits.demonstrator is not None
-    if served and design.limit and options.steps is not None:
+    if (served or design.reference is not None) and design.limit and options.steps is not None:
         raise RunError(
             f"--steps and {design.name}'s own time limit contradict each other: valid: one of them"
         )
@@ -170,6 +171,11 @@ def execute(
         settings["states"] = states_digest(options.states)
     if design.certified or served:
         settings["certificates"] = engine_digest(design.world, pack) if served else None
+    if design.limit is not None and (served or design.reference is not None):
+        times = design.reference
+        settings["reference_times"] = (
+            "demonstrator" if times is None else f"people: {times.file} {times.digest}"
+        )
     plan = partial(
         design.plan,
         chosen,
@@ -214,7 +220,7 @@ def execute(
             if ending.left:
                 return ending
         else:
-            store.plan(specs)
+            store.plan(_limited(design, specs))
         observer.began(store, len(store.todo(retry=options.retry)))
         executor = _executor(config, options, None if isinstance(policy, str) else policy)
         return drive(
@@ -262,13 +268,19 @@ def _serve(
         ending = make_certificates(specs, cache, config, options, observer)
         if ending.left:
             return ending
-        service = Service(cache, design.limit)
+        service = Service(cache, design.limit, design.reference)
         store.plan(service.serve(specs))
     remember(store, service.refused, specs)
     if not store.planned:
         often, *_ = counted(service.refused)
         raise RunError(f"all {len(service.refused)} episodes were refused, most often: {often}")
     return ending
+
+
+def _limited(design: Experiment, specs: list[EpisodeSpec]) -> Iterable[EpisodeSpec]:
+    """Episodes with the time limit that needs no certificates: a multiple of people's times."""
+    times = design.reference
+    return specs if times is None else (limited(spec, design.limit, times.of(spec.task)) for spec in specs)
 
 
 def _checked(policy: str | Policy, world: str) -> tuple[str, dict[str, str]]:

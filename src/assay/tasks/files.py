@@ -68,6 +68,11 @@ def short_name(id: str) -> str:
     return f"{Path(path).stem[:MOST_CHARACTERS]}-{digest}" if path else id.replace("/", "_")
 
 
+def called(task: str) -> str:
+    """What a table calls a task: its id, or the name of its file without folder, ending and digest."""
+    return Path(task.rpartition("@")[0] or task).stem if names_file(task) else task
+
+
 def load_file(id: str) -> Task:
     """The task of a path, or of a path and a digest, which is also the id it gets.
 

@@ -3,6 +3,7 @@
 position        things stand elsewhere            objects   they look different, or are others
 exchange        they stand in each other's place  compose   two goals instead of one
 layout          there are more of them
+targets         what is asked for is another thing, or looks another way, and the words say so
 room, cameras   surfaces, light, the robot's start, where cameras look from
 
 ground, kinds   what they go by: the plan of a workspace, and which categories are alike
@@ -17,11 +18,13 @@ from assay.perturb.world.layout import Confound, Distractors, Obstacle
 from assay.perturb.world.objects import Alter, Recolour, Remove, Replace, Resize
 from assay.perturb.world.position import Axis, Displace, DisplaceAlong, Jitter, MoveFixture, Relocate, Swap
 from assay.perturb.world.room import Relight, Repaint, Room, StartPose
+from assay.perturb.world.targets import Attribute, UnseenTargets, VariedTarget
 
 __all__ = [
     "SHAPES",
     "Alter",
     "Among",
+    "Attribute",
     "Axis",
     "Confound",
     "Displace",
@@ -43,6 +46,8 @@ __all__ = [
     "Room",
     "StartPose",
     "Swap",
+    "UnseenTargets",
+    "VariedTarget",
     "compositions",
     "has_partners",
     "unseen",

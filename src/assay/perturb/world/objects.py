@@ -60,7 +60,7 @@ class Recolour(Perturbation):
         """Changes the finish of one entity."""
         entity = named_entity(task.scene, self.thing or target(task))
         colour = self._colour(colours_said(task, entity)) or HUES[int(rng.integers(len(HUES)))]
-        return _with(task, replace(entity, finish=Finish(colour, self.pattern)))
+        return with_entity(task, replace(entity, finish=Finish(colour, self.pattern)))
 
     def finishes(self, task: Task) -> list[Finish]:
         """The looks that one of which is drawn; none where the words would become false."""
@@ -113,7 +113,7 @@ class Resize(Perturbation):
                 f"{self.kind}: {entity.name} is a fixture; only movable things change size"
             )
         both = Resize(entity.size * self.factor, self.thing)
-        return _with(task, replace(entity, size=both.factor))
+        return with_entity(task, replace(entity, size=both.factor))
 
 
 @perturbation
@@ -179,7 +179,7 @@ class Replace(Perturbation):
         ]
         if missing:
             raise PerturbationError(f"{self.kind}: {category} lacks the {missing[0]} of {entity.name}")
-        return _with(task, replace(entity, category=category))
+        return with_entity(task, replace(entity, category=category))
 
 
 @perturbation
@@ -210,7 +210,7 @@ class Alter(Perturbation):
             other = way[int(rng.integers(len(way)))]
             for each in task.scene.entities:
                 if each.category == thing.category:
-                    made = _with(made, replace(other, name=each.name, size=each.size * other.size))
+                    made = with_entity(made, replace(other, name=each.name, size=each.size * other.size))
         return made
 
     def _ways(self, task: Task, thing: Entity) -> list[list[Entity]]:
@@ -305,7 +305,7 @@ def _absent(task: Task, entity: Entity, among: Among, said: Collection[str]) -> 
     ]
 
 
-def _with(task: Task, changed: Entity) -> Task:
+def with_entity(task: Task, changed: Entity) -> Task:
     """A task with one entity changed."""
 
     def exchanged(entities: tuple[Entity, ...]) -> tuple[Entity, ...]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from assay.episodes.spec import EpisodeSpec
+from assay.experiments.reference_times import ReferenceTimes, limited
 from assay.runs.certificates.cache import Cache
 from assay.runs.certificates.claim import claim
 from assay.runs.certificates.verdict import refusal
@@ -32,7 +33,9 @@ class Service:
 
     cache: Cache
     limit: float | None = None
-    """An experiment's: the time limit as a multiple of the demonstrator's time."""
+    """An experiment's: the time limit as a multiple of the reference time."""
+    reference: ReferenceTimes | None = None
+    """An experiment's: how long tasks take people; the demonstrator's time counts where there is none."""
     refused: list[Refusal] = field(default_factory=list)
 
     def serve(self, specs: Iterable[EpisodeSpec]) -> Iterator[EpisodeSpec]:
@@ -47,15 +50,9 @@ class Service:
                 self.refused.append(Refusal(spec.condition, spec.task, spec.seed, reason))
             else:
                 assert own is not None and control is not None
-                yield self._limited(spec, own.steps or control.steps)
-
-    def _limited(self, spec: EpisodeSpec, reference: int) -> EpisodeSpec:
-        """A spec with its experiment's time limit; ``reference``: the demonstrator's time, control steps."""
-        if self.limit is None:
-            return spec
-        labels = {**spec.labels, "reference_steps": reference, "limit_factor": self.limit or None}
-        steps = max(1, round(self.limit * reference)) if self.limit else spec.steps
-        return replace(spec, steps=steps, labels=labels)
+                demonstrated = own.steps or control.steps
+                known = demonstrated if self.reference is None else self.reference.of(spec.task)
+                yield limited(spec, self.limit, known)
 
 
 def remember(store: Store, refused: Iterable[Refusal], specs: Iterable[EpisodeSpec]) -> None:

@@ -12,6 +12,7 @@ from assay.episodes import perturbation
 from assay.language import Action, Step, Verb, lexicon, read_steps, write_steps
 from assay.language.verbs import plain_synonyms
 from assay.perturb.words.rewordings.base import TextPerturbation
+from assay.perturb.world.kinds import unseen
 from assay.tasks import Scene
 
 PLAIN = 2
@@ -47,15 +48,20 @@ def swap_synonyms(text: str, scene: Scene, rng: np.random.Generator) -> str:
 
 
 def synonyms_in(scene: Scene) -> Mapping[str, str]:
-    """What instructions may call the things of a scene -> a synonym; what has none, to itself."""
+    """What instructions may call the things of a scene -> a synonym; what has none, to itself.
+
+    So does what no built-in task has: no policy knows its name, and another would be no synonym of a known one.
+    """
     categories = {entity.category for entity in scene.entities}
+    new = categories.intersection(unseen())
     named = (noun for noun in lexicon().nouns.values() if categories.intersection(noun.things))
     here = lexicon().with_parts(named)
     found: dict[str, str] = {}
     for noun in here:
         taken = {name for other in here if not noun.names_same_thing(other) for name in other.all_names}
         for form in noun.original_forms:
-            free = (name for name in noun.habitual[:PLAIN] if name.lower() not in taken and name != form)
+            plain = () if new.intersection(noun.things) else noun.habitual[:PLAIN]
+            free = (name for name in plain if name.lower() not in taken and name != form)
             other = next(free, form)
             found |= {form: other, noun.plural_of(form): noun.plural_of(other)}
     return found

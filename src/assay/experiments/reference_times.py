@@ -1,0 +1,81 @@
+"""How long tasks take people, from a CSV file; a time limit is a multiple of it, as in LIBERO-X."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import mean
+
+from assay.episodes import EpisodeSpec
+from assay.errors import ExperimentError, PerturbationError
+from assay.perturb.words.grid.table import rows
+from assay.sim.simulation import CONTROL_HZ
+from assay.tasks.files import called
+
+UNITS: Mapping[str, int] = {"steps": 1, "seconds": CONTROL_HZ}
+"""The columns that may say how long a task took, and how many control steps one of each is."""
+FEWEST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceTimes:
+    """How long each task takes people."""
+
+    file: str
+    """Where that is written."""
+    digest: str
+    """12 hex digits that stand for the file's content."""
+    steps: Mapping[str, float]
+    """Control steps by task: its id, or the name of its file without folder and ending."""
+
+    def of(self, task: str) -> float:
+        """The time of a task, control steps. Raises ExperimentError where the file has none."""
+        if called(task) not in self.steps:
+            known = ", ".join(sorted(self.steps)[:FEWEST_NAMED])
+            raise ExperimentError(
+                f"{self.file} has no time for {called(task)}; it has times for {known}, ..."
+            )
+        return self.steps[called(task)]
+
+
+def read_times(file: str) -> ReferenceTimes:
+    """The times in a CSV file with the columns task, and seconds or steps (of 1/20 s); of several rows, their mean.
+
+    Raises ExperimentError, which names the line, for what is no time.
+    """
+    path, found = Path(file), defaultdict[str, list[float]](list)
+    try:
+        for line, fields in rows(path, ("task", tuple(UNITS))):
+            given = [name for name in UNITS if fields.get(name, "").strip()]
+            if len(given) != 1 or not fields["task"].strip():
+                raise ExperimentError(f"{path}:{line}: valid: a task, and either seconds or steps")
+            found[called(fields["task"].strip())].append(_steps(fields[given[0]], given[0], f"{path}:{line}"))
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    except PerturbationError as error:
+        raise ExperimentError(str(error)) from None
+    if not found:
+        raise ExperimentError(f"{path} has no rows below its header: there are no times in it")
+    return ReferenceTimes(file, digest, {task: mean(times) for task, times in found.items()})
+
+
+def limited(spec: EpisodeSpec, limit: float | None, reference: float) -> EpisodeSpec:
+    """A spec with a time limit, as a multiple of a reference time in control steps; 0 for a label alone."""
+    if limit is None:
+        return spec
+    labels = {**spec.labels, "reference_steps": reference, "limit_factor": limit or None}
+    steps = max(1, round(limit * reference)) if limit else spec.steps
+    return replace(spec, steps=steps, labels=labels)
+
+
+def _steps(text: str, unit: str, place: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise ExperimentError(f"{place}: {unit} is '{text[:40]}'; valid: a number above 0")
+    return value * UNITS[unit]

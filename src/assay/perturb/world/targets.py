@@ -1,0 +1,295 @@
+"""What a task asks to move is another thing, or looks another way, and the words say so: LIBERO-X's fourth level."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import permutations
+
+import numpy as np
+
+from assay.episodes import Change, Effect, Perturbation, perturbation
+from assay.errors import PerturbationError
+from assay.language import COLOURS, lexicon
+from assay.language.moved import plain_name, rename_moved
+from assay.perturb.world.ground import Ground, added, fresh_name, movable, owner
+from assay.perturb.world.kinds import sort_of, unseen
+from assay.perturb.world.objects import Replace, with_entity
+from assay.perturb.world.spoken import Spoken, colours_said
+from assay.sim.distinct import COLOUR, PATTERN, SIZE, difference
+from assay.sim.footprints import footprint
+from assay.sim.packs.registry import planning_pack
+from assay.sim.portraits import portrait
+from assay.tasks import Entity, Instruction, Predicate, Task
+from assay.tasks.staging import Colour, Finish, Pattern
+
+NEW_COLOURS = ("red", "blue", "green", "yellow", "purple", "orange")
+"""What a new colour is drawn from."""
+NEW_PATTERNS = {"striped": Pattern.STRIPES, "checkered": Pattern.CHECKER, "speckled": Pattern.SPECKLES}
+"""What a new pattern is drawn from, by the words for them."""
+NEW_SIZES = {"small": 0.75, "large": 1.25}
+"""Factors on lengths, by the words for them."""
+OTHER_COLOUR = 2 * COLOUR
+"""How far apart two mean colours must be where a word for one of them is to tell which is meant, CIELAB."""
+PARTLY, GREYISH, SAME_HUE = 0.2, 0.08, 0.85
+"""A thing is partly of a colour if this share of its pixels is. Pixels nearer than that to grey (red, green, blue, 0
+to 1) have no hue; two hues whose cosine is larger are about the same."""
+NARROW = 0.056
+"""How wide a thing may be of which there are large ones, metres: the hand opens by 0.08."""
+LOW = 0.055
+"""What is higher neither goes into a drawer nor lies still on a wine rack, metres."""
+_PLACES = 20
+"""How many places are tried for a look-alike that must not be taken for something else that the words name."""
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class UnseenTargets(Perturbation):
+    """Everything that a task asks to move is of a category that no built-in task has, and the words name it.
+
+    It stands where the old thing stood, under the old name in the goal. The words tell it by its name alone.
+    """
+
+    kind = "world/unseen_targets"
+    effects = frozenset({Effect.PHYSICS, Effect.WORDS})
+    change = f"{Change.NAMES}+{Change.OBJECT}"
+    sets_vocabulary = True
+
+    def apply(self, task: Task, rng: np.random.Generator) -> Task:
+        """Draws a category for each. Raises PerturbationError where nothing is moved, or too little would fit."""
+        things = moved_things(task, self.kind)
+        here = {each.category for each in task.scene.entities}
+        pool = [str(each) for each in rng.permutation(list(new_names())) if each not in here]
+        new: dict[str, list[str]] = {}
+        made = task
+        for thing in things:
+            for category in (each for each in pool if _fits(task, thing, each)):
+                try:
+                    there = Replace(category, thing=thing.name).apply(made, rng)
+                except PerturbationError:
+                    continue
+                if Ground(task.scene).in_view(there.scene):
+                    made = there
+                    pool.remove(category)
+                    new.setdefault(thing.category, []).append(new_names()[category])
+                    break
+            else:
+                raise PerturbationError(
+                    f"{self.kind}: no unseen category fits, in view, where {thing.name} is and goes"
+                )
+
+        return replace(made, instruction=_told(task, new))
+
+    def example(self, task: Task) -> Task:
+        """A task in words such as it will be told in, which need no draw; the scene stays. Raises PerturbationError."""
+        things = moved_things(task, self.kind)
+        if len(things) > len(new_names()):
+            raise PerturbationError(
+                f"{self.kind}: there are {len(new_names())} unseen categories, not {len(things)}"
+            )
+        new: dict[str, list[str]] = {}
+        for thing, name in zip(things, new_names().values(), strict=False):
+            new.setdefault(thing.category, []).append(name)
+        return replace(task, instruction=_told(task, new))
+
+
+def new_names() -> Mapping[str, str]:
+    """The unseen categories that the lexicon has a noun for, and that; not in the plural, which "it" would not fit."""
+    nouns = {
+        category: noun
+        for noun in lexicon().nouns.values()
+        for category in noun.things
+        if noun.number == "singular"
+    }
+    return {category: nouns[category].name for category in unseen() if category in nouns}
+
+
+def _told(task: Task, names: Mapping[str, Sequence[str]]) -> Instruction:
+    """A task's words, with other names for the things of some categories, in their order."""
+
+    def rename(category: str, noun: str, plural: bool) -> str:
+        found = " and the ".join(names[category])
+        return f"the {found}" if plural else found
+
+    return Instruction(rename_moved(task.instruction.text, names, rename))
+
+
+class Attribute(StrEnum):
+    """By what a thing is told from others of its kind."""
+
+    COLOUR = "colour"
+    PATTERN = "pattern"
+    SIZE = "size"
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class VariedTarget(Perturbation):
+    """What a task asks to move first has a new colour, pattern or size, the words say so, and look-alikes stand about.
+
+    There are two of them: one that looks as the thing did, and one that differs from it by the attribute alone:
+    another colour, another pattern in the same colour, the usual size in the same new colour. The words tell the thing
+    by the attribute alone, not by where it stands.
+    """
+
+    kind = "world/varied_target"
+    effects = frozenset({Effect.PHYSICS, Effect.LOOKS, Effect.WORDS})
+    change = f"{Change.WORDING}+{Change.APPEARANCE}+{Change.OBJECT}+{Change.CLUTTER}"
+    sets_vocabulary = True
+
+    attribute: Attribute
+    """What is new about it; a thing of another size has a new colour, too."""
+
+    def apply(self, task: Task, rng: np.random.Generator) -> Task:
+        """Draws a look, then adds the look-alikes to free places."""
+        usual, look, made = self._varied(task, rng)
+        there = {_looks(each) for each in made.scene.objects}
+        for finish in (usual.finish, look.other):
+            name = fresh_name(made.scene, f"{usual.name}_look_alike")
+            alike = replace(usual, name=name, finish=finish)
+            if _looks(alike) not in there:
+                made = self._with(made, alike, rng)
+        return made
+
+    def example(self, task: Task) -> Task:
+        """A task in words such as it will be told in, which need no draw; the scene stays. Raises PerturbationError."""
+        words = {Attribute.PATTERN: next(iter(NEW_PATTERNS)), Attribute.COLOUR: NEW_COLOURS[0]}
+        words[Attribute.SIZE] = f"{next(iter(NEW_SIZES))} {NEW_COLOURS[0]}"
+        return replace(task, instruction=self._told(task, words[self.attribute]))
+
+    def _varied(self, task: Task, rng: np.random.Generator) -> tuple[Entity, _Look, Task]:
+        """The thing as it was, its new look, and the task with that."""
+        things = moved_things(task, self.kind)
+        first = things[0]
+        look = _look(self.attribute, first, colours_said(task, first), rng)
+        made = replace(task, instruction=self._told(task, look.words))
+        for each in things:
+            if each.category == first.category:
+                made = with_entity(made, replace(each, finish=look.finish, size=each.size * look.size))
+        if not Ground(task.scene).in_view(made.scene):
+            raise PerturbationError(
+                f"{self.kind}: nobody would see {first.name} at {look.size:g} times its size"
+            )
+        return first, look, made
+
+    def _told(self, task: Task, words: str) -> Instruction:
+        """A task's words, with what is moved first told by its new attribute."""
+        things = moved_things(task, self.kind)
+        varied = things[0].category
+        text = rename_moved(
+            task.instruction.text,
+            (each.category for each in things),
+            lambda category, noun, plural: f"{words} {noun}" if category == varied else None,
+        )
+        return Instruction(text)
+
+    def _with(self, task: Task, alike: Entity, rng: np.random.Generator) -> Task:
+        """A task with one more thing, placed so that whatever else the words tell by its place is still told."""
+        told = len(Spoken(task).relations)
+        for snug in (False, True):
+            for _ in range(_PLACES):
+                spot = Ground(task.scene, task.goal, snug=snug).anywhere(rng, alike)
+                if spot is None:
+                    break
+                made = replace(task, scene=added(task.scene, alike, spot))
+                if len(Spoken(made).relations) == told:
+                    return made
+        raise PerturbationError(
+            f"{self.kind}: no room in view for another {alike.category}{Spoken(task).condition}"
+        )
+
+
+def moved_things(task: Task, kind: str) -> tuple[Entity, ...]:
+    """The movable things that a task's goal puts somewhere, in its order. Raises PerturbationError."""
+    objects = {each.name: each for each in task.scene.objects}
+    named = (atom.arguments[0] for atom in task.goal.atoms if len(atom.arguments) > 1)
+    found = tuple(objects[name] for name in dict.fromkeys(named) if name in objects)
+    if not found:
+        raise PerturbationError(f"{kind}: '{task.instruction.text}' moves nothing but fixtures")
+    places = {name for atom in task.goal.atoms for name in atom.arguments[1:]}
+    both = [each.name for each in found if each.name in places]
+    if both:
+        raise PerturbationError(f"{kind}: {both[0]} is moved, and something is put on it")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """A new look of a thing, and that of a look-alike which differs by the attribute alone."""
+
+    words: str
+    """How the words tell it from the look-alikes."""
+    finish: Finish
+    size: float
+    """Factor on its lengths."""
+    other: Finish
+    """Of the look-alike, which has the usual size."""
+
+
+def _look(attribute: Attribute, thing: Entity, said: Collection[str], rng: np.random.Generator) -> _Look:
+    """A look in which a person tells a thing from itself as it is, and from the look-alike, by the attribute."""
+    usual = {*said, *thing.category.split("_"), *plain_name(thing.category).split()}
+    free = [each for each in NEW_COLOURS if each not in usual and not _is_partly(thing, COLOURS[each])]
+    colours = [str(each) for each in rng.permutation(free)]
+    patterns = [str(each) for each in rng.permutation(list(NEW_PATTERNS))]
+    sizes = [str(each) for each in rng.permutation(_sizes(thing))]
+    for one, another in permutations(colours, 2):
+        colour = COLOURS[one]
+        match attribute:
+            case Attribute.COLOUR:
+                look = _Look(one, Finish(colour), 1.0, Finish(COLOURS[another]))
+            case Attribute.PATTERN:
+                first, second, *_ = (NEW_PATTERNS[each] for each in patterns)
+                look = _Look(patterns[0], Finish(colour, first), 1.0, Finish(colour, second))
+            case Attribute.SIZE:
+                look = _Look(f"{sizes[0]} {one}", Finish(colour), NEW_SIZES[sizes[0]], Finish(colour))
+        new = replace(thing, finish=look.finish, size=thing.size * look.size)
+        before, beside = difference(new, thing), difference(new, replace(thing, finish=look.other))
+        told = {
+            Attribute.COLOUR: min(before.colour, beside.colour) >= OTHER_COLOUR,
+            Attribute.PATTERN: before.enough and beside.pattern >= PATTERN,
+            Attribute.SIZE: before.colour >= OTHER_COLOUR and beside.size >= SIZE,
+        }
+        if told[attribute]:
+            return look
+    raise PerturbationError(f"no new {attribute} would tell {thing.name} from what it looks like")
+
+
+def _is_partly(thing: Entity, colour: Colour) -> bool:
+    """Whether a good part of a thing has about the hue of a colour, so that a word for it may be used of the thing."""
+    seen = portrait(replace(thing, name=""), planning_pack())
+    pixels = seen.colour[seen.cover > 0.5] / seen.cover[seen.cover > 0.5][:, None]
+    vivid, wanted = (each - each.mean(axis=-1, keepdims=True) for each in (pixels, np.array(colour)))
+    length = np.linalg.norm(vivid, axis=-1)
+    alike = vivid @ wanted > SAME_HUE * length * np.linalg.norm(wanted)
+    return bool((alike & (length > GREYISH)).mean() > PARTLY)
+
+
+def _sizes(thing: Entity) -> list[str]:
+    """The sizes at which the hand can take hold of a thing: large ones only if it is narrow."""
+    return ["small", *(["large"] if 2 * min(footprint(thing.category).half) <= NARROW else [])]
+
+
+def _fits(task: Task, thing: Entity, category: str) -> bool:
+    """Whether a thing of a category can be taken where another stands, and goes where a task puts that.
+
+    Into a drawer and onto a rack go low things alone; in another thing's hollow stand those that look out of it.
+    """
+    scene, categories = task.scene, {each.name: each.category for each in task.scene.entities}
+    height = footprint(category).height
+    for atom in (*task.goal.atoms, *scene.initial):
+        if atom.arguments[0] != thing.name or len(atom.arguments) < 2:
+            continue
+        place = owner(scene, atom.arguments[1])
+        sort = sort_of(categories.get(place, ""))
+        shallow = sort == "rack" or (sort == "cabinet" and atom.predicate is Predicate.IN)
+        if shallow and height > LOW:
+            return False
+        if atom in scene.initial and place in movable(task) and height <= footprint(categories[place]).height:
+            return False
+    return True
+
+
+def _looks(thing: Entity) -> tuple[str, Finish, float]:
+    return thing.category, thing.finish, thing.size

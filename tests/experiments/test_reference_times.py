@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assay.episodes import EpisodeSpec
+from assay.errors import ExperimentError
+from assay.experiments.reference_times import limited, read_times
+
+
+def written(folder: Path, text: str) -> str:
+    (folder / "people.csv").write_text(text)
+    return str(folder / "people.csv")
+
+
+def test_seconds_are_twenty_steps_each_and_several_people_are_averaged(tmp_path: Path):
+    times = read_times(
+        written(tmp_path, "task,seconds,steps\nlibero_goal/1,5,\nlibero_goal/1,6,\nmine,,90\n")
+    )
+    assert times.of("libero_goal/1") == 110 and times.of("elsewhere/mine.bddl") == 90
+    assert len(times.digest) == 12
+
+
+def test_a_limit_is_a_multiple_and_what_it_is_a_multiple_of_is_a_label():
+    spec = EpisodeSpec("libero_goal/1", 0, labels={"level": 1})
+    timed = limited(spec, 1.1, 90.0)
+    assert timed.steps == 99 and timed.labels == {"level": 1, "reference_steps": 90.0, "limit_factor": 1.1}
+    assert limited(spec, 0.0, 90.0).steps is None and limited(spec, None, 90.0) == spec
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("task,minutes\na,1\n", "lacks the column steps or seconds"),
+        ("task,seconds\n", "no rows"),
+        ("task,seconds\nlibero_goal/1,fast\n", r"people.csv:2: seconds is 'fast'; valid: a number above 0"),
+        ("task,steps\nlibero_goal/1,0\n", r"people.csv:2: steps is '0'"),
+        ("task,seconds,steps\nlibero_goal/1,1,20\n", "either seconds or steps"),
+        ("task,seconds\n,1\n", "valid: a task"),
+        ("task,seconds\nlibero_goal/1,inf\n", "valid: a number above 0"),
+    ],
+)
+def test_what_is_no_time_is_one_line_with_its_place(tmp_path: Path, text: str, reason: str):
+    with pytest.raises(ExperimentError, match=reason) as caught:
+        read_times(written(tmp_path, text))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_one_line(tmp_path: Path):
+    with pytest.raises(ExperimentError, match="No such file"):
+        read_times(str(tmp_path / "none.csv"))
