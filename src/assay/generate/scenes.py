@@ -5,12 +5,16 @@ from __future__ import annotations
 import multiprocessing
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+
+import numpy as np
 
 from assay.episodes import Outcome, rollout
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError, PlacementError
+from assay.generate.distribution import SPARE, Labels, labels_of, nearest, offer, pairs
+from assay.generate.kit import EVEN, LIBERO_X, Composition
 from assay.generate.layout import draw, draw_room
 from assay.generate.proposals import propose
 from assay.generate.sightline import hidden, hidden_regions
@@ -20,13 +24,14 @@ from assay.sim.packs.base import AssetPack
 from assay.sim.world import SceneEnv
 from assay.streams import stream
 from assay.tasks import Task, check
+from assay.tasks.horizons import goal_horizon
 
-FEWEST = 4
-"""With fewer tasks a scene is not worth keeping; of those asked for, if that is less."""
 DRAWS = 80
 """How many scenes are drawn for one that is kept."""
 SAME = 20
 """How many of them are in the same room with the same furniture."""
+MOST_FAILED = 12
+"""After how many tasks that the oracle could not do a scene offers no more than it keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +44,27 @@ class Order:
     pack: str = "primitives"
     tries: int = 2
     """From how many initial states the oracle must do each task."""
+    labels: Labels = Labels.EVEN
+    """How often labels are wanted among the tasks of all scenes."""
+
+    @property
+    def offered(self) -> int:
+        """How many tasks a scene offers, of which those are kept whose labels are wanted."""
+        return self.tasks + (0 if self.labels is Labels.EVEN else SPARE)
+
+    @property
+    def composition(self) -> Composition:
+        """What scenes are drawn from."""
+        return EVEN if self.labels is Labels.EVEN else LIBERO_X
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A scene with its tasks."""
+    """A scene with the tasks that it offers."""
 
     number: int
     tasks: tuple[Task, ...]
-    """None where none of the scenes that were drawn was worth keeping."""
+    """None where none of the scenes that were drawn offered as many as are to be kept."""
     steps: tuple[int, ...]
     """Control steps that the oracle took for each, at most."""
     refused: Counter[str]
@@ -63,23 +80,24 @@ def make(order: Order, number: int) -> Made:
     refused: Counter[str] = Counter()
     for attempt in range(DRAWS):
         # Kept for some draws: else crowded rooms would give way to empty ones.
-        room, furniture = draw_room(stream(order.seed, "room", number, attempt // SAME), pack.categories)
+        rng = stream(order.seed, "room", number, attempt // SAME)
+        room, furniture = draw_room(rng, pack.categories, order.composition)
         rng = stream(order.seed, "scene", number, attempt)
         try:
-            cast = draw(rng, room, furniture, pack.categories)
+            cast = draw(rng, room, furniture, pack.categories, order.composition)
             proposed = propose(cast, f"scene_{number:03d}", rng)
-            kept = _certified(proposed, order, pack, refused)
+            kept = _certified(proposed, order, rng, pack, refused)
         except AssayError as error:
             refused[f"scene: {error}"] += 1
             continue
-        if len(kept) >= min(FEWEST, order.tasks):
+        if len(kept) >= order.tasks:
             return Made(number, tuple(task for task, _ in kept), tuple(steps for _, steps in kept), refused)
         refused["scene: too few tasks"] += 1
     return Made(number, (), (), refused)
 
 
 def make_all(order: Order, numbers: Sequence[int], workers: int) -> Iterator[Made]:
-    """Several scenes on several processes, as they are done; on one, in this process and in order."""
+    """Several scenes on several processes, or in this one, in the order of their numbers."""
     if workers == 1:
         yield from (make(order, number) for number in numbers)
         return
@@ -87,14 +105,18 @@ def make_all(order: Order, numbers: Sequence[int], workers: int) -> Iterator[Mad
     with ProcessPoolExecutor(workers, mp_context=context) as pool:
         futures = [pool.submit(make, order, number) for number in numbers]
         try:
-            for future in as_completed(futures):
+            for future in futures:
                 yield future.result()
         finally:
             pool.shutdown(cancel_futures=True)
 
 
 def _certified(
-    proposed: Sequence[Task], order: Order, pack: AssetPack, refused: Counter[str]
+    proposed: Sequence[Task],
+    order: Order,
+    rng: np.random.Generator,
+    pack: AssetPack,
+    refused: Counter[str],
 ) -> list[tuple[Task, int]]:
     """The first tasks of a scene that the oracle does, and its steps."""
     kept: list[tuple[Task, int]] = []
@@ -104,8 +126,9 @@ def _certified(
         if unseen := hidden(world):
             raise PlacementError(f"the camera hardly sees {world.compiled.entities[unseen[0]].category}")
         dark = hidden_regions(world)
-        for task in proposed:
-            if len(kept) == order.tasks:
+        failed = 0
+        for task in _in_order(proposed, order, rng, kept):
+            if len(kept) == order.offered or (failed == MOST_FAILED and len(kept) >= order.tasks):
                 break
             check(task)
             if any(name in dark for atom in task.goal.atoms for name in atom.arguments):
@@ -114,11 +137,26 @@ def _certified(
             reason, steps = _tried(world, task, order)
             if reason:
                 refused[reason] += 1
+                failed += 1
             else:
                 kept.append((task, steps))
     finally:
         world.close()
     return kept
+
+
+def _in_order(
+    proposed: Sequence[Task], order: Order, rng: np.random.Generator, kept: Sequence[tuple[Task, int]]
+) -> Iterator[Task]:
+    """Tasks in the order in which they are tried, which hangs on what was ``kept`` until then."""
+    if order.labels is Labels.EVEN:
+        yield from proposed
+        return
+    wanted = offer(order.offered, rng)
+    rest = [(task, pairs(labels_of(task))) for task in proposed]
+    while rest:
+        have = Counter(label for task, _ in kept for label in pairs(labels_of(task)))
+        yield rest.pop(nearest([labels for _, labels in rest], wanted, have))[0]
 
 
 def _tried(world: Simulation, task: Task, order: Order) -> tuple[str, int]:
@@ -129,7 +167,7 @@ def _tried(world: Simulation, task: Task, order: Order) -> tuple[str, int]:
         world.reset(state)
         if world.satisfied(task.goal):
             return "task: done at the start", 0
-        spec = EpisodeSpec(task.id, seed, order.pack)
+        spec = EpisodeSpec(task.id, seed, order.pack, steps=goal_horizon(task.goal))
         done = rollout(SceneEnv(world, task, state), Oracle(), spec)
         if done.outcome is Outcome.ERROR:
             return f"task: {done.error}", 0
