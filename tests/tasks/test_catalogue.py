@@ -10,23 +10,42 @@ from assay.errors import TaskError
 from assay.tasks import bddl
 
 
-def test_there_are_four_suites_of_ten_tasks_with_stable_ids():
-    assert tasks.suites() == ("libero_spatial", "libero_object", "libero_goal", "libero_10")
-    assert len(tasks.all_ids()) == len(set(tasks.all_ids())) == 40
-    for name in tasks.suites():
-        assert [task.id for task in tasks.suite(name)] == [f"{name}/{index}" for index in range(10)]
+def test_there_are_four_suites_of_ten_tasks_and_one_of_ninety_with_stable_ids():
+    sizes = {"libero_spatial": 10, "libero_object": 10, "libero_goal": 10, "libero_10": 10, "libero_90": 90}
+    assert tasks.suites() == tuple(sizes)
+    for name, size in sizes.items():
+        assert [task.id for task in tasks.suite(name)] == [f"{name}/{index}" for index in range(size)]
         assert tasks.describe(name)
 
 
+def test_all_is_the_four_suites_of_ten_and_libero_90_is_named():
+    assert len(tasks.all_ids()) == len(set(tasks.all_ids())) == 40
+    assert not any(id.startswith("libero_90/") for id in tasks.all_ids())
+    assert tuple(task.id for task in tasks.resolve("all,libero_90")) == tasks.built_in_ids()
+    assert len(set(tasks.built_in_ids())) == 130
+
+
+@pytest.mark.parametrize(
+    ("id", "suites"),
+    [
+        ("libero_goal/3", tasks.suites()[:4]),
+        ("libero_90/3", tasks.suites()),
+        ("my/task.bddl@0123456789ab", tasks.suites()[:4]),
+    ],
+)
+def test_a_task_is_trained_with_all_and_its_own_suite(id: str, suites: tuple[str, ...]):
+    assert tuple(dict.fromkeys(each.id.split("/")[0] for each in tasks.trained_with(id))) == suites
+
+
 def test_every_task_is_sound_and_survives_a_task_file():
-    for id in tasks.all_ids():
+    for id in tasks.built_in_ids():
         task = tasks.load(id)
         tasks.check(task)
         assert bddl.parse(bddl.write(task), id=id) == task
 
 
 def test_every_task_equals_its_task_file(shared: Path):
-    for id in tasks.all_ids():
+    for id in tasks.built_in_ids():
         entry = tasks.entry(id)
         file = bddl.read(shared / "libero/bddl" / id.split("/")[0] / f"{entry.file}.bddl")
         assert entry.task.scene == file.scene, id
@@ -56,17 +75,22 @@ def test_instructions_are_the_ones_policies_were_trained_on():
     assert tasks.load("libero_10/5").instruction.text == (
         "pick up the book and place it in the back compartment of the caddy"
     )
-    for id in tasks.all_ids():
+    for id in tasks.built_in_ids():
         entry = tasks.entry(id)
         words = entry.task.instruction.text.replace(" ", "_")
         assert entry.file is not None and (entry.file == words or entry.file.endswith(f"_{words}"))
-    differing = [id for id in tasks.all_ids() if tasks.entry(id).file_wording is not None]
-    assert len(differing) == 30
+    differing = [id for id in tasks.built_in_ids() if tasks.entry(id).file_wording is not None]
+    assert len(differing) == 34
 
 
-def test_equal_scenes_are_one_object():
-    scenes = {id(task.scene) for task in tasks.suite("libero_goal")}
-    assert len(scenes) == 1
+def test_the_order_of_libero_90_is_that_of_its_files():
+    files = [str(tasks.entry(task.id).file) for task in tasks.suite("libero_90")]
+    assert files == sorted(files)
+
+
+@pytest.mark.parametrize(("suite", "count"), [("libero_goal", 1), ("libero_90", 20)])
+def test_equal_scenes_are_one_object(suite: str, count: int):
+    assert len({id(task.scene) for task in tasks.suite(suite)}) == count
 
 
 def test_a_suite_is_parsed_once():
@@ -96,8 +120,8 @@ def test_an_unknown_id_is_refused_with_the_nearest_valid_one(id: str, message: s
 
 
 def test_an_unknown_suite_is_refused_with_the_nearest_valid_one():
-    with pytest.raises(TaskError, match="unknown suite 'libero_90'; did you mean 'libero_10'"):
-        tasks.suite("libero_90")
+    with pytest.raises(TaskError, match="unknown suite 'libero_80'; did you mean 'libero_90'"):
+        tasks.suite("libero_80")
 
 
 @pytest.mark.parametrize(

@@ -37,9 +37,11 @@ def list_tasks(
     selection: Annotated[
         str,
         typer.Argument(
-            metavar="[SELECTION]", help="all, or suites, ids, task files and folders with commas."
+            metavar="[SELECTION]",
+            help="all, or suites, ids, task files and folders with commas; every built-in task by default.",
+            show_default=False,
         ),
-    ] = "all",
+    ] = "all,libero_90",
     out: JsonFile = None,
 ) -> None:
     """List tasks, the built-in ones or those in files.

@@ -91,5 +91,5 @@ def task_and_suffix(name: str) -> tuple[str, str] | None:
 @cache
 def _files() -> dict[str, str]:
     """What LIBERO's task files are called -> the ids of their tasks."""
-    entries = [tasks.entry(id) for id in tasks.all_ids()]
+    entries = [tasks.entry(id) for id in tasks.built_in_ids()]
     return {entry.file: entry.task.id for entry in entries if entry.file is not None}

@@ -8,7 +8,7 @@ tasks = resolve("libero_goal,libero_10/0,my_folder")
 
 from assay.episodes.instruction import Instruction
 from assay.tasks import bddl
-from assay.tasks.catalogue import all_ids, describe, suite, suites
+from assay.tasks.catalogue import all_ids, built_in_ids, describe, suite, suites
 from assay.tasks.catalogue.format import Entry
 from assay.tasks.checks import check
 from assay.tasks.files import names_file, save, short_name, states_file
@@ -23,7 +23,7 @@ from assay.tasks.scene import (
     Scene,
     Task,
 )
-from assay.tasks.selection import entry, load, resolve, siblings
+from assay.tasks.selection import entry, load, resolve, siblings, trained_with
 
 __all__ = [
     "Arena",
@@ -39,6 +39,7 @@ __all__ = [
     "Task",
     "all_ids",
     "bddl",
+    "built_in_ids",
     "check",
     "describe",
     "entry",
@@ -51,4 +52,5 @@ __all__ = [
     "states_file",
     "suite",
     "suites",
+    "trained_with",
 ]

@@ -5,7 +5,13 @@ from __future__ import annotations
 from assay.tasks.files import load_file, names_file
 from assay.tasks.scene import Goal
 
-HORIZONS = {"libero_spatial": 220, "libero_object": 280, "libero_goal": 300, "libero_10": 520}
+HORIZONS = {
+    "libero_spatial": 220,
+    "libero_object": 280,
+    "libero_goal": 300,
+    "libero_10": 520,
+    "libero_90": 400,
+}
 """Control steps that the literature gives a task, by suite."""
 DEFAULT_HORIZON = 400
 PER_ATOM = 200

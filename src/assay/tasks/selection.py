@@ -34,18 +34,27 @@ def siblings(task: Task) -> tuple[Task, ...]:
     return tuple(each for each in beside if each.scene == task.scene)
 
 
+def trained_with(id: str) -> tuple[Task, ...]:
+    """What a policy that is asked for a task is taken to have learned: the tasks of ``all``, and of its suite.
+
+    ``id`` is the task's or the suite's.
+    """
+    suite = id.partition("/")[0]
+    return resolve(f"all,{suite}" if suite in catalogue.suites() else "all")
+
+
 def resolve(selection: str) -> tuple[Task, ...]:
     """The tasks that a selection names, each once, in its order.
 
-    A selection is ``all``, or suites, ids, task files and folders of them, with commas between them:
-    ``libero_goal,libero_10/0,my_scenes,other/task.bddl``. Raises TaskError with the nearest name for anything
-    unknown, and if it selects nothing.
+    A selection is ``all`` (the four suites of ten tasks), or suites, ids, task files and folders of them, with
+    commas between them: ``all,libero_90``, ``libero_goal,libero_10/0,my_scenes,other/task.bddl``. Raises TaskError
+    with the nearest name for anything unknown, and if it selects nothing.
     """
     suites = catalogue.suites()
     chosen: dict[str, Task] = {}
     for part in filter(None, (part.strip() for part in selection.split(","))):
         if part == "all":
-            found = tuple(task for name in suites for task in catalogue.suite(name))
+            found = tuple(task for name in catalogue.ALL for task in catalogue.suite(name))
         elif part in suites:
             found = catalogue.suite(part)
         elif names_file(part) or Path(part).is_dir():

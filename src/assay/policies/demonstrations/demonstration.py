@@ -80,7 +80,7 @@ class Demonstrations:
 
 
 def _in_order(attempts: Iterable[T]) -> tuple[T, ...]:
-    place = {task: number for number, task in enumerate(tasks.all_ids())}
+    place = {task: number for number, task in enumerate(tasks.built_in_ids())}
     last = len(place)
     once = {(place.get(attempt.task, last), attempt.task, attempt.seed): attempt for attempt in attempts}
     return tuple(once[key] for key in sorted(once))

@@ -211,6 +211,11 @@ def hand_points(position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
     return np.asarray(_HAND @ rotation.T + position)
 
 
+def palm_points(position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
+    """The same without the fingers."""
+    return np.asarray(_PALM @ rotation.T + position)
+
+
 def _grid(*axes: Iterable[float]) -> np.ndarray:
     return np.stack(np.meshgrid(*map(np.array, axes), indexing="ij"), axis=-1).reshape(-1, 3)
 

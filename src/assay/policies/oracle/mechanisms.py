@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import mujoco
 import numpy as np
 
-from assay.policies.oracle.grasps import of_piece, piece_of
+from assay.policies.oracle.grasps import TIP, obstacles, of_piece, palm_points, piece_of
 from assay.policies.oracle.motion import (
     CLOSED,
     DOWN,
@@ -27,6 +30,12 @@ TILTS = np.radians([20.0, 35.0, 5.0])
 """How steeply downwards the hand comes at a handle, radians; tried in turn."""
 SLANT = np.radians(35.0)
 """How far off the vertical the hand pushes a drawer, radians, so that only the fingers come near."""
+HOOK_TILTS = np.radians([50.0, 40.0])
+"""The same for hooking it."""
+HOOK = 0.008
+"""How far behind a handle and below its top the fingertips hook it, metres."""
+FINGER = 0.022
+"""How wide a finger is, metres."""
 BEHIND = 0.05
 """How far in front of a surface the hand starts to push it, metres."""
 
@@ -45,23 +54,27 @@ def set_joint(sight: Sight, entity: EntityIndex, joint: int, value: float) -> Mo
 
 
 def _pull(sight: Sight, entity: EntityIndex, joint: int, value: float) -> Motion:
-    """Take a drawer by its handle and draw it to ``value``."""
+    """Draw a drawer to ``value`` by its handle: held between the fingers, or hooked where the palm has no room."""
     outward = sight.axis(joint) * np.sign(value - sight.joint(joint))
-    for tilt in TILTS:
-        handle = sight.geom_box(_outermost(sight, entity, joint, outward)).centre
-        approach = -outward * np.cos(tilt) + DOWN * np.sin(tilt)
-        rotation = facing(approach, np.cross(approach, np.cross(outward, DOWN)))
-        rotation = nearest_turn(sight, rotation)
-        before = handle - approach * 0.09
-        yield from travel(sight, before, rotation, OPEN, clearance=before[2] + 0.04)
-        yield from move(sight, handle + approach * 0.006, rotation, OPEN, steps=30, near=0.006)
-        yield from grip(sight, CLOSED, steps=10)
+    for hold in sorted(_holds(sight, entity, joint, outward), key=lambda hold: hold.touching):
+        rotation = nearest_turn(sight, hold.rotation)
+        approach = rotation[:, 2]
+        shift = sight.joint(joint)
+        before = hold.position - approach * 0.09
+        here, _ = sight.hand()
+        clearance = max(before[2], sight.highest_between(here[:2], before[:2], entity)) + 0.04
+        yield from travel(sight, before, rotation, hold.gripper, clearance=clearance)
+        yield from move(sight, hold.position, rotation, hold.gripper, steps=30, near=0.006)
+        yield from grip(sight, CLOSED, steps=10 if hold.gripper == OPEN else 1)
         last = sight.joint(joint)
         for step in range(70):
             if abs(sight.joint(joint)) >= abs(value):
                 break
             here, _ = sight.hand()
-            yield action_towards(sight, here + outward * 0.03, rotation, CLOSED)
+            goal = here + outward * 0.03
+            if hold.gripper == CLOSED:
+                goal = hold.position + outward * (abs(sight.joint(joint) - shift) + 0.03)
+            yield action_towards(sight, goal, rotation, CLOSED)
             if step % 12 == 11:
                 if abs(sight.joint(joint) - last) < 0.004:
                     break
@@ -73,6 +86,40 @@ def _pull(sight: Sight, entity: EntityIndex, joint: int, value: float) -> Motion
         if abs(sight.joint(joint)) >= abs(value) - 0.003:
             return True
     return False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Hold:
+    """A way to draw by a handle."""
+
+    position: np.ndarray
+    """Of the grip site, (3,)."""
+    rotation: np.ndarray
+    """Of the grip site, (3, 3)."""
+    gripper: float
+    """What the gripper is told on the way there: OPEN to hold the handle, CLOSED to hook it."""
+    touching: int
+    """How many points of the palm would be inside something."""
+
+
+def _holds(sight: Sight, entity: EntityIndex, joint: int, outward: np.ndarray) -> Iterator[_Hold]:
+    """Ways to draw a drawer by its handle."""
+    around = obstacles(sight, sight.solid_geoms)
+    handle = sight.geom_box(_outermost(sight, entity, joint, outward))
+    across = np.cross(outward, DOWN)
+    for tilt in TILTS:
+        approach = -outward * np.cos(tilt) + DOWN * np.sin(tilt)
+        rotation = facing(approach, np.cross(approach, across))
+        position = handle.centre + approach * 0.006
+        yield _Hold(position, rotation, OPEN, around.contain(palm_points(position, rotation)))
+    for tilt in HOOK_TILTS:
+        approach = -outward * np.cos(tilt) + DOWN * np.sin(tilt)
+        rotation = facing(approach, across)
+        lowest = approach * TIP - np.cross(across, approach) * FINGER / 2  # of the fingertips, seen from the site
+        behind = handle.centre - outward * (np.abs(outward) @ handle.size / 2 + HOOK)
+        behind[2] = handle.high[2] - HOOK
+        position = behind - lowest
+        yield _Hold(position, rotation, CLOSED, around.contain(palm_points(position, rotation)))
 
 
 def _push(sight: Sight, entity: EntityIndex, joint: int, value: float) -> Motion:

@@ -42,6 +42,8 @@ MISSED = 0.03
 """How far from a grasp the hand may stop for closing it to be worth a try, metres."""
 CROWDED = 0.005
 """What each point of the hand that touches something where a thing is put down costs."""
+THIN = 8
+"""How many more steps the hand closes for a thing that it does not touch with both fingers yet: it is thin."""
 CLEARANCE = 0.03
 """How far above what is in the way things are carried, metres."""
 
@@ -137,6 +139,11 @@ def _take(sight: Sight, entity: EntityIndex, grasp: Grasp) -> Motion:
     if np.linalg.norm(sight.hand()[0] - grasp.position) > MISSED:
         return False
     yield from grip(sight, CLOSED, steps=9)
+    for _ in range(THIN):
+        if sight.touched(entity) == 2:
+            yield from grip(sight, CLOSED, steps=2)
+            break
+        yield from grip(sight, CLOSED, steps=1)
     aside = _out_from_under(sight, entity)
     if aside.any():
         here, _ = sight.hand()

@@ -14,11 +14,14 @@ from assay.tasks.catalogue.format import Entry, Suite, parse_suite
 from assay.tasks.checks import quoted
 from assay.tasks.scene import Task
 
-_SUITES = ("libero_spatial", "libero_object", "libero_goal", "libero_10")
+ALL = ("libero_spatial", "libero_object", "libero_goal", "libero_10")
+"""The suites that the selection ``all`` names: the four of ten tasks that evaluations report. LIBERO trains on
+libero_90 before it evaluates on libero_10."""
+_SUITES = (*ALL, "libero_90")
 
 
 def suites() -> tuple[str, ...]:
-    """The names of the built-in suites, in LIBERO's order."""
+    """The names of the built-in suites: those of ``all``, then libero_90."""
     return _SUITES
 
 
@@ -33,7 +36,12 @@ def suite(name: str) -> tuple[Task, ...]:
 
 
 def all_ids() -> tuple[str, ...]:
-    """The ids of all built-in tasks."""
+    """The ids of the tasks that the selection ``all`` names."""
+    return tuple(task.id for name in ALL for task in suite(name))
+
+
+def built_in_ids() -> tuple[str, ...]:
+    """The ids of the tasks of every suite: those of ``all``, then libero_90's."""
     return tuple(task.id for name in _SUITES for task in suite(name))
 
 

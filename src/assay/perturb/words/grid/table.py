@@ -18,6 +18,7 @@ from assay import tasks
 from assay.errors import PerturbationError
 from assay.perturb.words.grid.cells import cell_of_official
 from assay.perturb.words.grid.generate import Paraphrase
+from assay.tasks import Task
 
 COLUMNS = ("task", "object_type", "action_type", "original", "paraphrase")
 """What is written."""
@@ -89,24 +90,22 @@ def with_tasks(table: Sequence[Row]) -> tuple[Row, ...]:
     """The rows, each with its task and its original, where one of them tells the other.
 
     A row that names no task has the built-in one whose instruction its original is; of suites with such a task,
-    the one that has the originals of all these rows counts. A row that this does not decide stays as it is.
+    the first that has the originals of all these rows counts, and libero_90 only where no other has it. A row that
+    this does not decide stays as it is.
     """
     originals = {plain(row.original) for row in table if not row.task}
-    suites = {
-        name: {plain(task.instruction.text): task.id for task in tasks.suite(name)} for name in tasks.suites()
-    }
+    suites = {name: _by_instruction(tasks.suite(name)) for name in tasks.suites()}
     of_all = next((known for known in suites.values() if originals <= known.keys()), None)
+    places = (of_all,) if of_all is not None else (_by_instruction(tasks.resolve("all")), suites["libero_90"])
 
     def home(row: Row) -> str:
         if row.task:
             return row.task
         original = plain(row.original)
-        if of_all is not None:
-            return of_all[original]
-        found = [known[original] for known in suites.values() if original in known]
+        found = next((known[original] for known in places if original in known), [])
         return found[0] if len(found) == 1 else ""
 
-    told = {task: text for known in suites.values() for text, task in known.items()}
+    told = {id: text for known in suites.values() for text, ids in known.items() for id in ids}
 
     def completed(row: Row) -> Row:
         task = home(row)
@@ -115,6 +114,14 @@ def with_tasks(table: Sequence[Row]) -> tuple[Row, ...]:
         return replace(row, task=task, original=told.get(task, row.original))
 
     return tuple(map(completed, table))
+
+
+def _by_instruction(among: Iterable[Task]) -> dict[str, list[str]]:
+    """Instruction -> the ids of the tasks that have it."""
+    found: dict[str, list[str]] = {}
+    for task in among:
+        found.setdefault(plain(task.instruction.text), []).append(task.id)
+    return found
 
 
 @cache

@@ -171,7 +171,7 @@ def _is_trained(alternative: Alternative, task: Task) -> bool:
     suite, asked = task.id.split("/")[0], set(alternative.goal.atoms)
     owners = {_owner(task.scene, name) for atom in asked for name in atom.arguments}
     here = {entity.name: entity.category for entity in task.scene.entities}
-    for other in tasks.resolve("all"):
+    for other in tasks.trained_with(suite):
         if other.instruction.text.lower() == alternative.text.lower():
             return True
         there = {entity.name: entity.category for entity in other.scene.entities}
@@ -192,10 +192,7 @@ def _on_the_way(goal: Goal) -> Iterator[Atom]:
 def _known_goals(task: Task) -> Iterator[Alternative]:
     """Goals of other tasks, those of the same suite first."""
     suite = task.id.split("/")[0]
-    others = [
-        tasks.load(other) for other in sorted(tasks.all_ids(), key=lambda other: other.split("/")[0] != suite)
-    ]
-    for other in others:
+    for other in sorted(tasks.trained_with(suite), key=lambda other: other.id.split("/")[0] != suite):
         if other.id != task.id and (other.scene == task.scene or _names_the_same(other, task.scene)):
             yield Alternative(other.instruction.text, other.goal, known_from=other.id)
 
@@ -329,17 +326,17 @@ def _name_other_thing(task: Task, thing: Entity, other: Entity) -> str | None:
         located = any(is_located(step.thing) and mentions(step.thing, said) for step in _steps(text))
         return _with_names(task, {said: names_of(other.category)[0]}) if alone and not located else None
     steps = [step for step in _steps(text) if mentions(step.thing, said)]
-    where = _where_phrases().get((other.category, _spot(task.scene, other.name)))
+    where = _where_phrases(task.id.split("/")[0]).get((other.category, _spot(task.scene, other.name)))
     if len(steps) != 1 or where is None or pronoun(steps[0].thing) != "it":
         return None
     return text.replace(steps[0].thing, where, 1)
 
 
 @cache
-def _where_phrases() -> dict[tuple[str, str], str]:
-    """(category, where it stands) -> what the catalogue calls it: ``the black bowl on the stove``."""
+def _where_phrases(suite: str) -> dict[tuple[str, str], str]:
+    """(category, where it stands) -> what the tasks learned with a suite call it: ``the black bowl on the stove``."""
     found: dict[tuple[str, str], str] = {}
-    for task in tasks.resolve("all"):
+    for task in tasks.trained_with(suite):
         objects = {entity.name: entity for entity in task.scene.objects}
         steps = [step for step in read_steps(task.instruction.text) if is_located(step.thing)]
         if len(steps) == 1 and task.goal.atoms[0].arguments[0] in objects:
