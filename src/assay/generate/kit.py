@@ -161,7 +161,8 @@ class Furniture:
     @property
     def regions(self) -> tuple[str, ...]:
         """The regions its places and openings are."""
-        return tuple(dict.fromkeys(each.region for each in (*self.places, *self.openings)))
+        places, openings = ([each.region for each in these] for these in (self.places, self.openings))
+        return tuple(dict.fromkeys((*places, *openings)))
 
 
 _SIDES = ((0.0, -0.28, pi), (0.0, 0.28, 0.0))

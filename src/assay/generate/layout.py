@@ -64,6 +64,11 @@ class Thing:
         """The entity's."""
         return self.entity.name
 
+    @property
+    def called(self) -> str:
+        """What it looks like, in words: ``small red bowl``. Several things may be called so."""
+        return " ".join((*self.adjectives, self.noun))
+
 
 @dataclass(frozen=True, slots=True)
 class Cast:
@@ -109,16 +114,15 @@ def draw(
     nouns, needed = _wanted(builder.things)
     kinds = [kind for kind in KINDS if kind.noun in nouns and kind.category in categories]
     first, second = sorted(_some(rng, kinds, len(kinds)), key=lambda kind: kind.noun not in needed)[:2]
-    alike: list[Thing] = []
     for number, thing in enumerate(_told_apart(builder, first, rng, composition)):
-        alike = [each for each in builder.things if _same_words(each, thing)]
+        alike = [each for each in builder.things if each.called == thing.called]
         builder.put(thing, needed=number < 2, apart=alike)
     count = _choice(rng, composition.alike)
     name = list(COLOURS)[int(rng.integers(len(COLOURS)))] if rng.random() < composition.coloured else ""
     for _ in range(count):
         finish = Finish(COLOURS[name]) if name else None
         thing = Thing(builder.entity(second.category, finish), second.noun, (name,) if name else ())
-        alike = [each for each in builder.things if _same_words(each, thing)]
+        alike = [each for each in builder.things if each.called == thing.called]
         builder.put(thing, beside=rng.random() < 0.5, needed=False, apart=alike)
     if any(thing.furniture is STOVE for thing in builder.things) and "moka_pot" in categories:
         builder.put(Thing(builder.entity("moka_pot"), "moka pot"), needed=False)
@@ -127,10 +131,6 @@ def draw(
     for category in _some(rng, others, min(wanted, MOST - len(builder.scene.objects))):
         builder.put(Thing(builder.entity(category), GROCERIES[category]), needed=False)
     return Cast(builder.scene, tuple(builder.things), Ground(builder.scene))
-
-
-def _same_words(one: Thing, other: Thing) -> bool:
-    return (one.noun, one.adjectives) == (other.noun, other.adjectives)
 
 
 def _wanted(things: list[Thing]) -> tuple[set[str], set[str]]:

@@ -6,7 +6,7 @@ import multiprocessing
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,13 +23,14 @@ from assay.sim import Simulation, compile_scene, load_pack
 from assay.sim.packs.base import AssetPack
 from assay.sim.world import SceneEnv
 from assay.streams import stream
-from assay.tasks import Task, check
+from assay.tasks import Atom, Goal, Task, check
 from assay.tasks.horizons import goal_horizon
 
 DRAWS = 80
 """How many scenes are drawn for one that is kept."""
 SAME = 20
 """How many of them are in the same room with the same furniture."""
+DONE = "task: done at the start"
 MOST_FAILED = 12
 """After how many tasks that the oracle could not do a scene offers no more than it keeps."""
 
@@ -126,6 +127,7 @@ def _certified(
         if unseen := hidden(world):
             raise PlacementError(f"the camera hardly sees {world.compiled.entities[unseen[0]].category}")
         dark = hidden_regions(world)
+        alone: dict[Atom, bool] = {}
         failed = 0
         for task in _in_order(proposed, order, rng, kept):
             if len(kept) == order.offered or (failed == MOST_FAILED and len(kept) >= order.tasks):
@@ -134,10 +136,15 @@ def _certified(
             if any(name in dark for atom in task.goal.atoms for name in atom.arguments):
                 refused["task: the camera hardly sees where the thing goes"] += 1
                 continue
+            if not all(_works_alone(world, task, atom, order, alone) for atom in task.goal.atoms):
+                refused["task: a step of it is one that the oracle failed at"] += 1
+                continue
             reason, steps = _tried(world, task, order)
             if reason:
                 refused[reason] += 1
                 failed += 1
+                if len(task.goal.atoms) == 1:
+                    alone[task.goal.atoms[0]] = False
             else:
                 kept.append((task, steps))
     finally:
@@ -159,6 +166,17 @@ def _in_order(
         yield rest.pop(nearest([labels for _, labels in rest], wanted, have))[0]
 
 
+def _works_alone(world: Simulation, task: Task, atom: Atom, order: Order, known: dict[Atom, bool]) -> bool:
+    """Whether the oracle does one of several steps; ``known`` is what was found out in this scene already."""
+    if len(task.goal.atoms) == 1:
+        return known.get(atom, True)
+    if atom not in known:
+        step = replace(task, goal=Goal((atom,)))
+        reason, _ = _tried(world, step, replace(order, tries=1))
+        known[atom] = reason in ("", DONE)
+    return known[atom]
+
+
 def _tried(world: Simulation, task: Task, order: Order) -> tuple[str, int]:
     """Why the oracle could not do a task, if it could not, and the most steps it took."""
     most = 0
@@ -166,7 +184,7 @@ def _tried(world: Simulation, task: Task, order: Order) -> tuple[str, int]:
         state = world.sample(seed)
         world.reset(state)
         if world.satisfied(task.goal):
-            return "task: done at the start", 0
+            return DONE, 0
         spec = EpisodeSpec(task.id, seed, order.pack, steps=goal_horizon(task.goal))
         done = rollout(SceneEnv(world, task, state), Oracle(), spec)
         if done.outcome is Outcome.ERROR:

@@ -47,20 +47,31 @@ class Reference:
 
 
 def references(cast: Cast, thing: Thing) -> Iterator[Reference]:
-    """Words that mean one thing and no other, the usual ones first."""
-    others = [other for other in cast.things if other.noun == thing.noun and other != thing]
-    doubles = [other for other in others if other.adjectives == thing.adjectives]
-    called = " ".join((*thing.adjectives, thing.noun))
-    if not doubles:
-        yield Reference(f"the {called}", By.ATTRIBUTE if others else By.NOUN)
-    else:
-        yield from (Reference(words, By.ORDER) for words in _in_order(cast, thing, doubles, called))
-        yield from (Reference(words, By.LANDMARK) for words in _beside(cast, thing, doubles, called))
+    """Words that mean one thing and no other."""
+    by_looks = _by_looks(cast, thing)
+    if by_looks is not None:
+        yield by_looks
+        return
+    doubles = [other for other in cast.things if other != thing and _alike(other, thing)]
+    yield from (Reference(words, By.ORDER) for words in _in_order(cast, thing, doubles))
+    yield from (Reference(words, By.LANDMARK) for words in _beside(cast, thing, doubles))
 
 
 def name(cast: Cast, thing: Thing) -> str | None:
     """The words for a thing that its looks alone tell from all others; None if there are none."""
-    return next((each.words for each in references(cast, thing) if not each.by.place), None)
+    found = _by_looks(cast, thing)
+    return None if found is None else found.words
+
+
+def _by_looks(cast: Cast, thing: Thing) -> Reference | None:
+    others = [other for other in cast.things if other.noun == thing.noun and other != thing]
+    if any(_alike(other, thing) for other in others):
+        return None
+    return Reference(f"the {thing.called}", By.ATTRIBUTE if others else By.NOUN)
+
+
+def _alike(one: Thing, other: Thing) -> bool:
+    return one.called == other.called
 
 
 def together(cast: Cast, things: list[Thing]) -> str | None:
@@ -78,29 +89,29 @@ def together(cast: Cast, things: list[Thing]) -> str | None:
     return None
 
 
-def _in_order(cast: Cast, thing: Thing, doubles: list[Thing], called: str) -> Iterator[str]:
+def _in_order(cast: Cast, thing: Thing, doubles: list[Thing]) -> Iterator[str]:
     """Words for a thing that its place in a row, or its distance from the robot, tells from its doubles."""
     here, others = cast.spot(thing), [cast.spot(each) for each in doubles]
     row = sorted([here, *others], key=lambda spot: spot.y)
     if all(right.y - left.y > CLEAR for left, right in pairwise(row)):
         place = row.index(here)
         if len(row) == 2:
-            yield f"the {('left', 'right')[place]} {called}"
+            yield f"the {('left', 'right')[place]} {thing.called}"
         else:
             if len(row) == 3 and place == 1:
-                yield f"the middle {called}"
-            yield f"the {ORDINALS[place]} {called} from the left"
-            yield f"the {ORDINALS[len(row) - 1 - place]} {called} from the right"
+                yield f"the middle {thing.called}"
+            yield f"the {ORDINALS[place]} {thing.called} from the left"
+            yield f"the {ORDINALS[len(row) - 1 - place]} {thing.called} from the right"
     base = np.array(layout_of(cast.scene).robot[:2]) - np.array(layout_of(cast.scene).offset[:2])
     far = np.hypot(here.x - base[0], here.y - base[1])
     distances = [np.hypot(other.x - base[0], other.y - base[1]) for other in others]
     if all(other - far > CLEAR for other in distances):
-        yield f"the {called} nearest to the robot"
+        yield f"the {thing.called} nearest to the robot"
     if all(far - other > CLEAR for other in distances):
-        yield f"the {called} furthest from the robot"
+        yield f"the {thing.called} furthest from the robot"
 
 
-def _beside(cast: Cast, thing: Thing, doubles: list[Thing], called: str) -> Iterator[str]:
+def _beside(cast: Cast, thing: Thing, doubles: list[Thing]) -> Iterator[str]:
     """Words for a thing that something else beside it tells from its doubles."""
     here, others = cast.spot(thing), [cast.spot(each) for each in doubles]
     for mark in cast.things:
@@ -112,10 +123,10 @@ def _beside(cast: Cast, thing: Thing, doubles: list[Thing], called: str) -> Iter
         there = cast.spot(mark)
         for side in Side:
             if is_at(here, side, there) and not any(may_be_at(other, side, there) for other in others):
-                yield f"the {called} {side.words} {landmark}"
+                yield f"the {thing.called} {side.words} {landmark}"
         gap = gap_between(here, there)
         if gap < NEXT_TO and all(gap_between(other, there) > gap + CLEAR for other in others):
-            yield f"the {called} next to {landmark}"
+            yield f"the {thing.called} next to {landmark}"
 
 
 def _plural(noun: str) -> str:
