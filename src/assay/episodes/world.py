@@ -73,6 +73,8 @@ class Record:
     """When each atom of the goal was true, where a world has such."""
     initial_positions: Mapping[str, Position] | None = None
     """Where the things that the task is about stood at the start, where a world knows that."""
+    contacts: Mapping[str, Intervals] | None = None
+    """When the robot touched each thing, in the order of the first touches, where a world knows that."""
     note: str = ""
     """What went wrong, where the world can tell."""
 

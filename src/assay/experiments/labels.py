@@ -6,16 +6,18 @@ from collections.abc import Sequence
 
 from assay.episodes import Label, Perturbation
 from assay.episodes.perturbation import changed_by
-from assay.language.attributes import COLOURS, DISTANCES, IDIOMS, ORDINALS, PATTERNS, SIDES, SIZES
+from assay.language.attributes import DISTANCES, SIDES, is_ranked, looks_named
 from assay.perturb.world.ground import owner
 from assay.sim.categories import OPENING
 from assay.sim.render import CAMERAS
 from assay.tasks import Predicate, Scene, Task
+from assay.tasks.labels import FAMILIES, written
 from assay.tasks.names import words
 
 AXES = ("words", "world", "senses", "release")
 STATES = (Predicate.OPEN, Predicate.CLOSE, Predicate.TURN_ON, Predicate.TURN_OFF)
-VISUAL = (("colour", frozenset({*COLOURS, "wooden"})), ("size", SIZES), ("pattern", PATTERNS))
+SURFACES = (Predicate.ON, Predicate.UPRIGHT_ON, Predicate.SIDE_ON)
+CONTAINERS = (Predicate.IN, Predicate.EXACT_IN)
 
 
 def nature(perturbations: tuple[Perturbation, ...], cameras: Sequence[str] = CAMERAS) -> dict[str, Label]:
@@ -39,62 +41,63 @@ def _place(axis: str) -> int:
     return AXES.index(axis) if axis in AXES else len(AXES)
 
 
-def families(task: Task) -> dict[str, str]:
-    """Four label families: interaction, subtasks, relation, attribute."""
-    return {
-        "interaction": _interaction(task),
-        "subtasks": _subtasks(task),
-        "relation": _relation(task),
-        "attribute": _attribute(task),
-    }
+def families(task: Task) -> dict[str, Label]:
+    """The labels of a task in each family, as one text: ``container, left-right``; None where it has none."""
+    return {family: written(found) for family, found in label_sets(task).items()}
 
 
-def _interaction(task: Task) -> str:
-    """Placement, state change, or both."""
-    states = {atom.predicate in STATES for atom in task.goal.atoms}
-    if states == {True, False} or _needs_opening(task):
-        return "composite"
-    return "state change" if states == {True} else "placement"
+def label_sets(task: Task) -> dict[str, tuple[str, ...]]:
+    """The labels of a task in each of LIBERO-X's four families: interaction, subtasks, relation, attribute."""
+    carried = _interactions(task) | {_subtasks(task)} | _relations(task) | _attributes(task)
+    return {family: tuple(each for each in known if each in carried) for family, known in FAMILIES.items()}
+
+
+def _interactions(task: Task) -> set[str]:
+    """Placement, state change; a task of both has all three labels."""
+    states = {atom.predicate in STATES for atom in task.goal.atoms} | (
+        {True} if _opened_first(task) else set()
+    )
+    found = {"state change" if state else "placement" for state in states}
+    return found | ({"composite"} if len(found) > 1 else set())
 
 
 def _subtasks(task: Task) -> str:
-    """How many things there are to do, one that must be opened first included."""
-    count = len(task.goal.atoms) + _needs_opening(task)
+    """How many things there are to do: the goal's atoms, and what must be opened without the goal saying so."""
+    count = len(task.goal.atoms) + len(_opened_first(task))
     return str(count) if count < 3 else "3+"
 
 
-def _relation(task: Task) -> str:
-    """How the instruction says where: by a side, an order, a distance, a container or a surface."""
-    said = _said(task)
-    for name, vocabulary in (("left-right", SIDES), ("ordinal", ORDINALS), ("relative distance", DISTANCES)):
-        if said & vocabulary:
-            return name
-    inside = any(atom.predicate in (Predicate.IN, Predicate.EXACT_IN) for atom in task.goal.atoms)
-    return "container" if inside else "surface"
+def _relations(task: Task) -> set[str]:
+    """Onto a surface or into a container, by the goal; by a side, a rank or a distance, by the words."""
+    predicates = {atom.predicate for atom in task.goal.atoms}
+    text = task.instruction.text
+    said = set(words(text))
+    holds = {
+        "surface": not predicates.isdisjoint(SURFACES),
+        "container": not predicates.isdisjoint(CONTAINERS),
+        "left-right": not said.isdisjoint(SIDES),
+        "ordinal": is_ranked(text),
+        "relative distance": not said.isdisjoint(DISTANCES),
+    }
+    return {name for name, holding in holds.items() if holding}
 
 
-def _attribute(task: Task) -> str:
-    """What the instruction tells things by, besides their category."""
-    said = _said(task)
-    for name, vocabulary in VISUAL:
-        if said & vocabulary:
-            return name
-    return "category"
+def _attributes(task: Task) -> set[str]:
+    """By which looks the instruction tells things apart; by their category, if by none."""
+    return looks_named(task.instruction.text) or {"category"}
 
 
-def _said(task: Task) -> set[str]:
-    text = task.instruction.text.lower()
-    for idiom in IDIOMS:
-        text = text.replace(idiom, "")
-    return set(words(text))
-
-
-def _needs_opening(task: Task) -> bool:
-    """Whether something goes into what is closed at the start."""
-    return any(
-        atom.predicate is Predicate.IN and _is_closed(task.scene, atom.arguments[1])
+def _opened_first(task: Task) -> set[str]:
+    """What is closed at the start and something goes into, where the goal does not ask for it to be open."""
+    asked = {
+        owner(task.scene, atom.arguments[0]) for atom in task.goal.atoms if atom.predicate is Predicate.OPEN
+    }
+    needed = {
+        atom.arguments[1]
         for atom in task.goal.atoms
-    )
+        if atom.predicate is Predicate.IN and _is_closed(task.scene, atom.arguments[1])
+    }
+    return {place for place in needed if owner(task.scene, place) not in asked}
 
 
 def _is_closed(scene: Scene, place: str) -> bool:

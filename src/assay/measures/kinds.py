@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import comb
 
 import numpy as np
+import polars as pl
 from scipy import stats
 
 from assay.measures.curves import WORLD
@@ -15,45 +16,69 @@ from assay.measures.measure import Measure, Panel
 from assay.measures.rates import TASKS, Rate, rates
 from assay.measures.run_data import RunData
 from assay.stats.intervals import LEVEL, Interval
+from assay.tasks.labels import COLUMN, family_order, label_order, read
 
 MANY = 10
 """Tasks without which a kind of task cannot be told from a task."""
-FAMILY = "label:"
-"""How the columns of label families begin."""
+
+
+def label_families(frame: pl.DataFrame) -> list[str]:
+    """The names of a frame's label families, in their order."""
+    names = (name.removeprefix(COLUMN) for name in frame.columns if name.startswith(COLUMN))
+    return sorted(names, key=family_order)
+
+
+def with_each_label(frame: pl.DataFrame, family: str) -> pl.DataFrame:
+    """A row for each label that an episode has in a family, with that label alone in the family's column."""
+    name = f"{COLUMN}{family}"
+    each = pl.col(name).map_elements(lambda text: list(read(text)), return_dtype=pl.List(pl.String))
+    return frame.drop_nulls(name).with_columns(each).explode(name)
 
 
 def by_label(run: RunData) -> dict[str, tuple[Rate, ...]]:
-    """Success by label family, where success is expected."""
-    families = [name for name in run.frame.columns if name.startswith(FAMILY)]
-    return {name.removeprefix(FAMILY): rates(run.perturbed, (name,)) for name in families}
+    """Success by label family, where success is expected; an episode counts for each of its labels."""
+    return {family: label_rates(run.perturbed, family) for family in label_families(run.frame)}
+
+
+def label_rates(frame: pl.DataFrame, family: str) -> tuple[Rate, ...]:
+    """Success by the labels of a family, in their order."""
+    column = f"{COLUMN}{family}"
+    found = rates(with_each_label(frame, family), (column,))
+    return tuple(sorted(found, key=lambda each: label_order(family, str(each.group[column]))))
 
 
 def task_kind_tests(among: Among) -> Iterator[FlawTest]:
-    """The label whose tasks fall behind the others of its family most clearly; if there are many tasks."""
+    """The label whose tasks fall behind those without it most clearly; if there are many tasks."""
     for run, profile in among:
         tasks = profile.get(TASKS) or ()
-        shares = np.array([rate.rate for rate in tasks if rate.group["perturbed"] and rate.count])
+        perturbed = [rate for rate in tasks if rate.group["perturbed"] and rate.count]
+        shares = np.array([rate.rate for rate in perturbed])
         if len(shares) < MANY:
             continue
         behind: list[Evidence] = []
         for family, values in (profile.get(LABELS) or {}).items():
             for one in values:
-                others = [rate for rate in values if rate is not one and rate.count]
-                if one.count and others:
-                    behind.append(_behind(run, family, one, others, shares))
+                # A task may have several labels of a family: what a label is compared with are all tasks without it.
+                hits, count = (
+                    sum(getattr(rate, what) for rate in perturbed) - getattr(one, what)
+                    for what in ("successes", "count")
+                )
+                if one.count and count > 0:
+                    behind.append(_behind(run, family, one, (hits, count), shares))
         if behind:
             best = min(behind, key=lambda evidence: evidence.p or 0.0)
             assert best.interval is not None and best.p is not None
             yield FlawTest(Flaw.KIND, (best,), min(1.0, best.p * len(behind)), loss(best.interval))
 
 
-def _behind(run: int, family: str, one: Rate, others: Sequence[Rate], shares: np.ndarray) -> Evidence:
+def _behind(run: int, family: str, one: Rate, others: tuple[int, int], shares: np.ndarray) -> Evidence:
     """Whether a label goes with failure more than if labels had been dealt to the tasks by chance.
 
     Labels belong to tasks, and tasks differ: tasks are what is compared, not episodes. Student's test, which
-    comes close to dealing anew; ``shares`` (tasks,) are the success rates of all of them.
+    comes close to dealing anew; ``others`` are the successes and the episodes of tasks without the label,
+    ``shares`` (tasks,) the success rates of all tasks.
     """
-    hits, count = sum(each.successes for each in others), sum(each.count for each in others)
+    hits, count = others
     behind = one.successes / one.count - hits / count
     tasks, free = len(shares), len(shares) - 2
     mine = min(max(round(tasks * one.count / (one.count + count)), 1), tasks - 1)
@@ -83,7 +108,7 @@ LABELS = Measure(
     "labels",
     "Success by kind of task: label family -> rates.",
     by_label,
-    needs=(FAMILY,),
+    needs=(COLUMN,),
     panels=(
         Panel(
             WORLD,

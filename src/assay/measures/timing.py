@@ -25,6 +25,8 @@ DEMONSTRATED = "reference_steps"
 """The label of the demonstrator's time, control steps."""
 FEWEST = "best"
 """The label of the fewest actions that a task can be done with, where a world knows them."""
+REFERENCE = "_reference"
+"""The column of reference times, control steps; it is no label."""
 LIMITED = "limit_factor"
 """The label of an episode's own limit, as a multiple of that time; null for none."""
 
@@ -34,7 +36,7 @@ class Limit(Result):
     """Success within a time limit."""
 
     factor: float | None
-    """Of the reference time; None for no limit but the run's own."""
+    """Of the reference time; None for no limit but the task's horizon."""
     successes: int
     count: int
     rate: float
@@ -84,9 +86,43 @@ def time_limits(
 ) -> Limits:
     """Success, had the time been limited to multiples of a reference time (control steps).
 
+    What happens after a limit cannot change what happened before it, so one run gives all limits up to its
+    own; ``None``, no limit, only where no episode had one. Raises MeasureError where no task has a reference.
+    """
+    rows = with_references(frame, reference)
+    known = rows.drop_nulls(REFERENCE)
+    if not len(known):
+        raise MeasureError("no task has a reference time, nor a successful control")
+    found = tuple(_within(known, (), factor)[()] for factor in possible(known, factors))
+    typical = known.group_by("task").agg(pl.col(REFERENCE).median()).sort("task")
+    return Limits(found, dict(typical.iter_rows()), len(rows) - len(known))
+
+
+def limits_by(
+    frame: pl.DataFrame, by: Sequence[str], factors: Sequence[float | None] = FACTORS
+) -> dict[tuple[Label, ...], tuple[Limit, ...]]:
+    """Success within each limit that the run can tell, of the groups that share the columns ``by``.
+
+    Without a limit all episodes of a group count; within one, those of tasks with a reference time. Raises
+    MeasureError where no limit can be told.
+    """
+    rows = with_references(frame).drop_nulls(by)
+    known = rows.drop_nulls(REFERENCE)
+    wanted = [factor for factor in possible(rows, factors) if factor is None or len(known)]
+    if not len(rows) or not wanted:
+        raise MeasureError("no task has a reference time, nor a successful control")
+    found: dict[tuple[Label, ...], list[Limit]] = {}
+    for factor in wanted:
+        for group, limit in _within(rows if factor is None else known, by, factor).items():
+            found.setdefault(group, []).append(limit)
+    return {group: tuple(limits) for group, limits in found.items()}
+
+
+def with_references(frame: pl.DataFrame, reference: Mapping[str, float] | None = None) -> pl.DataFrame:
+    """The judged rows with a column of reference times, control steps; null where none is known.
+
     That is, for each episode: the task's in ``reference``; else the demonstrator's, which certified episodes
-    have as a label; else the median of the run's own successful controls of the task. What happens after a
-    limit cannot change what happened before it, so one run gives all limits up to its own.
+    have as a label; else the median of the run's own successful controls of the task.
     """
     rows = judged(frame)
     successes = controls(rows).filter(pl.col("success") == 1)
@@ -96,21 +132,26 @@ def time_limits(
         for each in (reference or {}, usual)
     )
     label = pl.col(DEMONSTRATED).cast(pl.Float64) if DEMONSTRATED in rows.columns else pl.lit(None)
-    rows = rows.with_columns(_reference=pl.coalesce(given, label, own_median))
-    known = rows.drop_nulls("_reference")
-    if not len(known):
-        raise MeasureError("no task has a reference time, nor a successful control")
-    own = (
-        min(known[LIMITED].drop_nulls().to_list(), default=math.inf) if LIMITED in known.columns else math.inf
-    )
-    found = []
-    for factor in (each for each in factors if each is None or each <= own):
-        late = pl.lit(False) if factor is None else pl.col("steps") > factor * pl.col("_reference")
-        timed = known.with_columns(_in_time=(pl.col("success") == 1) & ~late)
-        hits, (_, interval) = int(timed["_in_time"].sum()), shares(timed, "_in_time")[()]
-        found.append(Limit(factor, hits, len(known), hits / len(known), interval))
-    typical = known.group_by("task").agg(pl.col("_reference").median()).sort("task")
-    return Limits(tuple(found), dict(typical.iter_rows()), len(rows) - len(known))
+    return rows.with_columns(pl.coalesce(given, label, own_median).alias(REFERENCE))
+
+
+def possible(rows: pl.DataFrame, factors: Sequence[float | None] = FACTORS) -> list[float | None]:
+    """The limits that episodes can tell: up to their own; none at all only where none of them had one."""
+    own = min(rows[LIMITED].drop_nulls().to_list(), default=math.inf) if LIMITED in rows.columns else math.inf
+    return [each for each in factors if (math.inf if each is None else each) <= own]
+
+
+def _within(rows: pl.DataFrame, by: Sequence[str], factor: float | None) -> dict[tuple[Label, ...], Limit]:
+    """Success of each group within a limit."""
+    late = pl.lit(False) if factor is None else pl.col("steps") > factor * pl.col(REFERENCE)
+    timed = rows.with_columns(_in_time=(pl.col("success") == 1) & ~late)
+    known = shares(timed, "_in_time", by)
+    counted = pl.col("_in_time").sum(), pl.len()
+    counts = timed.group_by(by, maintain_order=True).agg(counted) if by else timed.select(counted)
+    return {
+        tuple(group): Limit(factor, hits, count, hits / count, known[tuple(group)][1])
+        for *group, hits, count in counts.iter_rows()
+    }
 
 
 def time_to_success(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[TimeToSuccess, ...]:

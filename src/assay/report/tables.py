@@ -386,6 +386,11 @@ def shares_table(found: Attribution, report: RunReport) -> Table:
     )
 
 
+def limit_name(factor: float | None) -> str:
+    """How a time limit is called: its multiple of the reference time, or none."""
+    return "none" if factor is None else f"{factor:g}"
+
+
 def limits_table(found: Limits, report: RunReport) -> Table:
     """Success against the time limit."""
     return Table(
@@ -400,7 +405,7 @@ def limits_table(found: Limits, report: RunReport) -> Table:
         ),
         tuple(
             (
-                "none" if limit.factor is None else f"{limit.factor:g}",
+                limit_name(limit.factor),
                 limit.successes,
                 limit.count,
                 limit.rate,

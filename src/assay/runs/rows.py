@@ -17,10 +17,13 @@ APPLICATION = 0x41535359
 VERSION = 2
 """Of the schema. Version 1 is that of Assay 0.1.0: see `format_1`."""
 
-POSITIONS = """
-CREATE TABLE IF NOT EXISTS initial_positions (id INTEGER PRIMARY KEY REFERENCES specs, positions TEXT NOT NULL);
-"""
-"""Where the things that a task is about stood at the start; runs of Assay before 0.2.0 have no such table."""
+SINCE = {"initial_positions": "positions", "contacts": "intervals"}
+"""Tables that older runs of this format lack, and the column of each, JSON: where the things that a task is about
+stood at the start, and when the robot touched what."""
+ADDED = "".join(
+    f"CREATE TABLE IF NOT EXISTS {table} (id INTEGER PRIMARY KEY REFERENCES specs, {column} TEXT NOT NULL);\n"
+    for table, column in SINCE.items()
+)
 SCHEMA = f"""
 BEGIN IMMEDIATE;
 PRAGMA application_id = {APPLICATION};
@@ -59,8 +62,7 @@ CREATE TABLE trajectories (
     gripper BLOB NOT NULL,
     actions BLOB NOT NULL
 );
-{POSITIONS}
-CREATE TABLE stopped (condition TEXT PRIMARY KEY, last TEXT NOT NULL, rule TEXT NOT NULL) WITHOUT ROWID;
+{ADDED}CREATE TABLE stopped (condition TEXT PRIMARY KEY, last TEXT NOT NULL, rule TEXT NOT NULL) WITHOUT ROWID;
 COMMIT;
 """
 
@@ -73,8 +75,9 @@ FRAME = f"""
 SELECT specs.id, key, experiment, condition, task, seed,
        CASE WHEN json_valid(spec) THEN coalesce(json_extract(spec, '$.start'), seed) ELSE seed END AS start,
        labels, instruction, outcome, steps, seconds, decisions, images, attempts, touched, moved, truth, error,
-       positions
+       positions, intervals
 FROM specs JOIN episodes USING (id) LEFT JOIN stopped USING (condition) LEFT JOIN initial_positions USING (id)
+LEFT JOIN contacts USING (id)
 WHERE (last IS NULL OR key <= last) AND {UNSOUND} IS NULL ORDER BY specs.id
 """
 COLUMNS = {
@@ -98,6 +101,7 @@ COLUMNS = {
     "truth": pl.String,
     "error": pl.String,
     "initial_positions": pl.String,
+    "contacts": pl.String,
 }
 
 

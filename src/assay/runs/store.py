@@ -4,6 +4,7 @@ specs              what is planned, in the order of the plan
 episodes           what happened; an episode is there whole or not at all
 trajectories       the end effector's path and the actions, compressed
 initial_positions  where the things that the task is about stood at the start
+contacts           when the robot touched what
 stopped            conditions that were decided before their end, and by which rule
 meta               who, what, where: one JSON value for each name
 
@@ -29,11 +30,12 @@ from assay.errors import RunError
 from assay.files import locked
 from assay.runs import format_1
 from assay.runs.rows import (
+    ADDED,
     APPLICATION,
     COLUMNS,
     FRAME,
-    POSITIONS,
     SCHEMA,
+    SINCE,
     UNSOUND,
     VERSION,
     episode_row,
@@ -90,7 +92,7 @@ class Store:
                 connection.execute("PRAGMA synchronous = NORMAL")
                 if connection.execute("PRAGMA user_version").fetchone()[0] == format_1.VERSION:
                     format_1.upgrade(connection, VERSION)
-                connection.execute(POSITIONS)
+                connection.executescript(ADDED)
             except sqlite3.DatabaseError as error:
                 raise RunError(f"{path}: not a run, or damaged: {error}") from None
             if mode != "wal":
@@ -241,12 +243,10 @@ class Store:
                 "INSERT OR REPLACE INTO trajectories VALUES (?, ?, ?, ?, ?)",
                 (number, *trajectory_row(episode)),
             )
-            self._db.execute("DELETE FROM initial_positions WHERE id = ?", (number,))
-            if episode.initial_positions:
-                self._db.execute(
-                    "INSERT INTO initial_positions VALUES (?, ?)",
-                    (number, json.dumps(episode.initial_positions)),
-                )
+            for table in SINCE:
+                self._db.execute(f"DELETE FROM {table} WHERE id = ?", (number,))
+                if known := getattr(episode, table):
+                    self._db.execute(f"INSERT INTO {table} VALUES (?, ?)", (number, json.dumps(known)))
 
     def stop(self, condition: str, last: str, rule: dict[str, object]) -> None:
         """Record that a condition is decided; ``last`` is the greatest key that counted.
@@ -337,8 +337,7 @@ class Store:
                     "WHERE known.outcome IS NULL OR known.outcome = 'error'"
                 )
                 parts = {"episodes": episodes, "trajectories": "steps, end_effector, gripper, actions"}
-                if _has_positions(self._db, "other"):
-                    parts["initial_positions"] = "positions"
+                parts |= {name: column for name, column in SINCE.items() if _has(self._db, "other", name)}
                 for table, columns in parts.items():
                     self._db.execute(
                         f"INSERT OR REPLACE INTO main.{table} (id, {columns}) "
@@ -394,19 +393,18 @@ def read_connection(path: Path, *, timeout: float = 60.0) -> sqlite3.Connection:
         _check(path, connection)
         if connection.execute("PRAGMA user_version").fetchone()[0] == format_1.VERSION:
             format_1.view(connection)
-        if not _has_positions(connection, "main"):
-            connection.execute(
-                "CREATE TEMP VIEW initial_positions AS SELECT 0 AS id, '' AS positions WHERE 0"
-            )
+        for table, column in SINCE.items():
+            if not _has(connection, "main", table):
+                connection.execute(f"CREATE TEMP VIEW {table} AS SELECT 0 AS id, '' AS {column} WHERE 0")
     except sqlite3.DatabaseError as error:
         raise RunError(f"{path}: not a run, or damaged: {error}") from None
     return connection
 
 
-def _has_positions(connection: sqlite3.Connection, database: str) -> bool:
-    """Whether a run of these says where things stood: those of Assay before 0.2.0 do not."""
-    named = f"SELECT count(*) FROM {database}.sqlite_master WHERE name = 'initial_positions'"
-    return bool(connection.execute(named).fetchone()[0])
+def _has(connection: sqlite3.Connection, database: str, table: str) -> bool:
+    """Whether a run has a table: older ones lack some."""
+    named = f"SELECT count(*) FROM {database}.sqlite_master WHERE name = ?"
+    return bool(connection.execute(named, (table,)).fetchone()[0])
 
 
 def _check(path: Path, connection: sqlite3.Connection) -> None:

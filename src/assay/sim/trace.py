@@ -1,9 +1,11 @@
-"""Watches an episode: the end effector's path, what was touched and moved first, when each atom was true.
+"""Watches an episode: the end effector's path, what was touched and moved when, when each atom was true.
 
 And where the things that the task is about stood at the start.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import mujoco
 import numpy as np
@@ -29,8 +31,7 @@ class Trace:
         self._true: list[list[bool]] = []
         self._positions: list[np.ndarray] = []
         self._gripper: list[float] = []
-        self.touched: str | None = None
-        """What the robot touched first."""
+        self._touched: dict[str, list[tuple[int, int]]] = {}
         self.moved: str | None = None
         """What moved first."""
         self._bodies = _Bodies(simulation)
@@ -39,13 +40,28 @@ class Trace:
 
     def __call__(self, observation: Observation) -> None:
         """Take down the present."""
+        step = len(self._positions)
         self._positions.append(observation.eef_position)
         self._gripper.append(float(observation.gripper[0] - observation.gripper[1]))
         self._true.append([self._simulation.holds(atom) for atom in self._goal.atoms])
-        if self.touched is None:
-            self.touched = self._bodies.touched()
+        for name in self._bodies.touched():
+            spans = self._touched.setdefault(name, [])
+            if spans and spans[-1][1] == step:
+                spans[-1] = spans[-1][0], step + 1
+            else:
+                spans.append((step, step + 1))
         if self.moved is None:
             self.moved = self._bodies.moved()
+
+    @property
+    def touched(self) -> str | None:
+        """What the robot touched first."""
+        return next(iter(self._touched), None)
+
+    @property
+    def contacts(self) -> dict[str, Intervals]:
+        """When the robot touched each thing, in the order of the first touches."""
+        return {name: tuple(spans) for name, spans in self._touched.items()}
 
     @property
     def end_effector(self) -> np.ndarray:
@@ -93,15 +109,17 @@ class _Bodies:
         self._start = simulation.data.xpos[self._roots].copy()
         self._values = simulation.data.qpos[self._addresses].copy()
 
-    def touched(self) -> str | None:
-        """An entity that the robot touches now."""
+    def touched(self) -> Iterator[str]:
+        """The entities that the robot touches now."""
         data = self._simulation.data
         pairs = data.contact.geom[: data.ncon]
-        for mine, theirs in ((0, 1), (1, 0)):
-            hits = self._entity[pairs[:, theirs]][self._robot[pairs[:, mine]]]
-            if (hits >= 0).any():
-                return self._names[int(hits[hits >= 0][0])]
-        return None
+        mine = self._robot[pairs]
+        if not mine.any():
+            return
+        for one, other in ((0, 1), (1, 0)):
+            for hit in dict.fromkeys(self._entity[pairs[mine[:, one], other]].tolist()):
+                if hit >= 0:
+                    yield self._names[hit]
 
     def moved(self) -> str | None:
         """An entity that is no longer where it was, or whose door, drawer or knob is not."""

@@ -139,11 +139,11 @@ class SceneEnv:
         return self.simulation.satisfied(self.task.goal)
 
     def record(self) -> Record:
-        """Where the end effector went, what was touched and moved first, when each atom was true, what stood where."""
+        """Where the end effector went, what was touched and moved, when each atom was true, what stood where."""
         trace = self._trace
         assert trace is not None
         path = Trajectory(trace.end_effector, trace.gripper, np.zeros((0, ACTION_SIZE), np.float32))
-        return Record(path, trace.touched, trace.moved, trace.truth, trace.initial_positions)
+        return Record(path, trace.touched, trace.moved, trace.truth, trace.initial_positions, trace.contacts)
 
     def frame(self, observation: Observation) -> np.ndarray:
         """Both cameras side by side, (FRAME, 2 FRAME, 3)."""

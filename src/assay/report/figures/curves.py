@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from assay.episodes.spec import CONTROL
 from assay.measures.curves import Curve
-from assay.measures.timing import Limits, TimeToSuccess
+from assay.measures.timing import Limit, Limits, TimeToSuccess
 from assay.report.figures.forest import MOST, Mark, forest, height
 from assay.report.run_report import RunReport
 from assay.report.style import BLUE, HALF, ORANGE, WIDTH, Drawing, aside, draw, series, share_limits
-from assay.report.tables import REFERENCE
+from assay.report.tables import REFERENCE, limit_name
 from assay.report.wording import between, group_name, listed, number, p_phrase, plural, points
 
 
@@ -124,22 +126,30 @@ def _worst(curve: Curve, named: bool) -> str:
     )
 
 
+def limits_axes(axes: Axes, runs: Mapping[str, Sequence[Limit]]) -> None:
+    """Success against the time limit, one line for each run, every run's limits on the same axis; none comes last."""
+    factors = sorted(
+        {each.factor for limits in runs.values() for each in limits},
+        key=lambda factor: math.inf if factor is None else factor,
+    )
+    for place, (run, limits) in enumerate(runs.items()):
+        look = series(place)
+        x = np.array([factors.index(each.factor) for each in limits])
+        x = x + aside(place, len(runs)) * max(len(factors) - 1, 1)
+        axes.plot(x, [each.rate for each in limits], label=run, **look)
+        low, high = ([getattr(each.interval, end) for each in limits] for end in ("low", "high"))
+        axes.vlines(x, low, high, color=look["color"], linewidth=1.1)
+    axes.set_xticks(range(len(factors)), [limit_name(factor) for factor in factors])
+    share_limits(axes)
+    axes.set_xlabel("time limit, times the reference")
+
+
 def limits_figure(runs: Mapping[str, Limits]) -> Drawing:
     """Success against the time limit; one line for each run."""
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
-        labels: list[str] = []
-        for place, (run, limits) in enumerate(runs.items()):
-            look = series(place)
-            x = np.arange(len(limits.limits)) + aside(place, len(runs)) * (len(limits.limits) - 1)
-            axes.plot(x, [each.rate for each in limits.limits], label=run, **look)
-            low, high = ([getattr(each.interval, end) for each in limits.limits] for end in ("low", "high"))
-            axes.vlines(x, low, high, color=look["color"], linewidth=1.1)
-            labels = ["none" if each.factor is None else f"{each.factor:g}" for each in limits.limits]
-        axes.set_xticks(range(len(labels)), labels)
-        share_limits(axes)
-        axes.set_xlabel("time limit, times the reference")
+        limits_axes(axes, {run: found.limits for run, found in runs.items()})
         axes.set_ylabel("success")
         if len(runs) > 1:
             figure.legend(loc="outside lower center", ncols=min(len(runs), 2))
