@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.experiments.labels import families
+from assay.experiments.labels import label_sets
 from assay.tasks import Task
 
 SPARE = 3
@@ -46,16 +46,16 @@ class Labels(StrEnum):
 
 _LIBERO_X_TASKS = 600
 _LIBERO_X: Mapping[str, Mapping[str, int]] = {
-    "interaction": {"placement": 543, "state change": 57, "composite": 30},
+    "interaction": {"placement": 573, "state change": 57, "composite": 30},
     "subtasks": {"1": 442, "2": 112, "3+": 46},
     "relation": {
         "surface": 224,
         "container": 356,
         "left-right": 306,
-        "ordinal": 75,
+        "ordinal": 55,
         "relative distance": 10,
     },
-    "attribute": {"colour": 435, "size": 51, "pattern": 54, "category": 104},
+    "attribute": {"colour": 439, "size": 51, "pattern": 54, "category": 97},
     "predicate": {
         "ExactIn": 240,
         "On": 185,
@@ -82,8 +82,10 @@ SHARES: Mapping[Label, float] = MappingProxyType(
 
 def labels_of(task: Task) -> dict[str, list[str]]:
     """The labels of a task by family, and the predicates of its goal."""
-    found = {family: [values] for family, values in families(task).items()}
-    return {**found, "predicate": sorted({atom.predicate.value for atom in task.goal.atoms})}
+    return {
+        **{family: list(values) for family, values in label_sets(task).items()},
+        "predicate": sorted({atom.predicate.value for atom in task.goal.atoms}),
+    }
 
 
 def pairs(labels: Mapping[str, Iterable[str]]) -> frozenset[Label]:
@@ -128,4 +130,4 @@ def choose(offered: Sequence[frozenset[Label]], count: int, before: Counter[Labe
 
 
 def _weight(label: Label) -> float:
-    return min(1 / SHARES[label], HEAVIEST)
+    return min(SHARES[label] ** -0.5, HEAVIEST)

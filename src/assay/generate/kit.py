@@ -47,8 +47,9 @@ class Kind:
     """Groceries that somebody could call so too."""
 
 
+BOWL = Kind("bowl", "akita_black_bowl")
 KINDS = (
-    Kind("bowl", "akita_black_bowl"),
+    BOWL,
     Kind("mug", "porcelain_mug", resized=False),
     Kind("can", "alphabet_soup", like=("tomato_sauce",)),
     Kind("box", "cookies", resized=False, like=("butter", "chocolate_pudding", "cream_cheese")),
@@ -231,17 +232,6 @@ CADDY = Furniture(
         )
     ),
 )
-FURNITURE: Mapping[Arena, tuple[Furniture, ...]] = MappingProxyType(
-    {
-        Arena.KITCHEN: (*CABINETS, STOVE, MICROWAVE, SHELF),
-        Arena.TABLE: (*CABINETS, STOVE, MICROWAVE, RACK),
-        Arena.STUDY: (CADDY, SHELF),
-        Arena.LIVING_ROOM: (),
-        Arena.COFFEE_TABLE: (),
-        Arena.FLOOR: (),
-    }
-)
-"""What stands in which room."""
 
 
 class Way(Enum):
@@ -258,6 +248,9 @@ class Composition:
     """How often scenes have what; of what is listed, everything is drawn equally often."""
 
     rooms: tuple[Arena, ...]
+    furniture: Mapping[Arena, tuple[Furniture, ...]]
+    """What may stand in which room; one piece or two are drawn."""
+    kinds: tuple[Kind, ...]
     ways: tuple[Way, ...]
     """In what the things of the first kind differ."""
     doubled: float
@@ -278,6 +271,14 @@ EVEN = Composition(
         Arena.LIVING_ROOM,
         Arena.FLOOR,
     ),
+    furniture=MappingProxyType(
+        {
+            Arena.KITCHEN: (*CABINETS, STOVE, MICROWAVE, SHELF),
+            Arena.TABLE: (*CABINETS, STOVE, MICROWAVE, RACK),
+            Arena.STUDY: (CADDY, SHELF),
+        }
+    ),
+    kinds=KINDS,
     ways=(Way.COLOUR, Way.COLOUR, Way.PATTERN, Way.SIZE, Way.SIZE, Way.COLOUR_AND_SIZE),
     doubled=0.2,
     alike=(1, 1, 2, 2, 2, 3, 3),
@@ -287,7 +288,15 @@ EVEN = Composition(
 """Some of everything; the tasks that need furniture are in kitchens and on tables."""
 LIBERO_X = Composition(
     rooms=(*(Arena.STUDY,) * 6, *(Arena.KITCHEN,) * 3, *(Arena.TABLE,) * 2),
-    ways=(*(Way.COLOUR,) * 7, Way.PATTERN, Way.PATTERN, Way.SIZE, Way.COLOUR_AND_SIZE),
+    furniture=MappingProxyType(
+        {
+            Arena.KITCHEN: (*CABINETS, STOVE, STOVE, STOVE, MICROWAVE, SHELF),
+            Arena.TABLE: (*CABINETS, STOVE, STOVE, RACK),
+            Arena.STUDY: (CADDY, CADDY, CADDY, SHELF, SHELF),
+        }
+    ),
+    kinds=(*KINDS, BOWL, BOWL, BOWL),
+    ways=(*(Way.COLOUR,) * 8, Way.PATTERN, *(Way.SIZE,) * 4, Way.COLOUR_AND_SIZE),
     doubled=0.4,
     alike=(1, 1, 1, 2, 3),
     coloured=0.85,

@@ -11,9 +11,7 @@ from assay.errors import PlacementError
 from assay.generate.kit import (
     COLOURS,
     DRAINER,
-    FURNITURE,
     GROCERIES,
-    KINDS,
     PATTERNS,
     PLATE,
     RECEPTACLES,
@@ -88,9 +86,9 @@ def draw_room(
 ) -> tuple[Arena, tuple[Furniture, ...]]:
     """A room, and up to two pieces of furniture that an asset pack offers for it."""
     arena = composition.rooms[int(rng.integers(len(composition.rooms)))]
-    offered = [each for each in FURNITURE[arena] if each.category in categories]
+    offered = [each for each in composition.furniture.get(arena, ()) if each.category in categories]
     most = 1 if arena is Arena.STUDY else 2  # a caddy takes half of its desk
-    return arena, tuple(_some(rng, offered, 1 + int(rng.integers(most))))
+    return arena, tuple(dict.fromkeys(_some(rng, offered, 1 + int(rng.integers(most)))))
 
 
 def draw(
@@ -103,7 +101,7 @@ def draw(
     """A scene of what an asset pack offers. Raises PlacementError where what it needs finds no room."""
     lift = LIFTS.get(arena, 0.0)
     builder = _Builder(Scene(arena, (), (), (), (), staging=Staging(lift=lift)), rng)
-    for piece in dict.fromkeys(furniture):
+    for piece in furniture:
         builder.furnish(piece)
     receptacles = [each for each in RECEPTACLES if each.category in categories]
     study = arena is Arena.STUDY  # there the furniture has compartments
@@ -111,9 +109,10 @@ def draw(
     for number, each in enumerate(chosen):  # the plate is the smallest: twice as often
         thing = Thing(builder.entity(each.category), each.noun, receptacle=each)
         builder.put(thing, needed=number == 0 and not study)
-    nouns, needed = _wanted(builder.things)
-    kinds = [kind for kind in KINDS if kind.noun in nouns and kind.category in categories]
-    first, second = sorted(_some(rng, kinds, len(kinds)), key=lambda kind: kind.noun not in needed)[:2]
+    nouns, needed = _wanted(arena, builder.things)
+    kinds = [kind for kind in composition.kinds if kind.noun in nouns and kind.category in categories]
+    drawn = dict.fromkeys(_some(rng, kinds, len(kinds)))
+    first, second = sorted(drawn, key=lambda kind: kind.noun not in needed)[:2]
     for number, thing in enumerate(_told_apart(builder, first, rng, composition)):
         alike = [each for each in builder.things if each.called == thing.called]
         builder.put(thing, needed=number < 2, apart=alike)
@@ -133,7 +132,7 @@ def draw(
     return Cast(builder.scene, tuple(builder.things), Ground(builder.scene))
 
 
-def _wanted(things: list[Thing]) -> tuple[set[str], set[str]]:
+def _wanted(arena: Arena, things: list[Thing]) -> tuple[set[str], set[str]]:
     """The nouns that have something to do beside some furniture, and those without which it has nothing."""
     there = {thing.noun for thing in things}
     if "caddy" in there:
@@ -141,8 +140,8 @@ def _wanted(things: list[Thing]) -> tuple[set[str], set[str]]:
     nouns, needed = {"bowl", "mug", "can", "box"}, set[str]()
     if there & {"rack", "cabinet", "shelf"}:
         nouns.add("bottle")
-    if "shelf" in there:
-        nouns.add("book")
+    if "shelf" in there and arena is Arena.STUDY:
+        nouns, needed = {"book", "mug", "can"}, {"book"}
     if "rack" in there:
         needed.add("bottle")
     elif DRAINER.noun in there:
@@ -269,12 +268,12 @@ class _Builder:
         return _with_regions(scene, entity.name, piece.regions)
 
     def _in_a_state(self, scene: Scene, entity: Entity, piece: Furniture) -> Scene:
-        """Half of what opens has something open, a third of what switches is on."""
+        """Half of what opens has something open, half of what switches is on."""
         atoms: tuple[Atom, ...] = ()
         if piece.openings and self._rng.random() < 0.5:
             part = piece.openings[int(self._rng.integers(len(piece.openings)))]
             atoms = (Atom(Predicate.OPEN, (opened(entity, part),)),)
-        if piece.switches and self._rng.random() < 1 / 3:
+        if piece.switches and self._rng.random() < 0.5:
             atoms = (Atom(Predicate.TURN_ON, (entity.name,)),)
         return replace(scene, initial=(*scene.initial, *atoms))
 

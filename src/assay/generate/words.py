@@ -98,8 +98,6 @@ def _in_order(cast: Cast, thing: Thing, doubles: list[Thing]) -> Iterator[str]:
         if len(row) == 2:
             yield f"the {('left', 'right')[place]} {thing.called}"
         else:
-            if len(row) == 3 and place == 1:
-                yield f"the middle {thing.called}"
             yield f"the {ORDINALS[place]} {thing.called} from the left"
             yield f"the {ORDINALS[len(row) - 1 - place]} {thing.called} from the right"
     base = np.array(layout_of(cast.scene).robot[:2]) - np.array(layout_of(cast.scene).offset[:2])

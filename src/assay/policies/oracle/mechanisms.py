@@ -115,7 +115,9 @@ def _holds(sight: Sight, entity: EntityIndex, joint: int, outward: np.ndarray) -
     for tilt in HOOK_TILTS:
         approach = -outward * np.cos(tilt) + DOWN * np.sin(tilt)
         rotation = facing(approach, across)
-        lowest = approach * TIP - np.cross(across, approach) * FINGER / 2  # of the fingertips, seen from the site
+        lowest = (
+            approach * TIP - np.cross(across, approach) * FINGER / 2
+        )  # of the fingertips, seen from the site
         behind = handle.centre - outward * (np.abs(outward) @ handle.size / 2 + HOOK)
         behind[2] = handle.high[2] - HOOK
         position = behind - lowest
