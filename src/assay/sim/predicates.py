@@ -183,7 +183,7 @@ class Predicates:
             axes = data.site_xmat[surface.site].reshape(3, 3).T
             axis = axes[np.argmax(np.abs(axes[:, 2]))]
             normal = axis * np.sign(axis[2])
-        return float(data.xmat[thing.body].reshape(3, 3) @ _up_axis(thing.category) @ normal)
+        return float(data.xmat[thing.body].reshape(3, 3) @ up_axis(thing.category) @ normal)
 
     def _upright_on(self, data: mujoco.MjData, atom: Atom, upper: Thing, lower: Thing) -> bool:
         return (
@@ -234,7 +234,7 @@ _MECHANISMS: Mapping[Predicate, Mapping[str, Mechanism]] = MappingProxyType(
 )
 
 
-def _up_axis(category: str) -> np.ndarray:
+def up_axis(category: str) -> np.ndarray:
     """The axis of a thing's own frame (3,) that points up when it stands as it usually does."""
     rotation = np.empty(9)
     mujoco.mju_quat2Mat(rotation, np.array(resting_pose(category).tilt))

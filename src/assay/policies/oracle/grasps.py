@@ -221,6 +221,6 @@ def _grid(*axes: Iterable[float]) -> np.ndarray:
 
 
 _FINGER = _grid((0.041, 0.049, 0.056), (-0.011, 0.0, 0.011), np.arange(TIP, -0.05, -0.008))
-_PALM = _grid(np.linspace(-0.1, 0.1, 9), (-0.034, 0.0, 0.034), np.arange(-0.033, -0.19, -0.02))
+_PALM = _grid(np.linspace(-0.1, 0.1, 9), (-0.034, 0.0, 0.034), np.arange(-0.033, -0.19, -0.012))
 _HAND = np.concatenate([_FINGER, _FINGER * (-1.0, 1.0, 1.0), _PALM])
 """In the hand's frame, (p, 3)."""

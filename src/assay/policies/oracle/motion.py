@@ -30,6 +30,8 @@ TURNED = 0.06
 """Angle that counts as being turned, radians."""
 
 DOWN = np.array([0.0, 0.0, -1.0])
+FLIPPED = np.diag([-1.0, -1.0, 1.0])
+"""The hand's own half turn, which exchanges the fingers."""
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -51,6 +53,17 @@ def about_vertical(angle: float) -> np.ndarray:
     return np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
 
 
+def tilting(start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """The shortest rotation (3, 3) that takes one direction (3,) to another."""
+    axis, cosine = cross(start, end), float(start @ end)
+    if cosine < -0.9999:  # opposite: about any axis across
+        axis = cross(start, np.eye(3)[int(np.argmin(np.abs(start)))])
+        axis /= np.linalg.norm(axis)
+        return np.asarray(2 * np.outer(axis, axis) - np.eye(3))
+    skew = np.array([[0.0, -axis[2], axis[1]], [axis[2], 0.0, -axis[0]], [-axis[1], axis[0], 0.0]])
+    return np.asarray(np.eye(3) + skew + skew @ skew / (1 + cosine))
+
+
 def nearest_turn(sight: Sight, rotation: np.ndarray) -> np.ndarray:
     """The same grasp, with the fingers exchanged if that is easier for the wrist, (3, 3)."""
     _, now = sight.hand()
@@ -60,7 +73,7 @@ def nearest_turn(sight: Sight, rotation: np.ndarray) -> np.ndarray:
         wrist = sight.wrist() + float(now[:, 2] @ way)
         return float(np.linalg.norm(way)) + 0.7 * abs(wrist - WRIST) + 10 * max(0.0, abs(wrist) - 2.7)
 
-    return min((rotation, rotation @ np.diag([-1.0, -1.0, 1.0])), key=strain)
+    return min((rotation, rotation @ FLIPPED), key=strain)
 
 
 def turn(current: np.ndarray, goal: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from assay.policies.oracle.mechanisms import set_joint
 from assay.policies.oracle.motion import Motion
 from assay.policies.oracle.sight import Sight
 from assay.policies.oracle.skills import drag, put, raise_up
-from assay.policies.oracle.spots import on_top_of, spots
+from assay.policies.oracle.spots import on_top_of, sidewise, spots, upright
 from assay.sim.categories import OPENING, SWITCHING, Mechanism
 from assay.sim.compile import EntityIndex
 from assay.sim.predicates import UP_HEIGHT
@@ -83,12 +83,17 @@ def _steps(sight: Sight, goal: Goal, atom: Atom) -> Iterator[Motion]:
         origin = sight.pose(thing)[0][:2]
         yield drag(sight, thing, np.clip(origin, room.low[:2] + inset, room.high[:2] - inset))
         return
+    rotations = None
+    if atom.predicate is Predicate.SIDE_ON:
+        rotations = sidewise(sight, thing)
+    elif atom.predicate is Predicate.UPRIGHT_ON:
+        rotations = upright(sight, thing)
     if region is None:
         assert support is not None
-        yield put(sight, thing, on_top_of(sight, thing, support))
+        yield put(sight, thing, on_top_of(sight, thing, support, rotations))
         return
-    inside = atom.predicate in _INSIDE
-    yield put(sight, thing, spots(sight, thing, region, inside=inside, more=_to_come(sight, goal, atom)))
+    inside, more = atom.predicate in _INSIDE, _to_come(sight, goal, atom)
+    yield put(sight, thing, spots(sight, thing, region, rotations, inside=inside, more=more))
 
 
 def _is_slid(sight: Sight, atom: Atom, thing: EntityIndex) -> bool:
@@ -119,8 +124,6 @@ def _check(sight: Sight, atom: Atom) -> None:
     entity = sight.entity(atom.arguments[0])
     if entity is None or not entity.movable:
         raise ImpossibleError(f"'{atom}': {atom.arguments[0]} is fixed and cannot be moved")
-    if atom.predicate is Predicate.SIDE_ON:
-        raise ImpossibleError(f"'{atom}': the oracle cannot lay things on their side")
     if len(set(atom.arguments)) < len(atom.arguments):
         raise ImpossibleError(f"'{atom}': it relates {entity.name} to itself")
     if not _is_slid(sight, atom, entity) and not can_be_held(sight, entity):

@@ -9,6 +9,7 @@ import numpy as np
 
 from assay.sim.compile import EntityIndex, RegionIndex, bounding_box
 from assay.sim.compose import GRIPPER, ROBOT
+from assay.sim.predicates import up_axis
 from assay.sim.simulation import Simulation
 from assay.tasks import Atom
 
@@ -39,12 +40,12 @@ class Sight:
     def __init__(self, world: Simulation) -> None:
         self.world = world
         self.model = world.compiled.model
-        self._site = self.model.site(f"{GRIPPER}grip_site").id
+        self.site = self.model.site(f"{GRIPPER}grip_site").id
         self._pads = {
             self.model.geom(f"{GRIPPER}finger{i}{part}_collision").id for i in (1, 2) for part in ("", "_pad")
         }
         robot = (ROBOT, GRIPPER)
-        self._robot_geoms = {
+        self.robot_geoms = {
             geom
             for geom in range(self.model.ngeom)
             if self.model.body(self.model.geom_bodyid[geom]).name.startswith(robot)
@@ -53,7 +54,7 @@ class Sight:
         self.solid_geoms = tuple(
             geom
             for geom in range(self.model.ngeom)
-            if geom not in self._robot_geoms
+            if geom not in self.robot_geoms
             and self.model.geom_contype[geom] | self.model.geom_conaffinity[geom]
             and self.model.geom_type[geom] != mujoco.mjtGeom.mjGEOM_PLANE
         )
@@ -79,8 +80,8 @@ class Sight:
     def hand(self) -> tuple[np.ndarray, np.ndarray]:
         """Position (3,) and rotation (3, 3) of the grip site: x opens, z points out of the hand."""
         return (
-            self.data.site_xpos[self._site].copy(),
-            self.data.site_xmat[self._site].reshape(3, 3).copy(),
+            self.data.site_xpos[self.site].copy(),
+            self.data.site_xmat[self.site].reshape(3, 3).copy(),
         )
 
     def pose(self, entity: EntityIndex) -> tuple[np.ndarray, np.ndarray]:
@@ -95,21 +96,23 @@ class Sight:
         """The box around an entity's colliding geoms."""
         return Box(*bounding_box(self.model, self.data, entity.geoms))
 
-    def turned_box(self, entity: EntityIndex, turn: float) -> Box:
-        """The box around an entity turned about the vertical by radians, seen from its origin."""
-        pieces = self.turned_pieces(entity, turn)
+    def turned_box(self, entity: EntityIndex, rotation: np.ndarray) -> Box:
+        """The box around an entity after a rotation (3, 3) about its origin, seen from there."""
+        pieces = self.turned_pieces(entity, rotation)
         return Box(pieces.low.min(axis=0), pieces.high.max(axis=0))
 
-    def turned_pieces(self, entity: EntityIndex, turn: float) -> Box:
+    def turned_pieces(self, entity: EntityIndex, rotation: np.ndarray) -> Box:
         """The same for each of its colliding geoms: low and high are (geoms, 3)."""
-        cosine, sine = np.cos(turn), np.sin(turn)
-        rows = np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
         ids = np.fromiter(entity.geoms, dtype=np.intp)
-        rotation = self.data.geom_xmat[ids].reshape(-1, 3, 3)
-        centre = self.data.geom_xpos[ids] + np.einsum("nij,nj->ni", rotation, self.model.geom_aabb[ids, :3])
-        half = np.einsum("kij,kj->ki", np.abs(rows @ rotation), self.model.geom_aabb[ids, 3:])
-        middle = (centre - self.data.xpos[entity.body]) @ rows.T
+        now = self.data.geom_xmat[ids].reshape(-1, 3, 3)
+        centre = self.data.geom_xpos[ids] + np.einsum("nij,nj->ni", now, self.model.geom_aabb[ids, :3])
+        half = np.einsum("kij,kj->ki", np.abs(rotation @ now), self.model.geom_aabb[ids, 3:])
+        middle = (centre - self.data.xpos[entity.body]) @ rotation.T
         return Box(middle - half, middle + half)
+
+    def up(self, entity: EntityIndex) -> np.ndarray:
+        """Where the axis of an entity points, (3,), that points up when it stands as it usually does."""
+        return np.asarray(self.pose(entity)[1] @ up_axis(entity.category))
 
     def region_box(self, region: RegionIndex) -> Box:
         """The box around a region."""
@@ -169,7 +172,7 @@ class Sight:
         """Whether an entity touches anything but the robot."""
         for one, other in self.data.contact.geom[: self.data.ncon]:
             for mine, theirs in ((one, other), (other, one)):
-                if mine in entity.geoms and theirs not in entity.geoms and theirs not in self._robot_geoms:
+                if mine in entity.geoms and theirs not in entity.geoms and theirs not in self.robot_geoms:
                     return True
         return False
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
+from itertools import count, islice
 
 import numpy as np
 
@@ -12,11 +13,11 @@ from assay.policies.oracle.grasps import Grasp, hand_points, obstacles, ranked_g
 from assay.policies.oracle.motion import (
     CLOSED,
     DOWN,
+    FLIPPED,
     OPEN,
     STALL,
     TURNED,
     Motion,
-    about_vertical,
     action_towards,
     facing,
     grip,
@@ -25,6 +26,7 @@ from assay.policies.oracle.motion import (
     travel,
     turn,
 )
+from assay.policies.oracle.reach import OPENED, Reach
 from assay.policies.oracle.sight import Sight
 from assay.sim.compile import EntityIndex
 
@@ -38,10 +40,14 @@ TRIES = 4
 """How many grasps are tried."""
 CHOICE = 40
 """How many free grasps are weighed against each other."""
+CHECKED = 40
+"""How many poses are tried with the arm at most."""
 MISSED = 0.03
 """How far from a grasp the hand may stop for closing it to be worth a try, metres."""
 CROWDED = 0.005
 """What each point of the hand that touches something where a thing is put down costs."""
+ASIDE = 0.02
+"""How far beside what hangs over it a thing is lifted, metres."""
 THIN = 8
 """How many more steps the hand closes for a thing that it does not touch with both fingers yet: it is thin."""
 CLEARANCE = 0.03
@@ -54,8 +60,8 @@ class Spot:
 
     position: np.ndarray
     """Of the thing's origin when it stands there, (3,)."""
-    turn: float = 0.0
-    """How much to turn the thing about the vertical on the way, radians."""
+    rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
+    """How the thing is turned on the way, (3, 3)."""
     cost: float = 0.0
     """How much worse than the best place, metres."""
     outward: np.ndarray | None = None
@@ -87,6 +93,7 @@ def raise_up(sight: Sight, entity: EntityIndex, height: float) -> Motion:
         grasp = next(islice(ranked_grasps(sight, entity), attempt, None), None)
         if grasp is None:
             return False
+        grasp, _ = _turned(sight, Reach(sight, entity), grasp)
         if (yield from _take(sight, entity, grasp)):
             here, rotation = sight.hand()
             left = height + 0.02 - sight.pose(entity)[0][2]
@@ -109,29 +116,62 @@ def _settle(sight: Sight, entity: EntityIndex) -> Motion:
 def _choose(
     sight: Sight, entity: EntityIndex, spots: Sequence[Spot], *, skip: int
 ) -> tuple[Grasp, Spot] | None:
-    """The grasp and the place that cost least together; twice ``skip`` of the best grasps are left out."""
+    """The grasp and the place that cost least together; twice ``skip`` of the best grasps are left out.
+
+    What is in the way and whether the arm gets there is found out only for what may be the best.
+    """
     around = obstacles(sight, (geom for geom in sight.solid_geoms if geom not in entity.geoms))
+    reach = Reach(sight, entity)
     origin, _ = sight.pose(entity)
-    best: tuple[Grasp, Spot] | None = None
-    least = np.inf
-    for grasp in islice(ranked_grasps(sight, entity), 2 * skip, 2 * skip + CHOICE):
-        if grasp.cost >= least:
+    grasps = islice(ranked_grasps(sight, entity), 2 * skip, 2 * skip + CHOICE)
+    coming = next(grasps, None)
+    turned: dict[Grasp, tuple[Grasp, float]] = {}
+    number = count()
+    queue: list[tuple[float, int, int, Grasp, Spot]] = []
+    while queue or coming is not None:
+        if coming is not None and (not queue or coming.cost <= queue[0][0]):
+            for spot in spots:
+                cost = coming.cost + spot.cost
+                heappush(queue, (cost, next(number), 0, coming, spot))
+            coming = next(grasps, None)
+            continue
+        cost, _, known, grasp, spot = heappop(queue)
+        if known == 3 or reach.asked > CHECKED:
+            return grasp, spot
+        if known == 0:
+            cost += CROWDED * around.contain(hand_points(*_hand_at(spot, grasp, origin)))
+        elif known == 1:
+            if grasp not in turned:
+                turned[grasp] = _turned(sight, reach, grasp)
+            grasp, strain = turned[grasp]
+            cost += strain
+        else:
+            cost += reach.cost(*_hand_at(spot, grasp, origin), grasp.width)
+        heappush(queue, (cost, next(number), known + 1, grasp, spot))
+    return None
+
+
+def _hand_at(spot: Spot, grasp: Grasp, origin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where the hand is, (3,) and (3, 3), when a thing held so, with its origin (3,) there now, is at a place."""
+    return spot.position + spot.rotation @ (grasp.position - origin), spot.rotation @ grasp.rotation
+
+
+def _turned(sight: Sight, reach: Reach, grasp: Grasp) -> tuple[Grasp, float]:
+    """A grasp with its fingers exchanged if that is easier, or the only way; and what it costs to get there."""
+    best, strain = grasp, np.inf
+    first = nearest_turn(sight, grasp.rotation)
+    for rotation in (first, first @ FLIPPED):
+        cost = reach.cost(grasp.position, rotation, OPENED)
+        if cost < strain:
+            best, strain = replace(grasp, rotation=rotation), cost
+        if not cost:
             break
-        for spot in spots:
-            cost = grasp.cost + spot.cost + 0.01 * abs(spot.turn)
-            if cost >= least:
-                continue
-            spin = about_vertical(spot.turn)
-            position = spot.position + spin @ (grasp.position - origin)
-            cost += CROWDED * around.contain(hand_points(position, spin @ grasp.rotation))
-            if cost < least:
-                best, least = (grasp, spot), cost
-    return best
+    return best, strain
 
 
 def _take(sight: Sight, entity: EntityIndex, grasp: Grasp) -> Motion:
     here, _ = sight.hand()
-    rotation = nearest_turn(sight, grasp.rotation)
+    rotation = grasp.rotation
     before = grasp.position - rotation[:, 2] * HOVER
     clearance = sight.highest_between(here[:2], before[:2], entity) + CLEARANCE
     yield from travel(sight, before, rotation, OPEN, clearance=max(before[2], clearance))
@@ -172,35 +212,36 @@ def _out_from_under(sight: Sight, entity: EntityIndex) -> np.ndarray:
         box
         for box in over
         if box.low[2] > mine.high[2]
-        and np.all((box.low < mine.high + 0.01)[:2] & (box.high > mine.low - 0.01)[:2])
+        and np.all((box.low < mine.high + ASIDE)[:2] & (box.high > mine.low - ASIDE)[:2])
     ]
     if not over:
         return np.zeros(3)
     low, high = np.min([box.low for box in over], axis=0), np.max([box.high for box in over], axis=0)
-    ways = [(axis, high[axis] - mine.low[axis]) for axis in (0, 1)]
-    ways += [(axis, low[axis] - mine.high[axis]) for axis in (0, 1)]
+    ways = [(axis, high[axis] + ASIDE - mine.low[axis]) for axis in (0, 1)]
+    ways += [(axis, low[axis] - ASIDE - mine.high[axis]) for axis in (0, 1)]
     axis, shift = min(ways, key=lambda way: abs(way[1]))
     aside = np.zeros(3)
-    aside[axis] = shift + np.sign(shift) * 0.02
+    aside[axis] = shift
     return aside
 
 
 def place(sight: Sight, entity: EntityIndex, spot: Spot) -> Motion:
     """Carry a held thing to a place, lower it or slide it in, let go and draw back; False if it was lost."""
     here, rotation = sight.hand()
-    rotation = about_vertical(spot.turn) @ rotation
+    rotation = spot.rotation @ rotation
     outward = np.zeros(3) if spot.outward is None else spot.outward * spot.threshold
     before = spot.position + outward
     highest = max(before[2], sight.highest_between(here[:2], before[:2], entity))
-    lift = highest + CLEARANCE - sight.box(entity).low[2]
-    yield from move(sight, here + (0.0, 0.0, max(lift, 0.0)), None, CLOSED, steps=40, near=0.02)
-    height = sight.hand()[0][2]
+    origin, _ = sight.pose(entity)
+    deepest = min(sight.box(entity).low[2] - origin[2], sight.turned_box(entity, spot.rotation).low[2])
+    height = max(origin[2], highest + CLEARANCE - deepest)
+    lift = height - origin[2]
+    yield from move(sight, here + (0.0, 0.0, lift), None, CLOSED, steps=40, near=0.02)
     past: list[float] = []
     for _ in range(70):
         if not sight.touched(entity):
             return False
-        goal = _carrying(sight, entity, before)
-        goal[2] = height
+        goal = _carrying(sight, entity, np.array([before[0], before[1], height]))
         here, now = sight.hand()
         left, twist = float(np.linalg.norm(goal - here)), float(np.linalg.norm(turn(now, rotation)))
         past.append(left + 0.1 * twist)

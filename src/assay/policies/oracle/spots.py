@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
+from assay.policies.oracle.motion import about_vertical, tilting, turn
 from assay.policies.oracle.sight import Box, Sight
 from assay.policies.oracle.skills import Spot
 from assay.sim.compile import EntityIndex, RegionIndex
@@ -16,62 +19,143 @@ WALL, OVERHEAD = 10.0, 4.0
 """What a metre of overlap costs with what is beside a place and with what is above it."""
 UP_SLOPE = 0.04
 """How far up a sloping region things are put, metres."""
+TURNING = 0.01
+"""What it costs to turn a thing by a radian."""
+UP = np.array([0.0, 0.0, 1.0])
+AROUND = tuple(np.array([np.cos(angle), np.sin(angle), 0.0]) for angle in np.arange(8) * np.pi / 4)
+"""Directions in which a thing can lean or lie."""
+LEANS = np.radians([35.0, 60.0, 85.0])
+"""How far it leans where it does not fit upright, radians."""
+LEVEL = 0.1
+"""How far from level a lying thing's axis may point, as a sine; and from the vertical a standing one's, as 1 - cosine."""
 BEST = 8
 """How many places are offered."""
 
 
 def spots(
-    sight: Sight, entity: EntityIndex, region: RegionIndex, *, inside: bool, more: int = 0
+    sight: Sight,
+    entity: EntityIndex,
+    region: RegionIndex,
+    rotations: Sequence[np.ndarray] | None = None,
+    *,
+    inside: bool,
+    more: int = 0,
 ) -> list[Spot]:
     """Places for a thing in or on a region, best first.
 
-    ``more`` says how many other things still have to find room there.
+    ``rotations`` (3, 3) are those after which it may be there; if not given, it may be turned about the vertical,
+    and lean where it goes inside and does not fit upright. ``more`` says how many other things still have to find
+    room there.
     """
     room = sight.region_box(region)
     slope = sight.data.site_xmat[region.site].reshape(3, 3)[2]
-    if not inside and abs(slope[2]) < 0.99:
+    if not inside and rotations is None and abs(slope[2]) < 0.99:
         target = room.centre + slope * UP_SLOPE
         return [Spot(_standing(sight, entity, target[:2], float(target[2])))]
     outward = _way_in(sight, entity, room) if inside else None
-    turns = [_fitting_turn(sight, entity, room)] if inside else [0.0]
+    search = _Search(sight, entity, room, outward, inside, more)
+    if rotations is not None:
+        return search.best(rotations)
     if outward is not None:
-        turns = [float(angle) for angle in np.radians(np.arange(-90, 91, 30))]
-    solid = [sight.geom_box(geom) for geom in sight.solid_geoms if geom not in entity.geoms]
-    low, high = np.array([box.low for box in solid]), np.array([box.high for box in solid])
-    found = []
-    for turn in turns:
-        relative, pieces = sight.turned_box(entity, turn), sight.turned_pieces(entity, turn)
-        best = _preferred(sight, room, relative.size, more)
+        turns = [about_vertical(angle) for angle in np.radians(np.arange(-90, 91, 30))]
+    else:
+        turns = [about_vertical(_fitting_turn(sight, entity, room)) if inside else np.eye(3)]
+    found = search.best(turns)
+    if not inside or search.fits:
+        return found
+    ways = [outward] if outward is not None else list(AROUND)
+    leaning = [
+        tilting(UP, UP * np.cos(angle) + way * np.sin(angle)) @ each
+        for angle in LEANS
+        for way in ways
+        for each in turns
+    ]
+    return sorted([*found, *search.best(leaning)], key=lambda spot: spot.cost)
+
+
+class _Search:
+    """Looks for places for one thing in or on one region."""
+
+    def __init__(
+        self,
+        sight: Sight,
+        entity: EntityIndex,
+        room: Box,
+        outward: np.ndarray | None,
+        inside: bool,
+        more: int,
+    ) -> None:
+        self._sight, self._entity, self._room = sight, entity, room
+        self._outward, self._inside, self._more = outward, inside, more
+        solid = [sight.geom_box(geom) for geom in sight.solid_geoms if geom not in entity.geoms]
+        self._low, self._high = np.array([box.low for box in solid]), np.array([box.high for box in solid])
+        self.fits = False
+        """Whether a place has been found where nothing is in the way."""
+
+    def best(self, rotations: Sequence[np.ndarray]) -> list[Spot]:
+        """The best places for the thing after one of some rotations (3, 3) each."""
+        found = [spot for rotation in rotations for spot in self._with(rotation)]
+        return sorted(found, key=lambda spot: spot.cost)[: BEST * len(rotations)]
+
+    def _with(self, rotation: np.ndarray) -> Iterator[Spot]:
+        sight, room, outward, low, high = self._sight, self._room, self._outward, self._low, self._high
+        relative = sight.turned_box(self._entity, rotation)
+        pieces = sight.turned_pieces(self._entity, rotation)
+        best = _preferred(sight, room, relative.size, self._more)
+        turned = TURNING * float(np.linalg.norm(turn(np.eye(3), rotation)))
         for u in GRID:
             for v in GRID:
                 place = room.centre[:2] + room.size[:2] / 2 * (u, v)
                 under = np.all((low[:, :2] < place) & (high[:, :2] > place), axis=1)
-                floors = high[under & (high[:, 2] < room.centre[2] + (0.0 if inside else 0.04)), 2]
+                floors = high[under & (high[:, 2] < room.centre[2] + (0.0 if self._inside else 0.04)), 2]
                 floor = max(float(room.low[2]), float(floors.max(initial=-np.inf)))
-                bottom = floor - relative.low[2]
+                position = np.append(place, floor - relative.low[2])
                 overlap = np.minimum(
-                    pieces.high[:, None] + np.append(place, bottom) - low,
-                    high - pieces.low[:, None] - np.append(place, bottom),
+                    pieces.high[:, None] + position - low,
+                    high - pieces.low[:, None] - position,
                 )
                 width = overlap[..., :2].min(axis=2) + GAP
                 beside = (width > 0) & (overlap[..., 2] > 0.012)
-                above = (width > 0) & (pieces.low[:, None, 2] + bottom < low[:, 2]) & (outward is None)
+                above = (width > 0) & (pieces.low[:, None, 2] + position[2] < low[:, 2]) & (outward is None)
                 blocked = WALL * float(np.where(beside, width, 0.0).max())
                 blocked += OVERHEAD * float(np.where(above, width, 0.0).max())
-                cost = float(np.linalg.norm(place - best)) + blocked
-                position = np.append(place, floor - relative.low[2])
+                if self._inside:
+                    blocked += WALL * max(0.0, float(position[2] - room.high[2]))
+                self.fits |= blocked < WALL * GAP
+                cost = float(np.linalg.norm(place - best)) + blocked + turned
                 threshold = 0.0
                 if outward is not None:
                     threshold = float(np.abs(outward[:2]) @ (room.size[:2] / 2)) + 0.14
                     threshold += float(outward[:2] @ (room.centre[:2] - place))
-                found.append(Spot(position, turn, cost, outward, threshold))
-    return sorted(found, key=lambda spot: spot.cost)[: BEST * len(turns)]
+                yield Spot(position, rotation, cost, outward, threshold)
 
 
-def on_top_of(sight: Sight, entity: EntityIndex, support: EntityIndex) -> list[Spot]:
-    """The middle of another thing."""
-    box = sight.box(support)
-    return [Spot(_standing(sight, entity, sight.pose(support)[0][:2], float(box.low[2]) + 0.01))]
+def sidewise(sight: Sight, entity: EntityIndex) -> list[np.ndarray]:
+    """Rotations (3, 3) after which a thing lies on its side; if it does already, none is the first."""
+    now = sight.up(entity)
+    if abs(now[2]) < LEVEL:
+        return [about_vertical(angle) for angle in np.radians([0.0, 45.0, -45.0, 90.0, -90.0])]
+    return [tilting(now, way) for way in AROUND]
+
+
+def upright(sight: Sight, entity: EntityIndex) -> list[np.ndarray] | None:
+    """Rotations (3, 3) after which a thing stands; None if it does already."""
+    now = sight.up(entity)
+    if now[2] > 1 - LEVEL:
+        return None
+    return [about_vertical(angle) @ tilting(now, UP) for angle in np.radians([0.0, 45.0, -45.0, 90.0, -90.0])]
+
+
+def on_top_of(
+    sight: Sight, entity: EntityIndex, support: EntityIndex, rotations: Sequence[np.ndarray] | None = None
+) -> list[Spot]:
+    """The middle of another thing, for a thing as it is or after one of some rotations (3, 3)."""
+    floor = float(sight.box(support).low[2]) + 0.01
+    place = sight.pose(support)[0][:2]
+    return [
+        Spot(np.append(place, floor - sight.turned_box(entity, rotation).low[2]), rotation)
+        for rotation in rotations or [np.eye(3)]
+    ]
 
 
 def _standing(sight: Sight, entity: EntityIndex, place: np.ndarray, floor: float) -> np.ndarray:
@@ -115,7 +199,9 @@ def _fitting_turn(sight: Sight, entity: EntityIndex, room: Box) -> float:
     """How much to turn a thing about the vertical so that it fits into a box, radians."""
     best, least = 0.0, np.inf
     for angle in np.radians(np.arange(-90, 91, 5)):
-        sticking_out = float(np.maximum(sight.turned_box(entity, angle).size - room.size, 0.0)[:2].sum())
+        sticking_out = float(
+            np.maximum(sight.turned_box(entity, about_vertical(angle)).size - room.size, 0.0)[:2].sum()
+        )
         cost = sticking_out * 100 + abs(angle) * 0.01
         if cost < least:
             best, least = float(angle), cost
