@@ -115,7 +115,8 @@ def draw(
     first, second = sorted(drawn, key=lambda kind: kind.noun not in needed)[:2]
     for number, thing in enumerate(_told_apart(builder, first, rng, composition)):
         alike = [each for each in builder.things if each.called == thing.called]
-        builder.put(thing, needed=number < 2, apart=alike)
+        ranked = not SUPERLATIVES.keys().isdisjoint(thing.adjectives)  # no middle without all three
+        builder.put(thing, needed=number < 2 or ranked, apart=alike)
     count = _choice(rng, composition.alike)
     name = list(COLOURS)[int(rng.integers(len(COLOURS)))] if rng.random() < composition.coloured else ""
     for _ in range(count):

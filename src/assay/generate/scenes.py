@@ -30,9 +30,11 @@ DRAWS = 80
 """How many scenes are drawn for one that is kept."""
 SAME = 20
 """How many of them are in the same room with the same furniture."""
+MOST_ALIKE = 2
+"""How many tasks of a scene have the same destination, while there are others to try."""
 DONE = "task: done at the start"
 MOST_FAILED = 12
-"""After how many tasks that the oracle could not do a scene offers no more than it keeps."""
+"""After how many tasks that the oracle could not do no more are tried in a scene."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,7 @@ def _certified(
         alone: dict[Atom, bool] = {}
         failed = 0
         for task in _in_order(proposed, order, rng, kept):
-            if len(kept) == order.offered or (failed == MOST_FAILED and len(kept) >= order.tasks):
+            if len(kept) == order.offered or failed == MOST_FAILED:
                 break
             check(task)
             if any(name in dark for atom in task.goal.atoms for name in atom.arguments):
@@ -163,7 +165,15 @@ def _in_order(
     rest = [(task, pairs(labels_of(task))) for task in proposed]
     while rest:
         have = Counter(label for task, _ in kept for label in pairs(labels_of(task)))
-        yield rest.pop(nearest([labels for _, labels in rest], wanted, have))[0]
+        often = Counter(_destination(task) for task, _ in kept)
+        fresh = [each for each in rest if often[_destination(each[0])] < MOST_ALIKE] or rest
+        chosen = fresh[nearest([labels for _, labels in fresh], wanted, have)]
+        rest.remove(chosen)
+        yield chosen[0]
+
+
+def _destination(task: Task) -> str:
+    return task.goal.atoms[-1].arguments[-1]
 
 
 def _works_alone(world: Simulation, task: Task, atom: Atom, order: Order, known: dict[Atom, bool]) -> bool:
