@@ -10,11 +10,14 @@ from xml.etree.ElementTree import Element, SubElement
 import mujoco
 import numpy as np
 
+from assay.sim.appearance import dress, resize
 from assay.sim.categories import Pose, resting_pose
 from assay.sim.compile import bounding_box
 from assay.sim.compose import part_of
 from assay.sim.packs.base import AssetPack
 from assay.sim.packs.registry import planning_pack
+from assay.sim.pattern_pictures import paint
+from assay.sim.texture_coordinates import wrap
 from assay.tasks.scene import Entity
 
 
@@ -44,19 +47,7 @@ def footprint(category: str, *, fixture: bool = False, swept: bool = False) -> F
 
 @lru_cache(maxsize=512)
 def _footprint(pack: AssetPack, category: str, fixture: bool, swept: bool) -> Footprint:
-    document = part_of(Entity("thing", category), pack)
-    root = Element("mujoco")
-    SubElement(root, "compiler", {"angle": "radian", "inertiagrouprange": "0 0"})
-    root.extend([each for each in document if each.tag in ("asset", "worldbody")])
-    model = mujoco.MjModel.from_xml_string(ElementTree.tostring(root, encoding="unicode"))
-    data = mujoco.MjData(model)
-    body = model.body("object").id
-    pose = Pose(yaw=(0.0, 0.0)) if fixture else resting_pose(category)
-    model.body_pos[body] = 0.0
-    turn, quat = np.empty(4), np.empty(4)
-    mujoco.mju_axisAngle2Quat(turn, np.array([0.0, 0.0, 1.0]), sum(pose.yaw) / 2)
-    mujoco.mju_mulQuat(quat, turn, np.array(pose.tilt))
-    model.body_quat[body] = quat
+    model, data = resting_model(pack, Entity("thing", category), fixture=fixture)
     colliding = [geom for geom in range(model.ngeom) if model.geom_group[geom] == 0]
     boxes = []
     for end in model.jnt_range.T if swept and model.njnt else [data.qpos]:
@@ -68,3 +59,37 @@ def _footprint(pack: AssetPack, category: str, fixture: bool, swept: bool) -> Fo
     return Footprint(
         (float(half[0]), float(half[1])), (float(centre[0]), float(centre[1])), float((high - low)[2])
     )
+
+
+def resting_model(
+    pack: AssetPack, entity: Entity, *, fixture: bool = False, triangles: bool = False
+) -> tuple[mujoco.MjModel, mujoco.MjData]:
+    """An entity alone, its origin at the world's: an object as the sampler turns it, a fixture at yaw zero.
+
+    Its drawers and doors are where the asset has them; kinematics are the caller's. ``triangles``: whatever is drawn
+    is a mesh.
+    """
+    document = part_of(entity, pack)
+    root = Element("mujoco")
+    SubElement(root, "compiler", {"angle": "radian", "inertiagrouprange": "0 0"})
+    root.extend([each for each in document if each.tag in ("asset", "worldbody")])
+    alone = root.find("./worldbody/body/body[@name='object']")
+    assets = root.find("asset")
+    if alone is not None and assets is not None:
+        if entity.size != 1.0:
+            resize(alone, assets, entity.size)
+        drawn = [each for each in alone.iter("geom") if each.get("group") == "1"]
+        dress(root, drawn, entity.finish, "finish")
+        if triangles and entity.finish.pattern is None:
+            wrap(root, drawn)
+    model = mujoco.MjModel.from_xml_string(ElementTree.tostring(root, encoding="unicode"))
+    paint(model, root)
+    data = mujoco.MjData(model)
+    body = model.body("object").id
+    pose = Pose(yaw=(0.0, 0.0)) if fixture else resting_pose(entity.category)
+    model.body_pos[body] = 0.0
+    turn, quat = np.empty(4), np.empty(4)
+    mujoco.mju_axisAngle2Quat(turn, np.array([0.0, 0.0, 1.0]), sum(pose.yaw) / 2)
+    mujoco.mju_mulQuat(quat, turn, np.array(pose.tilt))
+    model.body_quat[body] = quat
+    return model, data

@@ -27,11 +27,11 @@ LINE = 0.28
 """Width of a grid's line, as a share of the distance to the next."""
 SPOTS = 3
 """How many rows of speckles a tile has, and how many speckles a row."""
-SPOT = 0.31
+SPOT = 0.34
 """Mean radius of a speckle, as a share of the distance to the next."""
-DARK = 0.30
+DARK = 0.5
 """How bright a colour is below which the second colour of a pattern is a lighter one (Rec. 709, 0 to 1)."""
-DARKER, LIGHTER = 0.28, 0.75
+DARKER, LIGHTER = 0.22, 0.75
 """The second colour: this share of a bright colour; a dark one moved so far towards white."""
 
 _BRIGHTNESS = np.array([0.2126, 0.7152, 0.0722])

@@ -93,7 +93,7 @@ def _tile(size: float) -> float:
 
 def _textured(assets: Element, geom: Element, surface: _Surface, coordinates: Floats) -> None:
     """Draw a geom as a mesh of its own, whose triangles share no corners."""
-    name = f"{geom.get('name', geom.get('mesh', 'geom'))}_textured"
+    name = f"{geom.get('name', geom.get('mesh', 'geom'))}_textured_{len(assets)}"
     corners = surface.faces.ravel()
     given = {
         "vertex": surface.points[corners],

@@ -62,7 +62,7 @@ class ExchangePlaces(Perturbation):
             if len(gone) == len(things):
                 break
         if best[0][0] == 0:
-            where = "no free place for" if self.free else "nothing can change places with"
+            where = "no free place in view for" if self.free else "nothing can change places with"
             names = " or ".join(things)
             raise PerturbationError(f"{self.kind}: {where} {names}, {self.apart:g} m away{spoken.condition}")
         return replace(task, scene=best[1])
@@ -113,6 +113,7 @@ class ExchangePlaces(Perturbation):
         self, task: Task, things: tuple[str, ...], rng: np.random.Generator
     ) -> Iterator[tuple[bool, Moves]]:
         """Free places for the things, each found with the others where they have gone."""
+        before = Ground(task.scene)
         for snug in (False, True):
             scene, moves = task.scene, dict[str, tuple[float, float]]()
             for name in things:
@@ -124,8 +125,9 @@ class ExchangePlaces(Perturbation):
                         if hypot(dx, dy) >= self.apart
                         else None
                     )
-                    if found is not None:
-                        scene, moves = _shifted(scene, found), moves | found
+                    there = None if found is None else _shifted(scene, found)
+                    if found is not None and there is not None and before.in_view(there):
+                        scene, moves = there, moves | found
                         break
             yield snug, moves
 
@@ -136,11 +138,11 @@ class ExchangePlaces(Perturbation):
         scene = _shifted(task.scene, moves)
         if not _has_room(scene, task, moves, snug):
             return None
-        after = Ground(scene, snug=True).spots
+        before, after = Ground(task.scene, snug=True), Ground(scene, snug=True).spots
         broken = [each for each in spoken.relations if not each.picks_out(after)]
         followers = dict.fromkeys(each.thing for each in broken if each.thing not in moves)
         if not broken:
-            return scene
+            return scene if before.in_view(scene) else None
         if len(followers) != 1 or any(each.thing not in followers for each in broken):
             return None
         (thing,) = followers
@@ -148,7 +150,7 @@ class ExchangePlaces(Perturbation):
             there = after[thing].shifted(dx, dy)
             if hypot(dx, dy) >= self.apart and spoken.hold({**after, thing: there}):
                 further = moved(scene, thing, dx, dy)
-                if _has_room(further, task, {**moves, thing: (dx, dy)}, snug):
+                if _has_room(further, task, {**moves, thing: (dx, dy)}, snug) and before.in_view(further):
                     return further
         return None
 

@@ -1,4 +1,4 @@
-"""The plan of a workspace: who stands where, and what is free and within reach."""
+"""The plan of a workspace: who stands where, and what is free, within reach and in view."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import numpy as np
 from assay.errors import PerturbationError, did_you_mean
 from assay.sim.footprints import Footprint, footprint
 from assay.sim.layout import LAYOUTS, layout_of
+from assay.sim.planned_view import newly_hidden
 from assay.tasks import Arena, Atom, Entity, Goal, Predicate, Rectangle, Region, Scene, Task
 
 UPON = (Predicate.ON, Predicate.IN, Predicate.UPRIGHT_ON, Predicate.SIDE_ON, Predicate.STACK)
@@ -141,14 +142,28 @@ class Ground:
     def anywhere(
         self, rng: np.random.Generator, entity: Entity, *, without: Collection[str] = ()
     ) -> Spot | None:
-        """A free place for an entity, with room for the hand beside it if there is such a place; or None."""
+        """A free place in view for an entity, with room for the hand beside it if there is such a place; or None."""
         half_x, half_y = _half(entity, 0.0, footprint(entity.category))
         places = rng.uniform((X[0], Y[0]), (X[1], Y[1]), size=(TRIES, 2)).tolist()
+        hidden: set[tuple[float, float]] = set()
         for gap, (x, y) in product((HAND, GAP), places):
             spot = Spot(x, y, half_x, half_y)
-            if self.free(spot, without=without, gap=gap):
-                return spot
+            if (x, y) not in hidden and self.free(spot, without=without, gap=gap):
+                if self.in_view(self._put(entity, spot)):
+                    return spot
+                hidden.add((x, y))
         return None
+
+    def in_view(self, after: Scene) -> bool:
+        """Whether a change of the scene hides no movable thing from the cameras, new ones included."""
+        return not newly_hidden(self.scene, after)
+
+    def _put(self, entity: Entity, spot: Spot) -> Scene:
+        """The scene with an entity at a place: one more, or moved there."""
+        here = self.spots.get(entity.name)
+        if here is None:
+            return added(self.scene, entity, spot)
+        return moved(self.scene, entity.name, spot.x - here.x, spot.y - here.y)
 
     def _spot(self, entity: Entity, region: Region, *, receiving: bool = False, swept: bool = False) -> Spot:
         box = region.rectangles[0]

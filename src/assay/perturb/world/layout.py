@@ -68,7 +68,9 @@ class Distractors(Perturbation):
                     break
             else:
                 which = f"number {number} of {self.count}"
-                raise PerturbationError(f"{self.kind}: no room for {drawn} or anything smaller, {which}")
+                raise PerturbationError(
+                    f"{self.kind}: no room in view for {drawn} or anything smaller, {which}"
+                )
         return replace(task, scene=scene)
 
 
@@ -110,7 +112,7 @@ class Confound(Perturbation):
                 break
             if by_colour or spoken.tell(thing, double.name, spot):
                 return replace(task, scene=added(task.scene, double, spot))
-        reason = f"{self.kind}: no room for a second {original.category}"
+        reason = f"{self.kind}: no room in view for a second {original.category}"
         raise PerturbationError(reason if by_colour else reason + spoken.condition)
 
     def is_told(self, task: Task) -> bool:
@@ -156,14 +158,15 @@ class Obstacle(Perturbation):
         here, there = ground.spots[name], ground.spots[owner]
         middle = np.array([here.x + there.x, here.y + there.y]) / 2
         half = footprint(self.category).half
+        entity = Entity(fresh_name(task.scene, f"obstacle_{self.category}"), self.category)
         for radius in np.linspace(0.0, 0.1, 21):
             for angle in rng.uniform(0, 2 * np.pi, size=8):
                 x, y = middle + radius * np.array([np.cos(angle), np.sin(angle)])
                 spot = replace(here, x=float(x), y=float(y), half_x=half[0], half_y=half[1])
-                if ground.free(spot):
-                    entity = Entity(fresh_name(task.scene, f"obstacle_{self.category}"), self.category)
-                    return replace(task, scene=added(task.scene, entity, spot))
-        raise PerturbationError(f"{self.kind}: no room between {name} and {owner}")
+                scene = added(task.scene, entity, spot)
+                if ground.free(spot) and ground.in_view(scene):
+                    return replace(task, scene=scene)
+        raise PerturbationError(f"{self.kind}: no room in view between {name} and {owner}")
 
 
 def _area(category: str) -> float:

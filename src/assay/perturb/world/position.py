@@ -105,8 +105,10 @@ class Displace(Perturbation):
         for angle in _best_first(task, name, tuple(angles.tolist()), planning_pack()):
             dx, dy = self.distance * cos(angle), self.distance * sin(angle)
             if _leads(grounds[1], spoken, name, dx, dy):
-                return replace(task, scene=moved(task.scene, name, dx, dy))
-        where = f"no free place {self.distance:g} m from {name}"
+                scene = moved(task.scene, name, dx, dy)
+                if grounds[1].in_view(scene):
+                    return replace(task, scene=scene)
+        where = f"no free place in view {self.distance:g} m from {name}"
         raise PerturbationError(f"{self.kind}: {where}{spoken.condition}")
 
 
@@ -148,8 +150,10 @@ class DisplaceAlong(Perturbation):
             step = way * self.distance
             dx, dy = (step, 0.0) if self.along is Axis.X else (0.0, step)
             if _leads(ground, spoken, name, dx, dy):
-                return replace(task, scene=moved(task.scene, name, dx, dy))
-        where = f"no free place {self.distance:g} m from {name} along {self.along}"
+                scene = moved(task.scene, name, dx, dy)
+                if ground.in_view(scene):
+                    return replace(task, scene=scene)
+        where = f"no free place in view {self.distance:g} m from {name} along {self.along}"
         raise PerturbationError(f"{self.kind}: {where}{spoken.condition}")
 
 
@@ -221,7 +225,9 @@ class Swap(Perturbation):
             dx, dy = there.x - here.x, there.y - here.y
             after = {**spots, a: spots[a].shifted(dx, dy), b: spots[b].shifted(-dx, -dy)}
             if all(fits) and spoken.hold(after):
-                return replace(task, scene=moved(moved(scene, a, dx, dy), b, -dx, -dy))
+                swapped = moved(moved(scene, a, dx, dy), b, -dx, -dy)
+                if ground.in_view(swapped):
+                    return replace(task, scene=swapped)
         who = f"{one} has nobody it" if self.first else "there are no two things that"
         raise PerturbationError(
             f"{self.kind}: {who} could change places{' with' if self.first else ''}{spoken.condition}"
@@ -255,7 +261,9 @@ class MoveFixture(Perturbation):
                 there = here.shifted(dx, dy)
                 stands = _stands(task.scene, there) and not any(there.overlaps(other) for other in others)
                 if stands and spoken.hold({**spoken.spots, name: spoken.spots[name].shifted(dx, dy)}):
-                    return replace(task, scene=moved(task.scene, name, dx, dy))
+                    scene = moved(task.scene, name, dx, dy)
+                    if ground.in_view(scene):
+                        return replace(task, scene=scene)
         raise PerturbationError(
             f"{self.kind}: no fixture can be moved by {self.distance:g} m{spoken.condition}"
         )
@@ -283,9 +291,11 @@ def _scattered(
                 after = {**spots, entity.name: spots[entity.name].shifted(dx, dy)}
                 far = entity.name != about or hypot(dx, dy) >= least
                 if far and fits(ground, entity, dx, dy, lenient=lenient) and spoken.hold(after):
-                    scene, spots = moved(scene, entity.name, dx, dy), after
-                    moves = moves or entity.name == about
-                    break
+                    there = moved(scene, entity.name, dx, dy)
+                    if ground.in_view(there):
+                        scene, spots = there, after
+                        moves = moves or entity.name == about
+                        break
         if moves:
             return replace(task, scene=scene)
     raise PerturbationError(f"{kind}: {about} cannot be moved by {100 * least:.1f} cm{spoken.condition}")

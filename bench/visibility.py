@@ -1,0 +1,170 @@
+"""Whether what experiments place can be seen at the start, by drawn pictures; and what planning for it costs.
+
+``python -m bench.visibility --things 500`` lists what no camera sees.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from assay import tasks
+from assay.episodes import CONTROL, Effect, EpisodeSpec, task_of
+from assay.errors import AssayError, RenderingError
+from assay.experiments import load_experiment
+from assay.perturb.world.ground import movable
+from assay.sim import planned_view
+from assay.sim.compile import compile_scene
+from assay.sim.packs.registry import load_pack
+from assay.sim.planned_view import planned_sights
+from assay.sim.render import CAMERAS
+from assay.sim.simulation import Simulation
+from assay.sim.visibility import PICTURE, PIXELS, SHARE
+from assay.streams import stream
+from assay.tasks import Task
+from bench.figure import Figure
+
+DESIGNS = (
+    "x",
+    "pro",
+    "plus?dimensions=layout,robot",
+    "factors?over=displace,distractors,confound,obstacle,move_fixture,resize,room",
+)
+"""Experiments that place things. Those of cameras are left out: who moves a camera may hide what it likes."""
+THINGS = 500
+SEEDS = range(1000, 1200)
+HIDDEN = 5
+"""A group of geoms that pictures leave out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A drawn thing, and how much of it the pictures show."""
+
+    spec: EpisodeSpec
+    name: str
+    added: bool
+    """Whether the experiment put it there; else the task is about it."""
+    pixels: tuple[int, ...]
+    """In each camera's picture."""
+    alone: tuple[int, ...]
+    """Likewise, where nothing else is there."""
+
+    @property
+    def visible(self) -> bool:
+        pairs = zip(self.pixels, self.alone, strict=True)
+        return any(shown >= max(PIXELS, SHARE * whole) for shown, whole in pairs)
+
+
+def measure() -> list[Figure]:
+    try:
+        found = list(drawn(THINGS))
+    except RenderingError as error:
+        what = "drawn things that no camera sees at the start"
+        return [_planning(), Figure(what, None, "", 0.0, note=str(error))]
+    hidden = [each for each in found if not each.visible]
+    kinds = Counter("added" if each.added else "target" for each in found)
+    what = "drawn things that no camera sees at the start, x, pro, plus, factors"
+    note = f"of {len(found)}: {kinds['added']} added, {kinds['target']} targets"
+    return [_planning(), Figure(what, float(len(hidden)), "", 0.0, note=note)]
+
+
+def drawn(things: int) -> Iterator[Seen]:
+    """What experiments place, in random episodes, the experiments in turn, and how much of it is seen."""
+    rng = stream("bench", "visibility")
+    designs = [load_experiment(each) for each in DESIGNS]
+    built_in = tasks.resolve("all")
+    count = 0
+    while count < things:
+        for design in designs:
+            task = built_in[int(rng.integers(len(built_in)))]
+            seed = int(rng.choice(SEEDS))
+            specs = [each for each in design.plan([task], [seed]) if _places(each)]
+            if not specs:
+                continue
+            spec = specs[int(rng.integers(len(specs)))]
+            try:
+                found = list(_seen(spec, task))
+            except AssayError:  # refused, with a reason
+                continue
+            yield from found
+            count += len(found)
+
+
+def _places(spec: EpisodeSpec) -> bool:
+    return spec.condition != CONTROL and any(Effect.PHYSICS in each.effects for each in spec.perturbations)
+
+
+def _seen(spec: EpisodeSpec, original: Task) -> Iterator[Seen]:
+    task = task_of(spec)
+    here = {each.name for each in original.scene.objects}
+    added = {each.name for each in task.scene.objects if each.name not in here}
+    about = {name for atom in task.goal.atoms for name in atom.arguments} & movable(task)
+    world = Simulation(compile_scene(task.scene, load_pack(spec.pack)))
+    try:
+        moment = world.reset(world.sample(spec.world_seed)).moment
+        pictures = {each: world.renderer.segmentation(moment, each, PICTURE, PICTURE) for each in CAMERAS}
+        groups = world.model.geom_group.copy()
+        for name in sorted(added | about):
+            label = world.compiled.labels.index(name)
+            body = world.compiled.entities[name].body
+            mine = [_below(world.model, int(each), body) for each in world.model.geom_bodyid]
+            world.model.geom_group[:] = np.where(mine, groups, HIDDEN)
+            alone = [world.renderer.segmentation(moment, each, PICTURE, PICTURE) for each in CAMERAS]
+            world.model.geom_group[:] = groups
+            yield Seen(
+                spec,
+                name,
+                name in added,
+                tuple(int((pictures[each] == label).sum()) for each in CAMERAS),
+                tuple(int((each == label).sum()) for each in alone),
+            )
+    finally:
+        world.close()
+
+
+def _below(model: mujoco.MjModel, body: int, root: int) -> bool:
+    while body > root:
+        body = int(model.body_parentid[body])
+    return body == root
+
+
+def _planning() -> Figure:
+    """Of every built-in scene, whatever is kept from scene to scene being there."""
+    scenes = [task.scene for task in tasks.resolve("all")]
+    for scene in scenes:
+        planned_sights(scene)
+    planned_view.forget()
+    start = time.process_time()
+    for scene in scenes:
+        planned_sights(scene)
+    each = 1e3 * (time.process_time() - start) / len(scenes)
+    return Figure("what the cameras will see of a scene, CPU", each, "ms", 20.0, note=f"{len(scenes)} scenes")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.visibility")
+    parser.add_argument("--things", type=int, default=THINGS)
+    found = []
+    for each in drawn(parser.parse_args().things):
+        found.append(each)
+        if not each.visible:
+            views = ", ".join(f"{a} of {b} px" for a, b in zip(each.pixels, each.alone, strict=True))
+            print(f"{each.spec.task} {each.spec.condition} seed {each.spec.seed}: {each.name}: {views}")
+    kinds = Counter(
+        (each.spec.experiment.split("?")[0], "added" if each.added else "target", each.visible)
+        for each in found
+    )
+    for (experiment, kind, visible), count in sorted(kinds.items()):
+        print(f"{experiment}: {count} {kind}, {'seen' if visible else 'NOT SEEN'}")
+    print(f"{sum(not each.visible for each in found)} of {len(found)} are not seen")
+
+
+if __name__ == "__main__":
+    main()

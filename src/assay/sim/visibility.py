@@ -1,0 +1,228 @@
+"""How much of each thing the cameras see, without a picture: as boxes, drawn coarsely, so that planning needs no GL.
+
+What collides is made of boxes, or is about as large as the boxes around its parts. Rays through every second pixel of
+a picture, and some beyond its edge, are followed to the nearest box.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from assay.jit import compiled
+from assay.sim.compose import GRIPPER, MOUNT, ROBOT
+from assay.sim.render import CAMERAS
+from assay.sim.simulation import Simulation
+
+MAIN = CAMERAS[0]
+"""The camera that looks at the whole workspace."""
+PICTURE = 256
+"""Height and width of the picture whose pixels are counted."""
+SHARE = 0.25
+"""The share of its pixels that a thing must show to one camera to be seen; all, where nothing stands before it."""
+PIXELS = 20
+"""And how many pixels those must be at least."""
+LOW_THING = 0.04
+"""How high over a place is looked at, metres."""
+
+_STEP = 2
+"""Pixels from ray to ray."""
+_INSIDE = PICTURE // _STEP
+"""Rays across the picture."""
+_RAYS = 3 * _INSIDE // 2
+"""Rays across the picture and what is beyond its edges."""
+_CORNERS = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
+
+
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    """Boxes in the world, metres."""
+
+    centre: np.ndarray
+    """(n, 3)."""
+    axes: np.ndarray
+    """The axes of each as columns, (n, 3, 3)."""
+    half: np.ndarray
+    """Half-lengths along them, (n, 3)."""
+
+    def placed(self, position: np.ndarray, rotation: np.ndarray) -> Boxes:
+        """The same boxes where their common frame is at a position (3,) with a rotation (3, 3)."""
+        return Boxes(self.centre @ rotation.T + position, rotation @ self.axes, self.half)
+
+    def sized(self, factor: float) -> Boxes:
+        """Larger or smaller ones about the origin of their frame."""
+        return Boxes(self.centre * factor, self.axes, self.half * factor)
+
+    @property
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """The lowest and highest x, y and z of each box, (n, 3) and (n, 3)."""
+        reach = np.einsum("nij,nj->ni", np.abs(self.axes), self.half)
+        return self.centre - reach, self.centre + reach
+
+
+@dataclass(frozen=True, slots=True)
+class Eye:
+    """A camera."""
+
+    position: np.ndarray
+    """(3,), metres."""
+    axes: np.ndarray
+    """To the right, up and backwards, as columns, (3, 3)."""
+    widest: float
+    """Tangent of half its field of view."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What a camera sees of a thing."""
+
+    pixels: float
+    """Of a picture of 256 x 256."""
+    share: float
+    """Of the pixels that it would have if nothing stood before it and the picture had no edge, 0 to 1."""
+
+    def enough(self, share: float = SHARE, pixels: float = PIXELS) -> bool:
+        """Whether that counts as seen."""
+        return self.share >= share and self.pixels >= pixels
+
+
+def sights(
+    things: Mapping[str, Boxes], others: Sequence[Boxes], eyes: Sequence[Eye]
+) -> dict[str, list[Sight]]:
+    """What each camera sees of each thing; ``others`` only stand in the way."""
+    every = (*things.values(), *others)
+    if not things:
+        return {}
+    owner = np.repeat(np.arange(len(every)), [len(each.half) for each in every])
+    centre, axes, half = (
+        np.concatenate([getattr(each, field) for each in every]) for field in ("centre", "axes", "half")
+    )
+    found: dict[str, list[Sight]] = {name: [] for name in things}
+    for eye in eyes:
+        # Where the camera is, and where it looks, as each box has it.
+        start = np.einsum("nji,nj->ni", axes, eye.position - centre)
+        looks = np.einsum("nji,jk->nik", axes, eye.axes)
+        seen, alone = _drawn(
+            start, looks, half, _windows(eye, centre, axes, half), owner, len(every), eye.widest
+        )
+        for number, name in enumerate(things):
+            whole = max(int(alone[number]), 1)
+            found[name].append(Sight(float(seen[number]) * _STEP**2, float(seen[number]) / whole))
+    return found
+
+
+def _windows(eye: Eye, centre: np.ndarray, axes: np.ndarray, half: np.ndarray) -> np.ndarray:
+    """The rays that may meet each box: its first and last column and row, (n, 4); what is behind has none."""
+    corners = centre[:, None] + np.einsum("nij,cj,nj->nci", axes, _CORNERS, half) - eye.position
+    right, up, back = np.moveaxis(corners @ eye.axes, -1, 0)
+    before = -back > 1e-3
+    far = np.where(before, -back, 1.0) * 2.0 * eye.widest / _INSIDE
+    middle = (_RAYS - 1) / 2.0
+    ends = []
+    for along in (right, up):
+        at = along / far + middle
+        first, last = (np.where(before, at, end) for end in (-1.0, float(_RAYS)))
+        ends += [np.ceil(first.min(axis=1)), np.floor(last.max(axis=1))]
+    hidden = ~before.any(axis=1)
+    windows = np.clip(np.stack(ends, axis=1), (0, -1, 0, -1), (_RAYS, _RAYS - 1, _RAYS, _RAYS - 1))
+    windows[hidden] = (0, -1, 0, -1)
+    return windows.astype(np.int64)
+
+
+@compiled
+def _drawn(
+    start: np.ndarray,
+    looks: np.ndarray,
+    half: np.ndarray,
+    windows: np.ndarray,
+    owner: np.ndarray,
+    owners: int,
+    widest: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rays of the picture that meet an owner first, and rays that would if it stood alone; (owners,) each.
+
+    Boxes of one owner follow each other.
+    """
+    nearest = np.full((_RAYS, _RAYS), np.inf)
+    first = np.full((_RAYS, _RAYS), -1)
+    met = np.full((_RAYS, _RAYS), -1)
+    seen, alone = np.zeros(owners, dtype=np.int64), np.zeros(owners, dtype=np.int64)
+    scale, middle = 2.0 * widest / _INSIDE, (_RAYS - 1) / 2.0
+    for box in range(len(half)):
+        for row in range(windows[box, 2], windows[box, 3] + 1):
+            for column in range(windows[box, 0], windows[box, 1] + 1):
+                x, y = (column - middle) * scale, (row - middle) * scale
+                enter, leave = 0.0, np.inf
+                for axis in range(3):
+                    way = x * looks[box, axis, 0] + y * looks[box, axis, 1] - looks[box, axis, 2]
+                    if abs(way) < 1e-9:
+                        way = 1e-9
+                    one = (-half[box, axis] - start[box, axis]) / way
+                    two = (half[box, axis] - start[box, axis]) / way
+                    enter, leave = max(enter, min(one, two)), min(leave, max(one, two))
+                if leave < enter:
+                    continue
+                if met[row, column] != owner[box]:
+                    met[row, column] = owner[box]
+                    alone[owner[box]] += 1
+                if enter < nearest[row, column]:
+                    nearest[row, column] = enter
+                    first[row, column] = owner[box]
+    edge = (_RAYS - _INSIDE) // 2
+    for row in range(edge, edge + _INSIDE):
+        for column in range(edge, edge + _INSIDE):
+            if first[row, column] >= 0:
+                seen[first[row, column]] += 1
+    return seen, alone
+
+
+def boxes_of(model: mujoco.MjModel, data: mujoco.MjData, geoms: Iterable[int]) -> Boxes:
+    """The boxes around some geoms, where they are now."""
+    ids = np.fromiter(geoms, dtype=np.intp)
+    axes = data.geom_xmat[ids].reshape(-1, 3, 3)
+    centre = data.geom_xpos[ids] + np.einsum("nij,nj->ni", axes, model.geom_aabb[ids, :3])
+    return Boxes(centre, axes.copy(), model.geom_aabb[ids, 3:].copy())
+
+
+def robot_boxes(model: mujoco.MjModel, data: mujoco.MjData) -> Boxes:
+    """The robot's colliding parts, where they are now."""
+    bodies = [model.body(body).name.startswith((ROBOT, GRIPPER, MOUNT)) for body in range(model.nbody)]
+    return boxes_of(
+        model, data, np.flatnonzero(np.array(bodies)[model.geom_bodyid] & (model.geom_group == 0))
+    )
+
+
+def eye_of(model: mujoco.MjModel, data: mujoco.MjData, camera: str) -> Eye:
+    """A camera of a model, where it is now."""
+    index = model.camera(camera).id
+    widest = float(np.tan(np.radians(model.cam_fovy[index]) / 2))
+    return Eye(data.cam_xpos[index].copy(), data.cam_xmat[index].reshape(3, 3).copy(), widest)
+
+
+def seen_now(world: Simulation, cameras: Sequence[str] = CAMERAS) -> dict[str, list[Sight]]:
+    """What each camera sees of each movable thing in a running simulation."""
+    model, data = world.model, world.data
+    entities = world.compiled.entities
+    things = {name: boxes_of(model, data, each.geoms) for name, each in entities.items() if each.movable}
+    still = [boxes_of(model, data, each.geoms) for each in entities.values() if not each.movable]
+    eyes = [eye_of(model, data, camera) for camera in cameras]
+    return sights(things, [*still, robot_boxes(model, data)], eyes)
+
+
+def regions_seen_now(world: Simulation, cameras: Sequence[str] = CAMERAS) -> dict[str, list[Sight]]:
+    """What each camera sees of each region of the workspace, if something low covered it."""
+    model, data = world.model, world.data
+    standing = [boxes_of(model, data, each.geoms) for each in world.compiled.entities.values()]
+    eyes = [eye_of(model, data, camera) for camera in cameras]
+    found = {}
+    for region in world.compiled.regions.values():
+        if region.parent is None:
+            half_x, half_y, _ = region.half
+            centre = data.site_xpos[region.site] + (0.0, 0.0, LOW_THING / 2)
+            half = np.array([[half_x, half_y, LOW_THING / 2]])
+            box = Boxes(centre[None], np.eye(3)[None], half)
+            found |= sights({region.name: box}, [*standing, robot_boxes(model, data)], eyes)
+    return found
