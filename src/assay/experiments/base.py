@@ -48,6 +48,8 @@ class Experiment:
     """Which episodes of the design are run."""
     conditions: str | None = None
     """Which of its conditions are run besides the control, as `choose_conditions` reads it; None for all."""
+    control_labels: Callable[[Any], dict[str, Label]] = lambda task: {}
+    """What is known about the control of a task, where that is a level or a kind of its own."""
 
     @property
     def played_in(self) -> World:
@@ -75,7 +77,7 @@ class Experiment:
         """
         pack = self.checked_pack(pack, initial)
         for task, variants in self._variants(chosen):
-            for variant in (Variant(), *variants):
+            for variant in (Variant(labels=self.control_labels(task)), *variants):
                 labels = nature(variant.perturbations, self.played_in.cameras) | variant.labels
                 for seed in seeds:
                     spec = EpisodeSpec(

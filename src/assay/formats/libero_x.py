@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from assay import tasks
+from assay.errors import TaskError
 from assay.formats.release import Label, ReleaseError, Wording, found, instruction, text_of
 from assay.tasks import Task
 
@@ -25,7 +26,19 @@ _FOLDERS = ("libero/libero_x/", "libero_x/", "")
 _NAME = re.compile(
     r"(?P<scene>\w+?_SCENE\d+)_(?:LEVEL\d__T(?P<number>\d+)_(?:_(?P<variant>A\d+)_)?)?(?P<words>(?!_).+)"
 )
+NAMELESS = "is not called like a task of LIBERO-X: ..._SCENE21_LEVEL4__T107__A1_..."
 _VARIANT = re.compile(r"(?:A\d+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A file, or a line of one, that is not as the release has them."""
+
+    level: int
+    what: str
+    """The file, or the file and the line."""
+    reason: str
+    """Why, without saying where, so that reasons can be counted."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +51,8 @@ class TaskFile:
     number: str
     """The task's; empty on the levels whose files have none."""
     variant: str
-    """``A1`` or ``A2``, or nothing."""
+    """``A1`` or ``A2``: on level 4 the target is a variant of the known thing, among look-alikes. Nothing: it is of
+    a category that training has not seen, or what is asked is a change of state."""
     words: str
     """The task in the words of the name."""
 
@@ -49,8 +63,30 @@ class TaskFile:
 
     @cached_property
     def task(self) -> Task:
-        """The task in it."""
+        """The task in it. Raises TaskError where there is none."""
         return tasks.load(str(self.path))
+
+    @cached_property
+    def problem(self) -> Unreadable | None:
+        """Why there is no task in it; None if there is one."""
+        try:
+            _ = self.task
+        except TaskError as error:
+            place = re.escape(str(self.path))
+            return Unreadable(self.level, self.path.name, re.sub(rf"{place}(:\d+)*:? *", "", str(error)))
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """What a folder holds of the release."""
+
+    files: Mapping[int, tuple[TaskFile, ...]]
+    """Level -> its task files; those of level 1, the tasks, can be read."""
+    wordings: tuple[Wording, ...]
+    """Of level 5."""
+    unreadable: tuple[Unreadable, ...]
+    """What could not be read on level 1 and level 5, and files whose names say nothing."""
 
 
 def task_folder(folder: Path) -> Path:
@@ -58,19 +94,26 @@ def task_folder(folder: Path) -> Path:
     return found(folder, "LIBERO-X", *(f"{each}bddl/LEVEL1" for each in _FOLDERS)).parent
 
 
-def task_files(folder: Path) -> dict[int, list[TaskFile]]:
-    """The task files of each level. Raises ReleaseError where there is none on level 1."""
+def read(folder: Path) -> Checkout:
+    """What a folder holds. Raises ReleaseError where there is no task on level 1, the control of the others."""
     place = task_folder(folder)
-    files = {level: _level(place / f"LEVEL{level}", level) for level in LEVELS}
+    bad: list[Unreadable] = []
+    files = {level: _level(place / f"LEVEL{level}", level, bad) for level in LEVELS}
+    bad += [file.problem for file in files[1] if file.problem is not None]
+    files[1] = tuple(file for file in files[1] if file.problem is None)
     if not files[1]:
-        raise ReleaseError(f"{place / 'LEVEL1'}: no task file there: level 1 is the control of the others")
-    return files
+        why = f": {bad[0].what}: {bad[0].reason}" if bad else ""
+        raise ReleaseError(
+            f"{place / 'LEVEL1'}: no task file there{why}; level 1 is the control of the others"
+        )
+    return Checkout(files, _wordings(place.parent / "LEVEL5", files[4], bad), tuple(bad))
 
 
-def pairs(files: dict[int, list[TaskFile]]) -> Iterator[tuple[TaskFile | None, TaskFile]]:
+def pairs(files: Mapping[int, tuple[TaskFile, ...]]) -> Iterator[tuple[TaskFile | None, TaskFile]]:
     """Every file and the one on level 1 that it goes with, itself on level 1; None where there is none.
 
-    What goes together is told by number, or by scene and words, or else by scene and goal.
+    What goes together is told by number, or by scene and words, or else, for files that can be read, by scene and
+    goal.
     """
     named = {(file.scene, file.words): file for file in files[1]}
     scenes = defaultdict(list)
@@ -79,7 +122,7 @@ def pairs(files: dict[int, list[TaskFile]]) -> Iterator[tuple[TaskFile | None, T
     numbered: dict[str, TaskFile] = {}
     for file in (each for level in LEVELS for each in files[level]):
         base = numbered.get(file.number) or named.get((file.scene, file.words))
-        if base is None:
+        if base is None and file.problem is None:
             same = (other for other in scenes[file.scene] if other.task.goal == file.task.goal)
             base = next(same, None)
         if file.number and not file.variant and base is not None:
@@ -87,47 +130,52 @@ def pairs(files: dict[int, list[TaskFile]]) -> Iterator[tuple[TaskFile | None, T
         yield base, file
 
 
-def wordings(folder: Path) -> tuple[Wording, ...]:
+def _wordings(folder: Path, level4: tuple[TaskFile, ...], bad: list[Unreadable]) -> tuple[Wording, ...]:
     """The lines of the five files: form, and the task file of level 4 they belong to, where it is there.
 
     The task is ``libero_x/`` with the release's number and variant: ``libero_x/107/A1``, ``libero_x/100``.
     """
-    first = found(folder, "LIBERO-X", *(f"{each}LEVEL5/L5-1.jsonl" for each in _FOLDERS), "L5-1.jsonl")
-    level4 = _level(first.parent / "../bddl/LEVEL4", 4)
     files = {file.wording: file.path.stem for file in level4 if file.number}
-    return tuple(
-        wording for form in FORMS for wording in _lines(first.with_name(f"L5-{form}.jsonl"), form, files)
-    )
-
-
-def _level(folder: Path, level: int) -> list[TaskFile]:
-    return [_file(path, level) for path in sorted(folder.glob("*.bddl"))]
-
-
-def _file(path: Path, level: int) -> TaskFile:
-    name = _NAME.fullmatch(path.stem)
-    if name is None:
-        raise ReleaseError(f"{path}: is not called like a task of LIBERO-X: ..._SCENE21_LEVEL4__T107__A1_...")
-    return TaskFile(path, level, **name.groupdict(""))
-
-
-def _lines(file: Path, form: int, files: dict[str, str]) -> Iterator[Wording]:
-    for number, line in enumerate(text_of(file).splitlines(), start=1):
-        if not line.strip():
-            continue
-        place = f"{file}:{number}"
+    kept: list[Wording] = []
+    for form in FORMS:
+        file = folder / f"L5-{form}.jsonl"
         try:
-            content = json.loads(line)
-            text, variant, task = content["task_desc"], content["variant"], int(content["task_id"])
-        except (ValueError, TypeError, KeyError, RecursionError):
-            raise ReleaseError(
-                f"{place}: must be JSON with task_desc, variant and a numeric task_id"
-            ) from None
-        if not isinstance(variant, str) or not _VARIANT.fullmatch(variant):
-            raise ReleaseError(f"{place}: the variant must be '', 'A1' or 'A2'")
-        id = _id(task, variant)
-        labels: dict[str, Label] = {"form": FORMS[form], "number": form, "file": files.get(id)}
-        yield Wording(id, instruction(text, place), labels)
+            lines = text_of(file).splitlines()
+        except ReleaseError as error:
+            bad.append(Unreadable(5, f"LEVEL5/{file.name}", str(error).removeprefix(f"{file}: ")))
+            continue
+        for number, line in enumerate(lines, start=1):
+            place = f"{file.name}:{number}"
+            try:
+                kept += [_wording(line, form, place, files)] if line.strip() else []
+            except ReleaseError as error:
+                bad.append(Unreadable(5, place, str(error).removeprefix(f"{place}: ")))
+    return tuple(kept)
+
+
+def _level(folder: Path, level: int, bad: list[Unreadable]) -> tuple[TaskFile, ...]:
+    """The task files of a level whose names say which they are."""
+    kept: list[TaskFile] = []
+    for path in sorted(folder.glob("*.bddl")):
+        name = _NAME.fullmatch(path.stem)
+        if name is None:
+            bad.append(Unreadable(level, path.name, NAMELESS))
+        else:
+            kept.append(TaskFile(path, level, **name.groupdict("")))
+    return tuple(kept)
+
+
+def _wording(line: str, form: int, place: str, files: Mapping[str, str]) -> Wording:
+    try:
+        content = json.loads(line)
+        text, variant, task = content["task_desc"], content["variant"], int(content["task_id"])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise ReleaseError(f"{place}: must be JSON with task_desc, variant and a numeric task_id") from None
+    if not isinstance(variant, str) or not _VARIANT.fullmatch(variant):
+        raise ReleaseError(f"{place}: the variant must be '', 'A1' or 'A2'")
+    id = _id(task, variant)
+    labels: dict[str, Label] = {"form": FORMS[form], "number": form, "file": files.get(id)}
+    return Wording(id, instruction(text, place), labels)
 
 
 def _id(number: int, variant: str) -> str:

@@ -22,7 +22,7 @@ class Step(Result):
     """One point of a curve."""
 
     at: float
-    """The level, metres or the rung; 0 for the control."""
+    """The level, metres or the rung; 0 for a control that is none of them."""
     condition: str | None
     """The condition, where all episodes of the point have the same."""
     plausible: bool
@@ -52,7 +52,7 @@ def curve(frame: pl.DataFrame, along: str) -> Curve:
     if not frame[along].dtype.is_numeric():
         raise MeasureError(f"the values of {along} are no numbers")
     rows = frame.filter((pl.col("condition") == CONTROL) | pl.col(along).is_not_null()).with_columns(
-        at=pl.when(pl.col("condition") == CONTROL).then(0.0).otherwise(pl.col(along).cast(pl.Float64))
+        at=pl.col(along).cast(pl.Float64).fill_null(0.0)
     )
     tables = {
         at: table

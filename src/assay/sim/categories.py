@@ -111,6 +111,12 @@ _TURNED = Pose(yaw=(pi, pi))
 _MUG = Pose(yaw=(3 * pi / 2, 3 * pi / 2))
 _BOOK = Pose(yaw=(5 * pi / 4, 3 * pi / 2))
 _CAN = Pose(tilt=_STANDING, yaw=(0.0, 0.0))
+# LIBERO's caddy is a fixture, LIBERO-X's stands on the left, at the back or on the right and can be moved.
+_CADDIES = {
+    "desk_caddy": Pose(yaw=(pi / 4, pi / 2)),
+    "desk_caddy_back": Pose(yaw=(49 * pi / 50, 51 * pi / 50)),
+    "desk_caddy_right": Pose(yaw=(3 * pi / 2, 7 * pi / 4)),
+}
 _CARTON = Pose(tilt=_UPRIGHT_BOX, yaw=(0.0, 0.0))
 
 _POSES: Mapping[str, Pose] = with_variants(
@@ -143,13 +149,12 @@ _POSES: Mapping[str, Pose] = with_variants(
             "dining_set_group",
             "bowl_drainer",
             "moka_pot",
-            "desk_caddy",
-            "desk_caddy_back",
             "flat_stove",
         ),
         _TURNED,
     )
     | dict.fromkeys(("red_coffee_mug", "porcelain_mug", "white_yellow_mug"), _MUG)
+    | _CADDIES
 )
 
 

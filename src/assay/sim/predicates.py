@@ -148,10 +148,24 @@ class Predicates:
     def _box(self, data: mujoco.MjData, thing: Thing) -> tuple[np.ndarray, np.ndarray]:
         """The axis-aligned box something must be in to be in ``thing``."""
         if isinstance(thing, RegionIndex):
-            half = np.abs(data.site_xmat[thing.site].reshape(3, 3) @ thing.half)
+            rotation = data.site_xmat[thing.site].reshape(3, 3)
+            # LIBERO's half-lengths shrink to nothing at 45 degrees, which no container of its own is turned by.
+            # LIBERO-X, whose caddies are, has the box that holds the region.
+            half = (
+                np.abs(rotation) @ thing.half
+                if self._is_put_at_angles(thing)
+                else np.abs(rotation @ thing.half)
+            )
             centre = data.site_xpos[thing.site]
             return centre - half - (0.0, 0.0, IN_SINK), centre + half
         return bounding_box(self._model, data, thing.geoms)
+
+    def _is_put_at_angles(self, region: RegionIndex) -> bool:
+        owner = self._entities.get(region.parent or "")
+        if owner is None or not owner.movable:
+            return False
+        least, most = resting_pose(owner.category).yaw
+        return least < most
 
     def _stack(self, data: mujoco.MjData, atom: Atom, upper: Thing, lower: Thing) -> bool:
         return (

@@ -17,6 +17,7 @@ import yaml
 from assay.tasks.staging import Pattern
 
 Value = TypeVar("Value")
+Colour = tuple[float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +25,11 @@ class CategoryVariant:
     """What a category is made from."""
 
     base: str
-    """The category it is a variant of; not a variant itself."""
-    colour: tuple[float, float, float] | None = None
+    """The category it is a variant of, or the blank of a book; not a variant itself."""
+    colour: Colour | None = None
     """Red, green, blue of its brightest part, 0 to 1; darker parts of the base stay darker. None: the base's."""
+    dark: Colour | None = None
+    """Red, green, blue of its darkest part; parts between are mixed of the two. None: a shade of ``colour``."""
     size: float = 1.0
     """How large it is, as a factor on the base's lengths."""
     pattern: Pattern | None = None
@@ -40,6 +43,7 @@ def _read() -> Mapping[str, CategoryVariant]:
             category: CategoryVariant(
                 row["base"],
                 tuple(row["colour"]) if "colour" in row else None,
+                tuple(row["dark"]) if "dark" in row else None,
                 float(row.get("size", 1.0)),
                 Pattern(row["pattern"]) if "pattern" in row else None,
             )

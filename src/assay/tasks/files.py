@@ -53,6 +53,15 @@ def names_file(id: str) -> bool:
     return _ID.fullmatch(id) is not None
 
 
+def located(id: str) -> str:
+    """An id with its file's whole path: the same for one file, however the path to it is written."""
+    match = _ID.fullmatch(id)
+    if match is None:
+        return id
+    digest = f"@{match['digest']}" if match["digest"] else ""
+    return f"{os.path.realpath(match['path'])}{digest}"
+
+
 def short_name(id: str) -> str:
     """An id as the name of a file: ``libero_goal_3``; a task in a file by the file's name and its digest."""
     path, _, digest = id.rpartition("@")

@@ -7,13 +7,14 @@ from functools import cache
 from pathlib import Path
 
 from assay import tasks as catalogue
-from assay.episodes import Change, Label
+from assay.episodes import Change, EpisodeSpec, Label
 from assay.episodes.perturbation import changed_by
 from assay.errors import ExperimentError
 from assay.experiments.base import Experiment, Variant
 from assay.experiments.differences import differences
 from assay.formats.release import ReleaseError
 from assay.tasks import Task
+from assay.tasks.files import located
 
 Variants = Mapping[str, Iterable[Variant]]
 """Task id -> what the release does to it."""
@@ -28,28 +29,33 @@ def release(
     seeds: tuple[int, ...],
     tasks: str = "all",
     own: str = "",
+    control_labels: Callable[[Task], dict[str, Label]] = lambda task: {},
+    keep: Callable[[EpisodeSpec], bool] = lambda spec: True,
 ) -> Experiment:
     """A suite whose variants are read from a folder, once, when the first of them is asked for.
 
-    ``own``: what its tasks are, in words, where they are not the built-in ones.
+    ``own``: what its tasks are, in words, where they are not the built-in ones. ``control_labels`` and ``keep`` are
+    the experiment's.
     """
 
     @cache
     def once() -> Variants:
         place = named(name, folder)
-        found = read(place)
+        found = {located(task): variants for task, variants in read(place).items()}
         if not any(found.values()):
             raise ReleaseError(f"{place}: the release of {name} in it holds no names")
         return found
 
     def variants(task: Task) -> Iterable[Variant]:
-        found = once()
-        if task.id not in found and (own or catalogue.names_file(task.id)):
+        found, id = once(), located(task.id)
+        if id not in found and (own or catalogue.names_file(id)):
             valid = own or "built-in tasks such as libero_goal/3"
             raise ExperimentError(f"{name} has no task '{task.id}'; valid: {valid}")
-        return found.get(task.id, ())
+        return found.get(id, ())
 
-    return Experiment(name, about, variants, tasks=tasks, seeds=seeds)
+    return Experiment(
+        name, about, variants, control_labels=control_labels, tasks=tasks, seeds=seeds, keep=keep
+    )
 
 
 def named(name: str, folder: str) -> Path:

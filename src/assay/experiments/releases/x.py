@@ -1,15 +1,19 @@
 """LIBERO-X: task files on four levels, and rewordings of the fourth.
 
 The tasks are those of level 1, which are the control. The other levels' files are that task with the scene,
-the goal and the words of the file. A file that nothing on level 1 goes with has no control, and a rewording
-without its file no scene: neither can begin. They are counted with the first task.
+the goal and the words of the file. A file that nothing on level 1 goes with has no control, a rewording
+without its file no scene, and what cannot be read neither: none of them can begin. They are counted with the
+first task.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import partial
 from pathlib import Path
+from typing import Literal
 
+from assay.episodes import EpisodeSpec
 from assay.episodes.spec import Label
 from assay.experiments.base import Experiment, Variant
 from assay.experiments.labels import families
@@ -18,50 +22,92 @@ from assay.formats import libero_x as x
 from assay.formats.release import Wording
 from assay.perturb import Perturbation, Say
 from assay.perturb.releases.values import FromFile, Unavailable
+from assay.tasks import Task
 
 NO_CONTROL = "its file of level 1, the control, is not in the checkout"
 NO_SCENE = "its file of level 4 is not in the checkout"
+UNSEEN, CONFOUNDING = "unseen", "confounding"
+"""The two halves of level 4, and of the rewordings of it."""
+TRIALS_OF_A_FORM = 2
+"""How many trials in turn the release's client gives to a form of rewording, before it goes on to the next."""
 
 
-def libero_x(folder: str = "") -> Experiment:
-    """The task files and rewordings in a checkout, or in its folder ``libero_x``."""
+def libero_x(folder: str = "", protocol: Literal["full", "release"] = "full") -> Experiment:
+    """The task files and rewordings in a checkout, or in its folder ``libero_x``.
+
+    ``protocol``: on level 5, every rewording with every seed, or as the release's client has it, whose ten trials of a
+    file share its five rewordings.
+    """
+    found = x.read(Path(folder)) if folder else None
+    level1 = () if found is None else found.files[1]
     return release(
         "libero-x",
         "LIBERO-X as released: level 1 is the control, levels 2 to 5 change it.",
         folder,
-        _read,
-        tasks=",".join(str(file.path) for file in x.task_files(Path(folder))[1]) if folder else "all",
+        lambda _: {} if found is None else _variants(found),
+        tasks=",".join(str(file.path) for file in level1) or "all",
         seeds=tuple(range(10)),
         own=f"files below {x.task_folder(Path(folder)) / 'LEVEL1'}" if folder else "",
+        control_labels=partial(_labels, 1),
+        keep=_in_turn if protocol == "release" else lambda spec: True,
     )
 
 
-def _read(folder: Path) -> Variants:
+def _variants(checkout: x.Checkout) -> Variants:
     rewordings = defaultdict(list)
-    for each in x.wordings(folder):
+    for each in checkout.wordings:
         rewordings[each.task].append(each)
-    files = x.task_files(folder)
-    variants: dict[str, list[Variant]] = {file.task.id: [] for file in files[1]}
+    variants: dict[str, list[Variant]] = {file.task.id: [] for file in checkout.files[1]}
     first, *_ = variants
-    for base, file in x.pairs(files):
+    variants[first] += [_unreadable(each) for each in checkout.unreadable]
+    for base, file in x.pairs(checkout.files):
         if file.level == 1:
             continue
-        task = file.task
-        scene = Unavailable(NO_CONTROL, file.path.name) if base is None else FromFile(task.id)
+        if file.problem is not None:
+            variants[first].append(_unreadable(file.problem))
+            continue
+        scene = Unavailable(NO_CONTROL, file.path.name) if base is None else FromFile(file.task.id)
         here = variants[first if base is None else base.task.id]
-        labels: dict[str, Label] = {"axis": "world", "plausible": True, "level": file.level}
-        labels |= {f"label:{name}": value for name, value in families(task).items()}
+        half = _half(file.variant) if file.level == 4 else None
+        labels: dict[str, Label] = {"axis": "world", "plausible": True, **_labels(file.level, file.task)}
+        if half is not None:
+            labels["objects"] = half
         if base is not None:
-            labels |= compared(base.task, task)
-        here.append(Variant(f"libero-x/level{file.level}", (scene, Say(task.instruction.text)), labels))
-        for wording in rewordings.pop(file.wording, ()) if file.level == 4 else ():
-            here.append(_reworded(wording, scene, labels))
+            labels |= compared(base.task, file.task)
+        name = f"libero-x/level{file.level}" + ("" if half is None else f"/{half}")
+        here.append(Variant(name, (scene, Say(file.task.instruction.text)), labels))
+        if half is not None:
+            here += [_reworded(each, half, scene, labels) for each in rewordings.pop(file.wording, ())]
     for wording in (each for rest in rewordings.values() for each in rest):
-        variants[first].append(_reworded(wording, Unavailable(NO_SCENE, wording.task), {"plausible": True}))
+        half = _half(wording.task.removeprefix("libero_x/").partition("/")[2])
+        scene = Unavailable(NO_SCENE, wording.task)
+        variants[first].append(_reworded(wording, half, scene, {"plausible": True, "objects": half}))
     return variants
 
 
-def _reworded(wording: Wording, scene: Perturbation, labels: dict[str, Label]) -> Variant:
+def _half(variant: str) -> str:
+    return CONFOUNDING if variant else UNSEEN
+
+
+def _labels(level: int, task: Task) -> dict[str, Label]:
+    """The level, and the kinds of task."""
+    return {"level": level, **{f"label:{name}": value for name, value in families(task).items()}}
+
+
+def _reworded(wording: Wording, half: str, scene: Perturbation, labels: dict[str, Label]) -> Variant:
     form = str(wording.labels["form"])
     reworded: dict[str, Label] = labels | {"axis": "words+world", "change": None, "level": 5, "form": form}
-    return Variant(f"libero-x/level5/{form}", (scene, Say(wording.text)), reworded)
+    return Variant(f"libero-x/level5/{half}/{form}", (scene, Say(wording.text)), reworded)
+
+
+def _unreadable(what: x.Unreadable) -> Variant:
+    """A file, or a line, that no episode can be made of."""
+    labels: dict[str, Label] = {"axis": "world", "plausible": True, "level": what.level}
+    return Variant(f"libero-x/level{what.level}", (Unavailable(what.reason, what.what),), labels)
+
+
+def _in_turn(spec: EpisodeSpec) -> bool:
+    """Whether it is the turn of an episode's form of rewording: trials 0 and 1 have the first, and so on."""
+    form = spec.labels.get("form")
+    forms = tuple(x.FORMS.values())
+    return form is None or form == forms[spec.seed // TRIALS_OF_A_FORM % len(forms)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from assay.policies.oracle.grasps import TIP, obstacles, of_piece, palm_points, piece_of
+from assay.policies.oracle.grasps import TIP, hand_points, obstacles, of_piece, palm_points, piece_of
 from assay.policies.oracle.motion import (
     CLOSED,
     DOWN,
@@ -16,6 +16,7 @@ from assay.policies.oracle.motion import (
     Motion,
     about_vertical,
     action_towards,
+    cross,
     facing,
     grip,
     move,
@@ -36,6 +37,8 @@ HOOK = 0.008
 """How far behind a handle and below its top the fingertips hook it, metres."""
 FINGER = 0.022
 """How wide a finger is, metres."""
+AJAR = 0.5
+"""How far a door is drawn by its handle before it is pushed, radians."""
 BEHIND = 0.05
 """How far in front of a surface the hand starts to push it, metres."""
 
@@ -54,13 +57,22 @@ def set_joint(sight: Sight, entity: EntityIndex, joint: int, value: float) -> Mo
 
 
 def _pull(sight: Sight, entity: EntityIndex, joint: int, value: float) -> Motion:
-    """Draw a drawer to ``value`` by its handle: held between the fingers, or hooked where the palm has no room."""
-    outward = sight.axis(joint) * np.sign(value - sight.joint(joint))
-    for hold in sorted(_holds(sight, entity, joint, outward), key=lambda hold: hold.touching):
+    """Draw a drawer or a door to ``value`` by its handle: held, or hooked where the palm has no room."""
+    sense = np.sign(value - sight.joint(joint))
+    slides = sight.model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_SLIDE
+
+    def way() -> np.ndarray:
+        """Where the handle goes next, (3,)."""
+        if slides:
+            return np.asarray(sight.axis(joint) * sense)
+        tangent = cross(sight.axis(joint), sight.data.geom_xpos[handle] - sight.anchor(joint)) * sense
+        return np.asarray(tangent / np.linalg.norm(tangent))
+
+    handle = _handle(sight, entity, joint, sense)
+    for hold in sorted(_holds(sight, handle, way()), key=lambda hold: hold.touching):
         rotation = nearest_turn(sight, hold.rotation)
-        approach = rotation[:, 2]
-        shift = sight.joint(joint)
-        before = hold.position - approach * 0.09
+        start = sight.joint(joint)
+        before = hold.position - rotation[:, 2] * 0.09
         here, _ = sight.hand()
         clearance = max(before[2], sight.highest_between(here[:2], before[:2], entity)) + 0.04
         yield from travel(sight, before, rotation, hold.gripper, clearance=clearance)
@@ -68,22 +80,22 @@ def _pull(sight: Sight, entity: EntityIndex, joint: int, value: float) -> Motion
         yield from grip(sight, CLOSED, steps=10 if hold.gripper == OPEN else 1)
         last = sight.joint(joint)
         for step in range(70):
-            if abs(sight.joint(joint)) >= abs(value):
+            if (sight.joint(joint) - value) * sense >= 0:
                 break
             here, _ = sight.hand()
-            goal = here + outward * 0.03
+            goal = here + way() * 0.03
             if hold.gripper == CLOSED:
-                goal = hold.position + outward * (abs(sight.joint(joint) - shift) + 0.03)
-            yield action_towards(sight, goal, rotation, CLOSED)
+                goal = hold.position + way() * (abs(sight.joint(joint) - start) + 0.03)
+            turned = rotation if slides else about_vertical(sight.joint(joint) - start) @ rotation
+            yield action_towards(sight, goal, turned, CLOSED)
             if step % 12 == 11:
-                if abs(sight.joint(joint) - last) < 0.004:
+                if abs(sight.joint(joint) - last) < (0.004 if slides else 0.02):
                     break
                 last = sight.joint(joint)
         yield from grip(sight, OPEN, steps=6)
-        here, _ = sight.hand()
-        away = here - approach * 0.08
-        yield from move(sight, away, rotation, OPEN, steps=14, near=0.02)
-        if abs(sight.joint(joint)) >= abs(value) - 0.003:
+        here, rotation = sight.hand()
+        yield from move(sight, here - rotation[:, 2] * 0.08, rotation, OPEN, steps=14, near=0.02)
+        if (sight.joint(joint) - value) * sense >= -0.003:
             return True
     return False
 
@@ -102,24 +114,25 @@ class _Hold:
     """How many points of the palm would be inside something."""
 
 
-def _holds(sight: Sight, entity: EntityIndex, joint: int, outward: np.ndarray) -> Iterator[_Hold]:
-    """Ways to draw a drawer by its handle."""
+def _holds(sight: Sight, handle: int, outward: np.ndarray) -> Iterator[_Hold]:
+    """Ways to draw a handle, a geom, outward (3,)."""
     around = obstacles(sight, sight.solid_geoms)
-    handle = sight.geom_box(_outermost(sight, entity, joint, outward))
-    across = np.cross(outward, DOWN)
+    box = sight.geom_box(handle)
+    upright = int(np.argmax(box.size)) == 2
+    across = cross(outward, DOWN)
     for tilt in TILTS:
         approach = -outward * np.cos(tilt) + DOWN * np.sin(tilt)
-        rotation = facing(approach, np.cross(approach, across))
-        position = handle.centre + approach * 0.006
+        rotation = facing(approach, cross(approach, DOWN if upright else across))
+        position = box.centre + approach * 0.006
         yield _Hold(position, rotation, OPEN, around.contain(palm_points(position, rotation)))
-    for tilt in HOOK_TILTS:
+    for tilt in () if upright else HOOK_TILTS:
         approach = -outward * np.cos(tilt) + DOWN * np.sin(tilt)
         rotation = facing(approach, across)
         lowest = (
-            approach * TIP - np.cross(across, approach) * FINGER / 2
+            approach * TIP - cross(across, approach) * FINGER / 2
         )  # of the fingertips, seen from the site
-        behind = handle.centre - outward * (np.abs(outward) @ handle.size / 2 + HOOK)
-        behind[2] = handle.high[2] - HOOK
+        behind = box.centre - outward * (np.abs(outward) @ box.size / 2 + HOOK)
+        behind[2] = box.high[2] - HOOK
         position = behind - lowest
         yield _Hold(position, rotation, CLOSED, around.contain(palm_points(position, rotation)))
 
@@ -128,8 +141,8 @@ def _push(sight: Sight, entity: EntityIndex, joint: int, value: float) -> Motion
     """Push a drawer shut with the closed hand."""
     inward = sight.axis(joint) * np.sign(value - sight.joint(joint))
     approach = DOWN * np.cos(SLANT) + inward * np.sin(SLANT)
-    rotation = nearest_turn(sight, facing(approach, np.cross(inward, DOWN)))
-    handle = sight.geom_box(_outermost(sight, entity, joint, -inward))
+    rotation = nearest_turn(sight, facing(approach, cross(inward, DOWN)))
+    handle = sight.geom_box(_handle(sight, entity, joint, np.sign(sight.joint(joint) - value)))
     start = handle.centre - inward * (BEHIND + 0.01)
     yield from travel(sight, start, rotation, CLOSED, clearance=start[2] + 0.2)
     for _ in range(80):
@@ -186,14 +199,20 @@ def _swing(sight: Sight, entity: EntityIndex, joint: int, value: float) -> Motio
 
     def push_point(ahead: float) -> np.ndarray:
         arm = outwards()
-        tangent = np.cross(axis, arm) * sense
+        tangent = cross(axis, arm) * sense
         point = anchor + arm * 1.6 + tangent / np.linalg.norm(tangent) * ahead
         point[2] = sight.geom_box(panel).high[2] - 0.04
         return np.asarray(point)
 
     rotation = nearest_turn(sight, facing(DOWN, outwards()))
     start = push_point(-BEHIND)
-    yield from travel(sight, start, rotation, CLOSED, clearance=start[2] + 0.07, steps=40)
+    body = sight.model.jnt_bodyid[joint]
+    frame = obstacles(sight, (geom for geom in entity.geoms if sight.model.geom_bodyid[geom] != body))
+    if frame.contain(hand_points(start, rotation)):  # no room behind it
+        yield from _pull(sight, entity, joint, sight.joint(joint) + sense * AJAR)
+        rotation = nearest_turn(sight, facing(DOWN, outwards()))
+        start = push_point(-BEHIND)
+    yield from travel(sight, start, rotation, CLOSED, clearance=start[2] + 0.1, steps=40)
     for _ in range(160):
         if (value - sight.joint(joint)) * sense <= 0.0:
             break
@@ -214,9 +233,11 @@ def _is_knob(sight: Sight, entity: EntityIndex, joint: int) -> bool:
     return bool((high - low).max() < 0.12)
 
 
-def _outermost(sight: Sight, entity: EntityIndex, joint: int, outward: np.ndarray) -> int:
-    """The piece of a moving part that sticks out furthest: its handle."""
-    return max(
-        sight.geoms_of(entity, joint),
-        key=lambda geom: float(sight.geom_box(geom).centre @ outward),
-    )
+def _handle(sight: Sight, entity: EntityIndex, joint: int, sense: float) -> int:
+    """The piece of a moving part that sticks out furthest where the joint takes it with a sense, 1 or -1."""
+    parts = sight.geoms_of(entity, joint)
+    outward = sight.axis(joint) * sense
+    if sight.model.jnt_type[joint] != mujoco.mjtJoint.mjJNT_SLIDE:
+        middle = np.mean([sight.data.geom_xpos[geom] for geom in parts], axis=0)
+        outward = cross(outward, middle - sight.anchor(joint))
+    return max(parts, key=lambda geom: float(sight.geom_box(geom).centre @ outward))

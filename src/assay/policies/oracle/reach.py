@@ -26,6 +26,10 @@ OPENED = 0.079
 """Between the fingers of the open hand, metres."""
 OUT_OF_REACH = 1.0
 """What a pose costs that the arm does not reach."""
+SPARE = 0.15
+"""How far from its range's end each joint should be, radians."""
+STRAINED = 0.2
+"""What it costs to be at the end."""
 IN_THE_WAY = 0.3
 """What it costs if it must go through something."""
 
@@ -50,7 +54,11 @@ class Reach:
         off = self._solve(position, rotation, width)
         if np.any(off > WITHIN):
             return OUT_OF_REACH + float(off[0])
-        return IN_THE_WAY if self._is_blocked() else 0.0
+        low, high = self._sight.model.jnt_range[:ARM].T
+        arm = self._data.qpos[:ARM]
+        spare = float(np.minimum(arm - low, high - arm).min())
+        strained = STRAINED * max(0.0, 1.0 - spare / SPARE)
+        return strained + (IN_THE_WAY if self._is_blocked() else 0.0)
 
     def _solve(self, position: np.ndarray, rotation: np.ndarray, width: float) -> np.ndarray:
         """Bring the copy's hand as near to a pose as it gets; returns what is left in metres and radians."""
@@ -89,7 +97,7 @@ class Reach:
         robot = self._sight.robot_geoms
         contact = self._data.contact
         for (one, other), distance in zip(contact.geom, contact.dist, strict=True):
-            if distance < -INTO and (one in robot) != (other in robot):
-                if one not in self._held.geoms and other not in self._held.geoms:
-                    return True
+            others = one not in self._held.geoms and other not in self._held.geoms
+            if distance < -INTO and others and (one in robot) != (other in robot):
+                return True
         return False

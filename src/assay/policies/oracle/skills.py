@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import count, islice
@@ -68,6 +68,8 @@ class Spot:
     """Horizontal direction (3,) from which it must go in; from above if None."""
     threshold: float = 0.0
     """How far outward the thing is out of what it goes into, metres."""
+    lift: float = 0.0
+    """How far above where it will rest it goes in, metres."""
 
 
 def put(sight: Sight, entity: EntityIndex, spots: Sequence[Spot]) -> Motion:
@@ -146,7 +148,7 @@ def _choose(
             grasp, strain = turned[grasp]
             cost += strain
         else:
-            cost += reach.cost(*_hand_at(spot, grasp, origin), grasp.width)
+            cost += max(reach.cost(*pose, grasp.width) for pose in _hand_on_the_way(spot, grasp, origin))
         heappush(queue, (cost, next(number), known + 1, grasp, spot))
     return None
 
@@ -154,6 +156,14 @@ def _choose(
 def _hand_at(spot: Spot, grasp: Grasp, origin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Where the hand is, (3,) and (3, 3), when a thing held so, with its origin (3,) there now, is at a place."""
     return spot.position + spot.rotation @ (grasp.position - origin), spot.rotation @ grasp.rotation
+
+
+def _hand_on_the_way(spot: Spot, grasp: Grasp, origin: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The same, and before that the same outside where the thing goes in from the side."""
+    position, rotation = _hand_at(spot, grasp, origin)
+    yield position, rotation
+    if spot.outward is not None:
+        yield position + spot.outward * spot.threshold + (0.0, 0.0, spot.lift), rotation
 
 
 def _turned(sight: Sight, reach: Reach, grasp: Grasp) -> tuple[Grasp, float]:
@@ -251,13 +261,13 @@ def place(sight: Sight, entity: EntityIndex, spot: Spot) -> Motion:
         yield action_towards(sight, goal, rotation, CLOSED)
     if spot.outward is not None:
         for _ in range(2):
-            goal = _carrying(sight, entity, before + (0.0, 0.0, 0.015))
+            goal = _carrying(sight, entity, before + (0.0, 0.0, spot.lift))
             yield from move(sight, goal, rotation, CLOSED, steps=50, near=0.008)
         for _ in range(60):
             left = spot.position - sight.pose(entity)[0]
             if -left @ spot.outward < 0.005 or not sight.touched(entity):
                 break
-            goal = sight.hand()[0] + left + (0.0, 0.0, 0.015)
+            goal = sight.hand()[0] + left + (0.0, 0.0, spot.lift)
             yield from move(sight, goal, rotation, CLOSED, steps=1, near=0.0, speed=0.6)
         if not sight.touched(entity):
             here, _ = sight.hand()

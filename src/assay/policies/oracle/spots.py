@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,13 +22,15 @@ UP_SLOPE = 0.04
 """How far up a sloping region things are put, metres."""
 TURNING = 0.01
 """What it costs to turn a thing by a radian."""
+LEANING = 0.1
+"""What it costs more to lean it by a radian."""
 UP = np.array([0.0, 0.0, 1.0])
 AROUND = tuple(np.array([np.cos(angle), np.sin(angle), 0.0]) for angle in np.arange(8) * np.pi / 4)
 """Directions in which a thing can lean or lie."""
 LEANS = np.radians([35.0, 60.0, 85.0])
 """How far it leans where it does not fit upright, radians."""
 LEVEL = 0.1
-"""How far from level a lying thing's axis may point, as a sine; and from the vertical a standing one's, as 1 - cosine."""
+"""How far from level a lying thing's axis may point, as a sine; and a standing one's, as 1 less its cosine."""
 BEST = 8
 """How many places are offered."""
 
@@ -44,8 +47,8 @@ def spots(
     """Places for a thing in or on a region, best first.
 
     ``rotations`` (3, 3) are those after which it may be there; if not given, it may be turned about the vertical,
-    and lean where it goes inside and does not fit upright. ``more`` says how many other things still have to find
-    room there.
+    and lean where it goes in from the side or does not fit upright. ``more`` says how many other things still
+    have to find room there.
     """
     room = sight.region_box(region)
     slope = sight.data.site_xmat[region.site].reshape(3, 3)[2]
@@ -57,20 +60,22 @@ def spots(
     if rotations is not None:
         return search.best(rotations)
     if outward is not None:
-        turns = [about_vertical(angle) for angle in np.radians(np.arange(-90, 91, 30))]
+        turns = [
+            about_vertical(angle)
+            for angle in (*np.radians(np.arange(-90, 91, 30)), *_squaring(sight, entity))
+        ]
     else:
         turns = [about_vertical(_fitting_turn(sight, entity, room)) if inside else np.eye(3)]
     found = search.best(turns)
-    if not inside or search.fits:
+    if not inside or (search.fits and outward is None):
         return found
     ways = [outward] if outward is not None else list(AROUND)
-    leaning = [
-        tilting(UP, UP * np.cos(angle) + way * np.sin(angle)) @ each
-        for angle in LEANS
-        for way in ways
-        for each in turns
-    ]
-    return sorted([*found, *search.best(leaning)], key=lambda spot: spot.cost)
+    for angle in LEANS:
+        leaning = [
+            tilting(UP, UP * np.cos(angle) + way * np.sin(angle)) @ each for way in ways for each in turns
+        ]
+        found += [replace(spot, cost=spot.cost + LEANING * angle) for spot in search.best(leaning)]
+    return sorted(found, key=lambda spot: spot.cost)
 
 
 class _Search:
@@ -123,11 +128,12 @@ class _Search:
                     blocked += WALL * max(0.0, float(position[2] - room.high[2]))
                 self.fits |= blocked < WALL * GAP
                 cost = float(np.linalg.norm(place - best)) + blocked + turned
-                threshold = 0.0
+                threshold = lift = 0.0
                 if outward is not None:
+                    lift = float(np.clip((room.high[2] - position[2] - relative.high[2]) / 2, 0.004, 0.015))
                     threshold = float(np.abs(outward[:2]) @ (room.size[:2] / 2)) + 0.14
                     threshold += float(outward[:2] @ (room.centre[:2] - place))
-                yield Spot(position, rotation, cost, outward, threshold)
+                yield Spot(position, rotation, cost, outward, threshold, lift)
 
 
 def sidewise(sight: Sight, entity: EntityIndex) -> list[np.ndarray]:
@@ -193,6 +199,15 @@ def _way_in(sight: Sight, entity: EntityIndex, room: Box) -> np.ndarray | None:
             if not crossed(centre, centre + outward * (room.size[axis] / 2 + 0.1) + 0.001):
                 return outward
     return None
+
+
+def _squaring(sight: Sight, entity: EntityIndex) -> list[float]:
+    """How much to turn a thing about the vertical so that its sides are along the world's axes, radians."""
+    angles = np.radians(np.arange(-45, 46, 3))
+    least = min(
+        angles, key=lambda angle: float(np.prod(sight.turned_box(entity, about_vertical(angle)).size[:2]))
+    )
+    return [float(least), float(least - np.sign(least or 1.0) * np.pi / 2)]
 
 
 def _fitting_turn(sight: Sight, entity: EntityIndex, room: Box) -> float:

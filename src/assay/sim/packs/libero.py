@@ -12,10 +12,12 @@ from assay.errors import AssetError, did_you_mean
 from assay.sim.packs.base import Part
 from assay.sim.packs.primitives import fixtures
 from assay.sim.packs.primitives.objects import abstract
-from assay.sim.variants import with_variants
+from assay.sim.variants import VARIANTS, CategoryVariant, with_variants
 from assay.tasks.scene import Arena
 
-_FOLDERS = ("stable_hope_objects", "stable_scanned_objects", "turbosquid_objects")
+_FOLDERS = ("stable_hope_objects", "stable_scanned_objects", "turbosquid_objects", "libero_x_objects")
+_SHARING = "extension_objects"
+"""LIBERO-X's folder in which several categories share the meshes of a folder, as ``akita_bowl/akita_red_bowl.xml``."""
 _RENAMED = {"rack": "simple_rack"}
 _ROOMS = {
     Arena.TABLE: ("libero_tabletop_base_style", "light-gray-floor-tile", "light-gray-plaster"),
@@ -41,7 +43,7 @@ _ROBOSUITE_ORIGIN = "robosuite 1.4's robosuite/models/assets"
 
 
 class LiberoPack:
-    """LIBERO's assets on disk.
+    """LIBERO's assets on disk, or those of LIBERO-X's release, which holds LIBERO's and more.
 
     ``libero`` is the folder that holds ``scenes``, ``articulated_objects``, ...; ``robosuite`` the one that
     holds ``robots``, ``grippers`` and ``mounts``.
@@ -62,11 +64,20 @@ class LiberoPack:
     @cached_property
     def _files(self) -> dict[str, Path]:
         """The MJCF file of every category."""
+        standing = {name: each.base for name, each in VARIANTS.items() if each == CategoryVariant(each.base)}
+        return self._own_files | {
+            name: self._own_files[base] for name, base in standing.items() if base in self._own_files
+        }
+
+    @cached_property
+    def _own_files(self) -> dict[str, Path]:
+        """The same without those that are others but for how they stand."""
         files = {path.stem: path for path in sorted((self.libero / "articulated_objects").glob("*.xml"))}
         for folder in _FOLDERS:
             for path in sorted((self.libero / folder).glob("*/*.xml")):
                 if path.stem == path.parent.name:
                     files[path.stem] = path
+        files |= {path.stem: path for path in sorted((self.libero / _SHARING).glob("*/*.xml"))}
         return files | {alias: files[name] for alias, name in _RENAMED.items() if name in files}
 
     @property
@@ -88,7 +99,7 @@ class LiberoPack:
         digest = hashlib.sha256()
         sources = [(self.robosuite, self.robosuite / file) for file in _ROBOT_FILES]
         sources += [(self.libero, self.libero / "scenes" / f"{scene}.xml") for scene, *_ in _ROOMS.values()]
-        sources += [(self.libero, file) for _, file in sorted(self._files.items())]
+        sources += [(self.libero, file) for _, file in sorted(self._own_files.items())]
         named = [
             (self.libero, self.libero / "textures" / f"{name}.png")
             for _, *two in _ROOMS.values()
@@ -116,7 +127,7 @@ class LiberoPack:
         if file is None:
             raise AssetError(
                 f"the libero pack has no category '{category}': looked for {category}.xml in "
-                f"articulated_objects, {', '.join(_FOLDERS)} below {self.libero}; "
+                f"articulated_objects, {', '.join((*_FOLDERS, _SHARING))} below {self.libero}; "
                 f"{did_you_mean(category, self.categories)}"
             )
         return Part(_read(file, _LIBERO_ORIGIN))

@@ -19,8 +19,9 @@ from assay.sim.variants import VARIANTS, with_variants
 from assay.tasks.scene import Arena
 
 _BASES: Mapping[str, Callable[[], Element]] = {**objects.BUILDERS, **fixtures.BUILDERS}
+_VARIANTS_OF = {**_BASES, **objects.BLANKS}
 _ENTITIES: Mapping[str, Callable[[], Element]] = {
-    **{category: partial(build_variant, category, each, _BASES) for category, each in VARIANTS.items()},
+    **{category: partial(build_variant, category, each, _VARIANTS_OF) for category, each in VARIANTS.items()},
     **_BASES,
 }
 

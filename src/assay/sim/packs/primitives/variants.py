@@ -23,7 +23,7 @@ def build_variant(
     root = bases[variant.base]()
     root.set("model", category)
     if variant.colour is not None:
-        _recolour(root, variant.colour)
+        _recolour(root, np.array(variant.colour), None if variant.dark is None else np.array(variant.dark))
     if variant.pattern is not None:
         drawn = [geom for geom in root.iter("geom") if geom.get("group") == "1"]
         dress(root, drawn, Finish(variant.colour, variant.pattern), "coat")
@@ -33,13 +33,18 @@ def build_variant(
     return root
 
 
-def _recolour(root: Element, colour: tuple[float, float, float]) -> None:
-    """Every drawn part in shades of one colour: by the square root of how bright it was beside the brightest."""
+def _recolour(root: Element, colour: np.ndarray, dark: np.ndarray | None) -> None:
+    """Every drawn part in shades of one colour, or between two: by how bright it was beside the brightest."""
     drawn = [geom for geom in root.iter("geom") if geom.get("group") == "1"]
     for geom in drawn:
         geom.attrib.pop("material", None)
     colours = [np.array([float(word) for word in geom.get("rgba", "1 1 1 1").split()]) for geom in drawn]
     brightness = [float(each[:3] @ _BRIGHTNESS) for each in colours]
+    least, most = min(brightness), max(brightness)
     for geom, before, bright in zip(drawn, colours, brightness, strict=True):
-        shade = np.sqrt(bright / max(brightness))
-        geom.set("rgba", numbers((*(np.array(colour) * shade), before[3])))
+        if dark is None:
+            shaded = colour * np.sqrt(bright / most)
+        else:
+            share = (bright - least) / (most - least)
+            shaded = share * colour + (1.0 - share) * dark
+        geom.set("rgba", numbers((*shaded, before[3])))

@@ -25,3 +25,6 @@ BUILDERS: Mapping[str, Callable[[], Element]] = MappingProxyType(
     {category: builder for family in _FAMILIES for category, builder in family.BUILDERS.items()}
 )
 """From category to a function that returns a fresh ``<mujoco>`` document of it."""
+
+BLANKS: Mapping[str, Callable[[], Element]] = books.BLANKS
+"""Bases of variants that are no categories themselves: from name to document."""

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise, product
 from xml.etree.ElementTree import Element
 
+import numpy as np
+
 from assay.sim.packs.primitives.objects import palette as p
-from assay.sim.packs.primitives.objects.decals import Place, patch, plane
-from assay.sim.packs.primitives.objects.meshes import Point, cuboid
+from assay.sim.packs.primitives.objects.decals import Place, disc, patch, plane
+from assay.sim.packs.primitives.objects.meshes import Mesh, Point, cuboid, quads
 from assay.sim.packs.primitives.objects.sculpture import Facts, Sculpture
 from assay.sim.packs.primitives.shapes import Rgba
 
 _BOARD = 2.0
 """Thickness of a cover."""
+_WAVE_PIECES = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,15 @@ class Book:
     """Upright bars over the cover."""
     lines: int = 0
     """Level bars over the cover."""
+    waves: int = 0
+    """Wavy level bars over the cover."""
+    specks: int = 0
+    """Rows of dots over the cover."""
+
+    @property
+    def patterned(self) -> bool:
+        """Whether a pattern takes the place of the title."""
+        return bool(self.bars or self.lines or self.waves or self.specks)
 
 
 def build(category: str, book: Book) -> Element:
@@ -72,26 +86,57 @@ def _print(thing: Sculpture, book: Book, face: Place, width: float, height: floa
         v = (2 * i + 1) / book.lines - 1
         thick = 0.3 / book.lines
         thing.draw(book.print, patch(face, (-width, width), ((v - thick) * height, (v + thick) * height)))
-    if not book.bars and not book.lines:
+    for i in range(book.waves):
+        thing.draw(
+            book.print, _wave(face, ((2 * i + 1) / book.waves - 1) * height, width, height / book.waves)
+        )
+    for i, j in product(range(book.specks), repeat=2):
+        at = ((2 * i + 1) / book.specks - 1) * width, ((2 * j + 1) / book.specks - 1) * height
+        radius = 0.45 * width / book.specks
+        thing.draw(book.print, disc(face, radius, radius, at, sides=6))
+    if not book.patterned:
         thing.draw(book.print, patch(face, (-0.5 * width, 0.5 * width), (0.45 * height, 0.58 * height)))
         thing.draw(book.print, patch(face, (-0.35 * width, 0.35 * width), (0.28 * height, 0.34 * height)))
+
+
+def _wave(face: Place, middle: float, width: float, room: float) -> Mesh:
+    """A bar that swings about ``middle``; ``width`` and ``room`` are half of its length and of its lane."""
+    cuts = np.linspace(-1.0, 1.0, _WAVE_PIECES + 1)
+    line = [(cut * width, middle + 0.4 * room * math.sin(2.0 * math.pi * cut)) for cut in cuts.tolist()]
+    thick = 0.35 * room
+    return quads(
+        [
+            (face(a, v - thick), face(b, w - thick), face(b, w + thick), face(a, v + thick))
+            for (a, v), (b, w) in pairwise(line)
+        ]
+    )
 
 
 _BLACK = Book(Facts(42.5), (-14.8, -67.3, 2.2), (13.9, 43.0, 136.6), p.BLACK, p.GREY)
 _YELLOW = Book(Facts(28.1), (-10.1, -48.8, 2.0), (13.4, 48.9, 124.2), p.YELLOW, p.BROWN)
 
+_PATTERNED = replace(_BLACK, cover=p.WHITE, print=p.BLACK)
+
 _BOOKS: Mapping[str, Book] = {
     "black_book": _BLACK,
     "yellow_book": _YELLOW,
-    "red_book": replace(_YELLOW, cover=p.RED, print=p.WHITE),
-    "red_book_interference_light_red": replace(_YELLOW, cover=p.LIGHT_RED, print=p.WHITE),
-    "green_book": replace(_YELLOW, cover=p.GREEN, print=p.WHITE),
-    "orange_book": replace(_YELLOW, cover=p.ORANGE, print=p.WHITE),
-    "striped_book": replace(_YELLOW, cover=p.WHITE, print=p.BLUE, bars=5),
-    "cyan_grid_book": replace(_YELLOW, cover=p.CYAN, print=p.WHITE, bars=5, lines=6),
+    "red_book": replace(_BLACK, cover=p.RED, print=p.WHITE),
+    "red_book_interference_light_red": replace(_BLACK, cover=p.LIGHT_RED, print=p.WHITE),
+    "green_book": replace(_BLACK, cover=p.GREEN, print=p.WHITE),
+    "orange_book": replace(_BLACK, cover=p.ORANGE, print=p.WHITE),
+    "striped_book": replace(_PATTERNED, bars=5),
+    "cyan_grid_book": replace(_PATTERNED, cover=p.CYAN, print=p.WHITE, bars=5, lines=6),
+}
+_BLANKS: Mapping[str, Book] = {
+    "wavy_book": replace(_PATTERNED, waves=5),
+    "speckle_book": replace(_PATTERNED, specks=6),
 }
 
 BUILDERS: Mapping[str, Callable[[], Element]] = {
     category: partial(build, category, book) for category, book in _BOOKS.items()
 }
 """From category to document."""
+BLANKS: Mapping[str, Callable[[], Element]] = {
+    name: partial(build, name, book) for name, book in _BLANKS.items()
+}
+"""Bases of variants that are no categories themselves."""

@@ -193,7 +193,6 @@ BUILDERS: Mapping[str, Callable[[], Element]] = {
     "basket": partial(build_basket, "basket", p.WICKER, p.DARK_WICKER),
     "red_basket": partial(build_basket, "red_basket", p.LIGHT_RED, p.RED),
     "desk_caddy": partial(build_caddy, "desk_caddy"),
-    "desk_caddy_back": partial(build_caddy, "desk_caddy_back"),
     "wooden_tray": partial(build_tray, "wooden_tray"),
     "white_storage_box": partial(build_storage_box, "white_storage_box"),
 }

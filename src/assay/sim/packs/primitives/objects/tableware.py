@@ -132,8 +132,8 @@ def _lighter(rgba: Rgba) -> Rgba:
 _BOWLS: Mapping[str, Bowl] = {
     "akita_black_bowl": _akita(p.BLACK, p.CHARCOAL),
     "black_bowl": _akita(p.BLACK, p.CHARCOAL),
-    "small_akita_black_bowl": _akita(p.BLACK, p.CHARCOAL, 0.8),
-    "large_akita_black_bowl": _akita(p.BLACK, p.CHARCOAL, 1.2),
+    "small_akita_black_bowl": _akita(p.BLACK, p.CHARCOAL, 0.55 / 0.7),
+    "large_akita_black_bowl": _akita(p.BLACK, p.CHARCOAL, 0.85 / 0.7),
     "bigger_akita_black_bowl": _akita(p.BLACK, p.CHARCOAL, 1.2),
     "red_akita_black_bowl": _akita(p.RED),
     "akita_red_bowl": _akita(p.RED),
