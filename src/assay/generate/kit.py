@@ -221,7 +221,7 @@ CADDY = Furniture(
     "caddy",
     "desk_caddy",
     # Its open side is turned to the camera: its left is what the camera sees as left.
-    ((-0.2, -0.2, pi), (-0.2, 0.2, pi), (-0.12, -0.2, pi), (-0.12, 0.2, pi)),
+    ((-0.2, -0.17, pi), (-0.2, 0.17, pi), (-0.12, -0.17, pi), (-0.12, 0.17, pi)),
     tuple(
         Place(f"in the {part} compartment of the caddy", takes, Predicate.EXACT_IN, f"{part}_contain_region")
         for part, takes in (

@@ -15,11 +15,12 @@ from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError, PlacementError
 from assay.generate.distribution import SPARE, Labels, labels_of, nearest, offer, pairs
 from assay.generate.kit import EVEN, LIBERO_X, Composition
-from assay.generate.layout import draw, draw_room
+from assay.generate.layout import Cast, draw, draw_room
 from assay.generate.proposals import propose
 from assay.generate.sightline import hidden, hidden_regions
 from assay.policies.oracle.policy import Oracle
 from assay.sim import Simulation, compile_scene, load_pack
+from assay.sim.distinct import alike
 from assay.sim.packs.base import AssetPack
 from assay.sim.world import SceneEnv
 from assay.streams import stream
@@ -88,6 +89,7 @@ def make(order: Order, number: int) -> Made:
         rng = stream(order.seed, "scene", number, attempt)
         try:
             cast = draw(rng, room, furniture, pack.categories, order.composition)
+            _check_looks(cast, pack)
             proposed = propose(cast, f"scene_{number:03d}", rng)
             kept = _certified(proposed, order, rng, pack, refused)
         except AssayError as error:
@@ -97,6 +99,18 @@ def make(order: Order, number: int) -> Made:
             return Made(number, tuple(task for task, _ in kept), tuple(steps for _, steps in kept), refused)
         refused["scene: too few tasks"] += 1
     return Made(number, (), (), refused)
+
+
+def _check_looks(cast: Cast, pack: AssetPack) -> None:
+    """Raise PlacementError where words tell things apart by their looks that nobody can tell apart by them."""
+    for noun in dict.fromkeys(thing.noun for thing in cast.things):
+        looks = {thing.called: thing.entity for thing in cast.things if thing.noun == noun}
+        called = {entity.name: words for words, entity in looks.items()}
+        if (found := alike(list(looks.values()), pack)) is not None:
+            one, other, difference = found
+            raise PlacementError(
+                f"the {called[one.name]} and the {called[other.name]} look the same: {difference}"
+            )
 
 
 def make_all(order: Order, numbers: Sequence[int], workers: int) -> Iterator[Made]:
