@@ -8,7 +8,10 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,7 +20,18 @@ from assay.errors import ExperimentError, PluginError
 from assay.plugins import Plugin, Registry, from_python, load_plugins
 
 PACKAGE = Path(__file__).parents[1] / "examples" / "plugin"
-Assay = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@dataclass(frozen=True)
+class Said:
+    """How a command ended and what it said."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Assay = Callable[..., Said]
 
 
 @pytest.fixture(scope="module")
@@ -35,21 +49,53 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
+CONSOLE = """
+import contextlib, io, json, os, sys
+from assay.cli.app import main
+
+calls, sys.stdout = sys.stdout, sys.stderr
+for line in sys.stdin:
+    folder, *sys.argv = json.loads(line)
+    os.chdir(folder)
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    status = 0
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as ended:
+            status = ended.code or 0
+    print(json.dumps([status, *(each.buffer.getvalue().decode() for each in (out, err))]), file=calls, flush=True)
+"""
+"""Runs one command after the other, so that one process imports what all of them need."""
+
+
+@contextmanager
+def console(path: Sequence[Path], cache: Path) -> Iterator[Callable[..., Said]]:
+    """The command in a process that finds packages in the folders of ``path``."""
+    environment = {**os.environ, "ASSAY_CACHE": str(cache), "COLUMNS": "200"}
+    environment["PYTHONPATH"] = os.pathsep.join(map(str, [Path(__file__).parents[1] / "src", *path]))
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", CONSOLE], env=environment, **pipes) as process:
+
+        def run(folder: Path, *arguments: object) -> Said:
+            process.stdin.write(json.dumps([str(folder), "assay", *map(str, arguments)]) + "\n")
+            process.stdin.flush()
+            return Said(*json.loads(process.stdout.readline()))
+
+        yield run
+        process.stdin.close()
+
+
+@pytest.fixture(scope="module")
+def with_plugin(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Said]]:
+    with console([installed], tmp_path_factory.mktemp("cache")) as run:
+        yield run
+
+
 @pytest.fixture
-def assay(installed: Path, tmp_path: Path) -> Assay:
-    """The command in a folder of its own, with the plugin or without it."""
-
-    def run(*arguments: object, plugin: bool = True) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "ASSAY_CACHE": str(tmp_path / "cache"), "COLUMNS": "200"}
-        environment.pop("PYTHONPATH", None)
-        source = str(Path(__file__).parents[1] / "src")
-        environment["PYTHONPATH"] = os.pathsep.join([source, *([str(installed)] if plugin else [])])
-        return subprocess.run(
-            [sys.executable, "-m", "assay", *map(str, arguments)],
-            cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False,
-        )  # fmt: skip
-
-    return run
+def assay(with_plugin: Callable[..., Said], tmp_path: Path) -> Callable[..., Said]:
+    """The command in a folder of its own, with the plugin."""
+    return partial(with_plugin, tmp_path)
 
 
 def test_a_world_of_somebodys_is_run_resumed_and_reported_by_the_ordinary_commands(
@@ -66,8 +112,6 @@ def test_a_world_of_somebodys_is_run_resumed_and_reported_by_the_ordinary_comman
         "lost.assay",
         "--workers",
         "2",
-        "--video",
-        "all",
     )
     done = assay(*command)
     assert done.returncode == 0, done.stderr
@@ -84,7 +128,21 @@ def test_a_world_of_somebodys_is_run_resumed_and_reported_by_the_ordinary_comman
     assert [each["module"].partition(".")[0] for each in plugins] == ["assay_example"] * len(plugins)
     assert plugins and all(each["version"] == "1.0.0" and len(each["digest"]) == 12 for each in plugins)
     assert assay("policies").stdout.count("point") >= 3
-    assert len(list((tmp_path / "lost.videos").glob("*.mp4"))) == 36
+    assay(
+        "run",
+        "points",
+        "--policy",
+        "lost",
+        "--seeds",
+        "1",
+        "--conditions",
+        "control",
+        "--out",
+        "filmed.assay",
+        "--video",
+        "all",
+    )
+    assert len(list((tmp_path / "filmed.videos").glob("*.mp4"))) == 4
     certified = assay("certify", "python:assay_example.point:points", "--seeds", "1", "--json", "-")
     assert json.loads(certified.stdout)["conditions"][-1]["certified"] == 8, certified.stderr
     refused = assay("certify", "points", "--seeds", "1", "--tries", "2")
@@ -105,7 +163,8 @@ def test_a_perturbation_and_an_experiment_are_used_by_name_and_by_address(assay:
         assert done.returncode == 0 and "2 episodes recorded" in done.stdout, done.stderr
     exported = json.loads(assay("export", "a.assay", "--json", "-").stdout)
     assert exported[1]["instruction"] == "TURN ON THE STOVE" and exported[1]["change"] == "wording"
-    done = assay("report", "a.assay", "--json", "a.json", plugin=False)
+    with console([], tmp_path / "cache") as without:
+        done = without(tmp_path, "report", "a.assay", "--json", "a.json")
     assert done.returncode == 0 and "assay_example" in done.stderr, (
         "it is missed in a line, and nothing else is lost"
     )
@@ -135,7 +194,7 @@ def test_asset_packs_measures_and_question_sources_are_used_by_name(assay: Assay
 
 
 def test_a_plugin_that_raises_when_imported_names_itself_and_takes_nothing_with_it(
-    assay: Assay, installed: Path
+    installed: Path, tmp_path: Path
 ):
     broken = installed / "broken-1.0.dist-info"
     broken.mkdir()
@@ -143,7 +202,8 @@ def test_a_plugin_that_raises_when_imported_names_itself_and_takes_nothing_with_
     (broken / "entry_points.txt").write_text("[assay.plugins]\nbroken = assay_broken\n")
     (installed / "assay_broken.py").write_text("raise RuntimeError('out of order')\n")
     try:
-        done = assay("experiments", "list")
+        with console([installed], tmp_path / "cache") as run:
+            done = run(tmp_path, "experiments", "list")
     finally:
         shutil.rmtree(broken)
     assert done.returncode == 0 and "shouting" in done.stdout

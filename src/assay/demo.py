@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, wait
+from concurrent.futures import wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from assay import processes
 from assay.api import run
 from assay.episodes import CONTROL, LIBERO, WORLDS, Episode, EpisodeSpec
 from assay.errors import RunError
@@ -142,9 +142,8 @@ def run_demo(
     planned = len(policies) * sum(1 for part in parts for _ in part.plan(pack))
     for place in ("runs", *policies):
         shutil.rmtree(folder / place, ignore_errors=True)
-    spawning = multiprocessing.get_context("spawn")  # GL does not survive a fork
-    done = spawning.Value("i", 0)
-    with ProcessPoolExecutor(workers, spawning, initializer=_count, initargs=(done,)) as pool:
+    done = processes.context().Value("i", 0)
+    with processes.pool(workers, _count, done) as pool:
         jobs = [pool.submit(partial(_examine, policy, pack, parts, folder)) for policy in policies]
         while wait(jobs, TICK).not_done:
             watch(done.value, planned)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from assay import processes
 from assay.episodes import Outcome, rollout
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError, PlacementError
@@ -118,8 +117,7 @@ def make_all(order: Order, numbers: Sequence[int], workers: int) -> Iterator[Mad
     if workers == 1:
         yield from (make(order, number) for number in numbers)
         return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+    with processes.pool(workers) as pool:
         futures = [pool.submit(make, order, number) for number in numbers]
         try:
             for future in futures:

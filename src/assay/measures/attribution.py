@@ -15,7 +15,6 @@ from math import factorial
 
 import numpy as np
 import polars as pl
-from scipy import stats
 from scipy.special import expit
 
 from assay.episodes.spec import CONTROL
@@ -24,6 +23,7 @@ from assay.measures.result import MeasureError, Result
 from assay.measures.table import START, judged
 from assay.stats import logistic
 from assay.stats.bootstrap import ENOUGH, FEWEST, percentiles, resampled
+from assay.stats.distributions import t_below, t_quantile
 from assay.stats.intervals import LEVEL, Interval, stratified, tested
 from assay.stats.significance import sign_flip, within
 
@@ -259,15 +259,15 @@ def _linear(weights: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> Interv
     milder = (hits.sum(axis=0) + 1) / (total + 2)
     alone = float(np.square(weights) @ (milder * (1 - milder) / total))
     variance = max(float(off @ off) * starts / (starts - 1), alone)
-    half = float(stats.t.ppf((1 + LEVEL) / 2, starts - 1)) * variance**0.5
+    half = t_quantile((1 + LEVEL) / 2, starts - 1) * variance**0.5
     middle = float(weights @ rates)
     return Interval(max(-1.0, middle - half), min(1.0, middle + half), "student, over starts")
 
 
 def _effect(factors: tuple[str, ...], term: float, error: float, freedom: int) -> Effect:
-    half = float(stats.t.ppf((1 + LEVEL) / 2, freedom) * error)
+    half = t_quantile((1 + LEVEL) / 2, freedom) * float(error)
     interval = Interval(float(term) - half, float(term) + half, "student, over starts")
-    return Effect(factors, float(term), interval, float(2 * stats.t.sf(abs(term) / error, freedom)))
+    return Effect(factors, float(term), interval, 2 * t_below(-abs(term) / error, freedom))
 
 
 ATTRIBUTION = Measure(

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import polars as pl
-from scipy import stats
 
 from assay.measures.clustering import difference
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import PAIR, START, judged, sums
+from assay.stats.distributions import normal_below
 from assay.stats.intervals import Interval, tested
 from assay.stats.significance import holm, sign_flip
 
@@ -113,7 +113,7 @@ def _contrast(
         int(each.sum()) for each in (mine & theirs, mine & ~theirs, theirs & ~mine)
     )
     exact = sign_flip(sums(rows, START, apart=pl.col(other) - pl.col(one))[:, 0])
-    approximate = float(2 * stats.norm.sf(abs(found.difference) / error)) if error > 0 else 0.0
+    approximate = float(2 * normal_below(-abs(found.difference) / error)) if error > 0 else 0.0
     p = max(exact, approximate)
     return Contrast(
         first=first[1],

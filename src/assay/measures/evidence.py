@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from scipy import stats
-
 from assay.measures.drops import Drop
 from assay.measures.flaws import Degree
 from assay.measures.profile import Profile
 from assay.measures.result import Result
+from assay.stats.distributions import binomial_at_least
 from assay.stats.intervals import Interval
 
 TOLERATED = 0.05
@@ -160,4 +159,4 @@ def loss(change: Interval) -> Interval:
 
 def p_above_tolerated(hits: int, count: int) -> float:
     """One-sided exact p of a share that is tolerated."""
-    return float(stats.binomtest(hits, count, TOLERATED, alternative="greater").pvalue)
+    return binomial_at_least(hits, count, TOLERATED)

@@ -7,7 +7,6 @@ from math import comb
 
 import numpy as np
 import polars as pl
-from scipy import stats
 
 from assay.measures.curves import WORLD
 from assay.measures.evidence import Among, Evidence, FlawTest, loss
@@ -15,6 +14,7 @@ from assay.measures.flaws import Flaw
 from assay.measures.measure import Measure, Panel
 from assay.measures.rates import TASKS, Rate, rates
 from assay.measures.run_data import RunData
+from assay.stats.distributions import t_below, t_quantile
 from assay.stats.intervals import LEVEL, Interval
 from assay.tasks.labels import COLUMN, family_order, label_order, read
 
@@ -85,9 +85,9 @@ def _behind(run: int, family: str, one: Rate, others: tuple[int, int], shares: n
     sizes = 1 / mine + 1 / (tasks - mine)
     within = max(float(np.square(shares - shares.mean()).sum()) - behind**2 / sizes, 0.0)
     spread = (within / free * sizes) ** 0.5
-    p = float(stats.t.cdf(behind / spread, free)) if spread > 0 else float(behind >= 0)
+    p = t_below(behind / spread, free) if spread > 0 else float(behind >= 0)
     p = max(p, 1 / comb(tasks, mine))
-    half = float(stats.t.ppf((1 + LEVEL) / 2, free)) * spread
+    half = t_quantile((1 + LEVEL) / 2, free) * spread
     interval = Interval(max(behind - half, -1.0), min(behind + half, 1.0), "student, over tasks")
     (name,) = one.group.values()
     return Evidence(

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from scipy import stats
 
 from assay.episodes.spec import CONTROL
 from assay.measures.measure import Measure, Panel
@@ -14,7 +13,8 @@ from assay.measures.names import WORDS
 from assay.measures.rates import Rate, rates
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import judged, require, sums
-from assay.stats.intervals import Interval, paired_difference
+from assay.stats.distributions import pearson
+from assay.stats.intervals import Interval, Z, paired_difference
 
 NONE = "none"
 """Said as in the original instruction."""
@@ -159,11 +159,11 @@ def distance_correlation(grid: Grid) -> Correlation:
     x, y = np.array(points).T
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         raise MeasureError("all cells are alike")
-    found = stats.pearsonr(x, y)
-    low, high = found.confidence_interval()
-    return Correlation(
-        float(found.statistic), len(points), float(found.pvalue), Interval(float(low), float(high), "fisher")
-    )
+    r, p = pearson(x, y)
+    half = Z / (len(points) - 3) ** 0.5
+    with np.errstate(divide="ignore"):  # where all cells lie on a line
+        low, high = np.tanh(np.arctanh(r) + np.array([-half, half]))
+    return Correlation(r, len(points), p, Interval(float(low), float(high), "fisher"))
 
 
 def wording(rows: pl.DataFrame) -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import signal
 import sys
 import time
@@ -12,9 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnProcess
+from multiprocessing.process import BaseProcess
 from typing import Any
 
+from assay import processes
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError, PolicyError, RunError
 from assay.runs.executor import Died, Done, Event, Source, Tick
@@ -32,7 +31,7 @@ LOADING = 600.0
 
 @dataclass(slots=True, eq=False)
 class _Worker:
-    process: SpawnProcess
+    process: BaseProcess
     pipe: Connection
     started: float
     """When it last gave a sign of life, seconds of the clock."""
@@ -57,7 +56,6 @@ class LocalProcesses:
         self.workers = workers
         self._config = config
         self._timeout = timeout
-        self._processes = multiprocessing.get_context("spawn")
         self._failed_starts = 0
 
     def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
@@ -83,10 +81,8 @@ class LocalProcesses:
             _stop(workers)
 
     def _start(self) -> _Worker:
-        ours, theirs = self._processes.Pipe()
-        os.environ.setdefault("OMP_NUM_THREADS", "1")  # as many processes as cores; and sums in one order
-        process = self._processes.Process(target=_work, args=(theirs, self._config, os.getpid()), daemon=True)
-        process.start()
+        ours, theirs = processes.context().Pipe()
+        process = processes.start(_work, theirs, self._config)
         theirs.close()
         return _Worker(process, ours, time.monotonic())
 
@@ -189,10 +185,9 @@ def _ending(code: int | None) -> str:
     return f"exit status {code}"
 
 
-def _work(pipe: Connection, config: WorkerConfig, parent: int) -> None:
+def _work(pipe: Connection, config: WorkerConfig) -> None:
     """A worker's life: load the policy, perform episodes until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the driver; it lets us finish
-    _die_with(parent)
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):  # the driver is done with us, or gone
         try:
             runner = EpisodeRunner(config)
@@ -212,15 +207,3 @@ def _work(pipe: Connection, config: WorkerConfig, parent: int) -> None:
             while True:
                 number, spec = pipe.recv()
                 pipe.send(Done(number, runner.run(spec, beat)))
-
-
-def _die_with(parent: int) -> None:
-    """Ask Linux to end this process when the driver is killed; elsewhere the closed pipe does, later."""
-    try:
-        import ctypes
-
-        ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)
-    except (OSError, AttributeError):
-        return
-    if os.getppid() != parent:
-        raise SystemExit(1)

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t
+
+from assay.stats.distributions import t_quantile
 
 
 def kappa(observed: float, chance: float) -> float:
@@ -34,5 +35,5 @@ def gwet_ac1(ratings: NDArray[np.int64], categories: int, confidence: float) -> 
     chance_each = (counts @ (1 - shares)) / raters / (categories - 1)
     spread = each - 2 * (1 - value) * (chance_each - chance) / (1 - chance) - value
     error = math.sqrt((spread**2).sum() / (n * (n - 1)))
-    reach = float(t.ppf((1 + confidence) / 2, n - 1)) * error
+    reach = t_quantile((1 + confidence) / 2, n - 1) * error
     return float(value), float(value - reach), min(1.0, float(value + reach))

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
-from scipy import stats
 
+from assay.stats.distributions import normal_below, t_quantile
 from assay.stats.intervals import LEVEL, Interval
 from assay.streams import stream
 
@@ -42,8 +42,8 @@ def percentiles(values: np.ndarray, clusters: int) -> Interval | None:
     values = values[np.isfinite(values)]
     if len(values) < DRAWS / 2:
         return None
-    wider = np.sqrt(clusters / (clusters - 1)) * stats.t.ppf((1 - LEVEL) / 2, clusters - 1)
-    tail = stats.norm.cdf(wider)
+    wider = np.sqrt(clusters / (clusters - 1)) * t_quantile((1 - LEVEL) / 2, clusters - 1)
+    tail = float(normal_below(wider))
     low, high = np.quantile(values, [tail, 1 - tail])
     return Interval(float(low), float(high), "cluster bootstrap")
 

@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
+from assay.stats.distributions import binomial_at_most, normal_quantile, t_quantile
 from assay.stats.result import FOR_DRAWING, Result
 
 LEVEL = 0.95
-Z = float(stats.norm.ppf((1 + LEVEL) / 2))
+Z = normal_quantile((1 + LEVEL) / 2)
 _ALIKE, _SEEN = 0.2, 5.0
 """The intra-cluster correlation towards which the estimate is shrunk, and the pairs (of variance 1) it is worth.
 
@@ -73,7 +73,7 @@ def kish(weights: np.ndarray) -> float:
 
 def small_sample_factor(clusters: float) -> float:
     """By what an effective count shrinks because its variance is estimated from few clusters."""
-    return float((Z / stats.t.ppf((1 + LEVEL) / 2, max(clusters - 1, 1))) ** 2)
+    return float((Z / t_quantile((1 + LEVEL) / 2, max(clusters - 1, 1))) ** 2)
 
 
 def icc(cross: float, room: float, free: float) -> float:
@@ -178,7 +178,7 @@ def median_interval(values: np.ndarray, effective: float | None = None) -> Inter
     n = int(min(len(values), len(values) if effective is None else effective + 1e-9))
     if n < 6:
         return None  # the smallest and the largest of five values hold the median in 94 %
-    outside = stats.binom.cdf(np.arange(n // 2), n, 0.5)  # of the d-th from either end: below, d = 1, 2, ...
+    outside = binomial_at_most(np.arange(n // 2), n, 0.5)  # of the d-th from either end: below, d = 1, 2, ...
     d = max(int(np.searchsorted(2 * outside, 1 - LEVEL, side="right")), 1)
     cover, inner = 1 - 2 * outside[d - 1], 1 - 2 * outside[d] if d < n // 2 else 0.0
     excess = (cover - LEVEL) / (cover - inner)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import stats
+
+from assay.stats.distributions import binomial_at_least, hypergeometric, hypergeometric_moments, normal_below
 
 SURE = 0.05
 """The p below which something is more than chance."""
@@ -42,7 +43,7 @@ def sign_flip(differences: np.ndarray) -> float:
         return 1.0
     observed, reach = abs(int(signed.sum())), int(sizes.sum())
     if sizes.max() == 1:
-        return float(stats.binomtest((len(sizes) + observed) // 2, len(sizes)).pvalue)
+        return min(1.0, 2 * binomial_at_least((len(sizes) + observed) // 2, len(sizes), 0.5))
     turn = 2 * np.pi * np.arange(reach + 1) / (2 * reach + 1)
     wave = np.ones(reach + 1)
     for value, count in zip(*np.unique(sizes, return_counts=True), strict=True):
@@ -77,11 +78,12 @@ def within(hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_no
         return 1.0
     observed = int(hits[telling].sum())
     if first.sum() > _GRID:
-        side = stats.hypergeom(total, won, first)
-        off = max(abs(observed - side.mean().sum()) - 0.5, 0.0)
-        return float(2 * stats.norm.sf(off / np.sqrt(side.var().sum())))
+        mean, variance = hypergeometric_moments(total, won, first)
+        off = max(abs(observed - mean.sum()) - 0.5, 0.0)
+        return float(2 * normal_below(-off / np.sqrt(variance.sum())))
     kinds, times = np.unique(np.stack([total, won, first]), axis=1, return_counts=True)
-    each = stats.hypergeom.pmf(np.arange(kinds[2].max() + 1), *kinds[:, :, None])  # (kinds, outcomes)
+    size, hits_in_it, drawn_of_it = kinds[:, :, None]
+    each = hypergeometric(size, hits_in_it, drawn_of_it, np.arange(kinds[2].max() + 1))  # (kinds, outcomes)
     chances = np.ones(1)
     for drawn, one in zip(np.repeat(kinds[2], times), np.repeat(each, times, axis=0), strict=True):
         chances = np.convolve(chances, one[: drawn + 1])
@@ -95,7 +97,7 @@ def mostly(hits: np.ndarray, counts: np.ndarray, chance: float) -> float:
     For how often that is so, if it were so in a share ``chance`` of the clusters.
     """
     most = int((2 * hits > counts).sum())
-    return float(stats.binomtest(most, len(hits), chance, alternative="greater").pvalue)
+    return binomial_at_least(most, len(hits), chance)
 
 
 def holm(values: Sequence[float]) -> list[float]:

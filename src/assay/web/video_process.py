@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import signal
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import numpy as np
 
+from assay import processes
 from assay.episodes import WORLDS, Env, EpisodeSpec, world_of
 from assay.errors import AssayError, RenderingError
 from assay.plugins import import_module
@@ -47,7 +47,7 @@ class VideoProcess:
     """One process that makes one video after the other; begun when it is first needed, replaced if it dies."""
 
     def __init__(self) -> None:
-        self._process: SpawnProcess | None = None
+        self._process: BaseProcess | None = None
         self._pipe: Connection | None = None
 
     def render(self, order: Order) -> tuple[str, float]:
@@ -77,10 +77,8 @@ class VideoProcess:
             self._process.join()
 
     def _begin(self) -> None:
-        processes = multiprocessing.get_context("spawn")
-        self._pipe, theirs = processes.Pipe()
-        self._process = processes.Process(target=_work, args=(theirs,), daemon=True)
-        self._process.start()
+        self._pipe, theirs = processes.context().Pipe()
+        self._process = processes.start(_work, theirs)
         theirs.close()
 
 

@@ -8,12 +8,12 @@ from types import MappingProxyType
 
 import numpy as np
 import polars as pl
-from scipy import stats
 
 from assay.episodes.spec import CONTROL
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import START, controls, judged, pairs, sums
 from assay.measures.tabletop.scores import Mean, TaskScore, mean_of
+from assay.stats.distributions import binomial_at_least
 from assay.stats.intervals import Interval, newcombe, paired_difference, share_interval, wilson_interval
 from assay.stats.significance import paired, within
 
@@ -205,4 +205,4 @@ def _novelty(level: str, first: dict[str, TaskScore], now: dict[str, TaskScore])
 
 def _more(hits: int, count: int) -> float:
     """One-sided exact p of a share that may be luck."""
-    return float(stats.binomtest(hits, count, TOLERATED, alternative="greater").pvalue)
+    return binomial_at_least(hits, count, TOLERATED)

@@ -6,15 +6,16 @@ A file appears when it is whole; what is there is not done again.
 from __future__ import annotations
 
 import json
-import multiprocessing
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import as_completed
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from assay import processes
 from assay.errors import TaskError, did_you_mean
 from assay.files import replacing
 from assay.perturb import apply_perturbations
@@ -132,8 +133,9 @@ def record(wanted: Sequence[Job], workers: int) -> Iterator[tuple[Job, int]]:
     if workers == 1 or len(missing) < 2:
         yield from map(write, missing)
         return
-    with multiprocessing.get_context("spawn").Pool(min(workers, len(missing))) as pool:
-        yield from pool.imap_unordered(write, missing)
+    with processes.pool(min(workers, len(missing))) as pool:
+        for written in as_completed([pool.submit(write, job) for job in missing]):
+            yield written.result()
 
 
 def write(job: Job) -> tuple[Job, int]:

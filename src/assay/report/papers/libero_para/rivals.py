@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import polars as pl
-from scipy import stats
 
 from assay.errors import AssayError
 from assay.extras import require
@@ -18,6 +17,7 @@ from assay.report.papers.libero_para.cells import CELLS, average, success_of
 from assay.report.papers.libero_para.dataset import stats_of, wordings_of
 from assay.report.table import Column, Table, Value
 from assay.report.wording import told
+from assay.stats.distributions import pearson
 
 OWN = ("PD", "1 - S_K", "1 - S_T")
 """LIBERO-Para's distances."""
@@ -139,5 +139,4 @@ def _correlation(distance: pl.Series, success: pl.Series) -> tuple[float | None,
     x, y = distance.to_numpy(), success.to_numpy()
     if len(x) < 4 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return None, None
-    found = stats.pearsonr(x, y)
-    return float(found.statistic), float(found.pvalue)
+    return pearson(x, y)

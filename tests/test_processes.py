@@ -1,0 +1,66 @@
+"""Processes of this machine: quick to start, in this environment, and gone with whoever started them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import psutil
+import pytest
+
+from assay import processes
+
+
+def tell(pipe: Connection, name: str) -> None:
+    pipe.send((os.environ.get(name), "assay.sim.world" in sys.modules))
+
+
+@pytest.mark.parametrize("value", ["one", "two"])
+def test_a_process_sees_the_environment_as_it_is_when_it_starts(value: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ASSAY_TEST_VALUE", value)
+    ours, theirs = processes.context().Pipe()
+    process = processes.start(tell, theirs, "ASSAY_TEST_VALUE")
+    assert ours.recv() == (value, sys.platform == "linux"), "and there the simulator is imported already"
+    process.join()
+    assert process.exitcode == 0
+
+
+def test_jobs_in_a_pool_see_it_too(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ASSAY_TEST_VALUE", "three")
+    with processes.pool(1) as pool:
+        assert pool.submit(os.getenv, "ASSAY_TEST_VALUE").result() == "three"
+
+
+def test_processes_end_with_the_one_that_started_them_however_it_ends(tmp_path: Path):
+    script = tmp_path / "starts.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import time
+            from assay import processes
+
+            if __name__ == "__main__":
+                started = processes.start(time.sleep, 600)
+                with processes.pool(1) as pool:
+                    pool.submit(time.sleep, 0).result()
+                    print(started.pid, *pool._processes, flush=True)
+                    time.sleep(600)
+            """
+        )
+    )
+    driver = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True)
+    assert driver.stdout is not None
+    below = [psutil.Process(int(pid)) for pid in driver.stdout.readline().split()]
+    assert len(below) == 2 and all(each.is_running() for each in below)
+    driver.send_signal(signal.SIGKILL)
+    driver.wait()
+    deadline = time.monotonic() + 5
+    while any(each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in below):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
