@@ -59,13 +59,12 @@ def spots(
     search = _Search(sight, entity, room, outward, inside, more)
     if rotations is not None:
         return search.best(rotations)
+    angles = [0.0]
+    if inside:
+        angles = [_fitting_turn(sight, entity, room), *_squaring(sight, entity)]
     if outward is not None:
-        turns = [
-            about_vertical(angle)
-            for angle in (*np.radians(np.arange(-90, 91, 30)), *_squaring(sight, entity))
-        ]
-    else:
-        turns = [about_vertical(_fitting_turn(sight, entity, room)) if inside else np.eye(3)]
+        angles += [float(angle) for angle in np.radians(np.arange(-90, 91, 30))]
+    turns = [about_vertical(angle) for angle in angles]
     found = search.best(turns)
     if not inside or (search.fits and outward is None):
         return found
