@@ -25,7 +25,8 @@ def report(
     paper: Annotated[
         str | None,
         typer.Option(
-            help="Instead: every table and figure of a paper that these runs can give: libero-para, libero-pro."
+            help="Instead: every table and figure of a paper that these runs can give: "
+            "libero-para, libero-pro, libero-x."
         ),
     ] = None,
     published: Annotated[

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from itertools import groupby
 from pathlib import Path
 from types import TracebackType
 from typing import Annotated
 
+import rich.box
 import typer
 from rich.panel import Panel
 from rich.status import Status
@@ -21,6 +23,7 @@ from assay.console import errors, output, say, styled, table_of, working
 from assay.errors import AssayError, TaskError
 from assay.tasks import Task, bddl
 from assay.tasks.audit import audit
+from assay.tasks.census import Census, Frequency
 from assay.tasks.plain import to_plain
 
 app = typer.Typer(
@@ -102,6 +105,56 @@ def export(
     except OSError as error:
         raise TaskError(f"{file}: cannot be written: {error.strerror or error}") from None
     typer.echo(str(file))
+
+
+@app.command()
+def labels(
+    selection: Annotated[
+        str,
+        typer.Argument(
+            metavar="[SELECTION]", help="all, or suites, ids, task files and folders with commas."
+        ),
+    ] = "all",
+    target: JsonFile = None,
+    out: Annotated[
+        Path | None, typer.Option(help="A folder for the tables, the tree of labels and the flow diagram.")
+    ] = None,
+) -> None:
+    """Count LIBERO-X's labels of tasks, and the predicates, objects and containers of their goals.
+
+    Example: `assay tasks labels LIBERO-X/libero/libero_x/bddl/LEVEL1`
+    """
+    from assay.experiments.labels import asked_of
+    from assay.tasks.census import census
+
+    with working("reading tasks"):
+        found = census(asked_of(task) for task in tasks.resolve(selection))
+    if out is not None:
+        _write_census(found, out)
+    if target is not None and write_json(found.as_json(), target):
+        return
+    say(f"{found.all.tasks:,} tasks in {found.all.scenes or 0:,} scenes")
+    _census_table("family", "label", found.labels)
+    _census_table("part", "name", found.parts)
+
+
+def _census_table(first: str, second: str, parts: Mapping[str, Mapping[str, Frequency]]) -> None:
+    """A row for each name, under its part."""
+    numbers = (Column("scenes", justify="right"), Column("tasks", justify="right"))
+    table = table_of(first, second, *numbers, box=rich.box.SIMPLE_HEAD)
+    for part, counts in parts.items():
+        for place, (name, each) in enumerate(counts.items()):
+            table.add_row("" if place else part, name, f"{each.scenes or 0:,}", f"{each.tasks:,}")
+    output.print(table)
+
+
+def _write_census(found: Census, folder: Path) -> None:
+    from assay.report.page import write_files
+    from assay.report.papers.libero_x.dataset import flow_figure, frequency_table, label_table, tree_figure
+
+    drawings = tree_figure(found), flow_figure(found)
+    write_files(folder, ".", drawings, (label_table(found), frequency_table({"": found})))
+    say(f"written to {folder}", aside=True)
 
 
 @app.command()

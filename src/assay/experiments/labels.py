@@ -11,6 +11,7 @@ from assay.perturb.world.ground import owner
 from assay.sim.categories import OPENING
 from assay.sim.render import CAMERAS
 from assay.tasks import Predicate, Scene, Task
+from assay.tasks.census import Asked
 from assay.tasks.labels import FAMILIES, written
 from assay.tasks.names import words
 
@@ -50,6 +51,11 @@ def label_sets(task: Task) -> dict[str, tuple[str, ...]]:
     """The labels of a task in each of LIBERO-X's four families: interaction, subtasks, relation, attribute."""
     carried = _interactions(task) | {_subtasks(task)} | _relations(task) | _attributes(task)
     return {family: tuple(each for each in known if each in carried) for family, known in FAMILIES.items()}
+
+
+def asked_of(task: Task) -> Asked:
+    """What a task asks for, to be counted."""
+    return Asked(tuple(map(str, task.goal.atoms)), label_sets(task), task.scene)
 
 
 def _interactions(task: Task) -> set[str]:

@@ -6,7 +6,6 @@ policy that errs never.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,11 +19,10 @@ from assay.measures.measure import Measure, Panel
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import atoms, judged
 from assay.stats.intervals import Interval
+from assay.tasks.names import thing_of
 
 Contact = Literal["touched", "moved"]
 NOTHING = "nothing"
-_ENTITY = re.compile(r"(.+?_\d+)(?:_|$)")
-"""Names of things end in a number, those of their regions go on after it: ``wooden_cabinet_1_top_region``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +80,7 @@ def confusion(
 def named(truth: str) -> str:
     """The things a goal is about, from what is recorded about its atoms; joined with +."""
     things = (atom.split()[1] for atom in sorted(atoms(truth)))
-    return "+".join(dict.fromkeys(found[1] if (found := _ENTITY.match(name)) else name for name in things))
+    return "+".join(dict.fromkeys(map(thing_of, things)))
 
 
 def _confusion(

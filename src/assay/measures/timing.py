@@ -135,6 +135,18 @@ def with_references(frame: pl.DataFrame, reference: Mapping[str, float] | None =
     return rows.with_columns(pl.coalesce(given, label, own_median).alias(REFERENCE))
 
 
+def within_limit(frame: pl.DataFrame, factor: float) -> pl.DataFrame:
+    """The rows with successes that came later than a multiple of the reference time as failures.
+
+    Episodes without a reference time stay as they are.
+    """
+    times = with_references(frame).select("id", REFERENCE)
+    late = (pl.col("outcome") == "success") & (pl.col("steps") > factor * pl.col(REFERENCE)).fill_null(False)
+    outcome = pl.when(late).then(pl.lit("failure")).otherwise("outcome").alias("outcome")
+    rows = frame.join(times, on="id", how="left", maintain_order="left")
+    return rows.with_columns(outcome).drop(REFERENCE)
+
+
 def possible(rows: pl.DataFrame, factors: Sequence[float | None] = FACTORS) -> list[float | None]:
     """The limits that episodes can tell: up to their own; none at all only where none of them had one."""
     own = min(rows[LIMITED].drop_nulls().to_list(), default=math.inf) if LIMITED in rows.columns else math.inf

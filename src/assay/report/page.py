@@ -21,7 +21,7 @@ from assay.report.sentences import Diagnosis
 from assay.report.style import Drawing
 from assay.report.summary import KeyNumber, banners, key_numbers, sentences
 from assay.report.table import Column, Table
-from assay.report.wording import between, percent, plural
+from assay.report.wording import between, counted_in_order, percent, plural
 from assay.runs.provenance import ALL, all_conditions
 
 PAGE = "index.html"
@@ -77,7 +77,7 @@ class Report:
     @property
     def overview(self) -> Table:
         """One row for each run."""
-        columns = list(dict.fromkeys(each.name for part in self.parts for each in part.numbers))
+        columns = counted_in_order(each.name for part in self.parts for each in part.numbers)
         rows = []
         for part in self.parts:
             known = {each.name: each for each in part.numbers}

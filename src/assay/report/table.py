@@ -36,10 +36,14 @@ class Column:
 
     name: str
     kind: Kind = "text"
+    bare: bool = False
+    """Whether the heading leaves out the unit; the table's note says it then."""
 
     @property
     def heading(self) -> str:
         """Its name and unit."""
+        if self.bare:
+            return self.name
         unit = {"share": ", %", "chance": ", %", "change": ", points", "metres": ", m"}.get(self.kind, "")
         return self.name + unit
 

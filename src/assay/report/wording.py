@@ -97,6 +97,16 @@ def natural(name: str) -> list[str | int]:
     return [int(part) if part.isdigit() else part for part in re.split(r"([0-9]+)", name)]
 
 
+def counted_in_order(names: Iterable[str]) -> list[str]:
+    """Each name once, where it comes first; those that differ in a number alone, as L1 and L4, by that number."""
+    found = list(dict.fromkeys(names))
+    alike: dict[str, list[str]] = {}
+    for name in found:
+        alike.setdefault(re.sub(r"[0-9]+", "0", name), []).append(name)
+    ordered = {kind: iter(sorted(same, key=natural)) for kind, same in alike.items()}
+    return [next(ordered[re.sub(r"[0-9]+", "0", name)]) for name in found]
+
+
 def thing(name: str) -> str:
     """An entity as people call it: ``akita_black_bowl_1`` is akita black bowl."""
     return " + ".join(

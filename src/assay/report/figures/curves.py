@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -60,7 +60,7 @@ def curve_figure(
             axes.set_xticks(
                 list(names), list(names.values()), rotation=35, ha="right", rotation_mode="anchor"
             )
-        axes.set_xlabel(along if named else f"{along} (0: control)")
+        axes.set_xlabel(along if named or 0 not in places else f"{along} (0: control)")
         axes.set_ylabel("success")
         if len(runs) > 1:
             figure.legend(loc="outside lower center", ncols=min(len(runs), 2))
@@ -126,15 +126,20 @@ def _worst(curve: Curve, named: bool) -> str:
     )
 
 
+def limit_places(
+    factors: Iterable[float | None],
+) -> tuple[list[float | None], dict[float | None, int]]:
+    """The limits of all runs on one axis, and the place of each; none comes last."""
+    found = sorted(set(factors), key=lambda factor: math.inf if factor is None else factor)
+    return found, {factor: place for place, factor in enumerate(found)}
+
+
 def limits_axes(axes: Axes, runs: Mapping[str, Sequence[Limit]]) -> None:
     """Success against the time limit, one line for each run, every run's limits on the same axis; none comes last."""
-    factors = sorted(
-        {each.factor for limits in runs.values() for each in limits},
-        key=lambda factor: math.inf if factor is None else factor,
-    )
+    factors, places = limit_places(each.factor for limits in runs.values() for each in limits)
     for place, (run, limits) in enumerate(runs.items()):
         look = series(place)
-        x = np.array([factors.index(each.factor) for each in limits])
+        x = np.array([places[each.factor] for each in limits])
         x = x + aside(place, len(runs)) * max(len(factors) - 1, 1)
         axes.plot(x, [each.rate for each in limits], label=run, **look)
         low, high = ([getattr(each.interval, end) for each in limits] for end in ("low", "high"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from assay.report.style import (
     series,
 )
 from assay.report.wording import between, group_name, natural, p_value, percent, plural, points
+from assay.tasks.labels import family_order, label_order
 
 SURE = 0.05
 """Adjusted p below which a drop is taken for real."""
@@ -127,12 +128,16 @@ def tasks_figure(found: Sequence[Rate], report: RunReport) -> Drawing:
     return draw("tasks", "Success by task", caption, (WIDTH, height(groups)), paint)
 
 
-def radar_figure(runs: Mapping[str, Mapping[str, Sequence[Rate]]]) -> Drawing:
-    """Success by label: one spoke for each value of each family; one line for each run."""
+Spoke = tuple[str, str]
+"""A family and a label."""
+
+
+def spokes_of(runs: Iterable[Mapping[str, Sequence[Rate]]]) -> list[Spoke]:
+    """The labels that some run has, in order. Raises MeasureError where they are too few for a radar."""
     spokes = list(
         dict.fromkeys(
             (family, group_name(each.group))
-            for families in runs.values()
+            for families in runs
             for family, found in families.items()
             for each in found
             if each.rate is not None
@@ -142,50 +147,62 @@ def radar_figure(runs: Mapping[str, Mapping[str, Sequence[Rate]]]) -> Drawing:
         raise MeasureError("no episode has a label family")
     if len(spokes) < _FEWEST_SPOKES:
         raise MeasureError(f"{plural(len(spokes), 'label')}; a radar needs {_FEWEST_SPOKES} at least")
+    return sorted(spokes, key=lambda spoke: (family_order(spoke[0]), label_order(*spoke)))
+
+
+def radar(
+    axes: Any,
+    runs: Mapping[str, Mapping[str, Sequence[Rate]]],
+    spokes: Sequence[Spoke],
+    *,
+    size: float = 7.5,
+    names: Sequence[str] | None = None,
+) -> None:
+    """Success by label on polar axes, one line for each run; ``size`` of the labels' text, points."""
     angles = np.linspace(0, 2 * np.pi, len(spokes), endpoint=False)
+    for place, (run, families) in enumerate(runs.items()):
+        rates = {
+            (family, group_name(each.group)): each
+            for family, found in families.items()
+            for each in found
+            if each.rate is not None
+        }
+        known = [number for number, spoke in enumerate(spokes) if spoke in rates]
+        if not known:
+            continue
+        look = series(place)
+        values = [rates[spokes[each]].rate or 0.0 for each in known]
+        around = [*angles[known], angles[known[0]]]
+        axes.plot(around, [*values, values[0]], **look, markersize=size / 2, clip_on=False, label=run)
+        for each in known if len(runs) == 1 else ():
+            if (interval := rates[spokes[each]].interval) is not None:
+                axes.plot(
+                    [angles[each]] * 2, [interval.low, interval.high], color=look["color"], lw=1.1, alpha=0.6
+                )
+    axes.set_theta_zero_location("N")
+    axes.set_theta_direction(-1)
+    axes.set_xticks(angles, names or [f"{family}:\n{label}" for family, label in spokes], fontsize=size)
+    axes.tick_params(axis="x", pad=size if names else 2 * size)
+    axes.set_ylim(0, 1)
+    axes.set_yticks([0.25, 0.5, 0.75, 1.0])
+    axes.tick_params(axis="y", labelsize=size - 0.5, labelcolor=FAINT)
+    percent_axis(axes.yaxis)
+    axes.set_rlabel_position(180 / len(spokes))
+    axes.spines["polar"].set_color(RULE)
+
+
+def radar_figure(runs: Mapping[str, Mapping[str, Sequence[Rate]]]) -> Drawing:
+    """Success by label: one spoke for each label of each family; one line for each run."""
+    spokes = spokes_of(runs.values())
 
     def paint(figure: Figure) -> None:
-        axes: Any = figure.add_subplot(projection="polar")
-        for place, (run, families) in enumerate(runs.items()):
-            rates = {
-                (family, group_name(each.group)): each
-                for family, found in families.items()
-                for each in found
-                if each.rate is not None
-            }
-            known = [number for number, spoke in enumerate(spokes) if spoke in rates]
-            if not known:
-                continue
-            look = series(place)
-            values = [rates[spokes[each]].rate or 0.0 for each in known]
-            around = [*angles[known], angles[known[0]]]
-            axes.plot(around, [*values, values[0]], **look, markersize=4, clip_on=False, label=run)
-            for each in known if len(runs) == 1 else ():
-                if (interval := rates[spokes[each]].interval) is not None:
-                    axes.plot(
-                        [angles[each]] * 2,
-                        [interval.low, interval.high],
-                        color=look["color"],
-                        lw=1.1,
-                        alpha=0.6,
-                    )
-        axes.set_theta_zero_location("N")
-        axes.set_theta_direction(-1)
-        axes.set_xticks(angles, [f"{family}:\n{value}" for family, value in spokes], fontsize=7.5)
-        axes.tick_params(axis="x", pad=16)
-        axes.set_ylim(0, 1)
-        axes.set_yticks([0.25, 0.5, 0.75, 1.0])
-        axes.tick_params(axis="y", labelsize=7, labelcolor=FAINT)
-        percent_axis(axes.yaxis)
-        axes.set_rlabel_position(180 / len(spokes))
-        axes.spines["polar"].set_color(RULE)
+        radar(figure.add_subplot(projection="polar"), runs, spokes)
         if len(runs) > 1:
             figure.legend(loc="outside lower center", ncols=min(len(runs), 3))
 
     def counted(families: Mapping[str, Sequence[Rate]]) -> str:
-        return plural(
-            max(sum(each.count for each in found) for found in families.values()), "perturbed episode"
-        )
+        counts = [each.count for found in families.values() for each in found if each.count]
+        return f"{min(counts, default=0):,} to {max(counts, default=0):,} perturbed episodes a label"
 
     said = "; ".join(
         f"{name}: {counted(families)}" if len(runs) > 1 else counted(families)

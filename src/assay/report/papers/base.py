@@ -177,6 +177,7 @@ PAPERS: Registry[Paper] = Registry(
     {
         "libero-para": "assay.report.papers.libero_para:PAPER",
         "libero-pro": "assay.report.papers.libero_pro:PAPER",
+        "libero-x": "assay.report.papers.libero_x:PAPER",
     },
 )
 """Papers by name; a plugin's: ``assay.register("paper", "mine")(Paper(...))``."""
