@@ -107,8 +107,8 @@ def _print_labels(index: dict[str, Any], tasks: int, *, wanted: bool) -> None:
     from assay.generate.folder import label_counts
 
     counts = label_counts(index)
-    columns = ["family", "label", Column("tasks", justify="right")]
-    table = table_of(*columns, *([Column("wanted", justify="right")] if wanted else []))
+    numbers = [Column(name, justify="right") for name in (("tasks", "wanted") if wanted else ("tasks",))]
+    table = table_of("family", "label", *numbers)
     for label, share in SHARES.items():
         aim = [f"{share * tasks:.0f}"] if wanted else []
         table.add_row(label.family, label.value, str(counts[label]), *aim)

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from itertools import combinations
+from math import sqrt
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -24,8 +25,6 @@ RARE = 0.1
 """The share below which a label is offered more often than it is wanted: few scenes can offer it."""
 OFTEN = 3.0
 """How much more often, as a factor."""
-HEAVIEST = 1 / 0.02
-"""How much a miss weighs at most, for labels that hardly ever occur."""
 
 
 class Label(NamedTuple):
@@ -130,4 +129,5 @@ def choose(offered: Sequence[frozenset[Label]], count: int, before: Counter[Labe
 
 
 def _weight(label: Label) -> float:
-    return min(SHARES[label] ** -0.5, HEAVIEST)
+    """Misses of what is rare weigh more; not so much that all else gives way to it."""
+    return 1 / sqrt(SHARES[label])
