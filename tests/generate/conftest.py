@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from assay.errors import PlacementError
+from assay.generate.kit import EVEN, LIBERO_X
 from assay.generate.layout import Cast, draw, draw_room
 from assay.sim.packs.primitives import PrimitivesPack
 from assay.streams import stream
@@ -15,10 +16,11 @@ def casts() -> list[Cast]:
     """A good many scenes, as they are drawn, before anything is certified."""
     categories = PrimitivesPack().categories
     found = []
-    for number in range(60):
+    for number in range(80):
+        composition = LIBERO_X if number % 4 == 0 else EVEN
         try:
-            room, furniture = draw_room(stream(2, "room", number), categories)
-            found.append(draw(stream(0, "test", number), room, furniture, categories))
+            room, furniture = draw_room(stream(2, "room", number), categories, composition)
+            found.append(draw(stream(0, "test", number), room, furniture, categories, composition))
         except PlacementError:
             continue
     assert len(found) > 30

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from itertools import combinations
 
-from assay.generate.kit import ROOMS, STOVE
+from assay.generate.kit import EVEN, STOVE, SUPERLATIVES
 from assay.generate.layout import MOST, Cast, draw
+from assay.sim import Simulation, compile_scene
 from assay.sim.packs.primitives import PrimitivesPack
 from assay.streams import stream
 from assay.tasks import Arena
@@ -12,9 +14,9 @@ from assay.tasks import Arena
 
 def test_a_scene_hangs_on_its_stream_and_nothing_else():
     categories = PrimitivesPack().categories
-    one, other = (draw(stream(3, "a"), Arena.KITCHEN, (STOVE,), categories) for _ in range(2))
+    one, other = (draw(stream(3, "a"), Arena.KITCHEN, (STOVE,), categories, EVEN) for _ in range(2))
     assert one.scene == other.scene and one.things == other.things
-    assert draw(stream(4, "a"), Arena.KITCHEN, (STOVE,), categories).scene != one.scene
+    assert draw(stream(4, "a"), Arena.KITCHEN, (STOVE,), categories, EVEN).scene != one.scene
 
 
 def test_things_stand_apart_and_there_are_a_few_of_them(casts: list[Cast]):
@@ -25,13 +27,13 @@ def test_things_stand_apart_and_there_are_a_few_of_them(casts: list[Cast]):
             assert not cast.spot(one).overlaps(cast.spot(other), 0.0), (one.name, other.name)
 
 
-def test_every_thing_has_doubles_or_a_name_of_its_own(casts: list[Cast]):
+def test_a_noun_is_of_a_kind_of_things_or_of_one_thing_alone(casts: list[Cast]):
     for cast in casts:
         nouns = Counter(thing.noun for thing in cast.things)
-        told = [(thing.noun, thing.adjectives) for thing in cast.things if thing.adjectives]
-        assert len(set(told)) == len(told)
-        assert all(nouns[noun] >= 2 for noun, _ in told)
         assert all(nouns[thing.noun] == 1 for thing in cast.things if thing.furniture or thing.receptacle)
+        for noun in nouns:
+            looks = {thing.adjectives for thing in cast.things if thing.noun == noun}
+            assert len(looks) == 1 or () not in looks, "what differs is said of each"
 
 
 def test_adjectives_are_true(casts: list[Cast]):
@@ -42,12 +44,31 @@ def test_adjectives_are_true(casts: list[Cast]):
             seen |= words
             assert ("striped" in words) == (entity.finish.pattern == "stripes")
             assert ("checkered" in words) == (entity.finish.pattern == "checker")
-            assert ("small" in words) == (entity.size < 1) and ("large" in words) == (entity.size > 1)
+            assert ("speckled" in words) == (entity.finish.pattern == "speckles")
+            sizes = sorted(other.entity.size for other in cast.things if other.noun == thing.noun)
+            if words & set(SUPERLATIVES):
+                assert len(sizes) == 3 and sizes.index(entity.size) == [*SUPERLATIVES].index(*words)
+            else:
+                assert ("small" in words) == (entity.size < 1) and ("large" in words) == (entity.size > 1)
             assert (entity.finish.colour is None) == (not words)
-    assert {"small", "large", "plain", "striped", "checkered", "red", "blue"} <= seen
+    assert {*SUPERLATIVES, "small", "large", "plain", "striped", "checkered", "speckled", "red"} <= seen
 
 
 def test_all_rooms_and_furniture_are_used(casts: list[Cast]):
-    assert {cast.scene.arena for cast in casts} == set(ROOMS)
+    assert {cast.scene.arena for cast in casts} == set(EVEN.rooms)
     furniture = {thing.noun for cast in casts for thing in cast.things if thing.furniture}
     assert furniture == {"cabinet", "stove", "microwave", "rack", "shelf", "caddy"}
+
+
+def test_a_caddys_left_is_what_the_camera_sees_as_left(some: Callable[[str], Cast]):
+    cast = some("caddy")
+    compiled = compile_scene(cast.scene, PrimitivesPack())
+    world = Simulation(compiled)
+    world.reset(world.sample(0))
+    caddy = next(thing for thing in cast.things if thing.noun == "caddy")
+    at = {
+        part: world.data.site_xpos[compiled.regions[f"{caddy.name}_{part}_contain_region"].site]
+        for part in ("left", "right", "front", "back")
+    }
+    world.close()
+    assert at["left"][1] < at["right"][1] and at["front"][0] > at["back"][0]

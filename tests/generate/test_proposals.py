@@ -2,12 +2,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 import pytest
 
 from assay.experiments.labels import label_sets
-from assay.generate.layout import Cast, Thing
-from assay.generate.proposals import Proposal, in_turn, propose, references
+from assay.generate.layout import Cast
+from assay.generate.proposals import Proposal, in_turn, propose
+from assay.generate.steps import Family
+from assay.language.steps import read_steps
 from assay.streams import stream
 from assay.tasks import Atom, Goal, Predicate, Task, check
 from assay.tasks.labels import FAMILIES
@@ -17,43 +18,49 @@ def proposed(cast: Cast) -> list[Task]:
     return propose(cast, "new", stream(0, "words"))
 
 
+@pytest.fixture(scope="module")
+def all_tasks(casts: list[Cast]) -> list[Task]:
+    return [task for cast in casts for task in proposed(cast)]
+
+
 def test_every_proposal_is_a_task_that_makes_sense(casts: list[Cast]):
     for cast in casts[:20]:
         tasks = proposed(cast)
-        assert len(tasks) > 4 and len({task.goal for task in tasks}) == len(tasks)
+        goals = {frozenset(task.goal.atoms) for task in tasks}
+        assert len(tasks) > 4 and len(goals) == len(tasks)
         assert len({task.scene for task in tasks}) == 1
         for task in tasks:
             check(task)
 
 
-def test_words_mean_one_thing(casts: list[Cast]):
-    for cast in casts:
-        meant: dict[str, Thing] = {}
-        for thing in cast.things:
-            for words, _ in references(cast, thing):
-                assert meant.setdefault(words, thing) == thing, words
+def test_an_instruction_has_as_many_steps_as_its_goal_asks_for(all_tasks: list[Task]):
+    counts = set()
+    for task in all_tasks:
+        if (
+            task.instruction.text.startswith(("stack", "put both", "put all"))
+            or "stack " in task.instruction.text
+        ):
+            continue
+        steps = read_steps(task.instruction.text)
+        (subtasks,) = label_sets(task)["subtasks"]
+        assert subtasks == (str(len(steps)) if len(steps) < 3 else "3+"), task.instruction.text
+        counts.add(subtasks)
+    assert counts == {"1", "2", "3+"}
 
 
-def test_places_in_words_are_true_whatever_the_seed(casts: list[Cast]):
-    checked = set()
-    for cast in casts:
-        for thing in cast.things:
-            doubles = [each for each in cast.things if each.noun == thing.noun and each != thing]
-            here, others = cast.spot(thing), [cast.spot(each) for each in doubles]
-            for words, by in references(cast, thing):
-                if by == "relation" and words == f"the left {thing.noun}":
-                    assert all(here.y + 0.02 < other.y for other in others)
-                    checked.add("left")
-                elif by == "relation" and "nearest" in words:
-                    assert np.hypot(here.x + 0.66, here.y) < min(
-                        np.hypot(other.x + 0.66, other.y) for other in others
-                    )
-                    checked.add("nearest")
-    assert checked == {"left", "nearest"}
+def test_several_steps_do_not_hinder_one_another(all_tasks: list[Task]):
+    together = [task for task in all_tasks if len(task.goal.atoms) > 1]
+    assert any(len(task.goal.atoms) == 3 for task in together)
+    for task in together:
+        moved = [atom.arguments[0] for atom in task.goal.atoms if len(atom.arguments) == 2]
+        assert len(set(moved)) == len(moved), task.instruction.text
+        onto = {atom.arguments[1] for atom in task.goal.atoms if len(atom.arguments) == 2}
+        towers = task.instruction.text.startswith("stack ")
+        assert towers or not onto & set(moved), task.instruction.text
 
 
-def test_nothing_is_asked_for_behind_high_furniture(casts: list[Cast]):
-    texts = [task.instruction.text for cast in casts for task in proposed(cast)]
+def test_nothing_is_asked_for_behind_high_furniture(all_tasks: list[Task]):
+    texts = [task.instruction.text for task in all_tasks]
     assert not [text for text in texts if text.endswith(("behind the cabinet", "behind the microwave"))]
     assert any(text.endswith("behind the plate") for text in texts)
 
@@ -61,7 +68,11 @@ def test_nothing_is_asked_for_behind_high_furniture(casts: list[Cast]):
 def test_what_is_like_an_earlier_one_comes_last():
     made = [
         Proposal(family, f"{thing} {place}", Goal((Atom(Predicate.ON, (thing, place)),)))
-        for family, place in (("surface", "plate_1"), ("surface", "shelf_1"), ("attribute", "plate_1"))
+        for family, place in (
+            (Family.SURFACE, "plate_1"),
+            (Family.SURFACE, "shelf_1"),
+            (Family.ATTRIBUTE, "plate_1"),
+        )
         for thing in (f"{family}_a", f"{family}_b", f"{family}_c")
     ]
     ordered = in_turn([*made, *made], stream(0, "words"))
@@ -70,13 +81,30 @@ def test_what_is_like_an_earlier_one_comes_last():
         assert len({each.like for each in ordered[3 * round : 3 * round + 3]}) == 3
 
 
-def test_families_of_labels_can_be_told_from_the_tasks(casts: list[Cast]):
-    found = [label_sets(task) for cast in casts for task in proposed(cast)]
-    every = {family: {label for each in found for label in each[family]} for family in FAMILIES}
-    assert every["interaction"] == set(FAMILIES["interaction"])
-    assert every["attribute"] == set(FAMILIES["attribute"])
-    assert {"surface", "container", "left-right", "relative distance"} <= every["relation"]
-    assert {"1", "2"} <= every["subtasks"]
+def test_all_labels_and_predicates_of_libero_x_occur(all_tasks: list[Task]):
+    found = [label_sets(task) for task in all_tasks]
+    for family, known in FAMILIES.items():
+        assert {label for each in found for label in each[family]} == set(known), family
+    predicates = {atom.predicate for task in all_tasks for atom in task.goal.atoms}
+    assert predicates == set(Predicate) - {Predicate.UP, Predicate.STACK, Predicate.IN_CONTACT}
+
+
+@pytest.mark.parametrize(
+    ("said", "predicate"),
+    [
+        ("upright on top of the shelf", Predicate.UPRIGHT_ON),
+        ("flat on top of the shelf", Predicate.SIDE_ON),
+        ("in the front compartment of the caddy", Predicate.EXACT_IN),
+        ("in the left side of the bowl drainer", Predicate.IN),
+        ("stack the smallest bowl on the largest bowl", Predicate.ON),
+        ("and stack the smallest bowl on the middle-sized bowl", Predicate.ON),
+        ("the second", Predicate.ON),
+        ("put both", Predicate.EXACT_IN),
+    ],
+)
+def test_words_go_with_what_is_asked_for(all_tasks: list[Task], said: str, predicate: Predicate):
+    goals = [task.goal for task in all_tasks if said in task.instruction.text]
+    assert any(predicate in {atom.predicate for atom in goal.atoms} for goal in goals)
 
 
 @pytest.mark.parametrize(

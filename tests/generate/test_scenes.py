@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -8,16 +9,20 @@ from typing import Any
 
 import polars as pl
 import pytest
+from PIL import Image
 
 from assay import tasks
 from assay.episodes import EpisodeSpec, Outcome, rollout
 from assay.errors import TaskError
-from assay.generate import Made, Order, make, scenes, write
+from assay.generate import Labels, Made, Order, folder, make, scenes, write
+from assay.generate.distribution import Label, labels_of
 from assay.policies.oracle.policy import Oracle
+from assay.report.scene_sheet import SIZE
 from assay.sim import Simulation, compile_scene, load_pack
 from assay.sim.world import SceneEnv
+from assay.tasks.labels import FAMILIES
 
-ORDER = Order(seed=2, tasks=1, tries=1)
+ORDER = Order(seed=6, tasks=1, tries=1)
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +43,9 @@ def test_every_task_is_one_the_oracle_does(made: Made, tmp_path: Path):
 
 
 def test_a_scene_has_several_tasks_each_of_which_is_done_from_several_states():
-    order = Order(seed=2, tasks=4, tries=2)
+    order = Order(seed=6, tasks=2, tries=2)
     made = make(order, 0)
-    assert len({task.instruction.text for task in made.tasks}) == len({task.goal for task in made.tasks}) == 4
+    assert len({task.instruction.text for task in made.tasks}) == len({task.goal for task in made.tasks}) == 2
     assert len({task.scene for task in made.tasks}) == 1
     world = Simulation(compile_scene(made.tasks[0].scene, load_pack("primitives")))
     steps = []
@@ -54,8 +59,9 @@ def test_a_scene_has_several_tasks_each_of_which_is_done_from_several_states():
 
 
 def test_what_cannot_be_done_is_refused_and_counted(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("assay.tasks.horizons.DEFAULT_HORIZON", 5)
+    monkeypatch.setattr(scenes, "goal_horizon", lambda goal: 5)
     monkeypatch.setattr(scenes, "DRAWS", 2)
+    monkeypatch.setattr(scenes, "MOST_FAILED", 2)
     made = make(ORDER, 0)
     assert not made.tasks and sum(times for why, times in made.refused.items() if "scene:" in why) == 2
 
@@ -65,14 +71,14 @@ def test_a_number_that_gives_no_scene_is_counted_and_the_others_go_on(
 ):
     monkeypatch.setattr(scenes, "DRAWS", 1)
     out = tmp_path / "scenes"
-    command = ("scenes", "generate", "--out", out, "--seed", "2", "--per-scene", "1", "--tries", "1")
+    command = ("scenes", "generate", "--out", out, "--seed", "13", "--per-scene", "1", "--tries", "1")
     said = assay(*command, "--count", "3", "--workers", "1")
     assert said.status == 0 and "scenes 1, tasks 1" in said.out
     assert "none of 1 drawn was worth keeping: scene_000, scene_001" in said.out
     index = json.loads((out / "index.json").read_text())
     assert list(index["scenes"]) == ["scene_002"] and list(index["failed"]) == ["scene_000", "scene_001"]
-    assert index["failed"]["scene_001"] == {"refused": {"scene: no room for plate": 1}}
-    assert "scene: no room for plate" in said.out and len(tasks.resolve(str(out))) == 1
+    assert index["failed"]["scene_000"] == {"refused": {"scene: no room for akita_black_bowl": 1}}
+    assert "scene: no room for akita_black_bowl" in said.out and len(tasks.resolve(str(out))) == 1
     before = (out / "index.json").stat().st_mtime_ns
     assert assay(*command, "--count", "3", "--workers", "1").out == said.out
     assert (out / "index.json").stat().st_mtime_ns == before, "and what failed is not tried again"
@@ -99,12 +105,8 @@ def test_a_folder_is_extended_and_not_done_again(tmp_path: Path, made: Made):
     assert replace(task, id="") == replace(made.tasks[0], id="")
     assert (entry["steps"], scene["refused"]) == (made.steps[0], made.refused)
     assert task.id == f"{out}/{entry['file']}@{entry['digest']}"
-    assert task.instruction.text == entry["instruction"] and set(entry["labels"]) == {
-        "interaction",
-        "subtasks",
-        "relation",
-        "attribute",
-    }
+    assert task.instruction.text == entry["instruction"]
+    assert set(entry["labels"]) == {*FAMILIES, "predicate"} and entry["labels"] == labels_of(task)
     before = (out / entry["file"]).stat().st_mtime_ns
     seen: list[int] = []
     assert len(write(out, ORDER, 2, on_scene=seen.append)["scenes"]) == 2
@@ -128,7 +130,8 @@ def test_the_command_makes_tasks_that_other_commands_take(
     no_assets: Path, assay: Callable[..., Any], tmp_path: Path
 ):
     out = tmp_path / "scenes"
-    said = assay("scenes", "generate", "--count", "1", "--per-scene", "1", "--out", out, "--workers", "1")
+    command = ("scenes", "generate", "--seed", "6", "--per-scene", "1", "--tries", "1", "--workers", "1")
+    said = assay(*command, "--count", "1", "--out", out)
     assert said.status == 0 and "scenes 1, tasks 1" in said.out
     index = json.loads((out / "index.json").read_text())
     instruction = index["scenes"]["scene_000"]["tasks"][0]["instruction"]
@@ -141,3 +144,47 @@ def test_the_command_makes_tasks_that_other_commands_take(
     assert json.loads(said.out)["instruction"] == instruction
     said = assay("scenes", "generate", "--count", "0", "--out", out)
     assert said.status == 2
+
+
+def test_labels_are_wanted_and_the_command_says_how_near_it_came(
+    no_assets: Path, assay: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(scenes, "SPARE", 1)
+    out = tmp_path / "scenes"
+    command = ("scenes", "generate", "--count", "1", "--per-scene", "1", "--tries", "1", "--out", out)
+    said = assay(*command, "--workers", "1", "--labels", "libero-x")
+    assert said.status == 0 and "labels: off by" in said.out and "wanted" in said.out
+    index = json.loads((out / "index.json").read_text())
+    assert index["order"]["labels"] == "libero-x" and len(index["scenes"]["scene_000"]["tasks"]) == 1
+    said = assay(*command, "--labels", "even")
+    assert said.status == 2 and "holds scenes of another order" in said.err
+    said = assay(*command, "--labels", "libero_x")
+    assert said.status == 2 and "did you mean 'libero-x'" in said.err
+
+
+def test_scenes_are_kept_by_the_labels_of_those_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    order = Order(tasks=1, tries=1, labels=Labels.LIBERO_X)
+    pair = tuple(map(tasks.load, ("libero_goal/8", "libero_object/0")))  # onto the plate, into the basket
+    monkeypatch.setattr(
+        folder,
+        "make_all",
+        lambda order, numbers, workers: (Made(number, pair, (1, 1), Counter()) for number in numbers),
+    )
+    at_once = write(tmp_path / "one", order, 4)
+    write(tmp_path / "two", order, 2)
+    assert write(tmp_path / "two", order, 4) == at_once, "whenever they are made"
+    counts = folder.label_counts(at_once)
+    assert counts[Label("relation", "container")] == counts[Label("relation", "surface")] == 2
+
+
+def test_a_sheet_shows_every_scene_and_what_is_asked_for(
+    made: Made, no_assets: Path, assay: Callable[..., Any], tmp_path: Path, drawing: str
+):
+    tasks.save(made.tasks[0], tmp_path / "scenes" / "scene_000" / "0.json")
+    out = tmp_path / "sheet.png"
+    said = assay("scenes", "sheet", tmp_path / "scenes", "--out", out)
+    assert said.status == 0 and str(out) in said.out.replace("\n", "")
+    with Image.open(out) as sheet:
+        assert sheet.width > 2 * SIZE and sheet.height > SIZE
+    said = assay("scenes", "sheet", tmp_path / "scenes", "--out", tmp_path / "sheet.gif")
+    assert said.status == 2 and "valid: a file that ends in .png" in said.err

@@ -5,7 +5,8 @@ made = make(order, 0)        # one scene, and the tasks in it that the oracle co
 write(Path("scenes"), order, count=100)
 """
 
+from assay.generate.distribution import Labels
 from assay.generate.folder import write
 from assay.generate.scenes import Made, Order, make
 
-__all__ = ["Made", "Order", "make", "write"]
+__all__ = ["Labels", "Made", "Order", "make", "write"]

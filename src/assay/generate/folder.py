@@ -20,12 +20,12 @@ from typing import Any
 
 from assay import tasks
 from assay.errors import TaskError
-from assay.experiments.labels import families
 from assay.files import replacing
+from assay.generate.distribution import Label, Labels, choose, labels_of, pairs
 from assay.generate.scenes import Made, Order, make_all
 from assay.tasks.files import INDEX
 
-FORMAT = "assay-scenes/1"
+FORMAT = "assay-scenes/2"
 LONGEST = 80
 """Characters of an instruction in a file's name."""
 
@@ -50,7 +50,8 @@ def write(
         on_scene(number)
     for made in make_all(order, missing, workers) if missing else ():
         if made.tasks:
-            scenes[_name(made.number)] = _saved(out / _name(made.number), made)
+            kept = _chosen(made, order, index)
+            scenes[_name(made.number)] = _saved(out / _name(made.number), made, kept)
         else:
             failed[_name(made.number)] = {"refused": dict(sorted(made.refused.items()))}
         index["scenes"] = scenes = dict(sorted(scenes.items()))
@@ -58,6 +59,27 @@ def write(
             part.write_text(json.dumps(index, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         on_scene(made.number)
     return index
+
+
+def _chosen(made: Made, order: Order, index: dict[str, Any]) -> list[int]:
+    """Which of the tasks that a scene offers are kept, after the scenes before it."""
+    if order.labels is Labels.EVEN:
+        return list(range(len(made.tasks)))
+    earlier = {name: scene for name, scene in index["scenes"].items() if name < _name(made.number)}
+    before = label_counts({"scenes": earlier})
+    offered = [pairs(labels_of(task)) for task in made.tasks]
+    return choose(offered, order.tasks, before, sum(len(scene["tasks"]) for scene in earlier.values()))
+
+
+def label_counts(index: dict[str, Any]) -> Counter[Label]:
+    """How many tasks of an index have each label."""
+    tasks = (task for scene in index["scenes"].values() for task in scene["tasks"])
+    return Counter(
+        Label(family, value)
+        for task in tasks
+        for family, values in task["labels"].items()
+        for value in values
+    )
 
 
 def refusals(index: dict[str, Any]) -> Counter[str]:
@@ -88,12 +110,13 @@ def _opened(out: Path, order: Order) -> dict[str, Any]:
     return {**wanted, **index}
 
 
-def _saved(folder: Path, made: Made) -> dict[str, Any]:
-    """Write a scene's tasks; returns its entry of the index."""
+def _saved(folder: Path, made: Made, kept: list[int]) -> dict[str, Any]:
+    """Write those of a scene's tasks that are kept; returns its entry of the index."""
     if folder.exists():
         shutil.rmtree(folder)  # of a scene that was interrupted: it is not in the index
     entries = []
-    for number, (task, steps) in enumerate(zip(made.tasks, made.steps, strict=True)):
+    for number, which in enumerate(kept):
+        task, steps = made.tasks[which], made.steps[which]
         words = re.sub(r"[^a-z0-9]+", "_", task.instruction.text.lower())[:LONGEST].strip("_")
         saved = tasks.save(task, folder / f"{number}_{words}.json")
         entries.append(
@@ -103,7 +126,7 @@ def _saved(folder: Path, made: Made) -> dict[str, Any]:
                 "instruction": task.instruction.text,
                 "goal": [str(atom) for atom in task.goal.atoms],
                 "steps": steps,
-                "labels": families(task),
+                "labels": labels_of(task),
             }
         )
     scene = made.tasks[0].scene

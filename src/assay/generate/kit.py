@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from math import pi
 from types import MappingProxyType
 
-from assay.tasks import Arena
-from assay.tasks.staging import Colour
+from assay.tasks import Arena, Predicate
+from assay.tasks.staging import Colour, Pattern
 
 COLOURS: Mapping[str, Colour] = MappingProxyType(
     {
@@ -25,7 +26,13 @@ COLOURS: Mapping[str, Colour] = MappingProxyType(
 )
 """Colours that can be told apart, by the words for them."""
 SIZES: Mapping[str, float] = MappingProxyType({"small": 0.78, "large": 1.15})
-"""Factors, by the words for them."""
+"""Factors of two sizes, by the words for them."""
+SUPERLATIVES: Mapping[str, float] = MappingProxyType({"smallest": 0.78, "middle-sized": 0.98, "largest": 1.2})
+"""Factors of three sizes, by the words for them."""
+PATTERNS: Mapping[str, Pattern] = MappingProxyType(
+    {"striped": Pattern.STRIPES, "checkered": Pattern.CHECKER, "speckled": Pattern.SPECKLES}
+)
+"""Patterns, by the words for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +47,14 @@ class Kind:
     """Groceries that somebody could call so too."""
 
 
+BOWL = Kind("bowl", "akita_black_bowl")
 KINDS = (
-    Kind("bowl", "akita_black_bowl"),
+    BOWL,
     Kind("mug", "porcelain_mug", resized=False),
     Kind("can", "alphabet_soup", like=("tomato_sauce",)),
     Kind("box", "cookies", resized=False, like=("butter", "chocolate_pudding", "cream_cheese")),
     Kind("bottle", "wine_bottle", resized=False, like=("bbq_sauce", "ketchup", "salad_dressing")),
-    Kind("book", "black_book", resized=False),
+    Kind("book", "yellow_book", resized=False),
 )
 GROCERIES: Mapping[str, str] = MappingProxyType(
     {
@@ -65,24 +73,75 @@ GROCERIES: Mapping[str, str] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Somewhere in or on a receptacle or a piece of furniture where things can be put."""
+
+    words: str
+    """Where it is, as an instruction says it: ``on top of the cabinet``."""
+    takes: frozenset[str]
+    """The nouns and names of what can be put there."""
+    predicate: Predicate = Predicate.ON
+    """What is true of a thing that was put there."""
+    region: str = ""
+    """The region of the receptacle; empty where things go onto the receptacle itself."""
+    room: int = 1
+    """How many things there is room for."""
+
+    @property
+    def inside(self) -> bool:
+        """Whether things go into it, and not onto it."""
+        return self.predicate in (Predicate.IN, Predicate.EXACT_IN)
+
+
+@dataclass(frozen=True, slots=True)
 class Receptacle:
     """A movable thing that others are put into or onto."""
 
     noun: str
     category: str
-    region: str = ""
-    """The region things go into; empty where they go onto the thing itself."""
-    takes: frozenset[str] = frozenset()
-    """The nouns and names it takes."""
+    places: tuple[Place, ...]
+
+    @property
+    def regions(self) -> tuple[str, ...]:
+        """The regions its places are, without the thing itself."""
+        return tuple(place.region for place in self.places if place.region)
 
 
-_SMALL = frozenset({"can", "box", *GROCERIES.values()})
 _FLAT = frozenset({"butter", "chocolate pudding", "cream cheese", "box"})
-RECEPTACLES = (
-    Receptacle("plate", "plate", takes=frozenset({"bowl", "mug", "can"}) | _FLAT),
-    Receptacle("basket", "basket", "contain_region", takes=_SMALL),
-    Receptacle("tray", "wooden_tray", "contain_region", takes=frozenset({"bowl", "mug"}) | _SMALL),
+_SMALL = frozenset({"can", "box", *GROCERIES.values()})
+_TABLEWARE = frozenset({"bowl", "mug"})
+PLATE = Receptacle("plate", "plate", (Place("on the plate", _TABLEWARE | {"can"} | _FLAT),))
+BASKET = Receptacle(
+    "basket",
+    "basket",
+    (Place("in the basket", _SMALL | {"mug"}, Predicate.EXACT_IN, "contain_region", room=2),),
 )
+TRAY = Receptacle(
+    "tray",
+    "wooden_tray",
+    (Place("in the tray", _TABLEWARE | _SMALL, Predicate.EXACT_IN, "contain_region", room=2),),
+)
+DRAINER = Receptacle(
+    "bowl drainer",
+    "bowl_drainer",
+    tuple(
+        Place(f"in the {side} side of the bowl drainer", _TABLEWARE, Predicate.IN, f"{side}_region")
+        for side in ("left", "right")
+    ),
+)
+RECEPTACLES = (PLATE, BASKET, TRAY, DRAINER)
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A drawer, or a door: a place that opens and closes."""
+
+    words: str
+    """``the top drawer of the cabinet``."""
+    region: str
+    takes: frozenset[str]
+    whole: bool = False
+    """Whether the piece of furniture itself is said to be open, and not its region."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,40 +152,32 @@ class Furniture:
     category: str
     stations: tuple[tuple[float, float, float], ...]
     """x, y in metres from the workspace's centre, and yaw in radians."""
-    regions: tuple[str, ...]
-    surface: str = ""
-    """The region on top of it."""
-    surface_words: str = ""
-    """How an instruction says that something goes there."""
-    carries: frozenset[str] = frozenset()
-    """The nouns and names that go there."""
-    opening: tuple[str, ...] = ()
-    """Regions that open and close; empty for none."""
-    opens_as_one: bool = False
-    """Whether the thing itself opens, and not its regions."""
-    holds: frozenset[str] = frozenset()
-    """The nouns and names that go into what opens."""
+    places: tuple[Place, ...] = ()
+    """Where things can be put."""
+    openings: tuple[Opening, ...] = ()
     switches: bool = False
-    compartments: tuple[str, ...] = ()
-    """Regions without a lid, and their words are their first."""
     front: float = 0.0
     """How much room is left before it, metres."""
 
+    @property
+    def regions(self) -> tuple[str, ...]:
+        """The regions its places and openings are."""
+        places, openings = ([each.region for each in these] for these in (self.places, self.openings))
+        return tuple(dict.fromkeys((*places, *openings)))
+
 
 _SIDES = ((0.0, -0.28, pi), (0.0, 0.28, 0.0))
-_DRAWERS = ("top_region", "middle_region", "bottom_region")
-_ON_TOP = frozenset({"bowl", "mug", "bottle", "can"}) | _FLAT
+_ON_TOP = _TABLEWARE | {"bottle", "can"} | _FLAT
 CABINETS = tuple(
     Furniture(
         "cabinet",
         category,
         _SIDES,
-        (*_DRAWERS, "top_side"),
-        surface="top_side",
-        surface_words="on top of the cabinet",
-        carries=_ON_TOP,
-        opening=_DRAWERS,
-        holds=frozenset({"bowl"}) | _FLAT,
+        (Place("on top of the cabinet", _ON_TOP, region="top_side", room=2),),
+        tuple(
+            Opening(f"the {drawer} drawer of the cabinet", f"{drawer}_region", _FLAT | {"bowl"})
+            for drawer in ("top", "middle", "bottom")
+        ),
         front=0.13,
     )
     for category in ("wooden_cabinet", "white_cabinet")
@@ -135,61 +186,121 @@ STOVE = Furniture(
     "stove",
     "flat_stove",
     ((-0.3, 0.22, 0.0), (-0.3, -0.22, 0.0), (-0.2, 0.22, 0.0), (-0.2, -0.22, 0.0)),
-    ("cook_region",),
-    surface="cook_region",
-    surface_words="on the stove",
-    carries=frozenset({"bowl", "moka pot", "can"}),
+    (Place("on the stove", frozenset({"bowl", "moka pot", "can"}), region="cook_region"),),
     switches=True,
 )
 MICROWAVE = Furniture(
     "microwave",
     "microwave",
     ((0.0, 0.34, 0.0), (0.0, -0.34, pi)),
-    ("top_side", "heating_region"),
-    surface="top_side",
-    surface_words="on top of the microwave",
-    carries=frozenset({"bowl", "mug", "can"}) | _FLAT,
-    opening=("heating_region",),
-    opens_as_one=True,
-    holds=frozenset({"mug"}),
+    (Place("on top of the microwave", _TABLEWARE | {"can"} | _FLAT, region="top_side"),),
+    (Opening("the microwave", "heating_region", frozenset({"mug"}), whole=True),),
     front=0.16,
 )
 RACK = Furniture(
     "rack",
     "wine_rack",
     ((-0.1, -0.3, pi), (-0.1, 0.3, 0.0)),
-    ("top_region",),
-    surface="top_region",
-    surface_words="on the rack",
-    carries=frozenset({"bottle"}),
+    (Place("on the rack", frozenset({"bottle"}), region="top_region"),),
 )
 SHELF = Furniture(
     "shelf",
     "wooden_two_layer_shelf",
     _SIDES,
-    ("top_side", "top_region", "bottom_region"),
-    surface="top_side",
-    surface_words="on top of the shelf",
-    carries=_ON_TOP,
+    (
+        Place("on top of the shelf", _ON_TOP, region="top_side", room=2),
+        Place("upright on top of the shelf", frozenset({"book"}), Predicate.UPRIGHT_ON, "top_side", room=2),
+        Place("flat on top of the shelf", frozenset({"book"}), Predicate.SIDE_ON, "top_side"),
+        *(
+            Place(f"on the {layer} layer of the shelf", _FLAT | {"book"}, Predicate.IN, f"{layer}_region")
+            for layer in ("top", "bottom")
+        ),
+    ),
 )
 CADDY = Furniture(
     "caddy",
     "desk_caddy",
-    ((-0.2, -0.2, pi), (-0.2, 0.2, 0.0)),
-    tuple(f"{part}_contain_region" for part in ("left", "right", "front", "back")),
-    compartments=("left_contain_region", "right_contain_region", "back_contain_region"),
-    holds=frozenset({"book", "mug"}),
+    # Its open side is turned to the camera: its left is what the camera sees as left.
+    ((-0.2, -0.17, pi), (-0.2, 0.17, pi), (-0.12, -0.17, pi), (-0.12, 0.17, pi)),
+    tuple(
+        Place(f"in the {part} compartment of the caddy", takes, Predicate.EXACT_IN, f"{part}_contain_region")
+        for part, takes in (
+            ("left", frozenset({"book", "mug"})),
+            ("right", frozenset({"book", "mug"})),
+            ("front", frozenset({"book"})),
+            ("back", frozenset({"book"})),
+        )
+    ),
 )
-FURNITURE: Mapping[Arena, tuple[Furniture, ...]] = MappingProxyType(
-    {
-        Arena.KITCHEN: (*CABINETS, STOVE, MICROWAVE, SHELF),
-        Arena.TABLE: (*CABINETS, STOVE, MICROWAVE, RACK),
-        Arena.STUDY: (CADDY, SHELF),
-        Arena.LIVING_ROOM: (),
-        Arena.COFFEE_TABLE: (),
-        Arena.FLOOR: (),
-    }
+
+
+class Way(Enum):
+    """In what things of one kind differ."""
+
+    COLOUR = "colour"
+    PATTERN = "pattern"
+    SIZE = "size"
+    COLOUR_AND_SIZE = "colour and size"
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """How often scenes have what; of what is listed, everything is drawn equally often."""
+
+    rooms: tuple[Arena, ...]
+    furniture: Mapping[Arena, tuple[Furniture, ...]]
+    """What may stand in which room; one piece or two are drawn."""
+    kinds: tuple[Kind, ...]
+    ways: tuple[Way, ...]
+    """In what the things of the first kind differ."""
+    doubled: float
+    """How often one of the first kind has a double, where they differ in colour or pattern."""
+    alike: tuple[int, ...]
+    """How many things of the second kind there are, all alike."""
+    coloured: float
+    """How often they have a colour that instructions name."""
+    groceries: tuple[int, ...]
+    """How many things there are that are called by their name, at most."""
+
+
+EVEN = Composition(
+    rooms=(
+        *(Arena.KITCHEN,) * 2,
+        *(Arena.TABLE,) * 2,
+        Arena.STUDY,
+        Arena.LIVING_ROOM,
+        Arena.FLOOR,
+    ),
+    furniture=MappingProxyType(
+        {
+            Arena.KITCHEN: (*CABINETS, STOVE, MICROWAVE, SHELF),
+            Arena.TABLE: (*CABINETS, STOVE, MICROWAVE, RACK),
+            Arena.STUDY: (CADDY, SHELF),
+        }
+    ),
+    kinds=KINDS,
+    ways=(Way.COLOUR, Way.COLOUR, Way.PATTERN, Way.SIZE, Way.SIZE, Way.COLOUR_AND_SIZE),
+    doubled=0.2,
+    alike=(1, 1, 2, 2, 2, 3, 3),
+    coloured=0.3,
+    groceries=(1, 2, 3),
 )
-"""What stands in which room."""
-ROOMS = (Arena.KITCHEN, Arena.KITCHEN, Arena.TABLE, Arena.TABLE, Arena.STUDY, Arena.LIVING_ROOM, Arena.FLOOR)
-"""Rooms as often as they are drawn; the tasks that need furniture are in kitchens and on tables."""
+"""Some of everything; the tasks that need furniture are in kitchens and on tables."""
+LIBERO_X = Composition(
+    rooms=(*(Arena.STUDY,) * 6, *(Arena.KITCHEN,) * 3, *(Arena.TABLE,) * 2),
+    furniture=MappingProxyType(
+        {
+            Arena.KITCHEN: (*CABINETS, STOVE, STOVE, STOVE, MICROWAVE, SHELF),
+            Arena.TABLE: (*CABINETS, STOVE, STOVE, RACK),
+            Arena.STUDY: (CADDY, CADDY, CADDY, SHELF, SHELF),
+        }
+    ),
+    kinds=(*KINDS, BOWL, BOWL, BOWL),
+    ways=(*(Way.COLOUR,) * 8, Way.PATTERN, *(Way.SIZE,) * 4, Way.COLOUR_AND_SIZE),
+    doubled=0.4,
+    alike=(1, 1, 1, 2, 3),
+    coloured=0.85,
+    groceries=(0, 1),
+)
+"""Scenes in which LIBERO-X's labels can be as often as in its training set: half of them with compartments,
+nearly everything has a colour."""

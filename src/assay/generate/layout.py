@@ -10,22 +10,26 @@ import numpy as np
 from assay.errors import PlacementError
 from assay.generate.kit import (
     COLOURS,
-    FURNITURE,
+    DRAINER,
     GROCERIES,
-    KINDS,
+    PATTERNS,
+    PLATE,
     RECEPTACLES,
-    ROOMS,
     SIZES,
     STOVE,
+    SUPERLATIVES,
+    Composition,
     Furniture,
     Kind,
+    Opening,
     Receptacle,
+    Way,
 )
 from assay.perturb.world.ground import Ground, Spot, added
 from assay.perturb.world.room import LIFTS
 from assay.sim.footprints import footprint
 from assay.tasks import Arena, Atom, Entity, Predicate, Rectangle, Region, Scene
-from assay.tasks.staging import Finish, Pattern, Staging
+from assay.tasks.staging import Finish, Staging
 
 JITTER = 0.01
 """How far from its place a thing may stand in an episode, metres."""
@@ -38,7 +42,8 @@ LOW = 0.1
 TRIES = 300
 MOST = 8
 """How many things a scene has at most."""
-PATTERNS = {"striped": Pattern.STRIPES, "checkered": Pattern.CHECKER}
+IN_ORDER = 0.11
+"""How far apart, from left to right, things that look the same are put if there is room, metres."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,11 @@ class Thing:
         """The entity's."""
         return self.entity.name
 
+    @property
+    def called(self) -> str:
+        """What it looks like, in words: ``small red bowl``. Several things may be called so."""
+        return " ".join((*self.adjectives, self.noun))
+
 
 @dataclass(frozen=True, slots=True)
 class Cast:
@@ -71,75 +81,101 @@ class Cast:
         return self.ground.spots[thing.name]
 
 
-def draw_room(rng: np.random.Generator, categories: frozenset[str]) -> tuple[Arena, tuple[Furniture, ...]]:
+def draw_room(
+    rng: np.random.Generator, categories: frozenset[str], composition: Composition
+) -> tuple[Arena, tuple[Furniture, ...]]:
     """A room, and up to two pieces of furniture that an asset pack offers for it."""
-    arena = ROOMS[int(rng.integers(len(ROOMS)))]
-    offered = [each for each in FURNITURE[arena] if each.category in categories]
+    arena = composition.rooms[int(rng.integers(len(composition.rooms)))]
+    offered = [each for each in composition.furniture.get(arena, ()) if each.category in categories]
     most = 1 if arena is Arena.STUDY else 2  # a caddy takes half of its desk
-    return arena, tuple(_some(rng, offered, 1 + int(rng.integers(most))))
+    return arena, tuple(dict.fromkeys(_some(rng, offered, 1 + int(rng.integers(most)))))
 
 
 def draw(
-    rng: np.random.Generator, arena: Arena, furniture: Sequence[Furniture], categories: frozenset[str]
+    rng: np.random.Generator,
+    arena: Arena,
+    furniture: Sequence[Furniture],
+    categories: frozenset[str],
+    composition: Composition,
 ) -> Cast:
     """A scene of what an asset pack offers. Raises PlacementError where what it needs finds no room."""
     lift = LIFTS.get(arena, 0.0)
     builder = _Builder(Scene(arena, (), (), (), (), staging=Staging(lift=lift)), rng)
     for piece in furniture:
         builder.furnish(piece)
-    nouns, needed = _wanted(builder.things)
     receptacles = [each for each in RECEPTACLES if each.category in categories]
-    chosen = dict.fromkeys(_some(rng, [*receptacles, *receptacles[:1]], 1 + int(rng.integers(2))))
-    for number, each in enumerate(chosen):  # the first of them, the plate, is the smallest: twice as often
+    study = arena is Arena.STUDY  # there the furniture has compartments
+    chosen = dict.fromkeys(_some(rng, [*receptacles, PLATE], int(rng.integers(2)) + (not study)))
+    for number, each in enumerate(chosen):  # the plate is the smallest: twice as often
         thing = Thing(builder.entity(each.category), each.noun, receptacle=each)
-        builder.put(thing, needed=number == 0)
-    kinds = [kind for kind in KINDS if kind.noun in nouns and kind.category in categories]
-    first, second = sorted(_some(rng, kinds, len(kinds)), key=lambda kind: kind.noun not in needed)[:2]
-    for number, thing in enumerate(_told_apart(builder, first, rng)):
-        builder.put(thing, needed=number < 2)
-    for _ in range(2 if rng.random() < 0.7 else 1):
-        thing = Thing(builder.entity(second.category), second.noun)
-        builder.put(thing, beside=rng.random() < 0.5, needed=False)
+        builder.put(thing, needed=number == 0 and not study)
+    nouns, needed = _wanted(arena, builder.things)
+    kinds = [kind for kind in composition.kinds if kind.noun in nouns and kind.category in categories]
+    drawn = dict.fromkeys(_some(rng, kinds, len(kinds)))
+    first, second = sorted(drawn, key=lambda kind: kind.noun not in needed)[:2]
+    for number, thing in enumerate(_told_apart(builder, first, rng, composition)):
+        alike = [each for each in builder.things if each.called == thing.called]
+        ranked = not SUPERLATIVES.keys().isdisjoint(thing.adjectives)  # no middle without all three
+        builder.put(thing, needed=number < 2 or ranked, apart=alike)
+    count = _choice(rng, composition.alike)
+    name = list(COLOURS)[int(rng.integers(len(COLOURS)))] if rng.random() < composition.coloured else ""
+    for _ in range(count):
+        finish = Finish(COLOURS[name]) if name else None
+        thing = Thing(builder.entity(second.category, finish), second.noun, (name,) if name else ())
+        alike = [each for each in builder.things if each.called == thing.called]
+        builder.put(thing, beside=rng.random() < 0.5, needed=False, apart=alike)
     if any(thing.furniture is STOVE for thing in builder.things) and "moka_pot" in categories:
         builder.put(Thing(builder.entity("moka_pot"), "moka pot"), needed=False)
     others = [each for each in GROCERIES if each in categories and each not in (*first.like, *second.like)]
-    for category in _some(rng, others, min(1 + int(rng.integers(3)), MOST - len(builder.scene.objects))):
+    wanted = _choice(rng, composition.groceries)
+    for category in _some(rng, others, min(wanted, MOST - len(builder.scene.objects))):
         builder.put(Thing(builder.entity(category), GROCERIES[category]), needed=False)
     return Cast(builder.scene, tuple(builder.things), Ground(builder.scene))
 
 
-def _wanted(things: list[Thing]) -> tuple[set[str], set[str]]:
+def _wanted(arena: Arena, things: list[Thing]) -> tuple[set[str], set[str]]:
     """The nouns that have something to do beside some furniture, and those without which it has nothing."""
-    furniture = {thing.noun for thing in things}
-    if "caddy" in furniture:
-        return {"book", "mug", "can"}, {"book"}
-    nouns = {"bowl", "mug", "can", "box"}
-    if furniture & {"rack", "cabinet", "shelf"}:
+    there = {thing.noun for thing in things}
+    if "caddy" in there:
+        return {"book", "mug"}, {"book"}
+    nouns, needed = {"bowl", "mug", "can", "box"}, set[str]()
+    if there & {"rack", "cabinet", "shelf"}:
         nouns.add("bottle")
-    return nouns, {"bottle"} if "rack" in furniture else set()
+    if "shelf" in there and arena is Arena.STUDY:
+        nouns, needed = {"book", "mug", "can"}, {"book"}
+    if "rack" in there:
+        needed.add("bottle")
+    elif DRAINER.noun in there:
+        needed.add("bowl")
+    return nouns, needed
 
 
-def _told_apart(builder: _Builder, kind: Kind, rng: np.random.Generator) -> list[Thing]:
-    """Two or three things of one kind that differ in colour, in size, in pattern, or in colour and size."""
+def _told_apart(
+    builder: _Builder, kind: Kind, rng: np.random.Generator, composition: Composition
+) -> list[Thing]:
+    """Two or three things of one kind that differ in a way; one of them may have a double."""
     names = [str(name) for name in rng.permutation(list(COLOURS))]
-    ways = ["colour", "colour", "pattern", *(["size", "colour and size"] if kind.resized else [])]
+    ways = [way for way in composition.ways if kind.resized or way not in (Way.SIZE, Way.COLOUR_AND_SIZE)]
     way = ways[int(rng.integers(len(ways)))]
     looks: list[tuple[tuple[str, ...], Finish, float]]
     plain = Finish(COLOURS[names[0]])
-    if way == "colour":
+    if way is Way.COLOUR:
         count = 2 + int(rng.integers(2))
         looks = [((name,), Finish(COLOURS[name]), 1.0) for name in names[:count]]
-    elif way == "pattern":
+    elif way is Way.PATTERN:
         colour = COLOURS[next(name for name in names if name != "black")]  # nothing is seen on black
         looks = [(("plain",), Finish(colour), 1.0)]
         looks += [((word,), Finish(colour, pattern), 1.0) for word, pattern in PATTERNS.items()]
-        looks = [looks[i] for i in rng.permutation(3)[: 2 + int(rng.integers(2))]]
-    elif way == "size":
-        looks = [((word,), plain, factor) for word, factor in SIZES.items()]
+        looks = _some(rng, looks, 2 + int(rng.integers(2)))
+    elif way is Way.SIZE:
+        words = (SIZES, SUPERLATIVES)[int(rng.integers(2))]
+        looks = [((word,), plain, factor) for word, factor in words.items()]
     else:
         other = Finish(COLOURS[names[1]])
         looks = [((word, names[0]), plain, factor) for word, factor in SIZES.items()]
         looks.append((("small", names[1]), other, SIZES["small"]))
+    if way in (Way.COLOUR, Way.PATTERN) and rng.random() < composition.doubled:
+        looks.append(looks[0])
     return [
         Thing(builder.entity(kind.category, finish, size), kind.noun, words) for words, finish, size in looks
     ]
@@ -181,14 +217,18 @@ class _Builder:
                 )
                 return
 
-    def put(self, thing: Thing, *, beside: bool = False, needed: bool = True) -> None:
-        """Put a thing where there is room for it and a hand; ``beside`` something, if that works.
+    def put(
+        self, thing: Thing, *, beside: bool = False, needed: bool = True, apart: Sequence[Thing] = ()
+    ) -> None:
+        """Put a thing where there is room for it and a hand.
 
-        Where there is no room, what is not ``needed`` is left out.
+        If that works, ``beside`` something, and further left or right than each of ``apart``. Where there is
+        no room, what is not ``needed`` is left out.
         """
         ground = Ground(self.scene)
         half_x, half_y = (half * thing.entity.size for half in footprint(thing.entity.category).half)
         landmarks = list(ground.spots.values()) if beside else []
+        doubles = [ground.spots[each.name].y for each in apart]
         for attempt in range(TRIES):
             x, y = float(self._rng.uniform(*X)), float(self._rng.uniform(*Y))
             if landmarks and attempt < TRIES // 3:
@@ -201,11 +241,13 @@ class _Builder:
                 )
             room = Spot(x, y, half_x + APART, half_y + APART)
             inside = X[0] <= x <= X[1] and Y[0] <= y <= Y[1]
+            if attempt < TRIES // 2 and any(abs(y - double) < IN_ORDER for double in doubles):
+                continue
             if inside and ground.free(room) and not any(room.overlaps(each) for each in self._kept_free):
                 spot = Spot(round(x, 3), round(y, 3), half_x, half_y)
                 self.scene = added(self.scene, thing.entity, spot, JITTER)
-                if thing.receptacle is not None and thing.receptacle.region:
-                    self.scene = _with_regions(self.scene, thing.entity.name, (thing.receptacle.region,))
+                if thing.receptacle is not None:
+                    self.scene = _with_regions(self.scene, thing.entity.name, thing.receptacle.regions)
                 self.things.append(thing)
                 return
         if needed:
@@ -227,15 +269,19 @@ class _Builder:
         return _with_regions(scene, entity.name, piece.regions)
 
     def _in_a_state(self, scene: Scene, entity: Entity, piece: Furniture) -> Scene:
-        """Half of what opens has something open, a third of what switches is on."""
+        """Half of what opens has something open, half of what switches is on."""
         atoms: tuple[Atom, ...] = ()
-        if piece.opening and self._rng.random() < 0.5:
-            part = piece.opening[int(self._rng.integers(len(piece.opening)))]
-            opened = entity.name if piece.opens_as_one else f"{entity.name}_{part}"
-            atoms = (Atom(Predicate.OPEN, (opened,)),)
-        if piece.switches and self._rng.random() < 1 / 3:
+        if piece.openings and self._rng.random() < 0.5:
+            part = piece.openings[int(self._rng.integers(len(piece.openings)))]
+            atoms = (Atom(Predicate.OPEN, (opened(entity, part),)),)
+        if piece.switches and self._rng.random() < 0.5:
             atoms = (Atom(Predicate.TURN_ON, (entity.name,)),)
         return replace(scene, initial=(*scene.initial, *atoms))
+
+
+def opened(entity: Entity, part: Opening) -> str:
+    """What an atom says is open or closed."""
+    return entity.name if part.whole else f"{entity.name}_{part.region}"
 
 
 def _before(spot: Spot, y: float, depth: float) -> Spot:
@@ -252,6 +298,10 @@ def _behind(spot: Spot) -> Spot:
 
 def _with_regions(scene: Scene, owner: str, names: tuple[str, ...]) -> Scene:
     return replace(scene, regions=(*scene.regions, *(Region(name, owner) for name in names)))
+
+
+def _choice(rng: np.random.Generator, options: Sequence[int]) -> int:
+    return options[int(rng.integers(len(options)))]
 
 
 def _some(rng: np.random.Generator, options: list, count: int) -> list:  # type: ignore[type-arg]

@@ -1,64 +1,60 @@
-"""What could be asked for in a new scene, in words that name exactly what is meant."""
+"""What could be asked for in a new scene: one step, or several together."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import combinations
 
 import numpy as np
 
-from assay.generate.layout import LOW, Cast, Thing
-from assay.generate.relations import CLEAR, Side, gap_between, is_at, may_be_at
-from assay.perturb.world.ground import Spot
-from assay.sim.footprints import footprint
-from assay.sim.layout import layout_of
-from assay.tasks import Atom, Goal, Instruction, Predicate, Rectangle, Region, Scene, Task
+from assay.generate.layout import Cast, Thing, opened
+from assay.generate.steps import (
+    Family,
+    Step,
+    besides,
+    carried,
+    free_squares,
+    is_on,
+    is_open,
+    placements,
+    stacks,
+    states,
+)
+from assay.generate.words import By, name, together
+from assay.tasks import Atom, Goal, Instruction, Predicate, Scene, Task
 
-BESIDE = 0.05
-"""Half the side of the square that is "to the left of" something, metres."""
-NEXT_TO = 0.06
-"""The widest gap between things that are next to each other, metres."""
-FAMILIES = ("relation", "attribute", "state", "beside", "composite", "container", "surface")
-"""Kinds of proposals, in the order in which they take turns."""
+DRAWN = 40
+"""How many pairs and how many triples of steps are drawn in a scene."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """Something that could be asked for."""
 
-    family: str
+    family: Family
     text: str
     goal: Goal
 
     @property
-    def like(self) -> tuple[str, str]:
+    def like(self) -> tuple[Family, str]:
         """What several proposals may have in common: the family and the destination."""
         return self.family, self.goal.atoms[-1].arguments[-1]
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Somewhere a thing could be put: how to say it, and what is true then."""
-
-    words: str
-    predicate: Predicate
-    name: str
-    family: str
-    first: str = ""
-    """What has to be done before, as an instruction says it."""
-
-
 def propose(cast: Cast, id: str, rng: np.random.Generator) -> list[Task]:
     """Tasks in a scene that has the regions their goals need, in the order in which they are tried."""
-    regions = _beside(cast)
-    scene = replace(cast.scene, regions=(*cast.scene.regions, *(region for _, _, region in regions)))
+    squares = free_squares(cast)
+    scene = replace(cast.scene, regions=(*cast.scene.regions, *(region for _, _, region in squares)))
+    single = [*placements(cast), *stacks(cast), *states(cast), *besides(cast, squares)]
     found = [
-        *_placements(cast, rng),
-        *_states(cast),
-        *_besides(cast, regions, rng),
-        *_composites(cast, rng),
+        *(Proposal(step.family, _said(step, rng), Goal((step.atom,))) for step in single),
+        *_composites(cast),
+        *_towers(single),
+        *_sets(cast, single),
+        *_several(single, 2, rng),
+        *_several(single, 3, rng),
     ]
     return [_task(id, scene, each) for each in in_turn(found, rng)]
 
@@ -68,244 +64,139 @@ def in_turn(found: Sequence[Proposal], rng: np.random.Generator) -> list[Proposa
 
     What is like an earlier one, of its family and with its destination, comes after everything that is not.
     """
+    families = [list(Family)[int(i)] for i in rng.permutation(len(Family))]
     piles = {
-        family: [found[int(i)] for i in rng.permutation(len(found)) if found[int(i)].family == family]
-        for family in FAMILIES
+        family: [found[int(i)] for i in rng.permutation(len(found)) if found[int(i)].family is family]
+        for family in families
     }
-    chosen: dict[Goal, Proposal] = {}
+    chosen: dict[frozenset[Atom], Proposal] = {}
     while any(piles.values()):
         for pile in piles.values():
             if pile:
                 proposal = pile.pop()
-                chosen.setdefault(proposal.goal, proposal)
+                chosen.setdefault(frozenset(proposal.goal.atoms), proposal)
     rounds: dict[int, list[Proposal]] = defaultdict(list)
-    earlier: Counter[tuple[str, str]] = Counter()
+    earlier: Counter[tuple[Family, str]] = Counter()
     for proposal in chosen.values():
         rounds[earlier[proposal.like]].append(proposal)
         earlier[proposal.like] += 1
     return [proposal for number in sorted(rounds) for proposal in rounds[number]]
 
 
-def references(cast: Cast, thing: Thing) -> Iterator[tuple[str, str]]:
-    """Words that mean one thing and no other, and what they go by: attribute, relation, or nothing."""
-    doubles = [other for other in cast.things if other.noun == thing.noun and other != thing]
-    if not doubles:
-        yield f"the {thing.noun}", ""
-    elif thing.adjectives:
-        yield f"the {' '.join(thing.adjectives)} {thing.noun}", "attribute"
-    else:
-        for words in _by_place(cast, thing, doubles):
-            yield words, "relation"
-
-
-def _by_place(cast: Cast, thing: Thing, doubles: list[Thing]) -> Iterator[str]:
-    """Words for a thing that only its place tells from its doubles."""
-    here, others = cast.spot(thing), [cast.spot(each) for each in doubles]
-    base = np.array(layout_of(cast.scene).robot[:2]) - np.array(layout_of(cast.scene).offset[:2])
-    if all(other.y - here.y > CLEAR for other in others):
-        yield f"the left {thing.noun}"
-    if all(here.y - other.y > CLEAR for other in others):
-        yield f"the right {thing.noun}"
-    far = np.hypot(here.x - base[0], here.y - base[1])
-    distances = [np.hypot(other.x - base[0], other.y - base[1]) for other in others]
-    if all(other - far > CLEAR for other in distances):
-        yield f"the {thing.noun} nearest to the robot"
-    if all(far - other > CLEAR for other in distances):
-        yield f"the {thing.noun} furthest from the robot"
-    for mark in cast.things:
-        if mark in doubles or mark == thing:
+def _composites(cast: Cast) -> Iterator[Proposal]:
+    """Something is opened, closed or switched, and something is put into or onto it."""
+    for owner in cast.things:
+        if owner.furniture is None:
             continue
-        called = next((words for words, by in references(cast, mark) if by != "relation"), None)
-        if called is None:
-            continue
-        there = cast.spot(mark)
-        for side in Side:
-            if is_at(here, side, there) and not any(may_be_at(other, side, there) for other in others):
-                yield f"the {thing.noun} {side.words} {called}"
-        gap = gap_between(here, there)
-        if gap < NEXT_TO and all(gap_between(other, there) > gap + CLEAR for other in others):
-            yield f"the {thing.noun} next to {called}"
-
-
-def _placements(cast: Cast, rng: np.random.Generator) -> Iterator[Proposal]:
-    for thing in _carried(cast):
-        for words, by in references(cast, thing):
-            for place in _places(cast, thing):
-                text = (
-                    f"{place.first} and put {words} inside"
-                    if place.first
-                    else _say(words, place.words, rng, located=by == "relation")
-                )
-                yield Proposal(
-                    by or place.family, text, _goal(Atom(place.predicate, (thing.name, place.name)))
-                )
-
-
-def _places(cast: Cast, thing: Thing) -> Iterator[_Place]:
-    """Where a thing could go."""
-    for other in cast.things:
-        piece, inside = other.furniture, other.receptacle
-        if inside is not None and thing.noun in inside.takes:
-            if inside.region:
-                yield _Place(
-                    f"in the {other.noun}", Predicate.IN, f"{other.name}_{inside.region}", "container"
-                )
-            else:
-                yield _Place(f"on the {other.noun}", Predicate.ON, other.name, "surface")
-        if piece is None:
-            continue
-        if piece.surface and thing.noun in piece.carries:
-            yield _Place(piece.surface_words, Predicate.ON, f"{other.name}_{piece.surface}", "surface")
-        if thing.noun in piece.holds:
-            for part in piece.compartments:
-                words = f"in the {_part(part)} compartment of the {piece.noun}"
-                yield _Place(words, Predicate.IN, f"{other.name}_{part}", "container")
-            for part in piece.opening:
-                region = f"{other.name}_{part}"
-                called = _opening(other, part)
-                if _is_open(cast, other, part):
-                    yield _Place(f"in {called}", Predicate.IN, region, "container")
-                elif not piece.opens_as_one:
-                    yield _Place("", Predicate.IN, region, "composite", first=f"open {called}")
-
-
-def _states(cast: Cast) -> Iterator[Proposal]:
-    """Open, close, turn on, turn off."""
-    for thing in cast.things:
-        piece = thing.furniture
-        if piece is None:
-            continue
-        for part in piece.opening:
-            name = thing.name if piece.opens_as_one else f"{thing.name}_{part}"
-            is_open = _is_open(cast, thing, part)
-            verb, predicate = ("close", Predicate.CLOSE) if is_open else ("open", Predicate.OPEN)
-            yield Proposal("state", f"{verb} {_opening(thing, part)}", _goal(Atom(predicate, (name,))))
-        if piece.switches:
-            is_on = Atom(Predicate.TURN_ON, (thing.name,)) in cast.scene.initial
-            words, predicate = ("off", Predicate.TURN_OFF) if is_on else ("on", Predicate.TURN_ON)
-            yield Proposal("state", f"turn {words} the {piece.noun}", _goal(Atom(predicate, (thing.name,))))
-
-
-def _beside(cast: Cast) -> list[tuple[Thing, Side, Region]]:
-    """Free squares beside things that can be named."""
-    found = []
-    for thing in cast.things:
-        if not any(by != "relation" for _, by in references(cast, thing)):
-            continue
-        here = cast.spot(thing)
-        hides = thing.furniture is not None and footprint(thing.entity.category).height > LOW
-        for side in Side:
-            if hides and side is Side.BEHIND:
-                continue
-            x, y = (
-                np.array([here.x, here.y])
-                + (np.array([here.half_x, here.half_y]) + BESIDE + 0.02) * side.towards
-            )
-            square = Spot(float(x), float(y), BESIDE, BESIDE)
-            if cast.ground.free(square):
-                box = Rectangle(
-                    *(round(float(v), 3) for v in (x - BESIDE, y - BESIDE, x + BESIDE, y + BESIDE))
-                )
-                region = Region(
-                    f"{thing.name}_{side.name.lower()}_region", cast.scene.arena.workspace, (box,)
-                )
-                found.append((thing, side, region))
-    return found
-
-
-def _besides(
-    cast: Cast, regions: list[tuple[Thing, Side, Region]], rng: np.random.Generator
-) -> Iterator[Proposal]:
-    """Put something beside something else."""
-    for mark, side, region in regions:
-        called = next(words for words, by in references(cast, mark) if by != "relation")
-        for thing in _carried(cast):
-            for words, by in references(cast, thing):
-                if thing != mark and by != "relation":
-                    where = f"{side.words} {called}"
-                    goal = _goal(Atom(Predicate.ON, (thing.name, region.full_name)))
-                    yield Proposal("beside", _say(words, where, rng), goal)
-
-
-def _composites(cast: Cast, rng: np.random.Generator) -> Iterator[Proposal]:
-    """Two things into one place; a state and what goes with it."""
-    for other in cast.things:
-        piece, inside = other.furniture, other.receptacle
-        if inside is not None and inside.region:
-            named = [
-                (thing, next(references(cast, thing))[0])
-                for thing in _carried(cast)
-                if thing.noun in inside.takes and any(references(cast, thing))
-            ]
-            for one, two in pairwise(named):
-                region = f"{other.name}_{inside.region}"
-                atoms = [Atom(Predicate.IN, (thing.name, region)) for thing, _ in (one, two)]
-                text = f"put both {one[1]} and {two[1]} in the {other.noun}"
-                yield Proposal("composite", text, _goal(*atoms))
-        if piece is not None and piece.switches:
-            is_on = Atom(Predicate.TURN_ON, (other.name,)) in cast.scene.initial
-            for thing in _carried(cast):
-                words = next((words for words, _ in references(cast, thing)), None)
-                if words is not None and thing.noun in piece.carries and not is_on:
-                    atoms = [
-                        Atom(Predicate.TURN_ON, (other.name,)),
-                        Atom(Predicate.ON, (thing.name, f"{other.name}_{piece.surface}")),
-                    ]
-                    yield Proposal(
-                        "composite", f"turn on the {piece.noun} and put {words} on it", _goal(*atoms)
-                    )
-        if piece is not None and piece.opening:
-            for part in piece.opening:
-                if not _is_open(cast, other, part):
+        named = [(thing, words) for thing in carried(cast) if (words := name(cast, thing)) is not None]
+        for part in owner.furniture.openings:
+            region = f"{owner.name}_{part.region}"
+            closed = Atom(Predicate.CLOSE, (opened(owner.entity, part),))
+            for thing, words in named:
+                if thing.noun not in part.takes:
                     continue
-                for thing in _carried(cast):
-                    words = next((words for words, _ in references(cast, thing)), None)
-                    if words is not None and thing.noun in piece.holds:
-                        name = other.name if piece.opens_as_one else f"{other.name}_{part}"
-                        atoms = [
-                            Atom(Predicate.IN, (thing.name, f"{other.name}_{part}")),
-                            Atom(Predicate.CLOSE, (name,)),
-                        ]
-                        text = f"put {words} in {_opening(other, part)} and close it"
-                        yield Proposal("composite", text, _goal(*atoms))
+                inside = Atom(Predicate.IN, (thing.name, region))
+                if is_open(cast, owner, part):
+                    text = f"put {words} in {part.words} and close it"
+                    yield Proposal(Family.COMPOSITE, text, Goal((inside, closed)))
+                else:
+                    text = f"open {part.words} and put {words} inside"
+                    yield Proposal(Family.COMPOSITE, text, Goal((inside,)))
+                    text = f"open {part.words}, put {words} inside and close it"
+                    yield Proposal(Family.THREE, text, Goal((inside, closed)))
+        if owner.furniture.switches:
+            verb, predicate = (
+                ("turn off", Predicate.TURN_OFF) if is_on(cast, owner) else ("turn on", Predicate.TURN_ON)
+            )
+            place = owner.furniture.places[0]
+            for thing, words in named:
+                if thing.noun in place.takes:
+                    atoms = (
+                        Atom(predicate, (owner.name,)),
+                        Atom(place.predicate, (thing.name, f"{owner.name}_{place.region}")),
+                    )
+                    text = f"{verb} the {owner.noun} and put {words} on it"
+                    yield Proposal(Family.COMPOSITE, text, Goal(atoms))
 
 
-def _carried(cast: Cast) -> list[Thing]:
-    """What is carried about: neither furniture nor receptacles."""
-    return [thing for thing in cast.things if thing.furniture is None and thing.receptacle is None]
+def _towers(single: Sequence[Step]) -> Iterator[Proposal]:
+    """A bowl on a bowl on a bowl, each smaller than the one below."""
+    stacked = [step for step in single if step.family is Family.STACK and not step.by.place]
+    for lower in stacked:
+        for upper in stacked:
+            if upper.owner == lower.thing and upper.thing != lower.owner:
+                text = f"{lower.text} and {upper.text}"
+                yield Proposal(Family.STACK, text, Goal((lower.atom, upper.atom)))
 
 
-def _opening(thing: Thing, part: str) -> str:
-    """What opens, in words."""
-    assert thing.furniture is not None
-    return (
-        f"the {thing.noun}"
-        if thing.furniture.opens_as_one
-        else f"the {_part(part)} drawer of the {thing.noun}"
-    )
+def _sets(cast: Cast, single: Sequence[Step]) -> Iterator[Proposal]:
+    """All things of a noun, or two that are called by name, go to one place."""
+    places: dict[tuple[str, Predicate], dict[str, Step]] = defaultdict(dict)
+    for step in single:
+        if step.thing is not None and step.room > 1:
+            places[step.atom.arguments[1], step.atom.predicate].setdefault(step.thing.name, step)
+    for steps in places.values():
+        for count in (2, 3):
+            for group in combinations(steps.values(), count):
+                things = [step.thing for step in group if step.thing is not None]
+                words = together(cast, things)
+                if words is None and count == 2 and not any(step.by.place for step in group):
+                    words = f"both {group[0].what} and {group[1].what}"
+                if words is not None and count <= group[0].room:
+                    family = Family.TWO if count == 2 else Family.THREE
+                    text = f"put {words} {group[0].where}"
+                    yield Proposal(family, text, Goal(tuple(step.atom for step in group)))
 
 
-def _part(region: str) -> str:
-    return region.split("_")[0]
+def _several(single: Sequence[Step], count: int, rng: np.random.Generator) -> Iterator[Proposal]:
+    """Several steps that do not hinder one another, joined by "and"."""
+    usable = [step for step in single if not step.by.place or _is_short(step)]
+    for _ in range(DRAWN if len(usable) >= count else 0):
+        group = [usable[int(i)] for i in rng.permutation(len(usable))[:count]]
+        # What is stacked upon is put in its place first, and what is closed or switched comes last.
+        group.sort(key=lambda step: (step.thing is None, step.family is Family.STACK))
+        if not _fit(group):
+            continue
+        changed = any(step.thing is None for step in group)
+        family = Family.THREE if count > 2 else Family.COMPOSITE if changed else Family.TWO
+        *first, last = (step.text for step in group)
+        text = f"{', '.join(first)} and {last}"
+        yield Proposal(family, text, Goal(tuple(step.atom for step in group)))
 
 
-def _is_open(cast: Cast, thing: Thing, part: str) -> bool:
-    assert thing.furniture is not None
-    name = thing.name if thing.furniture.opens_as_one else f"{thing.name}_{part}"
-    return Atom(Predicate.OPEN, (name,)) in cast.scene.initial
+def _is_short(step: Step) -> bool:
+    """Whether the words for a thing tell its place before its noun: ``the left book``."""
+    return step.by is By.ORDER and step.thing is not None and step.what.endswith(step.thing.noun)
 
 
-def _say(words: str, where: str, rng: np.random.Generator, *, located: bool = False) -> str:
-    """To put something somewhere; what its own place tells needs a verb between the two places."""
-    if located:
-        return f"pick up {words} and place it {where}"
-    return (f"put {words} {where}", f"place {words} {where}", f"pick up {words} and place it {where}")[
-        int(rng.integers(3))
-    ]
+def _fit(group: Sequence[Step]) -> bool:
+    """Whether steps can be done one after the other, whatever the order."""
+    moved = [step.thing.name for step in group if step.thing is not None]
+    changed = [step.owner.name for step in group if step.thing is None and step.owner is not None]
+    beside = sum(step.family is Family.BESIDE for step in group)  # squares may overlap
+    if len(set(moved)) < len(moved) or len(changed) > 1 or beside > 1:
+        return False
+    goals = Counter(step.atom.arguments[1] for step in group if step.thing is not None)
+    if any(goals[step.atom.arguments[1]] > step.room for step in group if step.thing is not None):
+        return False
+    owners = [step.owner for step in group if step.thing is not None and step.owner is not None]
+    onto_moved = any(owner.name in moved for owner in owners)
+    into_changed = any(owner.name in changed and _opens(owner) for owner in owners)
+    return not onto_moved and not into_changed
 
 
-def _goal(*atoms: Atom) -> Goal:
-    return Goal(atoms)
+def _opens(thing: Thing) -> bool:
+    return thing.furniture is not None and bool(thing.furniture.openings)
+
+
+def _said(step: Step, rng: np.random.Generator) -> str:
+    """A single step; what its own place tells needs a verb between the two places."""
+    if step.verb != "put":
+        return step.text
+    apart = f"pick up {step.what} and place it {step.where}"
+    if step.by.place:
+        return apart
+    return (step.text, f"place {step.what} {step.where}", apart)[int(rng.integers(3))]
 
 
 def _task(id: str, scene: Scene, proposal: Proposal) -> Task:

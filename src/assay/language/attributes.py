@@ -31,7 +31,7 @@ DISTANCES = frozenset(words("nearest nearer closest closer farthest farther furt
 """Words that choose among several things by their distance from something; "next to" chooses by contact."""
 _RANK = "top|middle|bottom|upper|lower|first|second|third|fourth|last"
 _PART = "drawer|region|layer|shelf|level|row|compartment"
-_RANKED = re.compile(rf"\b(?:{_RANK}) (?:and (?:{_RANK}) )?(?:{_PART})\b|\b(?:{_RANK}) from\b")
+_RANKED = re.compile(rf"\b(?:{_RANK}) (?:and (?:{_RANK}) )?(?:{_PART})\b|\b(?:{_RANK}) (?:\w+ ){{0,3}}from\b")
 _SURFACE = re.compile(r"\btop layer\b")
 """What sounds like a rank and is the upper surface of a thing; LIBERO-X does not count it as a rank."""
 _NO_COLOUR = ("orange juice", "juice")

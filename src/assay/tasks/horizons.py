@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from assay.tasks.files import names_file
+from assay.tasks.files import load_file, names_file
+from assay.tasks.scene import Goal
 
 HORIZONS = {
     "libero_spatial": 220,
@@ -13,9 +14,17 @@ HORIZONS = {
 }
 """Control steps that the literature gives a task, by suite."""
 DEFAULT_HORIZON = 400
+PER_ATOM = 200
+"""Control steps for each atom of a goal of three and more, where no suite says how many."""
 
 
 def horizon(task_id: str) -> int:
-    """How many control steps a task gets."""
-    suite = "" if names_file(task_id) else task_id.split("/")[0]
-    return HORIZONS.get(suite, DEFAULT_HORIZON)
+    """How many control steps a task gets; one in a file, as its goal needs."""
+    if names_file(task_id):
+        return goal_horizon(load_file(task_id).goal)
+    return HORIZONS.get(task_id.split("/")[0], DEFAULT_HORIZON)
+
+
+def goal_horizon(goal: Goal) -> int:
+    """How many control steps a goal gets that is not one of a suite's."""
+    return max(DEFAULT_HORIZON, PER_ATOM * len(goal.atoms))
