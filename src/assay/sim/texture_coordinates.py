@@ -142,7 +142,7 @@ def _hull(points: Floats) -> NDArray[np.int64]:
     """The faces that MuJoCo gives a mesh of points alone: those of their convex hull, (m, 3)."""
     vertices = " ".join(map(repr, points.ravel().tolist()))
     text = f"<mujoco><asset><mesh name='hull' vertex='{vertices}'/></asset></mujoco>"
-    return mujoco.MjModel.from_xml_string(text).mesh_face.astype(np.int64)
+    return np.asarray(mujoco.MjModel.from_xml_string(text).mesh_face, np.int64)
 
 
 def _solid(kind: str, geom: Element) -> tuple[Floats, NDArray[np.int64]]:
