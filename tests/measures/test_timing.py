@@ -105,3 +105,12 @@ def test_late_successes_count_as_failures_within_a_limit(run, made):
     episodes = [made(True, seed=seed, steps=steps) for seed, steps in enumerate((100, 100, 100, 111))]
     rows = within_limit(run([*episodes, made(None, seed=9)]).frame(), 1.1)
     assert rows["outcome"].to_list() == ["success"] * 3 + ["failure", "error"]
+
+
+def test_failures_count_within_a_limit_also_where_no_reference_is_known(run, made):
+    """One task has a successful control, one never succeeds, and one succeeds only where something is changed."""
+    episodes = [made(True, task="libero_goal/1", steps=100), made(False, task="libero_goal/2")]
+    episodes += [made(False, task="libero_goal/3"), made(True, task="libero_goal/3", condition="c", steps=90)]
+    within, free = limits_by(run(episodes).frame(), (), (1.1, None))[()]
+    assert (within.successes, within.count) == (1, 2), "the third task is left out"
+    assert (free.successes, free.count) == (2, 4)

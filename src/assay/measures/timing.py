@@ -103,18 +103,18 @@ def limits_by(
 ) -> dict[tuple[Label, ...], tuple[Limit, ...]]:
     """Success within each limit that the run can tell, of the groups that share the columns ``by``.
 
-    Without a limit all episodes of a group count; within one, those of tasks with a reference time. Raises
-    MeasureError where no limit can be told.
+    What failed has failed within every limit, with a reference time or without. A success without one cannot be
+    judged: within a limit, its task is left out. Raises MeasureError where no limit can be told.
     """
     rows = with_references(frame).drop_nulls(by)
-    known = rows.drop_nulls(REFERENCE)
-    wanted = [factor for factor in possible(rows, factors) if factor is None or len(known)]
-    if not len(rows) or not wanted:
-        raise MeasureError("no task has a reference time, nor a successful control")
+    unknown = rows.filter((pl.col("success") == 1) & pl.col(REFERENCE).is_null())["task"].unique()
+    known = rows.filter(~pl.col("task").is_in(unknown.implode()))
     found: dict[tuple[Label, ...], list[Limit]] = {}
-    for factor in wanted:
+    for factor in possible(rows, factors):
         for group, limit in _within(rows if factor is None else known, by, factor).items():
             found.setdefault(group, []).append(limit)
+    if not found:
+        raise MeasureError("no task has a reference time, nor a successful control")
     return {group: tuple(limits) for group, limits in found.items()}
 
 
@@ -122,9 +122,12 @@ def with_references(frame: pl.DataFrame, reference: Mapping[str, float] | None =
     """The judged rows with a column of reference times, control steps; null where none is known.
 
     That is, for each episode: the task's in ``reference``; else the demonstrator's, which certified episodes
-    have as a label; else the median of the run's own successful controls of the task.
+    have as a label; else the median of the run's own successful controls of the task. A column that is there
+    already stays: part of a run has its references from the whole.
     """
     rows = judged(frame)
+    if REFERENCE in rows.columns:
+        return rows
     successes = controls(rows).filter(pl.col("success") == 1)
     usual = dict(successes.group_by("task").agg(pl.col("steps").median()).iter_rows())
     given, own_median = (
@@ -140,11 +143,15 @@ def within_limit(frame: pl.DataFrame, factor: float) -> pl.DataFrame:
 
     Episodes without a reference time stay as they are.
     """
-    times = with_references(frame).select("id", REFERENCE)
     late = (pl.col("outcome") == "success") & (pl.col("steps") > factor * pl.col(REFERENCE)).fill_null(False)
     outcome = pl.when(late).then(pl.lit("failure")).otherwise("outcome").alias("outcome")
-    rows = frame.join(times, on="id", how="left", maintain_order="left")
-    return rows.with_columns(outcome).drop(REFERENCE)
+    return timed(frame).with_columns(outcome)
+
+
+def timed(frame: pl.DataFrame) -> pl.DataFrame:
+    """All rows, errors too, with the column of reference times, for measures of parts of the run."""
+    times = with_references(frame).select("id", REFERENCE)
+    return frame.drop(REFERENCE, strict=False).join(times, on="id", how="left", maintain_order="left")
 
 
 def possible(rows: pl.DataFrame, factors: Sequence[float | None] = FACTORS) -> list[float | None]:
@@ -154,12 +161,16 @@ def possible(rows: pl.DataFrame, factors: Sequence[float | None] = FACTORS) -> l
 
 
 def _within(rows: pl.DataFrame, by: Sequence[str], factor: float | None) -> dict[tuple[Label, ...], Limit]:
-    """Success of each group within a limit."""
-    late = pl.lit(False) if factor is None else pl.col("steps") > factor * pl.col(REFERENCE)
-    timed = rows.with_columns(_in_time=(pl.col("success") == 1) & ~late)
-    known = shares(timed, "_in_time", by)
+    """Success of each group within a limit; nothing where there is no row."""
+    if not len(rows):
+        return {}
+    late = (
+        pl.lit(False) if factor is None else (pl.col("steps") > factor * pl.col(REFERENCE)).fill_null(False)
+    )
+    told = rows.with_columns(_in_time=(pl.col("success") == 1) & ~late)
+    known = shares(told, "_in_time", by)
     counted = pl.col("_in_time").sum(), pl.len()
-    counts = timed.group_by(by, maintain_order=True).agg(counted) if by else timed.select(counted)
+    counts = told.group_by(by, maintain_order=True).agg(counted) if by else told.select(counted)
     return {
         tuple(group): Limit(factor, hits, count, hits / count, known[tuple(group)][1])
         for *group, hits, count in counts.iter_rows()

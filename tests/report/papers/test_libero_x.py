@@ -57,6 +57,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
         limit: float | None = None,
         contacts: dict[str, Intervals] | None = None,
         labels: Mapping[str, dict[str, Label]] = TASKS,
+        reference: int | None = 100,
     ) -> Path:
         path = tmp_path_factory.mktemp("runs") / f"{name}.assay"
         specs, episodes = [], []
@@ -64,7 +65,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
             for seed in range(3):
                 for condition, known in CONDITIONS.items():
                     told = known | (labels[task] | {"axis": "world", "plausible": True} if known else {})
-                    told |= {"reference_steps": 100, "limit_factor": limit}
+                    told |= {"reference_steps": reference, "limit_factor": limit}
                     specs.append(
                         EpisodeSpec(
                             task,
@@ -150,6 +151,13 @@ def test_success_by_level_is_within_the_papers_limit_and_without_one(report: Pap
 def test_a_run_that_was_stopped_says_nothing_without_a_limit(made: Made):
     table, _ = part(made("stopped", declining, limit=1.1), tables.labels_table, 1)
     assert [row["time limit"] for row in lines(table)] == ["1", "1.1"]
+
+
+def test_levels_are_timed_by_the_controls_where_no_other_time_is_known(made: Made):
+    """Controls take 80 steps: 88 are too few for any level."""
+    table, _ = part(made("untimed", declining, reference=None), tables.levels_table)
+    assert [row["level 1"] for row in lines(table)] == [0.0, 1.0]
+    assert [row["time limit"] for row in lines(table)] == ["1.1", "none"]
 
 
 def test_an_episode_counts_for_each_of_its_labels(report: PaperReport):

@@ -146,7 +146,7 @@ def _decline(runs: Mapping[str, Curve]) -> Drawing:
             figure.legend(loc="outside lower center", ncols=min(len(runs), 2))
 
     caption = (
-        f"Change of success{WITHIN} from one level to the next, over the starts that both have. Lines: "
+        f"Change of success{WITHIN}, from one level to the next over the starts that both have. Lines: "
         "95 % Newcombe intervals over starts, which reach to 0 where the exact test cannot exclude it."
     )
     return draw("decline", "What each level costs", caption, (HALF, 3.0), paint)

@@ -9,7 +9,7 @@ import polars as pl
 from assay.measures.kinds import label_families, with_each_label
 from assay.measures.result import MeasureError
 from assay.measures.table import require
-from assay.measures.timing import Limit, limits_by
+from assay.measures.timing import Limit, limits_by, timed
 from assay.report.papers.base import PaperRun, Part, of_each
 from assay.report.papers.libero_x.published import DEFAULT_LIMIT, Row, Shares, published
 from assay.report.table import Column, Table, Value
@@ -25,9 +25,12 @@ Cells = dict[str, tuple[Limit, ...]]
 
 
 def level_rows(run: PaperRun, *levels: int) -> pl.DataFrame:
-    """The episodes of levels, or of all, in which success is expected. Raises MeasureError where there is none."""
+    """The episodes of levels, or of all, in which success is expected, with their reference times.
+
+    Raises MeasureError where there is none.
+    """
     require(run.data.plausible, "level")
-    rows = run.data.plausible.drop_nulls("level").with_columns(pl.col("level").cast(pl.Int64))
+    rows = timed(run.data.plausible).drop_nulls("level").with_columns(pl.col("level").cast(pl.Int64))
     rows = rows.filter(pl.col("level").is_in(levels)) if levels else rows
     if not len(rows):
         raise MeasureError(f"no episode is of level {' or '.join(map(str, levels))}")
