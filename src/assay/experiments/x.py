@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Literal
 
 from assay.episodes import EpisodeSpec
@@ -94,6 +95,16 @@ def _labels(task: Task, level: int) -> dict[str, Label]:
 
 def _in_turn(spec: EpisodeSpec) -> bool:
     """Whether it is the turn of an episode's attribute: each seed has one of the three, and tasks begin elsewhere."""
-    varied = [each.attribute for each in spec.perturbations if isinstance(each, VariedTarget)]
-    turn = int(stream("x", "attribute", spec.task).integers(len(Attribute))) + spec.world_seed
-    return not varied or varied[0] is tuple(Attribute)[turn % len(Attribute)]
+    for each in spec.perturbations:
+        if isinstance(each, VariedTarget):
+            return (
+                each.attribute
+                is tuple(Attribute)[(_first_turn(spec.task) + spec.world_seed) % len(Attribute)]
+            )
+    return True
+
+
+@lru_cache(maxsize=1024)
+def _first_turn(task: str) -> int:
+    """Which attribute a task has with seed 0."""
+    return int(stream("x", "attribute", task).integers(len(Attribute)))
