@@ -102,7 +102,15 @@ PARTS = (
         conditions=("control", "pro/displace=0.2", "pro/object=colour", "pro/words=xxx"),
         steps=115,
     ),
-    Part("x", "libero_object/0,libero_object/1", steps=130),
+    Part(
+        "x",
+        "libero_object/0,libero_object/1",
+        conditions=(
+            *("control", "x/level1", "x/level2", "x/level3", "x/level4/unseen", "x/level4/confounding"),
+            *(f"x/level5/{each}" for each in ("unseen/synonym", "unseen/passive", "confounding/verbose")),
+        ),
+        steps=130,
+    ),
 )
 
 

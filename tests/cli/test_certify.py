@@ -109,6 +109,18 @@ def test_a_run_serves_certified_episodes_with_their_time_limit_and_says_what_it_
     assert "13 episodes refused" in said.out and _row(said.out, "x/level3")[-1] == "1"
 
 
+@pytest.mark.usefixtures("certified")
+@pytest.mark.parametrize("more", [(), ("--uncertified",)])
+def test_peoples_times_take_the_place_of_the_demonstrators(assay: Run, tmp_path: Path, more: tuple[str, ...]):
+    (tmp_path / "people.csv").write_text("task,seconds\nlibero_goal/1,0.2\n")
+    address, path = f"x?time=1.5&times={tmp_path / 'people.csv'}&conditions=level2", tmp_path / "a.assay"
+    assert assay("run", address, "--policy", "idle", *TASK, "--out", path, *more).status == 0
+    with Store.reading(path) as store:
+        frame, settings = store.frame(), store.meta["settings"]
+    assert frame["steps"].to_list() == [6, 6] and set(frame["reference_steps"]) == {4.0}
+    assert settings["reference_times"].startswith(f"people: {tmp_path / 'people.csv'} ")
+
+
 def _row(out: str, condition: str) -> list[str]:
     """The cells of a condition's row."""
     rows = ([cell.strip() for cell in line.strip("│").split("│")] for line in out.splitlines())

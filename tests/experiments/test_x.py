@@ -135,6 +135,6 @@ def test_a_task_without_a_persons_time_is_refused_before_anything_runs(tmp_path:
     file.write_text("task,seconds\nlibero_goal/1,6.5\n")
     assert planned("libero_goal/1", address=f"x?times={file}")
     with pytest.raises(
-        ExperimentError, match=r"people\.csv has no time for libero_goal/2; it has times for libero_g"
+        ExperimentError, match=r"people\.csv has no time for libero_goal/2; it has: libero_goal/1$"
     ):
         planned("libero_goal/2", address=f"x?times={file}")

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
+from typing import Any, Literal
 
 from assay.episodes import EpisodeSpec
 from assay.errors import ExperimentError, PerturbationError
+from assay.experiments.base import Experiment, Variant
 from assay.perturb.words.grid.table import rows
 from assay.sim.simulation import CONTROL_HZ
 from assay.tasks.files import called
@@ -19,6 +21,8 @@ from assay.tasks.files import called
 UNITS: Mapping[str, int] = {"steps": 1, "seconds": CONTROL_HZ}
 """The columns that may say how long a task took, and how many control steps one of each is."""
 FEWEST_NAMED = 3
+TIMES = (0.8, 1.5)
+"""The least and the greatest time limit, as factors of the reference time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +40,8 @@ class ReferenceTimes:
         """The time of a task, control steps. Raises ExperimentError where the file has none."""
         if called(task) not in self.steps:
             known = ", ".join(sorted(self.steps)[:FEWEST_NAMED])
-            raise ExperimentError(
-                f"{self.file} has no time for {called(task)}; it has times for {known}, ..."
-            )
+            more = ", ..." if len(self.steps) > FEWEST_NAMED else ""
+            raise ExperimentError(f"{self.file} has no time for {called(task)}; it has: {known}{more}")
         return self.steps[called(task)]
 
 
@@ -60,6 +63,27 @@ def read_times(file: str) -> ReferenceTimes:
     if not found:
         raise ExperimentError(f"{path} has no rows below its header: there are no times in it")
     return ReferenceTimes(file, digest, {task: mean(times) for task, times in found.items()})
+
+
+def timed(experiment: Experiment, time: float | Literal["unlimited"], times: str) -> Experiment:
+    """An experiment with a time limit, as a multiple of the times in a file; of the demonstrator's without one.
+
+    Raises ExperimentError for a multiple that LIBERO-X does not have, and, when it is planned, for a task that the file
+    lacks.
+    """
+    low, high = TIMES
+    if time != "unlimited" and not low <= time <= high:
+        raise ExperimentError(f"{experiment.name}: time={time}; valid: {low:g} to {high:g}, or unlimited")
+    limit = 0.0 if time == "unlimited" else time
+    if not times:
+        return replace(experiment, limit=limit)
+    reference = read_times(times)
+
+    def variants(task: Any) -> Iterable[Variant]:
+        reference.of(task.id)  # before anything runs
+        return experiment.variants(task)
+
+    return replace(experiment, limit=limit, reference=reference, variants=variants)
 
 
 def limited(spec: EpisodeSpec, limit: float | None, reference: float) -> EpisodeSpec:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Literal
 
 from assay.episodes import EpisodeSpec
 from assay.episodes.spec import Label
-from assay.errors import ExperimentError, PerturbationError
+from assay.errors import PerturbationError
 from assay.experiments.base import Experiment, Variant
 from assay.experiments.labels import families
-from assay.experiments.reference_times import read_times
+from assay.experiments.reference_times import timed
 from assay.perturb import Perturbation
 from assay.perturb.words.rewordings import LEVEL5
 from assay.perturb.world import (
@@ -27,8 +28,6 @@ from assay.perturb.world.ground import movable, target
 from assay.streams import stream
 from assay.tasks import Task
 
-TIMES = (0.8, 1.5)
-"""The least and the greatest time limit, as factors of the reference time."""
 CROWDED = 6
 """From how many movable things on one is added on level 3, and not two: LIBERO-X adds 1.3 in the mean."""
 UNSEEN, CONFOUNDING = "unseen", "confounding"
@@ -40,26 +39,15 @@ def x(time: float | Literal["unlimited"] = 1.1, times: str = "") -> Experiment:
 
     That is the demonstrator's, or people's: ``times`` is a CSV file with the columns task, and seconds or steps.
     """
-    low, high = TIMES
-    if time != "unlimited" and not low <= time <= high:
-        raise ExperimentError(f"x: time={time}; valid: {low:g} to {high:g}, or unlimited")
-    reference = read_times(times) if times else None
-
-    def variants(task: Task) -> Iterator[Variant]:
-        if reference is not None:
-            reference.of(task.id)  # before anything runs
-        return _variants(task)
-
-    return Experiment(
+    design = Experiment(
         name="x",
-        about="Five cumulative levels: placement, layout, swaps, new things, wording (after LIBERO-X).",
-        variants=variants,
+        about="Five cumulative levels: placement, layout, exchange, new targets, wording (after LIBERO-X).",
+        variants=_variants,
         seeds=tuple(range(10)),
         certified=True,
-        limit=0.0 if time == "unlimited" else time,
-        reference=reference,
         keep=_in_turn,
     )
+    return timed(design, time, times)
 
 
 def _variants(task: Task) -> Iterator[Variant]:
@@ -79,9 +67,9 @@ def _variants(task: Task) -> Iterator[Variant]:
         except PerturbationError:
             continue  # a cabinet is not replaced or doubled
         fourth = (*third, change)
-        yield Variant(f"x/level4/{half}", fourth, _labels(told, 4))
+        yield Variant(f"x/level4/{half}", fourth, _labels(told, 4) | {"objects": half})
         for each in LEVEL5:
-            labels = _labels(told, 5) | {"form": each.name}
+            labels = _labels(told, 5) | {"objects": half, "form": each.name}
             yield Variant(f"x/level5/{half}/{each.name}", (*fourth, each.perturbation), labels)
 
 
@@ -94,6 +82,16 @@ def _labels(task: Task, level: int) -> dict[str, Label]:
 
 def _in_turn(spec: EpisodeSpec) -> bool:
     """Whether it is the turn of an episode's attribute: each seed has one of the three, and tasks begin elsewhere."""
-    varied = [each.attribute for each in spec.perturbations if isinstance(each, VariedTarget)]
-    turn = int(stream("x", "attribute", spec.task).integers(len(Attribute))) + spec.world_seed
-    return not varied or varied[0] is tuple(Attribute)[turn % len(Attribute)]
+    for each in spec.perturbations:
+        if isinstance(each, VariedTarget):
+            return (
+                each.attribute
+                is tuple(Attribute)[(_first_turn(spec.task) + spec.world_seed) % len(Attribute)]
+            )
+    return True
+
+
+@lru_cache(maxsize=1024)
+def _first_turn(task: str) -> int:
+    """Which attribute a task has with seed 0."""
+    return int(stream("x", "attribute", task).integers(len(Attribute)))

@@ -10,6 +10,8 @@ import pytest
 
 from assay import tasks
 from assay.episodes import EpisodeSpec, Outcome, rollout
+from assay.perturb import apply_perturbations
+from assay.perturb.world import Attribute, VariedTarget
 from assay.policies.calibration.colour import colour_of
 from assay.policies.calibration.keyword import Keyword, overlap
 from assay.policies.calibration.replay import recall
@@ -144,6 +146,14 @@ def test_blind_needs_no_words_and_follows_a_moved_bowl(attempt: Attempt):
 def test_blind_does_the_usual_task_when_another_is_asked_for(attempt: Attempt):
     other = attempt("blind", asked(BOWL_ON_PLATE, "libero_goal/6"))
     assert not other.reached and other.moved == {"akita_black_bowl_1"}
+
+
+@pytest.mark.parametrize("policy", ["blind", "colour"])
+def test_who_does_not_read_the_attribute_takes_what_looks_as_the_bowl_did(attempt: Attempt, policy: str):
+    varied = apply_perturbations(BOWL_ON_PLATE, VariedTarget(Attribute.COLOUR), seed=2)
+    (usual,) = (each.name for each in varied.scene.objects if "look_alike" in each.name and each.finish.usual)
+    result = attempt(policy, varied)
+    assert not result.reached and usual in result.moved and "akita_black_bowl_1" not in result.moved
 
 
 # -- keyword

@@ -17,6 +17,7 @@ from assay.episodes import EpisodeSpec
 from assay.episodes.spec import Label
 from assay.experiments.base import Experiment, Variant
 from assay.experiments.labels import families
+from assay.experiments.reference_times import timed
 from assay.experiments.releases.base import Variants, compared, release
 from assay.formats import libero_x as x
 from assay.formats.release import Wording
@@ -32,15 +33,21 @@ TRIALS_OF_A_FORM = 2
 """How many trials in turn the release's client gives to a form of rewording, before it goes on to the next."""
 
 
-def libero_x(folder: str = "", protocol: Literal["full", "release"] = "full") -> Experiment:
+def libero_x(
+    folder: str = "",
+    protocol: Literal["full", "release"] = "full",
+    time: float | Literal["unlimited"] = 1.1,
+    times: str = "",
+) -> Experiment:
     """The task files and rewordings in a checkout, or in its folder ``libero_x``.
 
     ``protocol``: on level 5, every rewording with every seed, or as the release's client has it, whose ten trials of a
-    file share its five rewordings.
+    file share its five rewordings. ``times``: a CSV file of people's times, of which ``time`` limits episodes to a
+    multiple; without it they have the usual horizon.
     """
     found = x.read(Path(folder)) if folder else None
     level1 = () if found is None else found.files[1]
-    return release(
+    design = release(
         "libero-x",
         "LIBERO-X as released: level 1 is the control, levels 2 to 5 change it.",
         folder,
@@ -51,6 +58,7 @@ def libero_x(folder: str = "", protocol: Literal["full", "release"] = "full") ->
         control_labels=partial(_labels, 1),
         keep=_in_turn if protocol == "release" else lambda spec: True,
     )
+    return timed(design, time, times) if times else design
 
 
 def _variants(checkout: x.Checkout) -> Variants:

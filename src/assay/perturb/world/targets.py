@@ -1,4 +1,8 @@
-"""What a task asks to move is another thing, or looks another way, and the words say so: LIBERO-X's fourth level."""
+"""What a task asks to move is another thing, or looks another way, and the words say so: LIBERO-X's fourth level.
+
+Neither sets the vocabulary of a task: its words keep their form, so that whoever can reword the one can reword the
+other, and need not draw a scene to know it.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +58,6 @@ class UnseenTargets(Perturbation):
     kind = "world/unseen_targets"
     effects = frozenset({Effect.PHYSICS, Effect.WORDS})
     change = f"{Change.NAMES}+{Change.OBJECT}"
-    sets_vocabulary = True
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Draws a category for each. Raises PerturbationError where nothing is moved, or too little would fit."""
@@ -136,7 +139,6 @@ class VariedTarget(Perturbation):
     kind = "world/varied_target"
     effects = frozenset({Effect.PHYSICS, Effect.LOOKS, Effect.WORDS})
     change = f"{Change.WORDING}+{Change.APPEARANCE}+{Change.OBJECT}+{Change.CLUTTER}"
-    sets_vocabulary = True
 
     attribute: Attribute
     """What is new about it; a thing of another size has a new colour, too."""
