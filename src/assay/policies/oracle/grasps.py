@@ -7,7 +7,7 @@ What counts is that fingers and palm have room beside it on the way there.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import product
 
@@ -72,12 +72,20 @@ class Obstacles:
     centres: np.ndarray  # (n, 3)
     rotations: np.ndarray  # (n, 3, 3)
     halves: np.ndarray  # (n, 3)
+    _low: np.ndarray = field(init=False)
+    _high: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        reach = np.einsum("nij,nj->ni", np.abs(self.rotations), self.halves) + MARGIN
+        object.__setattr__(self, "_low", self.centres - reach)
+        object.__setattr__(self, "_high", self.centres + reach)
 
     def contain(self, points: np.ndarray) -> int:
         """How many of the points (p, 3) are inside a box or nearer than the margin to one."""
-        reach = np.einsum("nij,nj->ni", np.abs(self.rotations), self.halves) + MARGIN
         low, high = points.min(axis=0), points.max(axis=0)
-        near = np.all((self.centres - reach < high) & (self.centres + reach > low), axis=1)
+        near = np.all((self._low < high) & (self._high > low), axis=1)
+        if not near.any():
+            return 0
         return int(
             _count_inside(points, self.centres[near], self.rotations[near], self.halves[near] + MARGIN)
         )

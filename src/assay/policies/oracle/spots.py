@@ -12,8 +12,8 @@ from assay.policies.oracle.sight import Box, Sight
 from assay.policies.oracle.skills import Spot
 from assay.sim.compile import EntityIndex, RegionIndex
 
-GRID = np.linspace(-0.7, 0.7, 7)
-"""Where in a region places are looked for, of its half-lengths."""
+_PLACES = np.stack(np.meshgrid(*[np.linspace(-0.7, 0.7, 7)] * 2, indexing="ij"), axis=-1).reshape(-1, 2)
+"""Where in a region places are looked for, of its half-lengths, (p, 2)."""
 GAP = 0.01
 """How far apart boxes should be, metres."""
 WALL, OVERHEAD = 10.0, 4.0
@@ -32,7 +32,7 @@ LEANS = np.radians([35.0, 60.0, 85.0])
 LEVEL = 0.1
 """How far from level a lying thing's axis may point, as a sine; and a standing one's, as 1 less its cosine."""
 BEST = 8
-"""How many places are offered."""
+"""How many places are offered for each rotation."""
 
 
 def spots(
@@ -74,6 +74,8 @@ def spots(
             tilting(UP, UP * np.cos(angle) + way * np.sin(angle)) @ each for way in ways for each in turns
         ]
         found += [replace(spot, cost=spot.cost + LEANING * angle) for spot in search.best(leaning)]
+        if search.fits and outward is None:
+            break
     return sorted(found, key=lambda spot: spot.cost)
 
 
@@ -99,40 +101,47 @@ class _Search:
     def best(self, rotations: Sequence[np.ndarray]) -> list[Spot]:
         """The best places for the thing after one of some rotations (3, 3) each."""
         found = [spot for rotation in rotations for spot in self._with(rotation)]
-        return sorted(found, key=lambda spot: spot.cost)[: BEST * len(rotations)]
+        return sorted(found, key=lambda spot: spot.cost)
 
     def _with(self, rotation: np.ndarray) -> Iterator[Spot]:
-        sight, room, outward, low, high = self._sight, self._room, self._outward, self._low, self._high
-        relative = sight.turned_box(self._entity, rotation)
-        pieces = sight.turned_pieces(self._entity, rotation)
-        best = _preferred(sight, room, relative.size, self._more)
+        """The best places for the thing after a rotation (3, 3)."""
+        room, outward = self._room, self._outward
+        relative = self._sight.turned_box(self._entity, rotation)
+        pieces = self._sight.turned_pieces(self._entity, rotation)
+        near = np.all(
+            (self._low < room.high + relative.high + GAP)[:, :2]
+            & (self._high > room.low + relative.low - GAP)[:, :2],
+            axis=1,
+        )
+        low, high = self._low[near], self._high[near]  # (n, 3)
+        places = room.centre[:2] + room.size[:2] / 2 * _PLACES  # (p, 2)
+        under = np.all((low[:, :2] < places[:, None]) & (high[:, :2] > places[:, None]), axis=2)  # (p, n)
+        under &= high[:, 2] < room.centre[2] + (0.0 if self._inside else 0.04)
+        floors = np.where(under, high[:, 2], room.low[2]).max(axis=1, initial=room.low[2])
+        positions = np.column_stack([places, np.maximum(floors, room.low[2]) - relative.low[2]])
+        bottom = pieces.low + positions[:, None]  # (p, pieces, 3)
+        overlap = np.minimum(
+            (pieces.high + positions[:, None])[:, :, None] - low, high - bottom[:, :, None]
+        )  # (p, pieces, n, 3)
+        width = overlap[..., :2].min(axis=3) + GAP
+        beside = (width > 0) & (overlap[..., 2] > 0.012)
+        above = (width > 0) & (bottom[:, :, None, 2] < low[:, 2]) & (outward is None)
+        blocked = WALL * np.where(beside, width, 0.0).max(axis=(1, 2), initial=0.0)
+        blocked += OVERHEAD * np.where(above, width, 0.0).max(axis=(1, 2), initial=0.0)
+        if self._inside:
+            blocked += WALL * np.maximum(0.0, positions[:, 2] - room.high[2])
+        self.fits |= bool(blocked.min() < WALL * GAP)
+        best = _preferred(self._sight, room, relative.size, self._more)
         turned = TURNING * float(np.linalg.norm(turn(np.eye(3), rotation)))
-        for u in GRID:
-            for v in GRID:
-                place = room.centre[:2] + room.size[:2] / 2 * (u, v)
-                under = np.all((low[:, :2] < place) & (high[:, :2] > place), axis=1)
-                floors = high[under & (high[:, 2] < room.centre[2] + (0.0 if self._inside else 0.04)), 2]
-                floor = max(float(room.low[2]), float(floors.max(initial=-np.inf)))
-                position = np.append(place, floor - relative.low[2])
-                overlap = np.minimum(
-                    pieces.high[:, None] + position - low,
-                    high - pieces.low[:, None] - position,
-                )
-                width = overlap[..., :2].min(axis=2) + GAP
-                beside = (width > 0) & (overlap[..., 2] > 0.012)
-                above = (width > 0) & (pieces.low[:, None, 2] + position[2] < low[:, 2]) & (outward is None)
-                blocked = WALL * float(np.where(beside, width, 0.0).max())
-                blocked += OVERHEAD * float(np.where(above, width, 0.0).max())
-                if self._inside:
-                    blocked += WALL * max(0.0, float(position[2] - room.high[2]))
-                self.fits |= blocked < WALL * GAP
-                cost = float(np.linalg.norm(place - best)) + blocked + turned
-                threshold = lift = 0.0
-                if outward is not None:
-                    lift = float(np.clip((room.high[2] - position[2] - relative.high[2]) / 2, 0.004, 0.015))
-                    threshold = float(np.abs(outward[:2]) @ (room.size[:2] / 2)) + 0.14
-                    threshold += float(outward[:2] @ (room.centre[:2] - place))
-                yield Spot(position, rotation, cost, outward, threshold, lift, blocked > 0)
+        costs = np.linalg.norm(places - best, axis=1) + blocked + turned
+        for p in np.argsort(costs, kind="stable")[:BEST]:
+            threshold = lift = 0.0
+            if outward is not None:
+                lift = float(np.clip((room.high[2] - positions[p, 2] - relative.high[2]) / 2, 0.004, 0.015))
+                threshold = float(np.abs(outward[:2]) @ (room.size[:2] / 2)) + 0.14
+                threshold += float(outward[:2] @ (room.centre[:2] - places[p]))
+            tight = bool(blocked[p] > 0)
+            yield Spot(positions[p], rotation, float(costs[p]), outward, threshold, lift, tight)
 
 
 def sidewise(sight: Sight, entity: EntityIndex) -> list[np.ndarray]:
