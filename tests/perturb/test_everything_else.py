@@ -185,7 +185,7 @@ WORLD: list[Case] = [
                 rf"geom {geoms} rgba",
                 r"geom (wall|table)\w*_visual \w+",  # drawn as meshes
                 r"mesh (wall|table)\w*_visual_textured_\d+ new",
-                MEANS,
+                r"stat (center|extent|meansize)",  # of what is drawn
                 rf"mat staging_{surface}_0 new",  # of a plane
             ),
         )
