@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -17,21 +15,13 @@ from assay.measures import Degree, Finding, Flaw, Profile, Verdict, diagnose, pr
 from assay.measures.hypotheses import Onset
 from assay.measures.memorisation import Memorisation
 from assay.measures.nearness import Failures
-from assay.perturb import Say
 from assay.runs.store import Store
 from assay.runs.worker import EpisodeRunner, WorkerConfig
-from assay.tasks import Task
-from assay.tasks.bddl import write
 
 TASKS = ("libero_object/0", "libero_object/1")
 """Short ones, about things that can be moved, with two nouns at least.
 
 Their starts differ little, so that a few successes tell what is near to the path of success.
-"""
-OTHERS = {"butter_1", "milk_1"}
-"""What else stands in their scenes here: what is nearest to the thing asked for, and what looks most like it.
-
-Three or four things fewer make physics more than twice as fast.
 """
 SEEDS = range(4)
 """Eight starts: an exact test can come to 2 ** -8, and what is tested together is eight things."""
@@ -41,8 +31,6 @@ PRO = {"control": 4, "pro/displace=0.2": 4, "pro/object=colour": 4, "pro/words=x
 """Conditions, and how many seeds of each."""
 PARA = {"habitual": 0, "coordination": 1, "need": 2, "embedded": 3}
 """Ways to say what to do, and the seed of each."""
-NAMES = re.compile("alphabet soup|cream cheese")
-"""What the things are called in training."""
 PLANTED = {
     "oracle": Flaw.NOTHING,
     "replay": Flaw.MEMORISES,
@@ -67,33 +55,15 @@ class Examined:
         return {each.flaw: each for each in self.findings if each.verdict is Verdict.FOUND}
 
 
-def sparser(task: Task, folder: Path) -> Task:
-    """A task with its own things and few others in the scene, from a file."""
-    kept = {*(argument for atom in task.goal.atoms for argument in atom.arguments), "basket_1", *OTHERS}
-    scene = replace(
-        task.scene,
-        objects=tuple(each for each in task.scene.objects if each.name in kept),
-        initial=tuple(atom for atom in task.scene.initial if atom.arguments[0] in kept),
-    )
-    path = folder / f"{task.id.replace('/', '_')}.bddl"
-    path.write_text(write(replace(task, scene=scene)))
-    return tasks.load(str(path))
-
-
-def episodes(folder: Path) -> Iterator[EpisodeSpec]:
+def episodes() -> Iterator[EpisodeSpec]:
     """Of the experiments pro and para as few conditions as can tell the flaws apart."""
-    chosen = [sparser(tasks.load(each), folder) for each in TASKS]
+    chosen = [tasks.load(each) for each in TASKS]
     for spec in load_experiment("pro").plan(chosen, SEEDS, steps=STEPS):
         if spec.seed < PRO.get(spec.condition, 0):
             yield spec
-    taken = set()
-    for spec in load_experiment("para?per_cell=4").plan(chosen, SEEDS, steps=STEPS):
-        renamed, action = spec.labels.get("object"), str(spec.labels.get("action"))
-        said = "".join(each.text for each in spec.perturbations if isinstance(each, Say))
-        wanted = renamed == "none" or (renamed == "habitual" and not NAMES.search(said))
-        cell = (spec.task, renamed, action)
-        if wanted and PARA.get(action) == spec.seed and cell not in taken:
-            taken.add(cell)
+    for spec in load_experiment("para?per_cell=1").plan(chosen, SEEDS, steps=STEPS):
+        wanted = spec.labels.get("object") in ("none", "habitual")
+        if wanted and PARA.get(str(spec.labels["action"])) == spec.seed:
             yield spec
 
 
@@ -101,7 +71,7 @@ def episodes(folder: Path) -> Iterator[EpisodeSpec]:
 def examined(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Examined]:
     """Runs a policy, once, and diagnoses it."""
     folder = tmp_path_factory.mktemp("runs")
-    planned = list(episodes(folder))
+    planned = list(episodes())
 
     @cache
     def done(policy: str) -> Examined:
