@@ -285,7 +285,7 @@ def _fits(task: Task, thing: Entity, category: str) -> bool:
             continue
         place = owner(scene, atom.arguments[1])
         sort = sort_of(categories.get(place, ""))
-        shallow = sort == "rack" or (sort == "cabinet" and atom.predicate is Predicate.IN)
+        shallow = sort.endswith("rack") or (sort == "cabinet" and atom.predicate is Predicate.IN)
         if shallow and height > LOW:
             return False
         if atom in scene.initial and place in movable(task) and height <= footprint(categories[place]).height:
