@@ -94,8 +94,3 @@ def _nouns(category: str) -> tuple[str, ...]:
         for form in noun.original_forms
         for written, _ in noun.numbers_of(form)
     )
-
-
-def plain_name(category: str) -> str:
-    """The usual noun for a category. Raises PerturbationError if the lexicon has none."""
-    return lexicon().of_category(category)[0].name

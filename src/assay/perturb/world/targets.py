@@ -16,7 +16,7 @@ import numpy as np
 from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.errors import PerturbationError
 from assay.language import COLOURS, lexicon
-from assay.language.moved import plain_name, rename_moved
+from assay.language.moved import rename_moved
 from assay.perturb.world.ground import Ground, added, fresh_name, movable, owner
 from assay.perturb.world.kinds import sort_of, unseen
 from assay.perturb.world.objects import Replace, with_entity
@@ -164,7 +164,7 @@ class VariedTarget(Perturbation):
         """The thing as it was, its new look, and the task with that."""
         things = moved_things(task, self.kind)
         first = things[0]
-        look = _look(self.attribute, first, colours_said(task, first), rng)
+        look = _look(self.attribute, first, _colours_of_its_kind(task, first), rng)
         made = replace(task, instruction=self._told(task, look.words))
         for each in things:
             if each.category == first.category:
@@ -229,11 +229,22 @@ class _Look:
     """Of the look-alike, which has the usual size."""
 
 
-def _look(attribute: Attribute, thing: Entity, said: Collection[str], rng: np.random.Generator) -> _Look:
-    """A look in which a person tells a thing from itself as it is, and from the look-alike, by the attribute."""
-    usual = {*said, *thing.category.split("_"), *plain_name(thing.category).split()}
-    free = [each for each in NEW_COLOURS if each not in usual and not _is_partly(thing, COLOURS[each])]
-    colours = [str(each) for each in rng.permutation(free)]
+def _colours_of_its_kind(task: Task, thing: Entity) -> set[str]:
+    """The new colours by which a thing, or another that goes by the same noun, might be called as it is."""
+    nouns = {noun.name for noun in lexicon().of_category(thing.category)}
+    known = {category for name in nouns for category in lexicon().nouns[name].things}
+    kind = [each for each in task.scene.objects if each.category in known]
+    written = {word for each in kind for word in each.category.split("_")} | set(" ".join(nouns).split())
+    seen = {name for name in NEW_COLOURS if any(_is_partly(each, COLOURS[name]) for each in kind)}
+    return {*written, *colours_said(task, thing), *seen}
+
+
+def _look(attribute: Attribute, thing: Entity, taken: Collection[str], rng: np.random.Generator) -> _Look:
+    """A look in which a person tells a thing from itself as it is, and from the look-alike, by the attribute.
+
+    It has none of the colours that are ``taken``.
+    """
+    colours = [str(each) for each in rng.permutation([each for each in NEW_COLOURS if each not in taken])]
     patterns = [str(each) for each in rng.permutation(list(NEW_PATTERNS))]
     sizes = [str(each) for each in rng.permutation(_sizes(thing))]
     for one, another in permutations(colours, 2):
@@ -285,7 +296,7 @@ def _fits(task: Task, thing: Entity, category: str) -> bool:
             continue
         place = owner(scene, atom.arguments[1])
         sort = sort_of(categories.get(place, ""))
-        shallow = sort == "rack" or (sort == "cabinet" and atom.predicate is Predicate.IN)
+        shallow = sort.endswith("rack") or (sort == "cabinet" and atom.predicate is Predicate.IN)
         if shallow and height > LOW:
             return False
         if atom in scene.initial and place in movable(task) and height <= footprint(categories[place]).height:
