@@ -33,6 +33,8 @@ TOUCH = 0.02
 """What each point of the hand that touches something where a thing is taken costs."""
 FAR = 0.7
 """How far from the robot's base the arm reaches down with ease, metres."""
+SIDEWAYS = 0.012
+"""How far to one side of a piece the open hand may be, metres: it pushes it to its middle."""
 FLAT = 0.35
 """How far from level an axis may point to be held across, as a sine."""
 
@@ -46,7 +48,7 @@ class Grasp:
     rotation: np.ndarray
     """Of the grip site, (3, 3): x opens, z points out of the hand."""
     width: float
-    """Of what is held, metres."""
+    """Between the fingers when they close, metres: that of what is held, more if it is nearer to one of them."""
     cost: float
     """The smaller the better."""
 
@@ -197,12 +199,15 @@ def of_piece(
             twist = np.arccos(np.clip(abs(hand[:, 0] @ turned[:, 0]), 0.0, 1.0))
             shallow = max(0.0, 0.01 - depth) * 4
             deep = min(DEEP - depth, 0.3 * depth)
-            for back in {deep, min(deep, depth - TIP - MARGIN - 0.001)}:
-                position = middle + along * offset + approach * back
+            room = min(SIDEWAYS, WIDEST / 2 - width / 2)
+            asides = (0.0, room, -room) if not tilt and not offset and room > MARGIN else (0.0,)
+            for back, aside in product({deep, min(deep, depth - TIP - MARGIN - 0.001)}, asides):
+                position = middle + along * offset + approach * back + across * aside
                 away = float(np.linalg.norm(position[:2] - centre[:2]))
                 far = max(0.0, float(np.linalg.norm(position[:2] - sight.base())) - FAR)
                 cost = 2 * far + 1.5 * away + 0.02 * twist + shallow + 0.02 * abs(tilt) + 0.3 * (deep - back)
-                yield Grasp(position, turned, float(width), cost)
+                cost += abs(aside)
+                yield Grasp(position, turned, float(width + 2 * abs(aside)), cost)
 
 
 def _taking_points(grasp: Grasp) -> np.ndarray:
@@ -229,6 +234,6 @@ def _grid(*axes: Iterable[float]) -> np.ndarray:
 
 
 _FINGER = _grid((0.041, 0.049, 0.056), (-0.011, 0.0, 0.011), np.arange(TIP, -0.05, -0.008))
-_PALM = _grid(np.linspace(-0.1, 0.1, 9), (-0.034, 0.0, 0.034), np.arange(-0.033, -0.19, -0.012))
+_PALM = _grid(np.linspace(-0.1, 0.1, 13), (-0.034, 0.0, 0.034), np.arange(-0.033, -0.19, -0.012))
 _HAND = np.concatenate([_FINGER, _FINGER * (-1.0, 1.0, 1.0), _PALM])
 """In the hand's frame, (p, 3)."""

@@ -29,6 +29,10 @@ AROUND = tuple(np.array([np.cos(angle), np.sin(angle), 0.0]) for angle in np.ara
 """Directions in which a thing can lean or lie."""
 LEANS = np.radians([35.0, 60.0, 85.0])
 """How far it leans where it does not fit upright, radians."""
+LEANT = 0.99
+"""Cosine below which a thing leans: what leans goes no further in than it must."""
+OUTSIDE = 0.05
+"""How far outside a thing is turned before it goes in from the side, metres."""
 LEVEL = 0.1
 """How far from level a lying thing's axis may point, as a sine; and a standing one's, as 1 less its cosine."""
 BEST = 8
@@ -132,14 +136,17 @@ class _Search:
             blocked += WALL * np.maximum(0.0, positions[:, 2] - room.high[2])
         self.fits |= bool(blocked.min() < WALL * GAP)
         best = _preferred(self._sight, room, relative.size, self._more)
+        if outward is not None and rotation[2, 2] < LEANT:
+            best = best + 0.6 * outward[:2] * room.size[:2] / 2
         turned = TURNING * float(np.linalg.norm(turn(np.eye(3), rotation)))
         costs = np.linalg.norm(places - best, axis=1) + blocked + turned
         for p in np.argsort(costs, kind="stable")[:BEST]:
             threshold = lift = 0.0
             if outward is not None:
                 lift = float(np.clip((room.high[2] - positions[p, 2] - relative.high[2]) / 2, 0.004, 0.015))
-                threshold = float(np.abs(outward[:2]) @ (room.size[:2] / 2)) + 0.14
+                threshold = float(np.abs(outward[:2]) @ (room.size[:2] / 2)) + OUTSIDE
                 threshold += float(outward[:2] @ (room.centre[:2] - places[p]))
+                threshold += float(np.abs(outward) @ np.where(outward > 0, -relative.low, relative.high))
             tight = bool(blocked[p] > 0)
             yield Spot(positions[p], rotation, float(costs[p]), outward, threshold, lift, tight)
 
