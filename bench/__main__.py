@@ -22,6 +22,7 @@ from bench import (
     runs,
     senses,
     tabletop,
+    visibility,
     words,
 )
 from bench.figure import Figure
@@ -36,6 +37,7 @@ SECTIONS = {
     "report": report.measure,
     "senses": senses.measure,
     "experiments": experiments.measure,
+    "visibility": visibility.measure,
     "certificates": certificates.measure,
     "libero-pro": libero_pro.measure,
     "eqa": eqa.measure,

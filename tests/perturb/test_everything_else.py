@@ -138,9 +138,10 @@ WORLD: list[Case] = [
             rf"scene objects {BOWL} finish pattern",
             rf"geom {BOWL}_g\d+ matid",
             rf"mat {BOWL}_finish new",
-            rf"tex {BOWL}_finish new",
+            rf"tex {BOWL}_finish_pattern_checker new",
+            rf"mesh {BOWL}_g\d+_textured_\d+ new",
         ),
-        (rf"geom {BOWL}_g\d+ rgba",),
+        (rf"geom {BOWL}_g\d+ (rgba|dataid)", rf"mesh {BOWL}_coat\d gone"),
     ),
     Case(
         Resize(1.2),
@@ -198,9 +199,15 @@ WORLD: list[Case] = [
                 rf"scene staging surfaces {surface} new",
                 rf"geom {geoms} matid",
                 rf"mat staging_{surface} new",
-                rf"tex staging_{surface} new",
+                rf"tex staging_{surface}_pattern_stripes new",
             ),
-            (rf"geom {geoms} rgba",),
+            (
+                rf"geom {geoms} rgba",
+                r"geom (wall|table)\w*_visual \w+",  # drawn as meshes
+                r"mesh (wall|table)\w*_visual_textured_\d+ new",
+                r"stat (center|extent|meansize)",  # of what is drawn
+                rf"mat staging_{surface}_0 new",  # of a plane
+            ),
         )
         for surface, geoms in (
             (Surface.WALLS, r"wall_\w+"),

@@ -36,11 +36,17 @@ def asset_sheet(
     patterns: bool = False,
     on_category: Callable[[str], None] = lambda name: None,
 ) -> Path:
-    """Write the sheet as a PNG: every category, or every movable one that is no variant in every pattern."""
-    names = sorted(pack.categories)
-    if patterns:
-        names = [name for name in names if name not in pack.fixtures and name not in VARIANTS]
+    """Write the sheet as a PNG: every category, or every shape of a movable one in every pattern."""
+    names = _shapes(pack) if patterns else sorted(pack.categories)
     return save_stacked(path, _rows(names, pack, patterns, on_category), PAPER)
+
+
+def _shapes(pack: AssetPack) -> list[str]:
+    """The first of the movable categories of each outline; colours do not count."""
+    found: dict[bytes, str] = {}
+    for name in sorted(pack.categories - pack.fixtures - VARIANTS.keys()):
+        found.setdefault(portrait(Entity("thing", name), pack).cover.tobytes(), name)
+    return list(found.values())
 
 
 def _rows(

@@ -17,8 +17,9 @@ from assay.tasks.scene import Scene
 from assay.tasks.staging import CameraChange, Finish, Lighting, Pattern, Surface
 
 GREY = (0.6, 0.6, 0.6)
-PROJECTED = 4
-"""How many tiles of a pattern go onto what has no texture coordinates of ours, such as a plane, each way."""
+PROJECTED = {"plane": 12}
+"""How many tiles of a pattern go onto what has no texture coordinates of ours, each way, by the type of geom."""
+PROJECTED_ELSE = 4
 TINY = 1e-30
 """What is no larger is nothing."""
 _FURNITURE = ("floor_lamp", "wall_unit")
@@ -85,7 +86,7 @@ def dress(root: Element, geoms: Iterable[Element], finish: Finish, name: str) ->
         return
     assets = root.find("asset")
     assert assets is not None
-    geoms = list(geoms)
+    wearing = geoms = list(geoms)
     colour = finish.colour or GREY
     material = {"name": name, "rgba": _text((*colour, 1.0)), "specular": "0.2", "shininess": "0.2"}
     if finish.pattern is not None:
@@ -94,16 +95,20 @@ def dress(root: Element, geoms: Iterable[Element], finish: Finish, name: str) ->
         colours = {"rgb1": _text(colour), "rgb2": _text(second_colour(colour))}
         SubElement(assets, "texture", {"name": texture} | picture | colours)
         whole = finish.pattern is Pattern.GRADIENT
-        repeat = _text((1.0, 1.0) if whole else (PROJECTED, PROJECTED))
         material |= {"texture": texture, "rgba": "1 1 1 1", "texuniform": "false"}
-        SubElement(assets, "material", material | {"name": f"{name}_projected", "texrepeat": repeat})
+        wrapped = wrap(root, geoms, whole=whole)
+        for number, geom in enumerate(geoms):
+            if geom not in wrapped:
+                own = f"{name}_{number}"
+                tiles = 1 if whole else PROJECTED.get(geom.get("type", "sphere"), PROJECTED_ELSE)
+                SubElement(assets, "material", material | {"name": own, "texrepeat": f"{tiles} {tiles}"})
+                geom.set("material", own)
+        wearing = wrapped
     SubElement(assets, "material", material)
     for geom in geoms:
         geom.attrib.pop("rgba", None)
-        geom.set("material", name if finish.pattern is None else f"{name}_projected")
-    if finish.pattern is not None:
-        for geom in wrap(root, geoms, whole=whole):
-            geom.set("material", name)
+    for geom in wearing:
+        geom.set("material", name)
 
 
 def _relight(light: Element, change: Lighting) -> None:

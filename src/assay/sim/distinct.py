@@ -1,7 +1,7 @@
 """Whether two things can be told apart by their looks: where a task's words do so, a person must be able to.
 
 Their portraits are compared: how different their colours are, all in all; how different what is drawn on them is,
-wherever on them it begins; and how different their sizes are.
+wherever on them it begins; and how different their outlines and sizes are.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ COLOUR = 12.0
 """How far apart the mean colours of two things must be, in CIELAB; from about 2 on one sees that two patches differ."""
 PATTERN = 12.0
 """How far apart the colours of two things must be pixel by pixel, in the mean, however their patterns are shifted."""
+OUTLINE = 0.1
+"""The share of the pixels of both that only one of them must have, however their pictures are shifted."""
 SIZE = 1.3
 """How many times as many pixels the larger one must have."""
 _SHIFT = 3
@@ -38,18 +40,22 @@ class Difference:
     """Between their mean colours, CIELAB."""
     pattern: float
     """Pixel by pixel, in the mean, with the pictures shifted so that they are most alike, CIELAB."""
+    outline: float
+    """The share of the pixels of both that only one has, with the pictures shifted so that it is least, 0 to 1."""
     size: float
     """How many times as many pixels the larger one has."""
 
     @property
     def enough(self) -> bool:
         """Whether a person tells them apart."""
-        return self.colour >= COLOUR or self.pattern >= PATTERN or self.size >= SIZE
+        return (
+            self.colour >= COLOUR or self.pattern >= PATTERN or self.outline >= OUTLINE or self.size >= SIZE
+        )
 
     def __str__(self) -> str:
         return (
             f"colours {self.colour:.0f} of {COLOUR:.0f}, patterns {self.pattern:.0f} of {PATTERN:.0f}, "
-            f"sizes {self.size:.2f} of {SIZE:g}"
+            f"outlines {self.outline:.2f} of {OUTLINE:g}, sizes {self.size:.2f} of {SIZE:g}"
         )
 
 
@@ -60,7 +66,9 @@ def difference(one: Entity, other: Entity, pack: AssetPack | None = None) -> Dif
     pixels = sorted((first.pixels, second.pixels))
     means = [_lab(each.colour.sum(axis=(0, 1)) / max(each.pixels, 1e-9)) for each in (first, second)]
     colour = float(np.linalg.norm(means[0] - means[1]))
-    return Difference(colour, _pattern(first, second), pixels[1] / max(pixels[0], 1e-9))
+    pattern, outline = _shifted(first, second)
+    outline = 0.0 if one.category == other.category else outline  # then they differ in size alone
+    return Difference(colour, pattern, outline, pixels[1] / max(pixels[0], 1e-9))
 
 
 def alike(
@@ -79,16 +87,21 @@ def _anonymous(entity: Entity) -> Entity:
     return Entity("thing", entity.category, entity.finish, entity.size)
 
 
-def _pattern(one: Portrait, other: Portrait) -> float:
-    """The mean distance of colours where both are, of the most favourable of some shifts."""
+def _shifted(one: Portrait, other: Portrait) -> tuple[float, float]:
+    """The mean distance of colours where both are, and the share where one is alone: each of its best shift."""
     first, second = _framed(one, other)
-    best = np.inf
-    for down, right in product(range(-_SHIFT, _SHIFT + 1), repeat=2):
-        moved = np.roll(second, (down, right), axis=(0, 1))
-        both = (first[..., 3] > 0.99) & (moved[..., 3] > 0.99)
+    pattern, outline = np.inf, 1.0
+    shifts = range(-_SHIFT, _SHIFT + 1)
+    # Turned by half, a thing is about its mirror image: on which side a handle is tells nothing apart.
+    for seen, down, right in product((second, second[:, ::-1]), shifts, shifts):
+        moved = np.roll(seen, (down, right), axis=(0, 1))
+        covers = first[..., 3], moved[..., 3]
+        outline = min(outline, 1.0 - float(np.minimum(*covers).sum() / max(np.maximum(*covers).sum(), 1e-9)))
+        both = np.minimum(*covers) > 0.99
         if both.any():
-            best = min(best, float(np.linalg.norm(first[both][:, :3] - moved[both][:, :3], axis=1).mean()))
-    return best if np.isfinite(best) else 0.0
+            distance = np.linalg.norm(first[both][:, :3] - moved[both][:, :3], axis=1)
+            pattern = min(pattern, float(distance.mean()))
+    return pattern if np.isfinite(pattern) else 0.0, outline
 
 
 def _framed(*portraits: Portrait) -> list[np.ndarray]:

@@ -65,16 +65,9 @@ def portrait(entity: Entity, pack: AssetPack) -> Portrait:
     drawn = np.zeros((height, width, 4))
     nearest = np.full((height, width), np.inf)
     for texture, plain, coordinates, chosen in paints:
-        _draw(
-            drawn,
-            nearest,
-            flat[chosen] - low,
-            -seen[chosen][..., 2],
-            light[chosen],
-            plain,
-            texture,
-            coordinates,
-        )
+        here = flat[chosen] - low
+        seen_texture = _coarse(texture, here, coordinates)
+        _draw(drawn, nearest, here, -seen[chosen][..., 2], light[chosen], plain, seen_texture, coordinates)
     parts = drawn.reshape(height // FINE, FINE, width // FINE, FINE, 4).mean(axis=(1, 3))
     return Portrait(parts[..., :3], parts[..., 3])
 
@@ -120,6 +113,21 @@ def _texture(model: mujoco.MjModel, index: int) -> np.ndarray:
     start = int(model.tex_adr[index])
     data = model.tex_data[start : start + height * width * channels].reshape(height, width, channels)
     return np.asarray(data[..., :3] / 255.0)
+
+
+def _coarse(texture: np.ndarray, flat: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
+    """A texture with no more detail than points of the picture can show: halved until a point has a texel."""
+    shown, taken = np.abs(_areas(flat)).sum(), np.abs(_areas(coordinates)).sum()
+    while min(texture.shape[:2]) > 1 and taken * texture.shape[0] * texture.shape[1] > 2.0 * shown:
+        rows, columns = texture.shape[0] // 2, texture.shape[1] // 2
+        texture = texture[: 2 * rows, : 2 * columns].reshape(rows, 2, columns, 2, 3).mean(axis=(1, 3))
+    return texture
+
+
+def _areas(triangles: np.ndarray) -> np.ndarray:
+    """Twice the areas of flat triangles (n, 3, 2)."""
+    one, other = triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]
+    return np.asarray(one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0])
 
 
 @compiled

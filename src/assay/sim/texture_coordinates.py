@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 from xml.etree.ElementTree import Element, SubElement
 
@@ -31,9 +32,14 @@ _RADIAL = 0.92
 """Cosine of the angle to the radius up to which a face counts as one of a round surface."""
 _STEEP = 0.5
 """How much of a face's normal is across the axis, of a round surface's side; else it is one of its ends."""
+_SOLIDS = frozenset({"box", "cylinder", "capsule", "sphere", "ellipsoid"})
 _TURNED = frozenset({"euler", "axisangle", "xyaxes", "zaxis"})
 _ROUND = 0.6
 """The share of a geom's sides that must look away from its axis, for it to be round."""
+
+
+_CLEARLY_ROUND = 0.9
+"""The share from which no other axis is looked for."""
 
 
 class _Surface(NamedTuple):
@@ -60,6 +66,21 @@ class _Axis:
     """The greatest, metres."""
 
 
+class _Drawn(NamedTuple):
+    """What a document says of a geom's shape and place, in its words."""
+
+    kind: str
+    size: str
+    pos: str
+    quat: str
+    fromto: str
+    """From which point to which, if it says so; else empty."""
+    vertex: str
+    """Of its mesh."""
+    face: str
+    scale: str
+
+
 def wrap(root: Element, geoms: Sequence[Element], *, whole: bool = False) -> list[Element]:
     """Give drawn geoms of a document texture coordinates that count tiles; returns those that have them now.
 
@@ -68,78 +89,108 @@ def wrap(root: Element, geoms: Sequence[Element], *, whole: bool = False) -> lis
     assets = root.find("asset")
     assert assets is not None
     meshes = {str(mesh.get("name")): mesh for mesh in assets.iter("mesh")}
-    surfaces = {id(geom): surface for geom in geoms if (surface := _surface(geom, meshes)) is not None}
-    if not surfaces:
-        return []
-    extent = np.max([np.sort(np.ptp(each.placed, axis=0)) for each in surfaces.values()], axis=0)
-    tile = 2.0 * float(extent[2]) if whole else _tile(float(np.sqrt(extent[1] * extent[2])))
-    for body in root.iter():
-        own = [geom for geom in body.iterfind("geom") if id(geom) in surfaces]
-        if own:
-            placed = [surfaces[id(geom)] for geom in own]
-            axes = [axis for surface in placed if (axis := _axis(surface)) is not None]
-            axes.sort(key=lambda axis: -axis.radius)
-            low = np.min([surface.placed.min(axis=0) for surface in placed], axis=0)
-            for geom, surface in zip(own, placed, strict=True):
-                _textured(assets, geom, surface, _coordinates(surface, axes, low, tile))
-    return [geom for geom in geoms if id(geom) in surfaces]
+    drawn = {id(geom): found for geom in geoms if (found := _drawn(geom, meshes)) is not None}
+    bodies = [
+        own
+        for body in (*root.iter("worldbody"), *root.iter("body"))
+        if (own := [geom for geom in body.iterfind("geom") if id(geom) in drawn])
+    ]
+    shapes = tuple(tuple(drawn[id(geom)] for geom in own) for own in bodies)
+    textured = _textured(shapes, whole, TILES, ROOM) if shapes else ()
+    for geom, attributes in zip(
+        (geom for own in bodies for geom in own), (each for own in textured for each in own), strict=True
+    ):
+        old = geom.get("mesh")
+        name = f"{geom.get('name', old or 'geom')}_textured_{len(assets)}"
+        SubElement(assets, "mesh", {"name": name, "inertia": "shell"} | attributes)
+        if old is None:
+            _replace_solid(geom)
+        geom.set("mesh", name)
+        if old is not None and not any(each.get("mesh") == old for each in root.iter("geom")):
+            assets.remove(meshes[old])
+    return [geom for geom in geoms if id(geom) in drawn]
 
 
-def _tile(size: float) -> float:
-    """The side of a tile on something of a size, metres."""
-    least, most = TILES
-    return max(min(max(size * TILE, least), most), size / ROOM)
-
-
-def _textured(assets: Element, geom: Element, surface: _Surface, coordinates: Floats) -> None:
-    """Draw a geom as a mesh of its own, whose triangles share no corners."""
-    name = f"{geom.get('name', geom.get('mesh', 'geom'))}_textured_{len(assets)}"
-    corners = surface.faces.ravel()
-    given = {
-        "vertex": surface.points[corners],
-        "normal": _normals(surface)[corners],
-        "texcoord": coordinates.reshape(-1, 2),
-    }
-    SubElement(
-        assets,
-        "mesh",
-        {"name": name, "inertia": "shell", "face": " ".join(map(str, range(len(corners))))}
-        | {key: " ".join(f"{value:.6g}" for value in values.ravel()) for key, values in given.items()},
-    )
-    if geom.get("type") != "mesh":
-        position, rotation = _pose(geom)
-        quat = np.empty(4)
-        mujoco.mju_mat2Quat(quat, rotation.ravel())
-        geom.set("pos", " ".join(map(repr, position.tolist())))
-        geom.set("quat", " ".join(map(repr, quat.tolist())))
-        for attribute in ("size", "fromto"):
-            geom.attrib.pop(attribute, None)
+def _replace_solid(geom: Element) -> None:
+    """Let a solid be drawn as a mesh in its frame."""
+    position, rotation = _pose(geom.get("pos", ""), geom.get("quat", ""), geom.get("fromto", ""))
+    quat = np.empty(4)
+    mujoco.mju_mat2Quat(quat, rotation.ravel())
+    geom.set("pos", " ".join(map(repr, position.tolist())))
+    geom.set("quat", " ".join(map(repr, quat.tolist())))
     geom.set("type", "mesh")
-    geom.set("mesh", name)
+    for attribute in ("size", "fromto"):
+        geom.attrib.pop(attribute, None)
 
 
-def _surface(geom: Element, meshes: dict[str, Element]) -> _Surface | None:
-    """The triangles of a geom; None for a mesh in a file, a plane, what collides, and what no quaternion turns."""
+def _drawn(geom: Element, meshes: dict[str, Element]) -> _Drawn | None:
+    """A geom's shape; None for a mesh in a file, a plane, what collides, and what is turned by no quaternion."""
     if geom.get("contype") != "0" or geom.get("conaffinity") != "0" or _TURNED.intersection(geom.attrib):
         return None
     kind = geom.get("type", "sphere")
-    if kind == "mesh":
-        mesh = meshes[str(geom.get("mesh"))]
-        if "vertex" not in mesh.attrib or "face" not in mesh.attrib:
-            return None
-        points = _numbers(mesh.attrib["vertex"]).reshape(-1, 3) * _numbers(mesh.get("scale", "1 1 1"))
-        faces = np.array(mesh.attrib["face"].split(), dtype=np.int64).reshape(-1, 3)
-    elif kind in ("box", "cylinder", "capsule", "sphere", "ellipsoid"):
-        points, faces = _solid(kind, geom)
-    else:
+    mesh = meshes[str(geom.get("mesh"))] if kind == "mesh" else None
+    if kind not in _SOLIDS and (mesh is None or "vertex" not in mesh.attrib):
         return None
-    position, rotation = _pose(geom)
+    own = (geom.get(key, "") for key in ("size", "pos", "quat", "fromto"))
+    of_mesh = ("" if mesh is None else mesh.get(key, "") for key in ("vertex", "face", "scale"))
+    return _Drawn(kind, *own, *of_mesh)
+
+
+@lru_cache(maxsize=64)
+def _textured(
+    bodies: tuple[tuple[_Drawn, ...], ...], whole: bool, tiles: tuple[float, float], room: float
+) -> tuple[tuple[dict[str, str], ...], ...]:
+    """The meshes with texture coordinates of some bodies' geoms, as attributes; a thing is often drawn again."""
+    surfaces = [[_surface(each) for each in own] for own in bodies]
+    every = [surface for own in surfaces for surface in own]
+    extent = np.max([np.sort(np.ptp(each.placed, axis=0)) for each in every], axis=0)
+    size, (least, most) = float(np.sqrt(extent[1] * extent[2])), tiles
+    tile = 2.0 * float(extent[2]) if whole else max(min(max(size * TILE, least), most), size / room)
+    found = []
+    for own in surfaces:
+        axes = [axis for surface in own if (axis := _axis(surface)) is not None]
+        axes.sort(key=lambda axis: -axis.radius)
+        low = np.min([surface.placed.min(axis=0) for surface in own], axis=0)
+        found.append(tuple(_mesh(surface, _coordinates(surface, axes, low, tile)) for surface in own))
+    return tuple(found)
+
+
+def _mesh(surface: _Surface, coordinates: Floats) -> dict[str, str]:
+    """A mesh's attributes; corners of triangles are shared where their coordinates are the same."""
+    corners = surface.faces.ravel()
+    uses = np.column_stack([corners, np.rint(coordinates.reshape(-1, 2) * 1e4).astype(np.int64)])
+    kept, faces = np.unique(uses, axis=0, return_inverse=True)
+    given = {
+        "vertex": surface.points[kept[:, 0]],
+        "normal": _normals(surface)[kept[:, 0]],
+        "texcoord": kept[:, 1:] / 1e4,
+    }
+    return {"face": " ".join(map(str, faces.ravel().tolist()))} | {
+        key: " ".join([f"{value:.5f}" for value in values.ravel().tolist()]) for key, values in given.items()
+    }
+
+
+def _surface(drawn: _Drawn) -> _Surface:
+    """The triangles of a geom."""
+    if drawn.kind == "mesh":
+        points = _numbers(drawn.vertex).reshape(-1, 3) * _numbers(drawn.scale or "1 1 1")
+        faces = np.array(drawn.face.split(), dtype=np.int64).reshape(-1, 3) if drawn.face else _hull(points)
+    else:
+        points, faces = _solid(drawn)
+    position, rotation = _pose(drawn.pos, drawn.quat, drawn.fromto)
     return _Surface(points, faces, points @ rotation.T + position)
 
 
-def _solid(kind: str, geom: Element) -> tuple[Floats, NDArray[np.int64]]:
+def _hull(points: Floats) -> NDArray[np.int64]:
+    """The faces that MuJoCo gives a mesh of points alone: those of their convex hull, (m, 3)."""
+    vertices = " ".join(map(repr, points.ravel().tolist()))
+    text = f"<mujoco><asset><mesh name='hull' vertex='{vertices}'/></asset></mujoco>"
+    return np.asarray(mujoco.MjModel.from_xml_string(text).mesh_face, dtype=np.int64)
+
+
+def _solid(drawn: _Drawn) -> tuple[Floats, NDArray[np.int64]]:
     """A box or a round solid as triangles, in its own frame; where it has an edge, points are there twice."""
-    size = _numbers(geom.attrib["size"])
+    kind, size = drawn.kind, _numbers(drawn.size)
     if kind == "box":
         square = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)], dtype=np.float64)
         corners = [
@@ -154,7 +205,12 @@ def _solid(kind: str, geom: Element) -> tuple[Floats, NDArray[np.int64]]:
         profile = [(float(np.sin(a)), float(-np.cos(a))) for a in np.linspace(0.0, np.pi, 9)]
         points, faces = _turned([profile])
         return points * radii, _outwards(points * radii, faces)
-    radius, half = float(size[0]), _half_length(geom, size)
+    radius = float(size[0])
+    if drawn.fromto:
+        start, stop = _numbers(drawn.fromto).reshape(2, 3)
+        half = float(np.linalg.norm(stop - start)) / 2
+    else:
+        half = float(size[1])
     if kind == "cylinder":
         end = [(0.0, half), (radius, half)]
         sides = [[(radius, -half), (radius, half)], end, [(r, -z) for r, z in end]]
@@ -197,7 +253,7 @@ def _axis(surface: _Surface) -> _Axis | None:
     corners, normals, areas = _faces(surface)
     middles = corners.mean(axis=1)
     best: tuple[float, _Axis | None] = (_ROUND, None)
-    for along in range(3):
+    for along in (2, 1, 0):
         across = tuple(axis for axis in range(3) if axis != along)
         flat = normals[:, across]
         steep = np.linalg.norm(flat, axis=1)
@@ -210,7 +266,7 @@ def _axis(surface: _Surface) -> _Axis | None:
         offset = np.einsum("ij,ij->i", crossing, points)
         for _ in range(4):
             matrix = np.einsum("i,ij,ik->jk", weights, crossing, crossing)
-            if np.linalg.cond(matrix) > 1e4:
+            if np.linalg.det(matrix) < 1e-4 * np.trace(matrix) ** 2:
                 break
             centre = np.linalg.solve(matrix, np.einsum("i,i,ij->j", weights, offset, crossing))
             out = points - centre
@@ -222,6 +278,8 @@ def _axis(surface: _Surface) -> _Axis | None:
             if share > best[0] and _goes_round(out[radial]):
                 radius = float(reach[radial].max())
                 best = share, _Axis(along, (across[0], across[1]), centre, radius)
+                if share > _CLEARLY_ROUND:
+                    break
     return best[1]
 
 
@@ -277,25 +335,17 @@ def _normals(surface: _Surface) -> Floats:
     return np.where(lengths > 0, total / np.maximum(lengths, 1e-15), (0.0, 0.0, 1.0))
 
 
-def _pose(geom: Element) -> tuple[Floats, Floats]:
+def _pose(pos: str, quat: str, fromto: str) -> tuple[Floats, Floats]:
     """Position (3,) and rotation (3, 3) of a geom in its body."""
-    rotation = np.empty(9)
-    if "fromto" in geom.attrib:
-        start, end = _numbers(geom.attrib["fromto"]).reshape(2, 3)
-        quat = np.empty(4)
-        mujoco.mju_quatZ2Vec(quat, (start - end) / np.linalg.norm(start - end))
-        mujoco.mju_quat2Mat(rotation, quat)
-        return (start + end) / 2, rotation.reshape(3, 3)
-    quat = _numbers(geom.get("quat", "1 0 0 0"))
-    mujoco.mju_quat2Mat(rotation, quat / np.linalg.norm(quat))
-    return _numbers(geom.get("pos", "0 0 0")), rotation.reshape(3, 3)
-
-
-def _half_length(geom: Element, size: Floats) -> float:
-    if "fromto" in geom.attrib:
-        start, end = _numbers(geom.attrib["fromto"]).reshape(2, 3)
-        return float(np.linalg.norm(end - start)) / 2
-    return float(size[1])
+    rotation, turn = np.empty(9), np.empty(4)
+    if fromto:
+        start, end = _numbers(fromto).reshape(2, 3)
+        position = (start + end) / 2
+        mujoco.mju_quatZ2Vec(turn, (start - end) / np.linalg.norm(start - end))
+    else:
+        position, turn = _numbers(pos or "0 0 0"), _numbers(quat or "1 0 0 0")
+    mujoco.mju_quat2Mat(rotation, turn / np.linalg.norm(turn))
+    return position, rotation.reshape(3, 3)
 
 
 def _numbers(text: str) -> Floats:

@@ -129,7 +129,7 @@ def _windows(eye: Eye, centre: np.ndarray, axes: np.ndarray, half: np.ndarray) -
     hidden = ~before.any(axis=1)
     windows = np.clip(np.stack(ends, axis=1), (0, -1, 0, -1), (_RAYS, _RAYS - 1, _RAYS, _RAYS - 1))
     windows[hidden] = (0, -1, 0, -1)
-    return windows.astype(np.int64)
+    return np.asarray(windows, dtype=np.int64)
 
 
 @compiled
@@ -217,7 +217,7 @@ def regions_seen_now(world: Simulation, cameras: Sequence[str] = CAMERAS) -> dic
     model, data = world.model, world.data
     standing = [boxes_of(model, data, each.geoms) for each in world.compiled.entities.values()]
     eyes = [eye_of(model, data, camera) for camera in cameras]
-    found = {}
+    found: dict[str, list[Sight]] = {}
     for region in world.compiled.regions.values():
         if region.parent is None:
             half_x, half_y, _ = region.half

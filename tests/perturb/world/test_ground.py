@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
+import pytest
+
 from assay import tasks
-from assay.perturb import apply_perturbations
-from assay.perturb.world import Displace, Relocate, Swap
+from assay.errors import PerturbationError
+from assay.perturb import Perturbation, apply_perturbations
+from assay.perturb.world import Displace, Distractors, ExchangePlaces, Jitter, Obstacle, Relocate, Swap
 from assay.perturb.world.ground import Ground, Spot
 from assay.sim.footprints import footprint
-from assay.tasks import Atom, Goal, Predicate
+from assay.sim.planned_view import newly_hidden
+from assay.tasks import Atom, Goal, Predicate, Scene
 
 
 def test_a_fixture_with_its_drawers_open_takes_more_room_to_its_front():
@@ -64,3 +69,34 @@ def test_a_basket_is_not_moved_out_of_reach():
         changed = apply_perturbations(task, (Relocate(1.0),), seed=seed)
         ground = Ground(changed.scene, changed.goal)
         assert ground.reachable(ground.spots["basket_1"])
+
+
+def test_what_is_added_is_put_where_a_camera_sees_it(monkeypatch: pytest.MonkeyPatch):
+    """Behind the cabinet there is room, and nobody would know; where all is in view, draws are what they were."""
+    task = tasks.load("libero_spatial/0")
+
+    def drawn() -> list[Scene]:
+        return [apply_perturbations(task, Distractors(3), seed=seed).scene for seed in range(12)]
+
+    asked = drawn()
+    assert not any(newly_hidden(task.scene, scene) for scene in asked)
+    monkeypatch.setattr("assay.perturb.world.ground.newly_hidden", lambda before, after: [])
+    unasked = drawn()
+    hidden = [bool(newly_hidden(task.scene, scene)) for scene in unasked]
+    assert 0 < sum(hidden) < len(hidden)
+    assert [one == other for one, other in zip(asked, unasked, strict=True)] == [not each for each in hidden]
+
+
+@pytest.mark.parametrize("change", [Displace(0.15), Swap(), Jitter(0.05), ExchangePlaces(), Obstacle()])
+def test_what_is_moved_stays_in_view_and_hides_nothing(change: Perturbation):
+    for name in ("libero_spatial/5", "libero_10/0"):
+        task = tasks.load(name)
+        for seed in range(3):
+            with suppress(PerturbationError):
+                assert not newly_hidden(task.scene, apply_perturbations(task, change, seed=seed).scene)
+
+
+def test_a_place_that_no_camera_sees_is_refused_with_the_reason(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("assay.perturb.world.ground.newly_hidden", lambda before, after: ["butter_1"])
+    with pytest.raises(PerturbationError, match="no room in view for"):
+        apply_perturbations(tasks.load("libero_spatial/0"), Distractors(1), seed=0)
