@@ -100,7 +100,8 @@ def _libero_figures() -> Iterable[Figure]:
 def _trials(
     selection: str, seeds: range, *, pack: str = "primitives", initial: Initial = "sampled"
 ) -> list[Trial]:
-    return by_task(list(attempts("oracle", tasks.resolve(selection), seeds, pack=pack, initial=initial)))
+    chosen = [task.id for task in tasks.resolve(selection)]
+    return by_task(list(attempts("oracle", chosen, seeds, pack=pack, initial=initial)))
 
 
 def _percent(trials: list[Trial]) -> float:

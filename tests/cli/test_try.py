@@ -32,6 +32,21 @@ def test_it_prints_a_table_with_a_total(assay: Run):
     assert said.status == 0 and "libero_goal/7" in said.out and "1/1" in said.out and "all" in said.out
 
 
+def test_files_of_a_folder_that_cannot_begin_are_counted_by_reason_and_the_rest_is_tried(
+    assay: Run, shared: Path, tmp_path: Path
+):
+    good = (shared / "libero" / "bddl" / "libero_goal" / "turn_on_the_stove.bddl").read_text()
+    (tmp_path / "a.bddl").write_text("(define (problem")
+    (tmp_path / "b.bddl").write_text(good)
+    for name in ("plate_1", "cream_cheese_1"):
+        forgetful = [line for line in good.splitlines() if not line.strip().startswith(f"(On {name}")]
+        (tmp_path / f"c_{name}.bddl").write_text("\n".join(forgetful))
+    said = assay("try", "oracle", "--tasks", tmp_path, "--seeds", "1")
+    assert said.status == 0 and "1/4" in said.out
+    assert "2 x error, such as: no initial relation places cream_cheese_1" in said.out + said.err
+    assert "1 x error: " in said.out + said.err and "a.bddl:1:" in said.out + said.err
+
+
 def test_it_films_each_episode(drawing: str, assay: Run, tmp_path: Path):
     films = tmp_path / "films"
     said = assay(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,7 +26,7 @@ def read_metadata(folder: Path) -> tuple[para.Paraphrase, ...]:
 READERS: dict[str, Callable[[Path], object]] = {
     "para tasks": para.read_tasks,
     "pro": pro.wordings,
-    "x": x.wordings,
+    "x": x.read,
     "plus": plus.wordings,
     "plus classification": plus.classified,
 }
@@ -67,7 +68,7 @@ def test_the_language_table_of_libero_pro_is_read(shared: Path):
 
 
 def test_level_5_of_libero_x_is_read(shared: Path):
-    found = x.wordings(shared / "libero_x")
+    found = x.read(shared / "libero_x").wordings
     assert Counter(each.labels["form"] for each in found) == dict.fromkeys(x.FORMS.values(), 60)
     assert found[0] == Wording(
         "libero_x/1/A1",
@@ -81,8 +82,30 @@ def test_level_5_of_libero_x_is_read(shared: Path):
     assert all(each.text == each.text.strip() for each in found)
 
 
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"{}", "must be JSON with task_desc, variant and a numeric task_id"),
+        (b"[" * 100_000, "must be JSON with task_desc, variant and a numeric task_id"),
+        (b'{"task_desc": "x", "variant": "B", "task_id": "1"}', "the variant must be '', 'A1' or 'A2'"),
+        (b'{"task_desc": "", "variant": "", "task_id": "1"}', "an instruction must be a line of text"),
+        (b"\xff\xfe\x00\x01" * 50, "is not a text file in UTF-8"),
+    ],
+)
+def test_rewordings_of_libero_x_that_cannot_be_read_are_kept_apart(
+    content: bytes, reason: str, shared: Path, tmp_path: Path
+):
+    for name in ("bddl", "LEVEL5"):
+        shutil.copytree(shared / "libero_x" / name, tmp_path / name)
+    (tmp_path / "LEVEL5" / "L5-1.jsonl").write_bytes(content)
+    found = x.read(tmp_path)
+    assert len(found.wordings) == 4 * 60
+    (bad,) = found.unreadable
+    assert bad.level == 5 and "L5-1.jsonl" in bad.what and bad.reason.startswith(reason)
+
+
 def test_task_files_of_libero_x_are_known_by_number_and_variant(shared: Path):
-    found = x.task_files(shared / "libero_x")
+    found = x.read(shared / "libero_x").files
     assert [len(files) for files in found.values()] == [8, 8, 8, 8]
     assert {"libero_x/100", "libero_x/428/A2"} <= {file.wording for file in found[4]}
 
@@ -141,14 +164,17 @@ def test_a_checkout_of_libero_plus_has_its_files_in_place(tmp_path: Path):
     assert found == (Wording("libero_goal/7", "Fire up the stove", {"number": 4, "difficulty": 4}),)
 
 
-def test_checkouts_of_libero_pro_and_libero_x_have_their_files_in_place(tmp_path: Path):
+def test_checkouts_of_libero_pro_and_libero_x_have_their_files_in_place(shared: Path, tmp_path: Path):
     write(tmp_path / "libero_ood" / "ood_language.yaml", "libero_goal:\n  turn_on_the_stove: [heat it]")
     assert pro.wordings(tmp_path) == (Wording("libero_goal/7", "heat it", {"number": 0}),)
     for number in range(1, 6):
         line = {"task_desc": f" form  {number} ", "variant": "", "task_id": "007"}
         write(tmp_path / "libero" / "libero_x" / "LEVEL5" / f"L5-{number}.jsonl", json.dumps(line) + "\n\n")
     write(tmp_path / "libero" / "libero_x" / "bddl" / "LEVEL4" / "KITCHEN_SCENE1_LEVEL4__T7_open_it.bddl", "")
-    found = x.wordings(tmp_path)
+    level1 = tmp_path / "libero" / "libero_x" / "bddl" / "LEVEL1" / "KITCHEN_SCENE1_open_it.bddl"
+    level1.parent.mkdir()
+    level1.write_bytes(next((shared / "libero_x" / "bddl" / "LEVEL1").glob("*.bddl")).read_bytes())
+    found = x.read(tmp_path).wordings
     assert [each.text for each in found] == [f"form {number}" for number in range(1, 6)]
     assert {(each.task, each.labels["file"]) for each in found} == {
         ("libero_x/7", "KITCHEN_SCENE1_LEVEL4__T7_open_it")
@@ -197,10 +223,6 @@ ROW = "act,lexical,addition_deletion,0,0,gently turn on the stove,turn on the st
         (pro.wordings, "ood_language.yaml", "libero_goal: {turn_on_the_stove: x}", "must have a list"),
         (pro.wordings, "ood_language.yaml", "libero_goal: {turn_on_the_stove: [7]}", "a line of text"),
         (pro.wordings, "ood_language.yaml", "libero_goal: {turn_on_the_stove: ['']}", "a line of text"),
-        (x.wordings, "L5-1.jsonl", "{}", "L5-1.jsonl:1: must be JSON with task_desc"),
-        (x.wordings, "L5-1.jsonl", "[" * 100_000, "must be JSON with task_desc"),
-        (x.wordings, "L5-1.jsonl", '{"task_desc": "x", "variant": "B", "task_id": "1"}', "variant must be"),
-        (x.wordings, "L5-1.jsonl", '{"task_desc": "x", "variant": "A1", "task_id": "1"}', "L5-2.jsonl"),
         (plus.classified, "task_classification.json", "[]", "must map suites"),
         (plus.classified, "task_classification.json", "{", "is not JSON"),
         (plus.classified, "task_classification.json", '{"libero_goal": [1]}', "must be an object"),
@@ -228,8 +250,8 @@ def test_a_file_that_makes_no_sense_is_refused_with_its_place(
 
 
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path):
-    for name in ("metadata.csv", "ood_language.yaml", "L5-1.jsonl", "task_classification.json"):
+    for name in ("metadata.csv", "ood_language.yaml", "task_classification.json"):
         (tmp_path / name).write_bytes(b"\xff\xfe\x00\x01" * 50)
-    for reader in (read_metadata, pro.wordings, x.wordings, plus.classified):
+    for reader in (read_metadata, pro.wordings, plus.classified):
         with pytest.raises(ReleaseError, match="not a text file"):
             reader(tmp_path)

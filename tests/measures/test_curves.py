@@ -32,6 +32,17 @@ def test_a_level_curve_begins_at_the_control_and_tells_the_loss_of_each_step(run
     assert found.steps[3].p == pytest.approx(2 * 0.5**10) and found.steps[2].p == 1.0
 
 
+def test_a_control_that_is_a_level_of_its_own_is_that_level(run, made):
+    store = run(
+        made(seed < count, seed=seed, condition=condition, labels={"level": level})
+        for level, condition, count in ((1, "control", 5), (2, "libero-x/level2", 3))
+        for seed in range(5)
+    )
+    first, second = curve(store.frame(), "level").steps
+    assert (first.at, first.condition, first.rate.successes) == (1.0, "control", 5)
+    assert second.at == 2.0 and second.change == pytest.approx(-0.4)
+
+
 def test_distances_make_a_curve_too(run, made):
     store = run(
         made(distance < 0.2, seed=seed, condition=f"d{distance}", labels={"distance": distance})

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import cos, radians, sin
 from pathlib import Path
 
@@ -11,10 +12,11 @@ import pytest
 from assay import tasks
 from assay.errors import TaskError
 from assay.sim.categories import OPENING
-from assay.sim.compile import CompiledScene
+from assay.sim.compile import CompiledScene, compile_scene
+from assay.sim.packs.registry import load_pack
 from assay.sim.simulation import Simulation
 from assay.sim.states import InitialState
-from assay.tasks import Atom, Goal, Predicate
+from assay.tasks import Atom, Entity, Goal, Predicate
 from assay.tasks.checks import atom as parsed
 
 Compiled = Callable[[str], CompiledScene]
@@ -332,6 +334,29 @@ def test_exactly_in_means_resting_at_the_bottom(start: Callable[[str], Simulatio
         assert holds(world, f"ExactIn black_book_1 {region}") is exactly, gap
     put(world, "black_book_1", np.array([centre[0] + 0.1, centre[1], floor + below_origin]))
     assert not holds(world, f"ExactIn black_book_1 {region}"), "it is at the bottom, but beside"
+
+
+@pytest.mark.parametrize("movable", [False, True])
+def test_a_compartment_holds_what_is_in_its_middle_however_a_movable_caddy_is_turned(
+    movable: bool, world_of: SimulationOf
+):
+    scene = tasks.load("libero_10/5").scene
+    caddy = Entity("desk_caddy_1", "desk_caddy")
+    if movable:
+        scene = replace(scene, fixtures=(), objects=(*scene.objects, caddy))
+    world = world_of(compile_scene(scene, load_pack("primitives")))
+    world.reset(world.sample(0))
+    name, region = "desk_caddy_1", "desk_caddy_1_left_contain_region"
+    seen = []
+    for degrees in (0, 45, 90) if movable else (0,):
+        half = radians(degrees) / 2
+        if movable:
+            put(world, name, where(world, name), np.array([cos(half), 0.0, 0.0, sin(half)]))
+        put(world, "black_book_1", where(world, region))
+        seen.append(holds(world, f"In black_book_1 {region}"))
+        put(world, "black_book_1", where(world, region) + (0.12, 0.0, 0.0))
+        assert not holds(world, f"In black_book_1 {region}")
+    assert all(seen), "LIBERO's own box has no width at 45 degrees"
 
 
 def test_exactly_in_a_thing_means_touching_it_at_its_bottom(table: Simulation):

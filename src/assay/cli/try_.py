@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from contextlib import redirect_stdout
+from collections import Counter
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,10 +23,11 @@ from assay.cli.execution import (
     write_json,
 )
 from assay.console import output, progress_bar, table_of
-from assay.errors import RunError
+from assay.errors import RunError, TaskError
 from assay.runs.seeds import parse_seeds
 
 if TYPE_CHECKING:
+    from assay.episodes import World
     from assay.runs.trials import Trial
 
 
@@ -46,11 +48,12 @@ def try_(
     """Let a policy try tasks from several initial states, and count its successes."""
     from assay.episodes import EpisodeSpec, horizon, world_name, world_of
     from assay.policies.registry import check_address
+    from assay.runs.display import print_reasons
     from assay.runs.trials import Attempt, attempts, by_task
 
     first = selection.partition(",")[0].strip()
     world = world_of(first)
-    chosen, numbers = world.select(selection), parse_seeds(seeds)
+    chosen, numbers = _chosen(world, selection), parse_seeds(seeds)
     check_address(policy, world_name(first))
     pack = assets or world.packs[0]
     world.pack_source(pack)
@@ -90,7 +93,32 @@ def try_(
     table.add_section()
     table.add_row("all", f"{successes}/{episodes}", str(sum(trial.errors for trial in done)), "", "")
     output.print(table)
+    print_reasons(Counter(reason for trial in done for reason in trial.reasons))
     _end(done)
+
+
+def _chosen(world: World, selection: str) -> tuple[str, ...]:
+    """The ids of the tasks that a selection names, and the files of a folder that are no tasks: they cannot begin.
+
+    Raises TaskError for anything else that is no task.
+    """
+    from assay.tasks.files import task_files
+
+    def ids(part: str) -> tuple[str, ...]:
+        return tuple(task.id for task in world.select(part))
+
+    chosen: dict[str, None] = {}
+    for part in filter(None, (part.strip() for part in selection.split(","))):
+        try:
+            chosen |= dict.fromkeys(ids(part))
+        except TaskError:
+            if not Path(part).is_dir():
+                raise
+            for file in task_files(part):
+                with suppress(TaskError):  # its episode says why
+                    file, *_ = ids(file)
+                chosen[file] = None
+    return tuple(chosen) or ids(selection)
 
 
 def _end(done: list[Trial]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import threading
 import time
@@ -26,6 +27,8 @@ MOST_CONDITIONS = 20
 """How many conditions are shown while it runs; the latest ones."""
 RECENT = 60.0
 """Seconds over which the pace is taken."""
+_PARTICULAR = re.compile(r"\S*[\d_/\\]\S*")
+"""Names of things and files, and numbers: what reasons that are otherwise the same differ in."""
 
 
 class Interrupts:
@@ -216,12 +219,16 @@ def _table(
     return table
 
 
-def print_reasons(reasons: dict[str, int], *, most: int = 10) -> None:
-    """Say what broke, and how often: the most frequent first."""
-    for reason, count in list(reasons.items())[:most]:
-        say(f"{count} x error: {reason}")
-    if len(reasons) > most:
-        say(f"... and {len(reasons) - most} other errors")
+def print_reasons(reasons: Mapping[str, int], *, most: int = 10) -> None:
+    """Say what broke, and how often: the most frequent first. Reasons that differ in names and numbers are one."""
+    alike: dict[str, list[str]] = {}
+    for reason in reasons:
+        alike.setdefault(" ".join(_PARTICULAR.sub("", reason).split()), []).append(reason)
+    counted = [(sum(reasons[each] for each in same), same) for same in alike.values()]
+    for count, same in sorted(counted, key=lambda each: -each[0])[:most]:
+        say(f"{count} x error{', such as' if len(same) > 1 else ''}: {same[0]}")
+    if len(counted) > most:
+        say(f"... and {number_of(len(counted) - most, 'other reason')}")
 
 
 def print_refused(reasons: Mapping[str, int], *, most: int = 10) -> None:

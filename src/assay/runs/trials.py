@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from assay.episodes import LIBERO, Episode, EpisodeSpec, Initial, Outcome
 from assay.runs.worker import EpisodeRunner, WorkerConfig
@@ -97,7 +96,7 @@ def by_task(attempts: Sequence[Attempt]) -> list[Trial]:
 
 def attempts(
     address: str,
-    chosen: Sequence[Any],
+    chosen: Sequence[str],
     seeds: Sequence[int],
     *,
     pack: str = "primitives",
@@ -109,7 +108,7 @@ def attempts(
     videos: Path | None = None,
     video_successes: bool = True,
 ) -> Iterator[Attempt]:
-    """Run a policy on tasks; one attempt after the other, as it is done.
+    """Run a policy on the tasks of some ids; one attempt after the other, as it is done.
 
     With ``initial="stored"`` a seed is the index of a state in LIBERO's file of the task. ``videos``: a folder
     for a video of each, or of failures alone.
@@ -119,7 +118,7 @@ def attempts(
     try:
         for task in chosen:
             for seed in seeds:
-                spec = EpisodeSpec(task.id, seed, pack, steps=steps, replan=replan, initial=initial)
+                spec = EpisodeSpec(task, seed, pack, steps=steps, replan=replan, initial=initial)
                 yield Attempt(spec, runner.run(spec))
     finally:
         runner.close()

@@ -21,8 +21,10 @@ from assay.sim.placement_scene import PlacementScene, RefusedError
 from assay.streams import stream
 from assay.tasks.scene import Atom, Predicate, Rectangle, Region
 
-ATTEMPTS = 20
-"""How often a layout is tried; each time, only what was to blame is drawn again."""
+ATTEMPTS = 40
+"""How often a layout is tried; each time, only one thing that was to blame is drawn again."""
+SAME = 20
+"""For how many of these attempts the last of several gives way; after them, it is everybody's turn."""
 TRIES = 100
 """How often one thing is drawn until it collides with nothing."""
 
@@ -51,17 +53,17 @@ def sample(compiled: CompiledScene, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """
     redrawn: Counter[str] = Counter()
     reason = ""
-    for _ in range(ATTEMPTS):
+    for attempt in range(ATTEMPTS):
         try:
             return _Draw(compiled, seed, redrawn).settled()
         except RefusedError as error:
             reason = str(error)
-            movable = [each.name for each in compiled.scene.objects]
-            # Of several, the one that comes last in the scene gives way.
-            blamed = [name for name in movable if name in error.blamed]
+            blamed = [each.name for each in compiled.scene.objects if each.name in error.blamed]
+            blamed = blamed or [each.name for each in compiled.scene.fixtures if each.name in error.blamed]
             if not blamed:
                 break
-            redrawn[blamed[-1]] += 1
+            latest = blamed[::-1]
+            redrawn[latest[0] if attempt < SAME else min(latest, key=lambda name: redrawn[name])] += 1
     raise PlacementError(f"no valid layout with seed {seed}: {reason}")
 
 
@@ -162,7 +164,8 @@ class _Draw:
             pose = np.concatenate([np.array(layout.offset) + (x, y, 0.0), self._resting_quaternion(name)])
             try:
                 pose = self._stage.lowered(name, pose, ceiling=layout.offset[2] + BELOW_THE_ARM, alone=True)
-            except RefusedError:
+            except RefusedError as error:
+                in_the_way |= set(error.blamed) - {name}
                 continue
             if self._stage.bottom(name, pose) < layout.offset[2] - ON_WORKSPACE:
                 raise PlacementError(f"{region.full_name} puts {name} beside the workspace")

@@ -17,6 +17,8 @@ CLEARANCE = 0.002
 """Gap between an object and what is below it before it settles, metres."""
 LIFT = 0.004
 """How finely a thing is raised until it is free, metres."""
+HIGHEST = 0.2
+"""How far it is raised at most, metres."""
 SETTLING = 40
 """Most control steps of 50 ms that things get to come to rest."""
 AT_REST = 5e-3
@@ -101,7 +103,7 @@ class PlacementScene:
         for each in others:
             self._set(each, saved[each.name] + (0.0, 0.0, _WINGS, 0.0, 0.0, 0.0, 0.0))
         try:
-            return self._raised(entity, self._over_ground(entity, pose, ceiling), most=0.0 if alone else 0.2)
+            return self._raised(entity, self._over_ground(entity, pose, ceiling), alone=alone)
         finally:
             for each in others:
                 self._set(each, saved[each.name])
@@ -191,16 +193,19 @@ class PlacementScene:
         over[2] += ground + CLEARANCE - low[2]
         return over
 
-    def _raised(self, entity: EntityIndex, pose: np.ndarray, *, most: float) -> np.ndarray:
-        """The pose, raised until the thing is inside nothing."""
-        for lift in np.arange(0.0, most + LIFT, LIFT):
+    def _raised(self, entity: EntityIndex, pose: np.ndarray, *, alone: bool) -> np.ndarray:
+        """The pose, raised until the thing is inside nothing; if it is ``alone``, the fixtures it is inside of are to
+        blame."""
+        found: set[str] = set()
+        for lift in np.arange(0.0, (0.0 if alone else HIGHEST) + LIFT, LIFT):
             raised = pose.copy()
             raised[2] += lift
             self._set(entity, raised)
             self._update()
-            if not self._inside(entity):
+            found = self._inside(entity)
+            if not found:
                 return raised
-        raise RefusedError(f"there is no room for {entity.name}", entity.name)
+        raise RefusedError(f"there is no room for {entity.name}", entity.name, *(found if alone else ()))
 
     def _height_below(self, point: tuple[float, float, float]) -> float:
         """The height of the first solid thing straight below a point; minus infinity if there is none."""

@@ -13,7 +13,7 @@ from assay.experiments import load_experiment
 from assay.experiments.releases.x import NO_CONTROL, NO_SCENE
 from assay.formats.release import ReleaseError
 from assay.perturb import Say
-from assay.perturb.releases.values import FromFile
+from assay.perturb.releases.values import FromFile, Unavailable
 
 
 def test_the_sample_gives_every_file_and_rewording(shared: Path):
@@ -22,8 +22,14 @@ def test_the_sample_gives_every_file_and_rewording(shared: Path):
     plan = list(experiment.plan(chosen, (0,)))
     counts = Counter(spec.condition for spec in plan)
     assert len(chosen) == counts[CONTROL] == 8
-    assert [counts[f"libero-x/level{level}"] for level in (2, 3, 4)] == [8, 8, 8]
-    assert {counts[name] for name in counts if "level5" in name} == {60}
+    assert [counts[f"libero-x/level{level}"] for level in (2, 3)] == [8, 8]
+    halves = Counter(spec.condition for spec in plan if spec.labels.get("level") == 4)
+    assert sum(halves.values()) == 8 and set(halves) == {
+        "libero-x/level4/unseen",
+        "libero-x/level4/confounding",
+    }
+    forms = Counter(spec.labels["form"] for spec in plan if spec.labels.get("level") == 5)
+    assert forms == dict.fromkeys(forms, 60)
     assert len({spec.key for spec in plan}) == len(plan), "each is told apart"
     assert {spec.labels["form"] for spec in plan if spec.labels.get("level") == 5} == {
         "synonym",
@@ -32,7 +38,8 @@ def test_the_sample_gives_every_file_and_rewording(shared: Path):
         "passive",
         "verbose",
     }
-    files = [spec for spec in plan if spec.labels.get("level") in (2, 3, 4)]
+    files = [spec for spec in plan if spec.labels.get("level") in (1, 2, 3, 4)]
+    assert len(files) == 4 * 8
     assert all(spec.labels["label:subtasks"] in ("1", "2", "3+") for spec in files)
 
 
@@ -91,19 +98,84 @@ def test_level_one_is_the_control_of_the_others(release: Path):
     plan: dict[str, EpisodeSpec] = {}
     for spec in experiment.plan([task], (0,)):
         plan.setdefault(spec.condition, spec)  # rewordings of other tasks come after
-    assert list(plan)[:4] == [CONTROL, "libero-x/level2", "libero-x/level3", "libero-x/level4"]
+    assert list(plan)[:4] == [CONTROL, "libero-x/level2", "libero-x/level3", "libero-x/level4/confounding"]
     assert all(spec.task == task.id for spec in plan.values())
     third = plan["libero-x/level3"]
     scene, words = third.perturbations
     assert isinstance(scene, FromFile) and "LEVEL3__T11_bowl_plate.bddl@" in scene.file
     assert words == Say("in the words of level 3")
     assert task_of(third).instruction.text == "in the words of level 3"
-    fifth = plan["libero-x/level5/synonym"]
-    assert fifth.perturbations[0] == plan["libero-x/level4"].perturbations[0]
+    fifth = plan["libero-x/level5/confounding/synonym"]
+    assert fifth.perturbations[0] == plan["libero-x/level4/confounding"].perturbations[0]
     assert "level" not in task_of(fifth).instruction.text
 
 
-def test_a_name_that_says_nothing_is_refused(release: Path):
+def test_level_one_is_the_control_and_knows_its_level_and_its_labels(release: Path):
+    experiment = load_experiment(f"libero-x?folder={release}")
+    plan = list(experiment.plan(tasks.resolve(experiment.tasks), (0,)))
+    control = plan[0]
+    assert control.condition == CONTROL and not control.perturbations
+    assert control.labels["level"] == 1 and "label:subtasks" in control.labels
+    assert control.key == EpisodeSpec(control.task, 0, experiment=experiment.name).key, (
+        "labels are no identity"
+    )
+
+
+@pytest.mark.parametrize(
+    ("variant", "half"), [("", "unseen"), ("__A1", "confounding"), ("__A2", "confounding")]
+)
+def test_the_name_of_a_file_of_level_four_says_which_half_it_is_of(release: Path, variant: str, half: str):
+    (file,) = (release / "bddl" / "LEVEL4").iterdir()
+    file.rename(file.with_name(file.name.replace("__A1", variant)))
+    experiment = load_experiment(f"libero-x?folder={release}")
+    plan = list(experiment.plan(tasks.resolve(experiment.tasks), (0,)))
+    (fourth,) = [spec for spec in plan if spec.labels.get("level") == 4]
+    assert (fourth.condition, fourth.labels["objects"]) == (f"libero-x/level4/{half}", half)
+    fifth = [spec for spec in plan if spec.labels.get("level") == 5]
+    assert all(f"level5/{spec.labels['objects']}/" in spec.condition for spec in fifth)
+
+
+def test_ten_trials_share_five_rewordings_in_the_protocol_of_the_release(release: Path):
+    plans = {}
+    for protocol in ("full", "release"):
+        experiment = load_experiment(f"libero-x?folder={release}&protocol={protocol}")
+        plans[protocol] = list(experiment.plan(tasks.resolve(experiment.tasks), experiment.seeds))
+    full, shared = ([spec for spec in plan if "form" in spec.labels] for plan in plans.values())
+    assert len(full) == 5 * len(shared) and len(plans["full"]) - len(full) == len(plans["release"]) - len(
+        shared
+    )
+    turns = {(spec.seed, spec.labels["form"]) for spec in shared}
+    forms = ("synonym", "concise", "reorder", "passive", "verbose")
+    assert turns == {(seed, forms[seed // 2]) for seed in range(10)}
+    with pytest.raises(ExperimentError, match="protocol"):
+        load_experiment(f"libero-x?folder={release}&protocol=both")
+
+
+def test_a_task_is_the_same_however_the_path_to_it_is_written(release: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(release.parent)
+    experiment = load_experiment(f"libero-x?folder={release.name}")
+    (file,) = (release / "bddl" / "LEVEL1").resolve().iterdir()
+    assert {spec.labels["level"] for spec in experiment.plan(tasks.resolve(str(file)), (0,))} >= {1, 2, 3, 4}
+
+
+def test_what_cannot_be_read_is_counted_by_reason_and_the_rest_is_planned(release: Path):
+    scene = "EXTENSION_KITCHEN_SCENE2"
+    (release / "bddl" / "LEVEL1" / f"{scene}_not_a_task.bddl").write_text("(define (problem")
     (release / "bddl" / "LEVEL2" / "mine.bddl").touch()
-    with pytest.raises(ReleaseError, match=r"mine\.bddl: is not called like a task of LIBERO-X"):
-        load_experiment(f"libero-x?folder={release}")
+    (release / "bddl" / "LEVEL3" / f"{scene}_LEVEL3__T12_nor_this.bddl").write_text("(define (problem")
+    lines = (release / "LEVEL5" / "L5-2.jsonl").read_text().splitlines()
+    (release / "LEVEL5" / "L5-2.jsonl").write_text("\n".join(["not JSON", *lines[1:]]))
+    (release / "LEVEL5" / "L5-3.jsonl").unlink()
+    experiment = load_experiment(f"libero-x?folder={release}")
+    plan = list(experiment.plan(tasks.resolve(experiment.tasks), (0,)))
+    bad = [each for spec in plan for each in spec.perturbations if isinstance(each, Unavailable)]
+    reasons = {each.what: each.reason for each in bad if each.reason != NO_SCENE}
+    assert reasons == {
+        f"{scene}_not_a_task.bddl": "'(problem' is never closed",
+        f"{scene}_LEVEL3__T12_nor_this.bddl": "'(problem' is never closed",
+        "mine.bddl": "is not called like a task of LIBERO-X: ..._SCENE21_LEVEL4__T107__A1_...",
+        "L5-2.jsonl:1": "must be JSON with task_desc, variant and a numeric task_id",
+        "LEVEL5/L5-3.jsonl": "cannot be read: No such file or directory",
+    }
+    good = (spec for spec in plan if not {*spec.perturbations} & {*bad})
+    assert {spec.labels["level"] for spec in good} == {1, 2, 3, 4, 5}

@@ -30,6 +30,14 @@ def test_options_change_the_convention_and_nothing_else():
     assert policy.waiting == 10 and OpenPI("openpi://h:1?wait=0").waiting == 0
 
 
+def test_it_can_be_like_the_client_of_libero_x_but_for_what_the_address_sets():
+    like = parse("openpi://h:1?client=libero-x", "openpi").adjusted
+    assert like == parse("openpi://h:1?orientation=upright&replan=25&wait=0", "openpi").adjusted
+    changed = OpenPI("openpi://h:1?client=libero-x&wait=10").convention
+    assert (changed.orientation, changed.replan, changed.wait) == ("upright", 25, 10)
+    assert changed.size == OpenPI.default.size
+
+
 def test_the_scheme_chooses_the_client():
     assert type(load_remote("openpi://h:1")) is OpenPI
     assert type(load_remote("vla-eval://h:1?timeout=5")) is VlaEval
@@ -48,6 +56,7 @@ def test_the_scheme_chooses_the_client():
         ("openpi://h:99999", "valid: openpi://host:port"),
         ("openpi://[::1", "valid: openpi://host:port"),
         ("openpi://h:1?replans=5", "did you mean 'replan'?"),
+        ("openpi://h:1?client=libero_x", "there is no client 'libero_x': did you mean 'libero-x'?"),
         ("openpi://h:1?cameras=5", "has no option 'cameras'"),
         ("openpi://h:1?replan=5&replan=6", "sets 'replan' twice"),
         ("openpi://h:1?replan=0", "replan=0: "),

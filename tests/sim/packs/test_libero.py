@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -93,6 +94,26 @@ def test_a_category_whose_folder_is_missing_is_unknown(copy: LiberoPack):
     shutil.rmtree(next(copy.libero.glob("*/plate")))
     with pytest.raises(AssetError, match="'plate'"):
         LiberoPack(copy.libero, copy.robosuite).entity("plate")
+
+
+def test_the_folders_of_libero_x_are_read_beside_libero_s(libero: LiberoPack, copy: LiberoPack):
+    bowl = next(copy.libero.glob("*/akita_black_bowl"))
+    for place in (
+        "libero_x_objects/pink_bowl/pink_bowl.xml",
+        "extension_objects/akita_bowl/akita_red_bowl.xml",
+    ):
+        (copy.libero / place).parent.mkdir(parents=True)
+        (copy.libero / place).write_text((bowl / "akita_black_bowl.xml").read_text())
+    assert copy.categories - libero.categories == {"pink_bowl", "akita_red_bowl"}
+    assert copy.digest() != libero.digest()
+    for category, folder in (("pink_bowl", "pink_bowl"), ("akita_red_bowl", "akita_bowl")):
+        assert Path(str(next(copy.entity(category).root.iter("mesh")).get("file"))).parents[1].name == folder
+
+
+def test_what_differs_in_how_it_stands_alone_is_made_of_the_same_parts(libero: LiberoPack):
+    usual = ElementTree.tostring(libero.entity("desk_caddy").root)
+    for category in ("desk_caddy_back", "desk_caddy_right"):
+        assert ElementTree.tostring(libero.entity(category).root) == usual
 
 
 def test_a_missing_texture_of_a_room_is_named(copy: LiberoPack):

@@ -7,7 +7,7 @@ What counts is that fingers and palm have room beside it on the way there.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import product
 
@@ -33,6 +33,10 @@ TOUCH = 0.02
 """What each point of the hand that touches something where a thing is taken costs."""
 FAR = 0.7
 """How far from the robot's base the arm reaches down with ease, metres."""
+SIDEWAYS = 0.012
+"""How far to one side of a piece the open hand may be, metres: it pushes it to its middle."""
+SOLID = 0.02
+"""How wide a piece must be for that, metres: not a rim."""
 FLAT = 0.35
 """How far from level an axis may point to be held across, as a sine."""
 
@@ -46,7 +50,7 @@ class Grasp:
     rotation: np.ndarray
     """Of the grip site, (3, 3): x opens, z points out of the hand."""
     width: float
-    """Of what is held, metres."""
+    """Between the fingers when they close, metres: that of what is held, more if it is nearer to one of them."""
     cost: float
     """The smaller the better."""
 
@@ -72,12 +76,20 @@ class Obstacles:
     centres: np.ndarray  # (n, 3)
     rotations: np.ndarray  # (n, 3, 3)
     halves: np.ndarray  # (n, 3)
+    _low: np.ndarray = field(init=False)
+    _high: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        reach = np.einsum("nij,nj->ni", np.abs(self.rotations), self.halves) + MARGIN
+        object.__setattr__(self, "_low", self.centres - reach)
+        object.__setattr__(self, "_high", self.centres + reach)
 
     def contain(self, points: np.ndarray) -> int:
         """How many of the points (p, 3) are inside a box or nearer than the margin to one."""
-        reach = np.einsum("nij,nj->ni", np.abs(self.rotations), self.halves) + MARGIN
         low, high = points.min(axis=0), points.max(axis=0)
-        near = np.all((self.centres - reach < high) & (self.centres + reach > low), axis=1)
+        near = np.all((self._low < high) & (self._high > low), axis=1)
+        if not near.any():
+            return 0
         return int(
             _count_inside(points, self.centres[near], self.rotations[near], self.halves[near] + MARGIN)
         )
@@ -189,12 +201,17 @@ def of_piece(
             twist = np.arccos(np.clip(abs(hand[:, 0] @ turned[:, 0]), 0.0, 1.0))
             shallow = max(0.0, 0.01 - depth) * 4
             deep = min(DEEP - depth, 0.3 * depth)
-            for back in {deep, min(deep, depth - TIP - MARGIN - 0.001)}:
-                position = middle + along * offset + approach * back
+            room = min(SIDEWAYS, WIDEST / 2 - width / 2)
+            asides = (
+                (0.0, room, -room) if not tilt and not offset and width > SOLID and room > MARGIN else (0.0,)
+            )
+            for back, aside in product({deep, min(deep, depth - TIP - MARGIN - 0.001)}, asides):
+                position = middle + along * offset + approach * back + across * aside
                 away = float(np.linalg.norm(position[:2] - centre[:2]))
                 far = max(0.0, float(np.linalg.norm(position[:2] - sight.base())) - FAR)
                 cost = 2 * far + 1.5 * away + 0.02 * twist + shallow + 0.02 * abs(tilt) + 0.3 * (deep - back)
-                yield Grasp(position, turned, float(width), cost)
+                cost += 3 * abs(aside)
+                yield Grasp(position, turned, float(width + 2 * abs(aside)), cost)
 
 
 def _taking_points(grasp: Grasp) -> np.ndarray:
@@ -221,6 +238,6 @@ def _grid(*axes: Iterable[float]) -> np.ndarray:
 
 
 _FINGER = _grid((0.041, 0.049, 0.056), (-0.011, 0.0, 0.011), np.arange(TIP, -0.05, -0.008))
-_PALM = _grid(np.linspace(-0.1, 0.1, 9), (-0.034, 0.0, 0.034), np.arange(-0.033, -0.19, -0.012))
+_PALM = _grid(np.linspace(-0.1, 0.1, 13), (-0.034, 0.0, 0.034), np.arange(-0.033, -0.19, -0.012))
 _HAND = np.concatenate([_FINGER, _FINGER * (-1.0, 1.0, 1.0), _PALM])
 """In the hand's frame, (p, 3)."""

@@ -37,7 +37,7 @@ HOOK = 0.008
 """How far behind a handle and below its top the fingertips hook it, metres."""
 FINGER = 0.022
 """How wide a finger is, metres."""
-AJAR = 0.5
+AJAR = 0.45
 """How far a door is drawn by its handle before it is pushed, radians."""
 BEHIND = 0.05
 """How far in front of a surface the hand starts to push it, metres."""
@@ -86,8 +86,7 @@ def _pull(sight: Sight, entity: EntityIndex, joint: int, value: float) -> Motion
             goal = here + way() * 0.03
             if hold.gripper == CLOSED:
                 goal = hold.position + way() * (abs(sight.joint(joint) - start) + 0.03)
-            turned = rotation if slides else about_vertical(sight.joint(joint) - start) @ rotation
-            yield action_towards(sight, goal, turned, CLOSED)
+            yield action_towards(sight, goal, rotation, CLOSED)
             if step % 12 == 11:
                 if abs(sight.joint(joint) - last) < (0.004 if slides else 0.02):
                     break
@@ -201,7 +200,7 @@ def _swing(sight: Sight, entity: EntityIndex, joint: int, value: float) -> Motio
         arm = outwards()
         tangent = cross(axis, arm) * sense
         point = anchor + arm * 1.6 + tangent / np.linalg.norm(tangent) * ahead
-        point[2] = sight.geom_box(panel).high[2] - 0.04
+        point[2] = sight.geom_box(panel).high[2] - 0.022
         return np.asarray(point)
 
     rotation = nearest_turn(sight, facing(DOWN, outwards()))
@@ -212,6 +211,9 @@ def _swing(sight: Sight, entity: EntityIndex, joint: int, value: float) -> Motio
         yield from _pull(sight, entity, joint, sight.joint(joint) + sense * AJAR)
         rotation = nearest_turn(sight, facing(DOWN, outwards()))
         start = push_point(-BEHIND)
+        here, _ = sight.hand()
+        over = np.array([here[0], here[1], start[2] + 0.12])
+        yield from move(sight, over, rotation, CLOSED, steps=40, near=0.02, turned=0.2)
     yield from travel(sight, start, rotation, CLOSED, clearance=start[2] + 0.1, steps=40)
     for _ in range(160):
         if (value - sight.joint(joint)) * sense <= 0.0:
@@ -227,10 +229,7 @@ def _swing(sight: Sight, entity: EntityIndex, joint: int, value: float) -> Motio
 
 def _is_knob(sight: Sight, entity: EntityIndex, joint: int) -> bool:
     """Whether what turns is small enough to hold."""
-    boxes = [sight.geom_box(geom) for geom in sight.geoms_of(entity, joint)]
-    low = np.min([box.low for box in boxes], axis=0)
-    high = np.max([box.high for box in boxes], axis=0)
-    return bool((high - low).max() < 0.12)
+    return bool(2 * sight.model.geom_aabb[sight.geoms_of(entity, joint), 3:].max() < 0.12)
 
 
 def _handle(sight: Sight, entity: EntityIndex, joint: int, sense: float) -> int:

@@ -48,7 +48,9 @@ def pursue(sight: Sight, goal: Goal) -> Motion:
     for atom in goal.atoms:
         _check(sight, atom)
     for _ in range(ROUNDS):
-        for atom in sorted(goal.atoms, key=lambda atom: _ORDER.get(atom.predicate, 2)):
+        for atom in sorted(
+            goal.atoms, key=lambda atom: (_ORDER.get(atom.predicate, 2), _height(sight, goal, atom))
+        ):
             for _ in range(ATTEMPTS):  # what comes later may make it harder, as a closed door does
                 if sight.holds(atom):
                     break
@@ -94,6 +96,20 @@ def _steps(sight: Sight, goal: Goal, atom: Atom) -> Iterator[Motion]:
         return
     inside, more = atom.predicate in _INSIDE, _to_come(sight, goal, atom)
     yield put(sight, thing, spots(sight, thing, region, rotations, inside=inside, more=more))
+
+
+def _height(sight: Sight, goal: Goal, atom: Atom) -> int:
+    """On how many things that are put somewhere, too, an atom's thing goes: the lowest first."""
+    below: Atom | None = atom
+    found = -1
+    while found < len(goal.atoms) and below is not None:  # a circle ends, too
+        found += 1
+        region = sight.region(below.arguments[-1])
+        support = below.arguments[-1] if region is None else region.parent
+        below = next(
+            (each for each in goal.atoms if len(each.arguments) > 1 and each.arguments[0] == support), None
+        )
+    return found
 
 
 def _is_slid(sight: Sight, atom: Atom, thing: EntityIndex) -> bool:

@@ -28,7 +28,7 @@ OUT_OF_REACH = 1.0
 """What a pose costs that the arm does not reach."""
 SPARE = 0.15
 """How far from its range's end each joint should be, radians."""
-STRAINED = 0.2
+STRAINED = 0.4
 """What it costs to be at the end."""
 IN_THE_WAY = 0.3
 """What it costs if it must go through something."""

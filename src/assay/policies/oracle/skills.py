@@ -46,6 +46,14 @@ MISSED = 0.03
 """How far from a grasp the hand may stop for closing it to be worth a try, metres."""
 CROWDED = 0.005
 """What each point of the hand that touches something where a thing is put down costs."""
+LOW = 0.05
+"""How high a thing may be that is slid into the open if the hand has no room around it, metres."""
+HEMMED = 8
+"""How many points of the hand must touch something for that."""
+OUT = 0.08
+"""How far it is slid, metres."""
+PRESS = 0.008
+"""How far into a thing the fingers want to go that slide it, metres."""
 ASIDE = 0.02
 """How far beside what hangs over it a thing is lifted, metres."""
 THIN = 8
@@ -70,6 +78,8 @@ class Spot:
     """How far outward the thing is out of what it goes into, metres."""
     lift: float = 0.0
     """How far above where it will rest it goes in, metres."""
+    tight: bool = False
+    """Whether there is hardly room for it."""
 
 
 def put(sight: Sight, entity: EntityIndex, spots: Sequence[Spot]) -> Motion:
@@ -80,12 +90,31 @@ def put(sight: Sight, entity: EntityIndex, spots: Sequence[Spot]) -> Motion:
         if choice is None:
             return False
         grasp, spot = choice
+        open_place = _open_place(sight, entity, grasp) if attempt == 0 else None
+        if open_place is not None:
+            yield from drag(sight, entity, open_place, near=OUT / 3)
+            choice = _choose(sight, entity, spots, skip=attempt)
+            grasp, spot = choice or (grasp, spot)
         if (yield from _take(sight, entity, grasp)) and (yield from place(sight, entity, spot)):
             return True
         yield from grip(sight, OPEN, steps=4)
         here, rotation = sight.hand()
         yield from move(sight, here + (0.0, 0.0, 0.06), rotation, OPEN, steps=10, near=0.02)
     return False
+
+
+def _open_place(sight: Sight, entity: EntityIndex, grasp: Grasp) -> np.ndarray | None:
+    """Where near by (2,) a low thing's origin should be for the hand to have room around it; None if it has some."""
+    around = obstacles(sight, (geom for geom in sight.solid_geoms if geom not in entity.geoms))
+
+    def touching(way: np.ndarray) -> int:
+        return around.contain(hand_points(grasp.position + way, grasp.rotation))
+
+    if sight.box(entity).size[2] > LOW or touching(np.zeros(3)) < HEMMED:
+        return None
+    ways = [OUT * np.array([np.cos(angle), np.sin(angle), 0.0]) for angle in np.arange(8) * np.pi / 4]
+    best = min(ways, key=touching)
+    return np.asarray((sight.pose(entity)[0] + best)[:2]) if touching(best) < HEMMED else None
 
 
 def raise_up(sight: Sight, entity: EntityIndex, height: float) -> Motion:
@@ -256,7 +285,7 @@ def place(sight: Sight, entity: EntityIndex, spot: Spot) -> Motion:
         left, twist = float(np.linalg.norm(goal - here)), float(np.linalg.norm(turn(now, rotation)))
         past.append(left + 0.1 * twist)
         stalled = len(past) > STALL and past[-STALL] - past[-1] < 0.001
-        if stalled or (left < 0.01 and twist < TURNED):
+        if stalled or (left < (0.003 if spot.tight else 0.01) and twist < TURNED):
             break
         yield action_towards(sight, goal, rotation, CLOSED)
     if spot.outward is not None:
@@ -305,16 +334,21 @@ def _carrying(sight: Sight, entity: EntityIndex, origin: np.ndarray) -> np.ndarr
     return np.asarray(origin + sight.hand()[0] - sight.pose(entity)[0])
 
 
-def drag(sight: Sight, entity: EntityIndex, target: np.ndarray) -> Motion:
-    """Slide a flat thing over the table under pressed fingers until its origin is at ``target`` (2,)."""
-    rotation = nearest_turn(sight, facing(DOWN, np.array([0.0, 1.0, 0.0])))
+def drag(sight: Sight, entity: EntityIndex, target: np.ndarray, near: float = 0.012) -> Motion:
+    """Slide a flat thing over the table under pressed fingers until its origin is near ``target`` (2,)."""
+    around = obstacles(sight, (geom for geom in sight.solid_geoms if geom not in entity.geoms))
+    above = sight.box(entity).centre + (0.0, 0.0, 0.02)
+    turns = [nearest_turn(sight, facing(DOWN, axis)) for axis in (np.eye(3)[1], np.eye(3)[0])]
+    rotation = min(turns, key=lambda each: around.contain(hand_points(above, each)))
     for _ in range(3):
         origin, _ = sight.pose(entity)
-        if np.linalg.norm(target - origin[:2]) < 0.012:
+        if np.linalg.norm(target - origin[:2]) < near:
             break
         box = sight.box(entity)
         ahead = (target - origin[:2]) / np.linalg.norm(target - origin[:2])
-        start = np.append(origin[:2] + ahead * 0.02, box.low[2] + 0.014)
+        middle = box.centre[:2] + ahead * min(0.02, 0.2 * float(box.size[:2].min()))
+        pressing = max(box.low[2] + 0.012, box.high[2] - PRESS)
+        start = np.append(middle, pressing + 0.002)
         yield from travel(sight, start + (0.0, 0.0, HOVER), rotation, CLOSED, clearance=box.high[2] + HOVER)
         yield from move(sight, start, rotation, CLOSED, steps=30, near=0.006)
         pressed = sight.hand()[0] - origin
@@ -325,7 +359,7 @@ def drag(sight: Sight, entity: EntityIndex, target: np.ndarray) -> Motion:
                 break
             here, _ = sight.hand()
             step = left / np.linalg.norm(left) * min(0.03, np.linalg.norm(left) + 0.008)
-            goal = np.array([here[0] + step[0], here[1] + step[1], box.low[2] + 0.012])
+            goal = np.array([here[0] + step[0], here[1] + step[1], pressing])
             yield from move(sight, goal, rotation, CLOSED, steps=1, near=0.0)
         here, _ = sight.hand()
         yield from move(sight, here + (0.0, 0.0, 0.1), rotation, CLOSED, steps=12, near=0.02)

@@ -12,9 +12,9 @@ from assay.policies.oracle.sight import Box, Sight
 from assay.policies.oracle.skills import Spot
 from assay.sim.compile import EntityIndex, RegionIndex
 
-GRID = np.linspace(-0.7, 0.7, 7)
-"""Where in a region places are looked for, of its half-lengths."""
-GAP = 0.006
+_PLACES = np.stack(np.meshgrid(*[np.linspace(-0.7, 0.7, 7)] * 2, indexing="ij"), axis=-1).reshape(-1, 2)
+"""Where in a region places are looked for, of its half-lengths, (p, 2)."""
+GAP = 0.01
 """How far apart boxes should be, metres."""
 WALL, OVERHEAD = 10.0, 4.0
 """What a metre of overlap costs with what is beside a place and with what is above it."""
@@ -29,10 +29,16 @@ AROUND = tuple(np.array([np.cos(angle), np.sin(angle), 0.0]) for angle in np.ara
 """Directions in which a thing can lean or lie."""
 LEANS = np.radians([35.0, 60.0, 85.0])
 """How far it leans where it does not fit upright, radians."""
+ROUND = 0.85
+"""A thing is round if its least box is that large compared to its largest."""
+LEANT = 0.99
+"""Cosine below which a thing leans: what leans goes no further in than it must."""
+OUTSIDE = 0.05
+"""How far outside a thing is turned before it goes in from the side, metres."""
 LEVEL = 0.1
 """How far from level a lying thing's axis may point, as a sine; and a standing one's, as 1 less its cosine."""
 BEST = 8
-"""How many places are offered."""
+"""How many places are offered for each rotation."""
 
 
 def spots(
@@ -59,13 +65,12 @@ def spots(
     search = _Search(sight, entity, room, outward, inside, more)
     if rotations is not None:
         return search.best(rotations)
+    angles = [0.0]
+    if inside:
+        angles = [_fitting_turn(sight, entity, room), *_squaring(sight, entity)]
     if outward is not None:
-        turns = [
-            about_vertical(angle)
-            for angle in (*np.radians(np.arange(-90, 91, 30)), *_squaring(sight, entity))
-        ]
-    else:
-        turns = [about_vertical(_fitting_turn(sight, entity, room)) if inside else np.eye(3)]
+        angles += [float(angle) for angle in np.radians(np.arange(-90, 91, 30))]
+    turns = [about_vertical(angle) for angle in angles]
     found = search.best(turns)
     if not inside or (search.fits and outward is None):
         return found
@@ -75,6 +80,8 @@ def spots(
             tilting(UP, UP * np.cos(angle) + way * np.sin(angle)) @ each for way in ways for each in turns
         ]
         found += [replace(spot, cost=spot.cost + LEANING * angle) for spot in search.best(leaning)]
+        if search.fits and outward is None:
+            break
     return sorted(found, key=lambda spot: spot.cost)
 
 
@@ -100,40 +107,50 @@ class _Search:
     def best(self, rotations: Sequence[np.ndarray]) -> list[Spot]:
         """The best places for the thing after one of some rotations (3, 3) each."""
         found = [spot for rotation in rotations for spot in self._with(rotation)]
-        return sorted(found, key=lambda spot: spot.cost)[: BEST * len(rotations)]
+        return sorted(found, key=lambda spot: spot.cost)
 
     def _with(self, rotation: np.ndarray) -> Iterator[Spot]:
-        sight, room, outward, low, high = self._sight, self._room, self._outward, self._low, self._high
-        relative = sight.turned_box(self._entity, rotation)
-        pieces = sight.turned_pieces(self._entity, rotation)
-        best = _preferred(sight, room, relative.size, self._more)
+        """The best places for the thing after a rotation (3, 3)."""
+        room, outward = self._room, self._outward
+        relative = self._sight.turned_box(self._entity, rotation)
+        pieces = self._sight.turned_pieces(self._entity, rotation)
+        near = np.all(
+            (self._low < room.high + relative.high + GAP)[:, :2]
+            & (self._high > room.low + relative.low - GAP)[:, :2],
+            axis=1,
+        )
+        low, high = self._low[near], self._high[near]  # (n, 3)
+        places = room.centre[:2] + room.size[:2] / 2 * _PLACES  # (p, 2)
+        under = np.all((low[:, :2] < places[:, None]) & (high[:, :2] > places[:, None]), axis=2)  # (p, n)
+        under &= high[:, 2] < room.centre[2] + (0.0 if self._inside else 0.04)
+        floors = np.where(under, high[:, 2], room.low[2]).max(axis=1, initial=room.low[2])
+        positions = np.column_stack([places, np.maximum(floors, room.low[2]) - relative.low[2]])
+        bottom = pieces.low + positions[:, None]  # (p, pieces, 3)
+        overlap = np.minimum(
+            (pieces.high + positions[:, None])[:, :, None] - low, high - bottom[:, :, None]
+        )  # (p, pieces, n, 3)
+        width = overlap[..., :2].min(axis=3) + GAP
+        beside = (width > 0) & (overlap[..., 2] > 0.012)
+        above = (width > 0) & (bottom[:, :, None, 2] < low[:, 2]) & (outward is None)
+        blocked = WALL * np.where(beside, width, 0.0).max(axis=(1, 2), initial=0.0)
+        blocked += OVERHEAD * np.where(above, width, 0.0).max(axis=(1, 2), initial=0.0)
+        if self._inside:
+            blocked += WALL * np.maximum(0.0, positions[:, 2] - room.high[2])
+        self.fits |= bool(blocked.min() < WALL * GAP)
+        best = _preferred(self._sight, room, relative.size, self._more)
+        if outward is not None and rotation[2, 2] < LEANT:
+            best = best + 0.6 * outward[:2] * room.size[:2] / 2
         turned = TURNING * float(np.linalg.norm(turn(np.eye(3), rotation)))
-        for u in GRID:
-            for v in GRID:
-                place = room.centre[:2] + room.size[:2] / 2 * (u, v)
-                under = np.all((low[:, :2] < place) & (high[:, :2] > place), axis=1)
-                floors = high[under & (high[:, 2] < room.centre[2] + (0.0 if self._inside else 0.04)), 2]
-                floor = max(float(room.low[2]), float(floors.max(initial=-np.inf)))
-                position = np.append(place, floor - relative.low[2])
-                overlap = np.minimum(
-                    pieces.high[:, None] + position - low,
-                    high - pieces.low[:, None] - position,
-                )
-                width = overlap[..., :2].min(axis=2) + GAP
-                beside = (width > 0) & (overlap[..., 2] > 0.012)
-                above = (width > 0) & (pieces.low[:, None, 2] + position[2] < low[:, 2]) & (outward is None)
-                blocked = WALL * float(np.where(beside, width, 0.0).max())
-                blocked += OVERHEAD * float(np.where(above, width, 0.0).max())
-                if self._inside:
-                    blocked += WALL * max(0.0, float(position[2] - room.high[2]))
-                self.fits |= blocked < WALL * GAP
-                cost = float(np.linalg.norm(place - best)) + blocked + turned
-                threshold = lift = 0.0
-                if outward is not None:
-                    lift = float(np.clip((room.high[2] - position[2] - relative.high[2]) / 2, 0.004, 0.015))
-                    threshold = float(np.abs(outward[:2]) @ (room.size[:2] / 2)) + 0.14
-                    threshold += float(outward[:2] @ (room.centre[:2] - place))
-                yield Spot(position, rotation, cost, outward, threshold, lift)
+        costs = np.linalg.norm(places - best, axis=1) + blocked + turned
+        for p in np.argsort(costs, kind="stable")[:BEST]:
+            threshold = lift = 0.0
+            if outward is not None:
+                lift = float(np.clip((room.high[2] - positions[p, 2] - relative.high[2]) / 2, 0.004, 0.015))
+                threshold = float(np.abs(outward[:2]) @ (room.size[:2] / 2)) + OUTSIDE
+                threshold += float(outward[:2] @ (room.centre[:2] - places[p]))
+                threshold += float(np.abs(outward) @ np.where(outward > 0, -relative.low, relative.high))
+            tight = bool(blocked[p] > 0)
+            yield Spot(positions[p], rotation, float(costs[p]), outward, threshold, lift, tight)
 
 
 def sidewise(sight: Sight, entity: EntityIndex) -> list[np.ndarray]:
@@ -202,12 +219,19 @@ def _way_in(sight: Sight, entity: EntityIndex, room: Box) -> np.ndarray | None:
 
 
 def _squaring(sight: Sight, entity: EntityIndex) -> list[float]:
-    """How much to turn a thing about the vertical so that its sides are along the world's axes, radians."""
-    angles = np.radians(np.arange(-45, 46, 3))
-    least = min(
-        angles, key=lambda angle: float(np.prod(sight.turned_box(entity, about_vertical(angle)).size[:2]))
-    )
-    return [float(least), float(least - np.sign(least or 1.0) * np.pi / 2)]
+    """How much to turn a thing about the vertical so that its sides are along the world's axes, radians.
+
+    Nothing for a round one.
+    """
+
+    def area(angle: float) -> float:
+        return float(np.prod(sight.turned_box(entity, about_vertical(angle)).size[:2]))
+
+    angles = [float(angle) for angle in np.radians(np.arange(-45, 46, 3))]
+    least = min(angles, key=area)
+    if area(least) > ROUND * max(map(area, angles)):
+        return []
+    return [least, least - float(np.sign(least or 1.0)) * np.pi / 2]
 
 
 def _fitting_turn(sight: Sight, entity: EntityIndex, room: Box) -> float:

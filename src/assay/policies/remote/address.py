@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 from pydantic import Field
 
 from assay.errors import PolicyError, did_you_mean
-from assay.policies.remote.convention import ADJUSTABLE, adjustments, validated
+from assay.policies.remote.convention import ADJUSTABLE, CLIENTS, adjustments, validated
 
 PORT = 8000
 """Where both kinds of server listen unless they are told otherwise."""
@@ -60,7 +60,8 @@ def parse(address: str, scheme: str) -> Address:
 
 
 def _options(query: str, address: str) -> dict[str, str]:
-    valid = (*ADJUSTABLE, *(field.name for field in fields(Patience)))
+    """The options of an address, as texts; those of a client that it names first, and then its own."""
+    valid = (*ADJUSTABLE, "client", *(field.name for field in fields(Patience)))
     given: dict[str, str] = {}
     for name, value in parse_qsl(query, keep_blank_values=True):
         if name not in valid:
@@ -68,4 +69,7 @@ def _options(query: str, address: str) -> dict[str, str]:
         if name in given:
             raise PolicyError(f"'{address}' sets '{name}' twice")
         given[name] = value
-    return given
+    client = given.pop("client", None)
+    if client is not None and client not in CLIENTS:
+        raise PolicyError(f"'{address}': there is no client '{client}': {did_you_mean(client, CLIENTS)}")
+    return {**CLIENTS.get(client or "", {}), **given}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from types import MappingProxyType
 from typing import Annotated, get_type_hints
 
 import numpy as np
@@ -93,6 +94,10 @@ class Convention:
 
 ADJUSTABLE = ("replan", "size", "wait", "orientation", "rotation", "closes")
 """What an address may change, e.g. ``openpi://localhost:8000?replan=10``."""
+CLIENTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {"libero-x": {"orientation": "upright", "replan": "25", "wait": "0"}}
+)
+"""Whose client to be like, ``?client=libero-x``: the options by which that benchmark's differs, from stored states."""
 
 
 def adjustments(given: Mapping[str, str], address: str) -> dict[str, object]:

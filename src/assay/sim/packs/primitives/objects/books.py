@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise, product
+from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -62,47 +63,59 @@ def build(category: str, book: Book) -> Element:
     thing.draw(book.cover, *boards)
     pages = cuboid((x0 + _BOARD, y0 + 3.0, z0 + 2.5), (x1 - _BOARD, y1 - _BOARD, z1 - 2.5))
     thing.draw(p.PAPER, pages)
-    width, height = (y1 - y0) / 2, (z1 - z0) / 2
-    middle_y, middle_z = (y0 + y1) / 2, (z0 + z1) / 2
-    for face in (
+    width, thick, height = (y1 - y0) / 2, (x1 - x0) / 2, (z1 - z0) / 2
+    middle_x, middle_y, middle_z = (x0 + x1) / 2, (y0 + y1) / 2, (z0 + z1) / 2
+    covers = (
         plane((x1, middle_y, middle_z), (0, 1, 0), (0, 0, 1)),
         plane((x0, middle_y, middle_z), (0, -1, 0), (0, 0, 1)),
-    ):
-        _print(thing, book, face, width, height)
-    spine = plane(((x0 + x1) / 2, y1, middle_z), (-1, 0, 0), (0, 0, 1))
-    thick = (x1 - x0) / 2
+    )
+    spine = plane((middle_x, y1, middle_z), (-1, 0, 0), (0, 0, 1))
+    if book.patterned:
+        for face, half in (*((cover, width) for cover in covers), (spine, thick)):
+            _pattern(thing, book, face, half, height, share=half / width)
+        return thing.document()
+    for cover in covers:
+        thing.draw(book.print, patch(cover, (-0.5 * width, 0.5 * width), (0.45 * height, 0.58 * height)))
+        thing.draw(book.print, patch(cover, (-0.35 * width, 0.35 * width), (0.28 * height, 0.34 * height)))
     thing.draw(book.print, patch(spine, (-thick, thick), (0.55 * height, 0.7 * height)))
     thing.draw(book.print, patch(spine, (-thick, thick), (-0.7 * height, -0.55 * height)))
     return thing.document()
 
 
-def _print(thing: Sculpture, book: Book, face: Place, width: float, height: float) -> None:
-    """One cover; ``width`` and ``height`` are its half-lengths."""
-    for i in range(book.bars):
-        u = (2 * i + 1) / book.bars - 1
-        thick = 0.3 / book.bars if book.lines else 0.5 / book.bars
-        thing.draw(book.print, patch(face, ((u - thick) * width, (u + thick) * width), (-height, height)))
-    for i in range(book.lines):
-        v = (2 * i + 1) / book.lines - 1
-        thick = 0.3 / book.lines
-        thing.draw(book.print, patch(face, (-width, width), ((v - thick) * height, (v + thick) * height)))
-    for i in range(book.waves):
-        thing.draw(
-            book.print, _wave(face, ((2 * i + 1) / book.waves - 1) * height, width, height / book.waves)
-        )
-    for i, j in product(range(book.specks), repeat=2):
-        at = ((2 * i + 1) / book.specks - 1) * width, ((2 * j + 1) / book.specks - 1) * height
-        radius = 0.45 * width / book.specks
-        thing.draw(book.print, disc(face, radius, radius, at, sides=6))
-    if not book.patterned:
-        thing.draw(book.print, patch(face, (-0.5 * width, 0.5 * width), (0.45 * height, 0.58 * height)))
-        thing.draw(book.print, patch(face, (-0.35 * width, 0.35 * width), (0.28 * height, 0.34 * height)))
+def _pattern(thing: Sculpture, book: Book, face: Place, width: float, height: float, *, share: float) -> None:
+    """The pattern on a face; ``width`` and ``height`` are its half-lengths, ``share`` its width beside a cover's."""
+    for u in _lanes(round(max(book.bars * share, min(book.bars, 2)))):
+        thick = u.half * (0.3 if book.lines else 0.5)
+        edges = (u.middle - thick) * width, (u.middle + thick) * width
+        thing.draw(book.print, patch(face, edges, (-height, height)))
+    for v in _lanes(book.lines):
+        edges = (v.middle - 0.3 * v.half) * height, (v.middle + 0.3 * v.half) * height
+        thing.draw(book.print, patch(face, (-width, width), edges))
+    for v in _lanes(book.waves):
+        thing.draw(book.print, _wave(face, v.middle * height, width, v.half * height, share))
+    for u, v in product(_lanes(max(round(book.specks * share), min(book.specks, 1))), _lanes(book.specks)):
+        radius = 0.4 * v.half * height
+        thing.draw(book.print, disc(face, radius, radius, (u.middle * width, v.middle * height), sides=6))
 
 
-def _wave(face: Place, middle: float, width: float, room: float) -> Mesh:
+class _Lane(NamedTuple):
+    """One of several equal parts of a face, whose edges are at -1 and 1."""
+
+    middle: float
+    half: float
+
+
+def _lanes(count: int) -> list[_Lane]:
+    return [_Lane((2 * i + 1) / count - 1, 1 / count) for i in range(count)]
+
+
+def _wave(face: Place, middle: float, width: float, room: float, share: float) -> Mesh:
     """A bar that swings about ``middle``; ``width`` and ``room`` are half of its length and of its lane."""
-    cuts = np.linspace(-1.0, 1.0, _WAVE_PIECES + 1)
-    line = [(cut * width, middle + 0.4 * room * math.sin(2.0 * math.pi * cut)) for cut in cuts.tolist()]
+    cuts = np.linspace(-1.0, 1.0, max(round(_WAVE_PIECES * share), 6) + 1)
+    swings = max(share, 0.5)
+    line = [
+        (cut * width, middle + 0.4 * room * math.sin(2 * math.pi * swings * cut)) for cut in cuts.tolist()
+    ]
     thick = 0.35 * room
     return quads(
         [

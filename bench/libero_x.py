@@ -1,0 +1,98 @@
+"""LIBERO-X's release: how long planning it and compiling its things takes, what compiles, and what the oracle solves.
+
+The release is measured where ``ASSAY_LIBERO_X`` names a checkout of it.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+import timeit
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from assay.episodes import Outcome
+from assay.errors import AssayError
+from assay.experiments import load_experiment
+from assay.formats import libero_x as x
+from assay.formats.libero_x import TaskFile
+from assay.runs.trials import attempts
+from assay.sim.compile import compile_scene
+from assay.sim.packs.registry import load_pack
+from assay.sim.predicates import Predicates
+from assay.tasks import Arena, Entity, Scene
+from bench.figure import Figure
+
+FOLDER = "ASSAY_LIBERO_X"
+COUNT = 200
+"""Files of each level that the oracle tries."""
+DRAW = 20260
+"""Draws them, and is the seed of their layouts: none of them was looked at while the oracle was made."""
+STEPS = 1200
+"""The most control steps, as the release's client has it."""
+TARGETS = {1: 85.0, 2: 85.0, 3: 85.0, 4: 80.0}
+"""Level -> percent of what can begin."""
+BEGINS = ("no initial relation places", "no valid layout")
+"""How the errors begin of files whose layouts cannot be sampled."""
+
+
+def measure() -> list[Figure]:
+    folder = os.environ.get(FOLDER, "")
+    missing = "" if folder else f"{FOLDER} names no checkout of LIBERO-X"
+    figures = [_slowest_category(), _planning(folder, missing)]
+    return figures if missing else [*figures, *_files(folder)]
+
+
+def _slowest_category() -> Figure:
+    """The time of a scene of a table and one thing, best of three, of the slowest thing that `primitives` has."""
+    pack = load_pack("primitives")
+    compile_scene(Scene(Arena.TABLE, (), (), (), ()), pack)
+    taken = {}
+    for category in sorted(pack.categories):
+        thing = (Entity(f"{category}_1", category),)
+        fixed = category in pack.fixtures
+        scene = Scene(Arena.TABLE, thing if fixed else (), () if fixed else thing, (), ())
+        taken[category] = min(timeit.repeat(partial(compile_scene, scene, pack), number=1, repeat=3))
+    slowest = max(taken, key=lambda category: taken[category])
+    what = f"compiling a scene with one thing, primitives, slowest of {len(taken)} categories"
+    return Figure(what, taken[slowest], "s", 0.5, note=slowest)
+
+
+def _planning(folder: str, missing: str) -> Figure:
+    what = "planning the release of LIBERO-X, ten seeds"
+    if missing:
+        return Figure(what, None, "s", 15.0, note=missing)
+    start = time.perf_counter()
+    experiment = load_experiment(f"libero-x?folder={folder}")
+    count = sum(1 for _ in experiment.plan(experiment.choose(), experiment.seeds))
+    return Figure(what, time.perf_counter() - start, "s", 15.0, note=f"{count:,} episodes")
+
+
+def _files(folder: str) -> Iterator[Figure]:
+    what = "files of LIBERO-X that compile on primitives, level"
+    tried = f"oracle, sampled states, primitives, those of {COUNT} files of LIBERO-X that can begin, level"
+    for level, files in x.read(Path(folder)).files.items():
+        compiled = sum(map(_compiles, files))
+        share = 100 * compiled / len(files)
+        yield Figure(f"{what} {level}", share, "%", 100.0, at_most=False, note=f"{compiled} of {len(files)}")
+        yield _oracle(f"{tried} {level}", files, TARGETS[level])
+
+
+def _compiles(file: TaskFile) -> bool:
+    try:
+        Predicates(compile_scene(file.task.scene, load_pack("primitives"))).check(file.task.goal)
+    except AssayError:
+        return False
+    return True
+
+
+def _oracle(what: str, files: tuple[TaskFile, ...], target: float) -> Figure:
+    drawn = random.Random(DRAW).sample(files, min(COUNT, len(files)))
+    chosen = [file.task.id for file in drawn]
+    ended = [each.episode for each in attempts("oracle", chosen, [DRAW], steps=STEPS)]
+    absent = sum(episode.error.startswith(BEGINS) for episode in ended if episode.outcome is Outcome.ERROR)
+    solved = sum(episode.outcome is Outcome.SUCCESS for episode in ended)
+    note = f"{solved} of {len(ended) - absent}; {absent} have no sampled layout"
+    return Figure(what, 100 * solved / (len(ended) - absent), "%", target, at_most=False, note=note)
