@@ -55,7 +55,7 @@ def _variants(task: Task) -> Iterator[Variant]:
     second = (*first, Relocate(0.5))
     more = 1 if len(task.scene.objects) >= CROWDED else 2
     # What a cabinet could change places with is rarely there: two other things do.
-    exchange = ExchangePlaces() if target(task) in movable(task) else Swap()
+    exchange = ExchangePlaces(free=None) if target(task) in movable(task) else Swap()
     third = (*second, Distractors(more), exchange)
     for level, perturbations in enumerate((first, second, third), start=1):
         yield Variant(f"x/level{level}", perturbations, _labels(task, level))

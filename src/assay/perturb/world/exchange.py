@@ -46,15 +46,17 @@ class ExchangePlaces(Perturbation):
 
     apart: float = within(0.05, 0.5, default=APART)
     """How far each is moved at least, metres."""
-    free: bool = False
-    """Whether they go to free places instead, for where nothing can take theirs; for a fixture others make room."""
+    free: bool | None = False
+    """Whether they go to free places instead, for where nothing can take theirs; for a fixture others make room. None:
+    only where nothing can."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Tries who changes places with whom in random order, all things the task is about first."""
         spoken, things = Spoken(task), things_about(task)
         best: tuple[tuple[int, bool], Scene] = ((0, False), task.scene)
-        ways = self._places(task, things, rng) if self.free else self._pairs(task, spoken, things, rng)
-        for snug, moves in ways:
+        pairs = () if self.free else self._pairs(task, spoken, things, rng)
+        places = () if self.free is False else self._places(task, things, rng)
+        for snug, moves in (way for ways in (pairs, places) if not best[0][0] for way in ways):
             scene = self._moved(task, spoken, moves, snug, rng)
             gone = [] if scene is None else self._gone(task.scene, scene, things)
             if scene is not None and (len(gone), things[0] in gone) > best[0]:

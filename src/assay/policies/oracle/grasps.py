@@ -35,6 +35,8 @@ FAR = 0.7
 """How far from the robot's base the arm reaches down with ease, metres."""
 SIDEWAYS = 0.012
 """How far to one side of a piece the open hand may be, metres: it pushes it to its middle."""
+SOLID = 0.02
+"""How wide a piece must be for that, metres: not a rim."""
 FLAT = 0.35
 """How far from level an axis may point to be held across, as a sine."""
 
@@ -200,13 +202,15 @@ def of_piece(
             shallow = max(0.0, 0.01 - depth) * 4
             deep = min(DEEP - depth, 0.3 * depth)
             room = min(SIDEWAYS, WIDEST / 2 - width / 2)
-            asides = (0.0, room, -room) if not tilt and not offset and room > MARGIN else (0.0,)
+            asides = (
+                (0.0, room, -room) if not tilt and not offset and width > SOLID and room > MARGIN else (0.0,)
+            )
             for back, aside in product({deep, min(deep, depth - TIP - MARGIN - 0.001)}, asides):
                 position = middle + along * offset + approach * back + across * aside
                 away = float(np.linalg.norm(position[:2] - centre[:2]))
                 far = max(0.0, float(np.linalg.norm(position[:2] - sight.base())) - FAR)
                 cost = 2 * far + 1.5 * away + 0.02 * twist + shallow + 0.02 * abs(tilt) + 0.3 * (deep - back)
-                cost += abs(aside)
+                cost += 3 * abs(aside)
                 yield Grasp(position, turned, float(width + 2 * abs(aside)), cost)
 
 

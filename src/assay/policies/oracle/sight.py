@@ -39,7 +39,7 @@ class Sight:
 
     def __init__(self, world: Simulation) -> None:
         self.world = world
-        self.model = world.compiled.model
+        self.model = world.model
         self.site = self.model.site(f"{GRIPPER}grip_site").id
         self._pads = {
             self.model.geom(f"{GRIPPER}finger{i}{part}_collision").id for i in (1, 2) for part in ("", "_pad")

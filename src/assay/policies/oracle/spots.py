@@ -29,6 +29,8 @@ AROUND = tuple(np.array([np.cos(angle), np.sin(angle), 0.0]) for angle in np.ara
 """Directions in which a thing can lean or lie."""
 LEANS = np.radians([35.0, 60.0, 85.0])
 """How far it leans where it does not fit upright, radians."""
+ROUND = 0.85
+"""A thing is round if its least box is that large compared to its largest."""
 LEANT = 0.99
 """Cosine below which a thing leans: what leans goes no further in than it must."""
 OUTSIDE = 0.05
@@ -217,12 +219,19 @@ def _way_in(sight: Sight, entity: EntityIndex, room: Box) -> np.ndarray | None:
 
 
 def _squaring(sight: Sight, entity: EntityIndex) -> list[float]:
-    """How much to turn a thing about the vertical so that its sides are along the world's axes, radians."""
-    angles = np.radians(np.arange(-45, 46, 3))
-    least = min(
-        angles, key=lambda angle: float(np.prod(sight.turned_box(entity, about_vertical(angle)).size[:2]))
-    )
-    return [float(least), float(least - np.sign(least or 1.0) * np.pi / 2)]
+    """How much to turn a thing about the vertical so that its sides are along the world's axes, radians.
+
+    Nothing for a round one.
+    """
+
+    def area(angle: float) -> float:
+        return float(np.prod(sight.turned_box(entity, about_vertical(angle)).size[:2]))
+
+    angles = [float(angle) for angle in np.radians(np.arange(-45, 46, 3))]
+    least = min(angles, key=area)
+    if area(least) > ROUND * max(map(area, angles)):
+        return []
+    return [least, least - float(np.sign(least or 1.0)) * np.pi / 2]
 
 
 def _fitting_turn(sight: Sight, entity: EntityIndex, room: Box) -> float:
