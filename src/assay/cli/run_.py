@@ -32,9 +32,7 @@ ON_PRIMITIVES = (
     "note: these are the built-in assets; "
     "a policy trained on LIBERO's images needs --assets libero (assay assets add PATH)"
 )
-UNCERTIFIED = (
-    "uncertified: the oracle has not solved these scenes, and no time limit is a multiple of its times"
-)
+UNCERTIFIED = "uncertified: the oracle has not solved these scenes; no time limit comes from it"
 
 
 def run(

@@ -53,7 +53,7 @@ def rollout(
             moved=record.moved,
             truth=dict(record.truth or {}),
             initial_positions=dict(record.initial_positions or {}),
-            contacts=dict(record.contacts or {}),
+            contacts=None if record.contacts is None else dict(record.contacts),
             error=error or ("" if outcome is Outcome.SUCCESS else record.note),
             transient=transient,
         )

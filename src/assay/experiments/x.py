@@ -13,6 +13,7 @@ from assay.experiments.base import Experiment, Variant
 from assay.experiments.labels import families
 from assay.experiments.reference_times import timed
 from assay.perturb import Perturbation
+from assay.perturb.releases.values import Unavailable
 from assay.perturb.words.rewordings import LEVEL5
 from assay.perturb.world import (
     Attribute,
@@ -25,6 +26,7 @@ from assay.perturb.world import (
     VariedTarget,
 )
 from assay.perturb.world.ground import movable, target
+from assay.perturb.world.targets import moves_things
 from assay.streams import stream
 from assay.tasks import Task
 
@@ -61,11 +63,18 @@ def _variants(task: Task) -> Iterator[Variant]:
         yield Variant(f"x/level{level}", perturbations, _labels(task, level))
     halves: list[tuple[str, UnseenTargets | VariedTarget]] = [(UNSEEN, UnseenTargets())]
     halves += ((CONFOUNDING, VariedTarget(attribute)) for attribute in Attribute)
+    lost: set[str] = set()
     for half, change in halves:
         try:
             told = change.example(task)
-        except PerturbationError:
-            continue  # a cabinet is not replaced or doubled
+        except PerturbationError as error:
+            if (
+                moves_things(task) and half not in lost
+            ):  # a cabinet is not replaced or doubled; the rest is counted
+                lost.add(half)
+                cannot = (Unavailable(str(error)),)
+                yield Variant(f"x/level4/{half}", cannot, _labels(task, 4) | {"objects": half})
+            continue
         fourth = (*third, change)
         yield Variant(f"x/level4/{half}", fourth, _labels(told, 4) | {"objects": half})
         for each in LEVEL5:

@@ -39,7 +39,7 @@ def touching(frame: pl.DataFrame, factors: Sequence[float | None] = FACTORS) -> 
     """What episodes touched within each limit that the run can tell. Raises MeasureError where none is recorded."""
     if "contacts" not in frame.columns or frame["contacts"].null_count() == len(frame):
         raise MeasureError("the run does not record what was touched when")
-    rows = with_references(frame).filter(pl.col("truth") != "{}")
+    rows = with_references(frame).filter(pl.col("truth") != "{}").drop_nulls("contacts")
     known = rows.drop_nulls(REFERENCE)
     found = []
     for factor in possible(rows, factors):
@@ -83,6 +83,6 @@ def asked_for(truth: str) -> set[str]:
 
 def _within(row: dict[str, object]) -> dict[str, int | bool]:
     end, asked = float(str(row["end"])), asked_for(str(row["truth"]))
-    contacts = contacts_of(None if row["contacts"] is None else str(row["contacts"]))
+    contacts = contacts_of(str(row["contacts"]))
     touched = [name for name, spans in contacts.items() if spans[0][0] <= end]
     return {"things": len(touched), "astray": any(name not in asked for name in touched)}

@@ -110,7 +110,12 @@ def limits_by(
     unknown = rows.filter((pl.col("success") == 1) & pl.col(REFERENCE).is_null())["task"].unique()
     known = rows.filter(~pl.col("task").is_in(unknown.implode()))
     found: dict[tuple[Label, ...], list[Limit]] = {}
-    for factor in possible(rows, factors):
+    told = possible(rows, factors)
+    if not told:
+        raise MeasureError(
+            f"its episodes were stopped before {min(each for each in factors if each):g} times the reference time"
+        )
+    for factor in told:
         for group, limit in _within(rows if factor is None else known, by, factor).items():
             found.setdefault(group, []).append(limit)
     if not found:

@@ -27,7 +27,8 @@ RATE = (
     Column("95 % interval", "share"),
 )
 REFERENCE = (
-    "Limits are multiples of a reference time: the demonstrator's in the same episode, where that is known; "
+    "Limits are multiples of a reference time: people's, where the run was given them (times=FILE); "
+    "the demonstrator's in the same episode, where that is known; "
     "else the median of the run's successful controls of the task."
 )
 

@@ -245,7 +245,8 @@ class Store:
             )
             for table in SINCE:
                 self._db.execute(f"DELETE FROM {table} WHERE id = ?", (number,))
-                if known := getattr(episode, table):
+                known = getattr(episode, table)
+                if known or (table == "contacts" and known is not None):  # nothing touched is known, too
                     self._db.execute(f"INSERT INTO {table} VALUES (?, ?)", (number, json.dumps(known)))
 
     def stop(self, condition: str, last: str, rule: dict[str, object]) -> None:

@@ -151,6 +151,8 @@ def test_success_by_level_is_within_the_papers_limit_and_without_one(report: Pap
 def test_a_run_that_was_stopped_says_nothing_without_a_limit(made: Made):
     table, _ = part(made("stopped", declining, limit=1.1), tables.labels_table, 1)
     assert [row["time limit"] for row in lines(table)] == ["1", "1.1"]
+    with pytest.raises(MeasureError, match=r"stopped before 1\.1 times"):
+        part(made("stopped early", declining, limit=1.0), tables.levels_table)
 
 
 def test_levels_are_timed_by_the_controls_where_no_other_time_is_known(made: Made):

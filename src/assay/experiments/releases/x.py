@@ -15,6 +15,7 @@ from typing import Literal
 
 from assay.episodes import EpisodeSpec
 from assay.episodes.spec import Label
+from assay.errors import ExperimentError
 from assay.experiments.base import Experiment, Variant
 from assay.experiments.labels import families
 from assay.experiments.reference_times import timed
@@ -36,15 +37,19 @@ TRIALS_OF_A_FORM = 2
 def libero_x(
     folder: str = "",
     protocol: Literal["full", "release"] = "full",
-    time: float | Literal["unlimited"] = 1.1,
+    time: float | Literal["unlimited"] | None = None,
     times: str = "",
 ) -> Experiment:
     """The task files and rewordings in a checkout, or in its folder ``libero_x``.
 
     ``protocol``: on level 5, every rewording with every seed, or as the release's client has it, whose ten trials of a
-    file share its five rewordings. ``times``: a CSV file of people's times, of which ``time`` limits episodes to a
-    multiple; without it they have the usual horizon.
+    file share its five rewordings. ``times``: a CSV file of people's times, of which ``time`` (1.1 unless given) limits
+    episodes to a multiple; without it they have the usual horizon.
     """
+    if time is not None and not times:
+        raise ExperimentError(
+            f"libero-x: time={time} needs times=FILE.csv: the release has no reference times"
+        )
     found = x.read(Path(folder)) if folder else None
     level1 = () if found is None else found.files[1]
     design = release(
@@ -58,7 +63,7 @@ def libero_x(
         control_labels=partial(_labels, 1),
         keep=_in_turn if protocol == "release" else lambda spec: True,
     )
-    return timed(design, time, times) if times else design
+    return timed(design, 1.1 if time is None else time, times) if times else design
 
 
 def _variants(checkout: x.Checkout) -> Variants:

@@ -6,10 +6,10 @@ other, and need not draw a scene to know it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import permutations
+from itertools import permutations, product
 
 import numpy as np
 
@@ -202,6 +202,12 @@ class VariedTarget(Perturbation):
         )
 
 
+def moves_things(task: Task) -> bool:
+    """Whether the goal puts a movable thing somewhere."""
+    movable = {each.name for each in task.scene.objects}
+    return any(len(atom.arguments) > 1 and atom.arguments[0] in movable for atom in task.goal.atoms)
+
+
 def moved_things(task: Task, kind: str) -> tuple[Entity, ...]:
     """The movable things that a task's goal puts somewhere, in its order. Raises PerturbationError."""
     objects = {each.name: each for each in task.scene.objects}
@@ -247,16 +253,26 @@ def _look(attribute: Attribute, thing: Entity, taken: Collection[str], rng: np.r
     colours = [str(each) for each in rng.permutation([each for each in NEW_COLOURS if each not in taken])]
     patterns = [str(each) for each in rng.permutation(list(NEW_PATTERNS))]
     sizes = [str(each) for each in rng.permutation(_sizes(thing))]
-    for one, another in permutations(colours, 2):
-        colour = COLOURS[one]
-        match attribute:
-            case Attribute.COLOUR:
-                look = _Look(one, Finish(colour), 1.0, Finish(COLOURS[another]))
-            case Attribute.PATTERN:
-                first, second, *_ = (NEW_PATTERNS[each] for each in patterns)
-                look = _Look(patterns[0], Finish(colour, first), 1.0, Finish(colour, second))
-            case Attribute.SIZE:
-                look = _Look(f"{sizes[0]} {one}", Finish(colour), NEW_SIZES[sizes[0]], Finish(colour))
+    looks: dict[Attribute, Iterator[_Look]] = {
+        Attribute.COLOUR: (
+            _Look(one, Finish(COLOURS[one]), 1.0, Finish(COLOURS[another]))
+            for one, another in permutations(colours, 2)
+        ),
+        Attribute.PATTERN: (
+            _Look(
+                first,
+                Finish(COLOURS[one], NEW_PATTERNS[first]),
+                1.0,
+                Finish(COLOURS[one], NEW_PATTERNS[second]),
+            )
+            for (first, second), one in product(permutations(patterns, 2), colours)
+        ),
+        Attribute.SIZE: (
+            _Look(f"{size} {one}", Finish(COLOURS[one]), NEW_SIZES[size], Finish(COLOURS[one]))
+            for size, one in product(sizes, colours)
+        ),
+    }
+    for look in looks[attribute]:
         new = replace(thing, finish=look.finish, size=thing.size * look.size)
         before, beside = difference(new, thing), difference(new, replace(thing, finish=look.other))
         told = {
