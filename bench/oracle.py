@@ -23,6 +23,7 @@ from bench.figure import Figure
 SPEED_SEEDS = range(3)
 SEEDS = range(1000, 1005)
 """Of the sampled states; none of them was looked at while the oracle was made."""
+NINETY = range(1000, 1010)
 STORED = range(40, 43)
 
 
@@ -32,7 +33,11 @@ def measure() -> list[Figure]:
         os.environ.setdefault(LIBERO_VARIABLE, str(shared / "assets"))
         os.environ.setdefault(ROBOSUITE_VARIABLE, str(shared / "robosuite_assets"))
         os.environ.setdefault(STATES_VARIABLE, str(shared / "init"))
-    return [*_speed_figures(), *_sampled_figures(), _stored_figure(), *_libero_figures()]
+    sampled = [
+        *_sampled_figures("all", SEEDS, 97.0, 90.0),
+        *_sampled_figures("libero_90", NINETY, 95.0, 70.0),
+    ]
+    return [*_speed_figures(), *sampled, _stored_figure(), *_libero_figures()]
 
 
 def _speed_figures() -> list[Figure]:
@@ -61,16 +66,17 @@ def _speed(task_id: str) -> float:
     return steps / CONTROL_HZ / seconds
 
 
-def _sampled_figures() -> list[Figure]:
-    trials = _trials("all", SEEDS)
+def _sampled_figures(selection: str, seeds: range, least: float, least_of_one: float) -> list[Figure]:
+    trials = _trials(selection, seeds)
     worst = min(trials, key=lambda trial: trial.successes)
+    what = f"oracle, sampled states, primitives, {selection}"
     return [
-        Figure("oracle, sampled states, primitives, all tasks", _percent(trials), "%", 97.0, at_most=False),
+        Figure(f"{what}, together", _percent(trials), "%", least, at_most=False),
         Figure(
-            "oracle, sampled states, primitives, worst task",
+            f"{what}, worst task",
             100 * worst.successes / worst.episodes,
             "%",
-            90.0,
+            least_of_one,
             at_most=False,
             note=f"{worst.task}, {worst.successes} of {worst.episodes}",
         ),
@@ -87,14 +93,15 @@ def _stored_figure() -> Figure:
 
 
 def _libero_figures() -> Iterable[Figure]:
-    for experiment, bound in (("libero_goal", 85.0), ("libero_object", 85.0), ("libero_spatial", 80.0)):
-        what = f"oracle, sampled states, libero pack, {experiment}"
-        try:
-            load_pack("libero")
-        except AssetError as error:
-            yield Figure(what, None, "%", bound, at_most=False, note=str(error))
-            continue
-        yield Figure(what, _percent(_trials(experiment, SEEDS[:3], pack="libero")), "%", bound, at_most=False)
+    bounds = {"libero_goal": 85.0, "libero_object": 85.0, "libero_spatial": 80.0, "libero_90": 85.0}
+    for suite, bound in bounds.items():
+        what = f"oracle, sampled states, libero pack, {suite}"
+        trials = _trials(suite, SEEDS[:3], pack="libero")
+        reasons = [reason for trial in trials for reason in trial.reasons]
+        if reasons:  # not everybody has the meshes of all suites
+            yield Figure(what, None, "%", bound, at_most=False, note=f"{len(reasons)} errors: {reasons[0]}")
+        else:
+            yield Figure(what, _percent(trials), "%", bound, at_most=False)
 
 
 def _trials(
