@@ -93,4 +93,4 @@ def test_a_server_of_ones_own_is_asked(server: str, drawing: str, play: Callable
 
 def test_every_option_of_an_address_is_explained():
     documented = re.findall(r"^\| `(\w+)` \|", PAGE.read_text(), re.MULTILINE)
-    assert sorted(documented) == sorted([*ADJUSTABLE, *Patience.__dataclass_fields__])
+    assert sorted(documented) == sorted([*ADJUSTABLE, *Patience.__dataclass_fields__, "client"])

@@ -84,7 +84,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
                             took or 200,
                             Trajectory(hand, hand[:, 0], np.zeros((took or 200, 7), np.float32)),
                             truth={f"On {BOWL} {PLATE}": ()},
-                            contacts=contacts or {},
+                            contacts=contacts,
                         )
                     )
         with Store.writing(path) as store:

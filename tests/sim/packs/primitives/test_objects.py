@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
@@ -429,19 +428,3 @@ def test_no_object_of_the_tasks_lacks_a_real_counterpart() -> None:
 def test_generated_surfaces_are_closed_and_face_outwards(mesh: Mesh, volume: float) -> None:
     a, b, c = (mesh.vertices[mesh.faces[:, i]] for i in range(3))
     assert np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6.0 == pytest.approx(volume, rel=0.01)
-
-
-def test_eight_objects_compile_in_a_moment() -> None:
-    categories = OF_THE_TASKS[:4] + OF_THE_TASKS[-4:]
-    best = math.inf
-    for _ in range(3):
-        start = time.perf_counter()
-        spec = mujoco.MjSpec()
-        spec.compiler.inertiagrouprange = [0, 0]
-        for i, category in enumerate(categories):
-            text = ElementTree.tostring(BUILDERS[category](), encoding="unicode")
-            frame = spec.worldbody.add_frame(pos=[0.3 * i, 0, 0])
-            spec.attach(mujoco.MjSpec.from_string(text), prefix=f"{category}_", frame=frame)
-        spec.compile()
-        best = min(best, time.perf_counter() - start)
-    assert best < 0.3
