@@ -11,7 +11,7 @@ import polars as pl
 
 from assay.episodes.episode import Intervals
 from assay.measures.clustering import shares
-from assay.measures.result import MeasureError, Result
+from assay.measures.result import MeasureError
 from assay.measures.table import atoms
 from assay.measures.timing import FACTORS, REFERENCE, possible, with_references
 from assay.stats.intervals import Interval
@@ -19,7 +19,7 @@ from assay.tasks.names import thing_of
 
 
 @dataclass(frozen=True, slots=True)
-class Touching(Result):
+class Touching:
     """What episodes touched within a time limit."""
 
     factor: float | None
