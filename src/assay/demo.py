@@ -93,14 +93,14 @@ Elsewhere, the oracle needs longer to reach moved things.
 SEEDS = (0, 1, 2, 3, 4)
 """Ten starts: an exact test can come to 2 ** -10, and about fifteen things are tested together."""
 PARTS = (
-    Part("libero", BOTH, tuple(range(12)), steps=110),
-    Part("para?per_cell=1", "libero_goal/6", SEEDS, in_turn=True, steps=100),
+    Part("libero", BOTH, tuple(range(12)), steps=130),
+    Part("para?per_cell=1", "libero_goal/6", SEEDS, in_turn=True, steps=115),
     Part(
         "pro",
         BOTH,
         SEEDS,
         conditions=("control", "pro/displace=0.2", "pro/object=colour", "pro/words=xxx"),
-        steps=115,
+        steps=130,
     ),
     Part(
         "x",
@@ -109,7 +109,7 @@ PARTS = (
             *("control", "x/level1", "x/level2", "x/level3", "x/level4/unseen", "x/level4/confounding"),
             *(f"x/level5/{each}" for each in ("unseen/synonym", "unseen/passive", "confounding/verbose")),
         ),
-        steps=130,
+        steps=145,
     ),
 )
 
