@@ -1,11 +1,11 @@
 # make demo   policies with planted flaws through small experiments, and what the instrument says about each
-# make test   all tests
+# make test   all tests; they start many processes, so compiled modules are kept (__pycache__) whatever Python is told
 # make lint   ruff, mypy, import-linter
 # make bench  speed and memory, as ratios measured in one run; the slow proofs
 # make lock   requirements.lock anew: the newest version of everything that pyproject.toml allows
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
-JOBS ?= 2
+JOBS ?= 3
 
 .PHONY: setup demo test lint bench lock clean
 
@@ -25,7 +25,7 @@ demo: setup
 
 test: setup
 	@sh scripts/ensure-chromium.sh
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 lint: setup
 	$(BIN)/ruff check .

@@ -29,7 +29,7 @@ class Figure:
     def met(self) -> bool | None:
         if self.value is None:
             return None
-        return self.value <= self.bound if self.at_most else self.value >= self.bound
+        return bool(self.value <= self.bound if self.at_most else self.value >= self.bound)
 
     @property
     def verdict(self) -> str:

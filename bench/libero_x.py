@@ -34,8 +34,8 @@ STEPS = 1200
 """The most control steps, as the release's client has it."""
 TARGETS = {1: 85.0, 2: 85.0, 3: 85.0, 4: 80.0}
 """Level -> percent of what can begin."""
-BEGINS = ("no initial relation places", "no valid layout")
-"""How the errors begin of files whose layouts cannot be sampled."""
+UNPLACED, CROWDED = "no initial relation places", "no valid layout"
+"""How the errors begin of files that forget to place an object, and of those whose layout was not found."""
 
 
 def measure() -> list[Figure]:
@@ -92,7 +92,12 @@ def _oracle(what: str, files: tuple[TaskFile, ...], target: float) -> Figure:
     drawn = random.Random(DRAW).sample(files, min(COUNT, len(files)))
     chosen = [file.task.id for file in drawn]
     ended = [each.episode for each in attempts("oracle", chosen, [DRAW], steps=STEPS)]
-    absent = sum(episode.error.startswith(BEGINS) for episode in ended if episode.outcome is Outcome.ERROR)
+    errors = [episode.error for episode in ended if episode.outcome is Outcome.ERROR]
+    unplaced, crowded = (sum(error.startswith(begin) for error in errors) for begin in (UNPLACED, CROWDED))
     solved = sum(episode.outcome is Outcome.SUCCESS for episode in ended)
-    note = f"{solved} of {len(ended) - absent}; {absent} have no sampled layout"
-    return Figure(what, 100 * solved / (len(ended) - absent), "%", target, at_most=False, note=note)
+    begun = len(ended) - unplaced - crowded
+    note = (
+        f"{solved} of {begun}; {solved} of {begun + crowded} with {crowded} that find no layout, "
+        f"{unplaced} more forget to place an object"
+    )
+    return Figure(what, 100 * solved / begun, "%", target, at_most=False, note=note)

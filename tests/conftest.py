@@ -33,9 +33,11 @@ os.environ[CACHE_VARIABLE] = tempfile.mkdtemp(prefix="assay-cache-")
 LONGEST = (
     "test_planted_flaws.py",
     "test_on_ray.py",
-    "test_plugins.py",
+    "test_examples.py",
+    "test_browser.py",
+    "test_calibration.py",
     "test_driver.py",
-    "test_clustering.py",
+    "test_plugins.py",
 )
 """Files that take longest: they begin first, so that no worker waits for the other in the end."""
 

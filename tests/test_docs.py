@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +37,16 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+@cache
+def command_line() -> Any:
+    """Every command with its options."""
+    return typer.main.get_command(app)
+
+
 @pages
 def test_commands_and_options_exist(page: Path):
     for words in commands(page):
-        command: Any = typer.main.get_command(app)
+        command = command_line()
         while hasattr(command, "commands") and words and not words[0].startswith("-"):
             assert words[0] in command.commands, f"assay {' '.join(words)}"
             command = command.commands[words.pop(0)]

@@ -158,7 +158,7 @@ def test_a_perturbation_and_an_experiment_are_used_by_name_and_by_address(assay:
     ):
         done = assay(
             "run", address, "--policy", "idle", "--tasks", "libero_goal/7", "--seeds", "1", "--steps", "2",
-            "--out", out, "--workers", "1",
+            "--out", out, "--workers", "0",
         )  # fmt: skip
         assert done.returncode == 0 and "2 episodes recorded" in done.stdout, done.stderr
     exported = json.loads(assay("export", "a.assay", "--json", "-").stdout)

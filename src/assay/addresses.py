@@ -27,7 +27,7 @@ def arguments(
     given: dict[str, str] = {}
     parts = [part for part in query.split("&") if part] if query else []
     for part in parts:
-        pairs = parse_qsl(part, keep_blank_values=True)
+        pairs = parse_qsl(part.replace("+", "%2B"), keep_blank_values=True)  # a plus is a plus: a+b.pt
         if "=" not in part or len(pairs) != 1 or pairs[0][0] in given:
             raise error(f"'{address}': '{part}' should be a field=value, each field once")
         given[pairs[0][0]] = pairs[0][1]

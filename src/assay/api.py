@@ -46,7 +46,7 @@ from assay.runs.seeds import as_seeds
 from assay.runs.store import Store
 
 if TYPE_CHECKING:
-    from assay.measures.diagnosis import Finding
+    from assay.measures.findings import Finding
     from assay.measures.profile import Profile
     from assay.report.comparison import Compared
 
@@ -75,6 +75,7 @@ def run(
     certified: bool | None = None,
     retry_errors: bool = False,
     timeout: float = 1800.0,
+    label: str | None = None,
     progress: bool | None = None,
     observer: Observer | None = None,
 ) -> Run:
@@ -87,6 +88,9 @@ def run(
     with ``reset`` and ``act``, which acts in this process, one episode after the other. The other parameters
     are the options of ``assay run``. Without ``out`` the run is in ``runs/``; that of an object, which no later
     call could know again, in a temporary file that lives as long as the returned `Run`.
+
+    ``label`` is what reports, comparisons and figures call the policy. Where a policy's source or checkpoint has
+    changed since, ``out`` is refused: one file holds the episodes of one policy.
 
     ``progress`` shows how far it is, and lets the first Ctrl-C finish running episodes; by default on a terminal.
     An ``observer`` of your own is told instead.
@@ -120,9 +124,9 @@ def run(
     shown = sys.stderr.isatty() if progress is None else progress
     if observer is None and shown:
         with RunDisplay() as display:
-            ending = execute(experiment, policy, path, options, display)
+            ending = execute(experiment, policy, path, options, display, label)
     else:
-        ending = execute(experiment, policy, path, options, observer)
+        ending = execute(experiment, policy, path, options, observer, label)
     return Run(path, ending=ending, _scratch=scratch)
 
 
@@ -132,15 +136,18 @@ def open(path: str | Path) -> Run:
         return Run(Path(path))
 
 
-def compare(*runs: Run | str | Path) -> Compared:
-    """Compare runs on the episodes that all of them did, pair by pair. Raises MeasureError where none match."""
+def compare(*runs: Run | str | Path, margin: float = 0.05) -> Compared:
+    """Compare runs on the episodes that all of them did, pair by pair; differences within ``margin`` do not matter.
+
+    Raises MeasureError where none match.
+    """
     from assay.report.comparison import compare_runs
     from assay.report.run_report import named
 
     paths = [each.path if isinstance(each, Run) else Path(each) for each in runs]
     if len(set(paths)) < max(2, len(paths)):
         raise RunError("compare: needs two runs or more, each once")
-    return compare_runs(named(paths))
+    return compare_runs(named(paths), margin=margin)
 
 
 def load_task(task: str, *, seed: int = 0, perturbations: Sequence[Perturbation] = ()) -> Any:
@@ -269,6 +276,12 @@ class Run:
         paper: str | None = None,
         published: bool = False,
         near_far: str = "ours",
+        labels: Sequence[str] = (),
+        figures: str | None = None,
+        width: str = "column",
+        font: str | None = None,
+        font_size: float = 8.0,
+        names: str | Path | None = None,
     ) -> Path:
         """Write the report, with its figures and tables, into a folder; returns the page.
 
@@ -276,21 +289,31 @@ class Run:
         of that paper instead, each under the paper's own number; ``published``: its authors' numbers beside.
         ``near_far`` says which failures are near: "ours", "paper" (LIBERO-Para's rule, which its page always has), or
         "floor=0.01&least_successes=5&with_controls=true".
+        ``labels`` name the runs, one for each. With ``figures`` ("pdf" or "svg") the folder ``paper`` in it has figures
+        and tables for a paper: ``width``, ``font``, ``font_size`` and ``names`` are the options of ``assay report``.
         """
         from assay.measures.nearness import near_far_rule
         from assay.report.comparison import compare_suites
+        from assay.report.for_papers import write_for_papers
         from assay.report.page import build
         from assay.report.papers import write_paper
+        from assay.report.printing import Print
         from assay.report.run_report import RunReport, named
 
-        runs = named([self.path, *(each.path if isinstance(each, Run) else Path(each) for each in beside)])
+        paths = [self.path, *(each.path if isinstance(each, Run) else Path(each) for each in beside)]
+        runs = named(paths, labels)
         if paper is not None:
             return write_paper(paper, runs, Path(folder), published=published)
         if published:
             raise RunError("published=True is for paper=NAME")
         rule = near_far_rule(near_far)
+        chosen = None if names is None else Path(names)
+        how = None if figures is None else Print.of(figures, width, font, font_size, chosen)
         found = [RunReport.read(path, name, near_far=rule) for name, path in runs.items()]
-        return build(found, compare_suites(runs, found)).write(Path(folder))
+        built = build(found, compare_suites(runs, found))
+        if how is not None:
+            write_for_papers(built, runs, Path(folder), how)
+        return built.write(Path(folder))
 
     @cached_property
     def episodes(self) -> Episodes:

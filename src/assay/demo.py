@@ -18,7 +18,8 @@ from assay.api import run
 from assay.episodes import CONTROL, LIBERO, WORLDS, Episode, EpisodeSpec
 from assay.errors import RunError
 from assay.experiments import Experiment, load_experiment
-from assay.measures.diagnosis import Finding, diagnose
+from assay.measures.diagnosis import diagnose
+from assay.measures.findings import Finding
 from assay.measures.rates import SUCCESS_RATE, Rate
 from assay.report.figures.demo import success_figure
 from assay.report.page import PAGE, build

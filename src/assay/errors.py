@@ -45,8 +45,16 @@ Every message says what is wrong, where, and what would be valid.
 from __future__ import annotations
 
 import difflib
+import sysconfig
+import traceback
 from collections.abc import Iterable
 from pathlib import Path
+
+_OWN = Path(__file__).parent
+_MOST_FRAMES = 8
+_INSTALLED = frozenset(
+    Path(place) for name, place in sysconfig.get_paths().items() if name.endswith(("stdlib", "lib"))
+)
 
 
 class AssayError(Exception):
@@ -85,6 +93,8 @@ class PolicyError(AssayError):
 
     transient = False
     """Whether it may be well again later by itself, as a server that is away."""
+    traceback = ""
+    """Where in somebody's code it broke, if it did there: what `short_traceback` gives."""
 
 
 class PlacementError(AssayError):
@@ -121,6 +131,49 @@ class FileError(AssayError):
 
 class RenderingError(AssayError):
     """No way to draw a picture on this machine."""
+
+
+def short_traceback(error: BaseException) -> str:
+    """Where somebody's own code broke, as Python tells it; empty where only Assay's frames are in it.
+
+    It begins with the first frame that is not Assay's; of a deep stack the first two frames and the last six are kept.
+    """
+    told = traceback.TracebackException.from_exception(error)
+    one: traceback.TracebackException | None = told
+    foreign = False
+    while one is not None:
+        frames = list(one.stack)
+        first = next((at for at, frame in enumerate(frames) if not _is_own(frame.filename)), len(frames))
+        foreign = foreign or first < len(frames)
+        frames = frames[first:]
+        if len(frames) > _MOST_FRAMES:
+            frames = [*frames[:2], *frames[2 - _MOST_FRAMES :]]
+        one.stack = traceback.StackSummary.from_list(frames)
+        one = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
+    return "".join(told.format()).strip() if foreign else ""
+
+
+def traceback_of(error: AssayError) -> str:
+    """Where in somebody's own code the reason of an error of ours arose; empty where that is nobody's."""
+    if known := getattr(error, "traceback", ""):
+        return str(known)
+    cause: BaseException | None = error
+    while isinstance(cause, AssayError):
+        cause = cause.__cause__
+    if cause is None or all(
+        _is_installed(frame.filename) for frame in traceback.extract_tb(cause.__traceback__)
+    ):
+        return ""
+    return short_traceback(cause)
+
+
+def _is_own(file: str) -> bool:
+    return file.startswith("<frozen") or Path(file).is_relative_to(_OWN)
+
+
+def _is_installed(file: str) -> bool:
+    """Whether a file is Assay's, Python's or an installed package's: nothing that its user could mend."""
+    return _is_own(file) or any(Path(file).is_relative_to(place) for place in _INSTALLED)
 
 
 def one_line(said: object, most: int = 200) -> str:

@@ -6,7 +6,7 @@ pictures give equal files.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,6 +24,8 @@ from assay.files import replacing
 
 FPS = 20
 """Pictures per second, unless told otherwise: one for each control step."""
+JUMP = 48
+"""Over so many frames or more it is quicker to jump than to decode what lies between."""
 ENCODER = {
     "crf": "18",  # quality: on drawn scenes 2 of 255 off in the mean, at 4 kB a picture of 256 x 256
     "bf": "0",  # pictures are stored in the order of time, so that packets can be counted
@@ -113,6 +115,40 @@ def splice(clips: Iterable[Clip], path: Path, *, fps: int = FPS) -> None:
                     written += 1
                 if written != end:
                     raise AssayError(f"{clip.path}: ends {end - written} pictures too early")
+
+
+def stills(
+    path: Path, frames: Sequence[int], *, start: float, fps: float
+) -> Iterator[tuple[int, av.VideoFrame]]:
+    """Frames of a video, counted from ``start`` seconds on, each with its number, in order.
+
+    Raises AssayError where one is not there.
+    """
+    try:
+        with av.open(str(path)) as file:
+            stream = file.streams.video[0]
+            stream.thread_type = "NONE"  # several episodes are read at once already
+            tick = stream.time_base
+            assert tick is not None
+            zero = float((stream.start_time or 0) * tick)
+            last = -JUMP - 1
+            for frame in sorted(set(frames)):
+                time = zero + start + frame / fps
+                if frame - last > JUMP:
+                    file.seek(int(time / tick), stream=stream)
+                    pictures = file.decode(stream)
+                for picture in pictures:
+                    if picture.time is not None and picture.time > time - 0.5 / fps:
+                        break
+                else:
+                    raise AssayError(f"{path.name} ends before frame {frame}")
+                if picture.time > time + 0.5 / fps:
+                    raise AssayError(f"{path.name} lacks frame {frame}")
+                last = frame
+                yield frame, picture
+    except (av.FFmpegError, OSError, IndexError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise AssayError(f"{path.name}: {reason}") from error
 
 
 def _packets(source: InputContainer, start: Fraction) -> Iterator[av.Packet[VideoStream]]:

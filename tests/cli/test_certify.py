@@ -18,7 +18,7 @@ from assay.runs.store import Store
 
 Run = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("no_assets", "own_cache", "wide")
-TASK = ("--tasks", "libero_goal/1", "--seeds", "1", "--workers", "1")
+TASK = ("--tasks", "libero_goal/1", "--seeds", "1", "--workers", "0")
 TURNED_ON = ("--tasks", "libero_goal/7", *TASK[2:])
 
 

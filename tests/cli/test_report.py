@@ -36,6 +36,13 @@ def test_json_goes_alone_to_standard_output(assay: Callable, tmp_path: Path):
     assert "1 of 2 planned" in said.err
 
 
+def test_the_terminal_says_what_runs_of_one_policy_say_together(assay: Callable, tmp_path: Path):
+    one, two = a_run(tmp_path / "one.assay"), a_run(tmp_path / "two.assay", count=4, done=4)
+    said = assay("report", one, two)
+    _, _, joint = said.out.partition("oracle, from one and two together\n")
+    assert said.status == 0 and "Fails unperturbed tasks?" in joint, said.out
+
+
 def test_which_failures_are_near_is_an_option(assay: Callable, tmp_path: Path):
     path = tmp_path / "run.assay"
     hand = np.linspace(0, 0.3, 21)[:, None] * np.ones(3)
@@ -75,7 +82,8 @@ def test_what_can_be_reported_is_and_the_rest_is_said(assay: Callable, tmp_path:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run.assay"], "say where to: --out DIR or --json FILE"),
+        (["run.assay", "--width", "page"], "are for --figures pdf|svg"),
+        (["run.assay", "--paper", "libero-x", "--out", "x", "--figures", "pdf"], "not for --paper NAME"),
         (["none.assay", "--json", "-"], "none.assay: there is no such run"),
         (["none.assay", "nil.assay", "--json", "-"], "none of 2 runs can be read"),
         (["broken.assay", "--json", "-"], "broken.assay: not a run"),

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from assay.eqa.actions import described, printed, signs
 from assay.eqa.build import build
 from assay.eqa.episode import Episode, Tally
 from assay.eqa.errors import QuestionError
-from assay.eqa.leak import Probed, probe
+from assay.eqa.leak import Probed, _missed, probe
 from assay.eqa.question import LETTERS, Kind, Question, load
 from assay.eqa.sources.schema import NEAR
 from assay.eqa.views import View
@@ -116,5 +117,12 @@ def test_an_answer_that_is_always_the_last_moment_is_found_out(tmp_path: Path):
 
 
 def test_being_wrong_too_often_is_a_leak_too():
-    assert Probed(Kind.M_AI, "", "any", 100, 0.02, (0.15, 0.35)).leaks
-    assert not Probed(Kind.M_AI, "", "any", 100, 0.25, (0.15, 0.35)).leaks
+    assert Probed(Kind.M_AI, "", "any", 100, 0.02, (0.15, 0.35), 0.4).leaks
+    assert not Probed(Kind.M_AI, "", "any", 100, 0.25, (0.15, 0.35), 0.4).leaks
+
+
+def test_how_large_a_leak_must_be_to_be_seen_is_told():
+    """100 questions of which 38 may be right by chance: a probe that is right in 42 % is above that in four of five."""
+    missed = _missed(38, 100)
+    assert binom.sf(38, 100, missed) == pytest.approx(0.8) and 0.4 < missed < 0.45
+    assert _missed(4, 4) == 1.0

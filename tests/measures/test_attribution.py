@@ -169,3 +169,51 @@ def test_a_factor_is_told_from_all_combinations_where_alone_it_has_too_few_episo
     assert "28 of 28 without, all else alike" in sentence(first).text
     others = {each.factor: each for each in measured.get(ATTRIBUTION).contrasts}["position"]
     assert others.p > 0.5
+
+
+def test_tasks_that_differ_make_no_interaction(run, made):
+    """Two hopeless tasks, six easy ones: two factors that add up within each of them."""
+    rng = np.random.default_rng(7)
+    rows = []
+    for task in range(8):
+        for seed in range(40):
+            for on in product((False, True), repeat=2):
+                chance = 0.0 if task < 2 else expit(2.5 - 1.5 * sum(on))
+                labels = {f"factor:{name}": each for name, each in zip("ab", on, strict=True)}
+                condition = "control" if not any(on) else f"c{on}"
+                rows.append(
+                    made(
+                        bool(rng.random() < chance),
+                        task=f"libero_goal/{task}",
+                        seed=seed,
+                        condition=condition,
+                        labels=labels if any(on) else {},
+                    )
+                )
+    effects = {each.factors: each for each in attribution(run(rows).frame()).effects}
+    assert effects["a",].interval.low < -1.5 < effects["a",].interval.high, "not diluted by the hopeless"
+    assert effects["a", "b"].p > 0.05
+    points = effects["a",]
+    steps = [0.75 * (expit(2.5 - 1.5 * count) - expit(1.0 - 1.5 * count)) for count in (0, 1)]
+    assert points.points == pytest.approx(-np.mean(steps), abs=0.06) and points.points_p < 1e-6
+    assert points.points_interval.low < -np.mean(steps) < points.points_interval.high
+    both = effects["a", "b"]
+    assert both.points == pytest.approx(steps[0] - steps[1], abs=0.12), "in points it is another question"
+
+
+def test_tasks_that_always_do_the_same_are_no_reason_to_be_certain(run, made):
+    """Every second task fails when a factor is on, in each of its starts: nothing varies within a task."""
+    rows = [
+        made(
+            not (on and task % 2),
+            task=f"libero_goal/{task}",
+            seed=seed,
+            condition=f"c{on}" if on else "control",
+            labels={"factor:a": on} if on else {},
+        )
+        for task in range(4)
+        for seed in range(6)
+        for on in (False, True)
+    ]
+    (effect,) = attribution(run(rows).frame()).effects
+    assert effect.interval.low < effect.log_odds < effect.interval.high < 0 and 0 < effect.p < 0.05

@@ -60,20 +60,38 @@ def test_a_share_of_anything_covers():
     assert np.mean([count for count, _ in found.values()]) < 0.4 * len(plain)
 
 
-def test_all_alike_is_worth_less_than_as_many_strangers():
-    (count, interval) = shares(grid().with_columns(_hit_it=True), "_hit_it")[()]
-    assert TASKS * SEEDS < count < 0.6 * TASKS * SEEDS * WORDINGS and interval.low < 0.98
+def test_where_nothing_fails_a_start_counts_once_however_many_wordings_it_has():
+    count, interval = shares(grid().with_columns(_hit_it=True), "_hit_it")[()]
+    assert count == TASKS * SEEDS and interval.low == pytest.approx(wilson_interval(1.0, count).low)
+    few = grid().filter(pl.col("instruction").str.contains(r"^[01] in"))  # two wordings of every task
+    assert shares(few.with_columns(_hit_it=True), "_hit_it")[()][0] == 2 * TASKS, "nor more than variants"
+
+
+@pytest.mark.parametrize("lost", [1, 2, 4, 5])
+def test_few_starts_that_fail_leave_open_whether_failures_come_in_company(lost: int):
+    """One failure in each of so many starts; from five on their number tells that they come alone."""
+    alone = (pl.col("seed") == 0) & (pl.col("instruction") == pl.format("0 in {}", "task"))
+    failing = pl.col("task").is_in([f"task {task}" for task in range(lost)]) & alone
+    count, _ = shares(grid().with_columns(_hit_it=~failing), "_hit_it")[()]
+    assert (count > 0.5 * TASKS * SEEDS * WORDINGS) == (lost == 5)
+
+
+def test_what_goes_with_a_start_does_not_tell_variants_apart():
+    """The demonstrator's time in each start as a label: the wordings stay the same."""
+    frame = grid().with_columns(_hit_it=pl.Series(outcomes(np.random.default_rng(7)).ravel()))
+    labelled = frame.with_columns(reference_steps=pl.col("seed") + 100)
+    assert shares(labelled, "_hit_it") == shares(frame, "_hit_it")
 
 
 @pytest.mark.parametrize("tasks", [1, TASKS])
 def test_nobody_is_less_sure_because_more_succeed(tasks: int):
-    """Failures that are spread evenly, from none to half of them."""
+    """Failures that are spread evenly, from where they show that they are to half of them."""
     frame = grid().head(tasks * SEEDS * WORDINGS)
     task, seed, word = (index.ravel() for index in np.indices((tasks, SEEDS, WORDINGS)))
     order = (((word + 2 * seed) % WORDINGS) * SEEDS + seed) * tasks + task
     ends = [
         shares(frame.with_columns(_hit_it=pl.Series(order >= lost)), "_hit_it")[()][1].low
-        for lost in range(0, len(frame) // 2, 4)
+        for lost in range(8, len(frame) // 2, 4)
     ]
     assert ends == sorted(ends, reverse=True)
 

@@ -4,6 +4,7 @@ import pytest
 from scipy import stats
 
 from assay.measures import MeasureError, compare
+from assay.measures.compare import Aspect, Decision
 
 
 def test_runs_are_paired_by_spec(run, made):
@@ -77,3 +78,63 @@ def test_conditions_are_given_and_do_not_widen_the_interval(run, made):
     )
     (found,) = compare({"one": one, "other": other}).overall
     assert found.change == pytest.approx(-0.35) and found.interval.high < -0.2
+
+
+def robust(run, made, wins: tuple[int, int], *, starts: int = 20):
+    """A run of four tasks whose controls, and whose changed episodes, succeed in so many of the starts."""
+    return run(
+        made(seed < won, task=f"libero_goal/{task}", seed=seed, condition=condition)
+        for task in range(4)
+        for seed in range(starts)
+        for condition, won in zip(("control", "c"), wins, strict=True)
+    ).frame()
+
+
+def test_a_better_policy_that_loses_as_much_is_no_more_robust(run, made):
+    """Controls 100 and 50 %, changed 70 and 20 %: equal drops, and the first keeps more of what it can do."""
+    found = compare({"good": robust(run, made, (20, 14)), "bad": robust(run, made, (10, 4))})
+    (overall,) = found.overall
+    assert overall.decision is Decision.WORSE and overall.change == pytest.approx(-0.5)
+    drop, kept = found.robustness
+    assert drop.aspect is Aspect.DROP and kept.aspect is Aspect.KEPT
+    assert (drop.first_value, drop.second_value) == pytest.approx((-0.3, -0.3))
+    assert drop.change == pytest.approx(0) and drop.p == 1 and drop.starts_needed is None
+    assert (kept.first_value, kept.second_value) == pytest.approx((0.7, 0.4))
+    assert kept.decision is Decision.WORSE and kept.interval.high < 0 and kept.over_tasks.high < 0
+    assert (kept.pairs, kept.starts, kept.tasks, kept.first_control, kept.second_control) == (
+        80,
+        80,
+        4,
+        1.0,
+        0.5,
+    )
+
+
+def test_runs_that_are_alike_are_equivalent_within_the_margin_only_with_enough_starts(run, made):
+    few, many = (
+        compare({name: robust(run, made, (starts, starts), starts=starts) for name in ("a", "b")})
+        for starts in (5, 60)
+    )
+    for found, decision in ((few, Decision.UNDECIDED), (many, Decision.EQUIVALENT)):
+        assert found.overall[0].decision is decision
+        assert {each.decision for each in found.robustness} == {decision}
+    assert (
+        compare({"a": robust(run, made, (5, 5)), "b": robust(run, made, (5, 5))}, margin=0.9)
+        .overall[0]
+        .decision
+        is Decision.EQUIVALENT
+    )
+
+
+def test_what_is_undecided_says_how_many_starts_would_decide_it(run, made):
+    one, other = (robust(run, made, wins, starts=4) for wins in ((4, 4), (4, 3)))
+    drop = compare({"one": one, "other": other}).robustness[0]
+    assert drop.decision is Decision.UNDECIDED and drop.change == pytest.approx(-0.25)
+    assert drop.starts < drop.starts_needed < 200
+
+
+def test_starts_that_never_succeed_cannot_tell_runs_apart(run, made):
+    one, other = (robust(run, made, (wins, 0), starts=10) for wins in (1, 0))
+    (found,) = compare({"one": one, "other": other}).overall
+    assert (found.starts, found.telling) == (40, 4) and found.least_p == 2 / 2**4
+    assert found.p >= found.least_p

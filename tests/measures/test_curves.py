@@ -95,3 +95,11 @@ def test_a_ladder_of_objects_is_a_curve(run, made):
     found = profile(run(rows)).get(DISSIMILARITY)
     assert [(step.at, step.rate.rate) for step in found.steps] == [(0, 1.0), (1, 1.0), (2, 0.0)]
     assert "Hollow" not in dissimilarity_figure({"": found}).caption
+
+
+def test_the_control_of_a_curve_is_that_of_the_tasks_that_are_on_it(run, made):
+    """Of two tasks one cannot be moved, and fails anyway."""
+    rows = [made(task == 1, task=f"libero_goal/{task}", seed=seed) for task in (1, 2) for seed in range(5)]
+    rows += [made(True, seed=seed, condition="d", labels={"distance": 0.1}) for seed in range(5)]
+    first, _ = curve(run(rows).frame(), "distance").steps
+    assert (first.rate.successes, first.rate.count) == (5, 5)

@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import numpy as np
+import polars as pl
 import pytest
 from scipy import stats
 
 from assay.measures import MeasureError, drops
+from assay.measures.drops import pooled
+from assay.runs.sequential import anytime_p
+from assay.stats.significance import least_p
 
 
 def test_a_drop_counts_pairs_and_their_outcomes(run, made):
@@ -94,3 +99,90 @@ def test_implausible_changes_are_a_family_of_their_own(run, made):
 def test_without_pairs_there_is_no_drop(run, made, conditions: list[str], words: str):
     with pytest.raises(MeasureError, match=words):
         drops(run(made(True, condition=each) for each in conditions).frame())
+
+
+def pairs_of(made, outcomes: dict[tuple[int, int], tuple[bool, bool]], words: int = 1):
+    for (task, seed), (control, changed) in outcomes.items():
+        yield made(control, task=f"libero_goal/{task}", seed=seed)
+        for word in range(words):
+            yield made(changed, task=f"libero_goal/{task}", seed=seed, condition="c", words=f"words {word}")
+
+
+def test_starts_that_never_succeed_cannot_tell(run, made):
+    """Ten starts of which three succeed with nothing changed, and none with the change."""
+    (found,) = drops(run(pairs_of(made, {(0, seed): (seed < 3, False) for seed in range(10)})).frame())
+    assert (found.starts, found.telling, found.least_p, found.p) == (10, 3, 0.25, 0.25)
+    assert found.kept == 0.0 and found.kept_interval.high > 0.5
+    assert least_p(found.telling, family=4) == 1.0 and least_p(8, family=4, sides=1) == 4 / 2**8
+
+
+def test_a_change_that_helps_some_tasks_and_hurts_others_is_sure_of_these_only(run, made):
+    """Seven tasks fall and three rise, always: a fall in these tasks, nothing about others."""
+    outcomes = {(task, seed): (task < 7, task >= 7) for task in range(10) for seed in range(10)}
+    (found,) = drops(run(pairs_of(made, outcomes)).frame())
+    assert found.p < 0.001 and found.interval.high < 0
+    assert found.over_tasks.high > 0 and found.p_over_tasks == pytest.approx(0.34375)
+    assert found.tasks == 10
+
+
+def test_the_odds_within_starts_are_mcnemars_and_told_where_they_disagree(run, made):
+    outcomes = {(0, seed): (seed < 12, seed >= 9) for seed in range(20)}  # 9 only control, 8 only changed
+    (found,) = drops(run(pairs_of(made, outcomes)).frame())
+    assert found.log_odds.log_odds == pytest.approx(np.log(8.5 / 9.5)) and found.agrees
+    five = {(0, seed): (True, seed >= 5) for seed in range(20)}
+    (found,) = drops(run(pairs_of(made, five)).frame())
+    assert found.log_odds.log_odds == pytest.approx(np.log(0.5 / 5.5)) and found.p > 0.05
+    assert found.agrees is (found.log_odds.p >= 0.05)
+
+
+def test_wordings_that_matter_make_a_drop_less_sure(run, made):
+    """Four wordings of each task; in one run every second start fails, in the other every second wording."""
+
+    def rows(by_words: bool):
+        for task in range(4):
+            for seed in range(10):
+                yield made(True, task=f"libero_goal/{task}", seed=seed)
+                for word in range(4):
+                    lost = word < 2 if by_words else (seed + word) % 2 == 0
+                    yield made(
+                        not lost,
+                        task=f"libero_goal/{task}",
+                        seed=seed,
+                        condition="c",
+                        words=f"{word} of {task}",
+                    )
+
+    (own,), (even,) = (drops(run(rows(by_words)).frame()) for by_words in (True, False))
+    assert own.change == even.change == -0.5
+    widths = [each.interval.high - each.interval.low for each in (own, even)]
+    assert widths[0] > 1.5 * widths[1]
+
+
+def test_a_drop_of_stopped_data_is_marked_and_has_a_p_that_allows_for_it(run, made):
+    frame = run(pairs_of(made, {(0, seed): (True, seed >= 8) for seed in range(12)})).frame()
+    (fixed,), (stopped,) = drops(frame), drops(frame, stopped=("c",))
+    assert stopped.stopped and not fixed.stopped and stopped.p > fixed.p
+
+
+def test_what_allows_for_stopping_counts_a_start_once(run, made):
+    """By its first wording: if one of six would do, a start whose control succeeds would nearly always lose."""
+    rows = [made(True, seed=seed) for seed in range(20)] + [
+        made(variant != seed % 6, seed=seed, condition="c", labels={"variant": variant})
+        for seed in range(20)
+        for variant in range(6)
+    ]
+    frame = run(rows).frame()
+    (found,) = drops(frame, stopped=("c",))
+    first = frame.filter(condition="c").sort("key").unique(("task", "seed"), keep="first")
+    lost = int((first["outcome"] == "failure").sum())
+    assert 0 < lost < 10 and found.p == pytest.approx(anytime_p([-1.0] * lost))
+
+
+def test_a_stopped_condition_counts_as_stopped_among_others_and_over_runs(run, made):
+    rows = [made(True, seed=seed) for seed in range(12)]
+    rows += [made(seed >= 8, seed=seed, condition=name) for name in "cd" for seed in range(12)]
+    frame = run(rows).frame().with_columns(every=pl.lit("all"))
+    (fixed,), (stopped,) = (drops(frame, ("every",), stopped=each) for each in ((), ("c",)))
+    assert stopped.stopped and fixed.p < stopped.p == pytest.approx(anytime_p([-1.0] * 8))
+    assert pooled([stopped, stopped]).p == pytest.approx(stopped.p)
+    assert pooled([fixed, fixed]).p < stopped.p

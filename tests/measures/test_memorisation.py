@@ -3,10 +3,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import polars as pl
 import pytest
 
 from assay.measures import MeasureError, Paths, memorisation
-from assay.measures.memorisation import Memorisation
+from assay.measures.memorisation import Calls, Memorisation
 from assay.report.tables import memorisation_table
 
 PLACES = {"libero_goal/1": (0.3, 0.1, 0.1), "libero_goal/4": (-0.1, 0.3, 0.1)}
@@ -212,3 +213,136 @@ def test_displacements_that_only_a_label_tells_are_counted(run, made):
 def test_what_hardly_moved_or_another_start_of_the_robot_tells_nothing(run, made, by, starts, why: str):
     with pytest.raises(MeasureError, match=why):
         measured(run(exchanged(made, by, starts)))
+
+
+def timed(hand: np.ndarray, *, slower: float = 1.0, later: int = 0) -> np.ndarray:
+    """The same way, in more time, or after so many steps of waiting."""
+    times = np.linspace(0, len(hand) - 1, round(slower * (len(hand) - 1)) + 1)
+    way = np.stack([np.interp(times, np.arange(len(hand)), axis) for axis in hand.T], axis=1)
+    return np.concatenate([np.repeat(way[:1], later, axis=0), way])
+
+
+@pytest.mark.parametrize(
+    ("slower", "later"), [(1.15, 0), (1.3, 0), (1.0, 10), (1.0, 20), (1.15, 10), (1.3, 20), (0.8, 0)]
+)
+def test_a_replay_that_hesitates_is_a_replay_and_who_follows_is_not(run, made, slower: float, later: int):
+    def control(task: str, seed: int) -> np.ndarray:
+        return path_to(PLACES[task], seed)
+
+    def repeats(task: str, seed: int, condition: str) -> np.ndarray:
+        return timed(path_to(PLACES[task], seed), slower=slower, later=later)
+
+    def follows(task: str, seed: int, condition: str) -> np.ndarray:
+        x, y, z = PLACES[task]
+        return timed(path_to((x - 0.15, y + 0.15, z), seed), slower=slower, later=later)
+
+    memory, notice = (
+        measured(run(episodes(made, control=control, changed=changed))) for changed in (repeats, follows)
+    )
+    assert memory.overall.index == 1.0 and notice.overall.index == 0.0
+
+
+def moved(made, alike: Callable[[int, int], bool], *, seeds: int = 10, each: int = 7, success: bool = False):
+    """Seven displacements of each start; ``alike(seed, number)`` says which of them are ignored."""
+    for task, (x, y, z) in PLACES.items():
+        for seed in range(seeds):
+            yield made(True, task=task, seed=seed, hand=path_to((x, y, z), seed))
+            for number in range(each):
+                place = (x, y, z) if alike(seed, number) else (x + 0.2, y, z)
+                yield made(
+                    success,
+                    task=task,
+                    seed=seed,
+                    condition=f"c{number}",
+                    labels={"axis": "world", "distance": 0.2},
+                    hand=np.concatenate([path_to(place, seed), np.zeros((50, 3))]),
+                )
+
+
+def test_a_policy_that_repeats_a_fifth_of_its_paths_is_found_out_whatever_the_number_of_changes(run, made):
+    """Two of seven in most starts: in none of them most paths are the control's."""
+    found = measured(run(moved(made, lambda seed, number: number < 2 and seed % 10 < 7))).overall
+    assert found.index == pytest.approx(0.2) and found.interval.low > found.chance and found.p < 1e-4
+    one_each = measured(run(moved(made, lambda seed, number: seed % 5 == 0, each=1))).overall
+    assert one_each.index == pytest.approx(0.2) and one_each.p < 0.05
+
+
+def test_a_single_start_is_one_witness(run, made):
+    rows = [
+        each
+        for each in moved(made, lambda seed, number: True)
+        if each.condition == "control" or each.seed == 0
+    ]
+    found = measured(run(each for each in rows if each.task == "libero_goal/1"))
+    assert (found.overall.alike, found.overall.starts) == (7, 1) and found.overall.p == pytest.approx(0.05)
+
+
+def test_who_reaches_the_changed_goal_has_taken_notice_whatever_the_path(run, made):
+    found = measured(run(moved(made, lambda seed, number: True, success=True, seeds=4)))
+    assert (found.overall.alike, found.overall.count, found.reached) == (0, 56, 56)
+
+
+def test_a_request_that_contains_the_usual_task_begins_likewise_and_is_not_judged(run, made):
+    (atom,) = made(True).episode.truth
+    rows = []
+    for seed in SEEDS:
+        hand = path_to(PLACES["libero_goal/1"], seed)
+        rows.append(made(True, seed=seed, hand=hand))
+        for condition, truth, labels in (
+            ("two", {atom: (), "On plate_1 flat_stove_1_cook_region": ()}, {"plausible": True}),
+            ("asked", None, {"plausible": False, "asked_goal": f"{atom} and Open drawer_1"}),
+            ("other", OTHER, {"plausible": True}),
+        ):
+            labels = {"axis": "words", **labels}
+            rows.append(made(False, seed=seed, hand=hand, condition=condition, truth=truth, labels=labels))
+    found = measured(run(rows))
+    assert [each.group for each in found.conditions] == ["other"]
+    assert found.unjudged == {"the control's task is a part of what is asked for": 12}
+
+
+def test_requests_for_something_else_are_told_from_nonsense(run, made):
+    """It does what it is asked for, and what is usual where it is asked for nothing."""
+
+    def control(task: str, seed: int) -> np.ndarray:
+        return path_to(PLACES[task], seed)
+
+    def obeys(task: str, seed: int, condition: str) -> np.ndarray:
+        x, y, z = PLACES[task]
+        return path_to((x, y, z) if condition == "nonsense" else (y, -x, z), seed)
+
+    found = measured(run(episodes(made, control=control, changed=obeys)))
+    assert {each.group: each.index for each in found.axes}["words"] == 0.5
+    assert {each.group: (each.index, each.count) for each in found.calls} == {
+        Calls.NONSENSE: (1.0, 12),
+        Calls.IMPOSSIBLE: (0.0, 12),
+        Calls.MOVED: (0.0, 12),
+        Calls.ASKED: (0.0, 12),
+    }
+
+
+def test_noise_of_the_policy_is_told_from_that_of_layouts(run, made):
+    """One start held, ten seeds of the policy: what it does there by itself is what counts as the same path."""
+    frame = run(moved(made, lambda seed, number: True, each=1)).frame()
+    store = run(moved(made, lambda seed, number: True, each=1))
+    assert memorisation(frame, Paths.read(store)).noise == {}
+    held = memorisation(frame.with_columns(start=pl.lit(0)), Paths.read(store))
+    assert held.noise.keys() == PLACES.keys() and held.overall.starts == 2
+    assert all(held.spread[task] == max(0.01, noise) for task, noise in held.noise.items())
+
+
+def test_chance_is_how_often_other_tasks_would_pass_for_this_one(run, made):
+    """Two tasks whose paths hardly differ: that a path is the control's own says little."""
+    near = {"libero_goal/1": (0.3, 0.1, 0.1), "libero_goal/4": (0.3, 0.105, 0.1)}
+    rows = []
+    for (task, place), truth in zip(
+        near.items(), ({"On a b": ((9, 10),)}, {"On c d": ((9, 10),)}), strict=True
+    ):
+        for seed in SEEDS:
+            hand = path_to(place, seed)
+            rows.append(made(True, task=task, seed=seed, hand=hand, truth=truth))
+            labels = {"axis": "world", "distance": 0.2}
+            rows.append(
+                made(False, task=task, seed=seed, hand=hand, truth=truth, condition="c", labels=labels)
+            )
+    found = measured(run(rows)).overall
+    assert found.index == 1.0 and found.chance > 0.8 and found.p > 0.05

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.measures import MeasureError, rates, success_rate
+from assay.measures import MeasureError, profile, rates, success_rate
 from assay.runs.sequential import interval, parse_until
 
 
@@ -48,7 +48,33 @@ def test_wordings_that_agree_over_seeds_widen_the_interval(run, made):
 
 def test_tasks_that_differ_do_not_widen_the_interval(run, made):
     episodes = [made(task == "a/0", task=task, seed=seed) for task in ("a/0", "a/1") for seed in range(10)]
-    assert success_rate(run(episodes).frame()).effective == 20
+    found = success_rate(run(episodes).frame())
+    assert found.effective > 60, "one succeeds and the other fails: what is left to chance is little"
+    alike = [made(seed % 2 == 0, task=task, seed=seed) for task in ("a/0", "a/1") for seed in range(10)]
+    assert success_rate(run(alike).frame()).effective == 20
+
+
+def test_tasks_as_a_sample_have_an_interval_of_their_own(run, made):
+    """Five tasks of forty starts each, some easy and some hopeless: sure of these, unsure of others."""
+    wins = (40, 38, 30, 8, 0)
+    found = success_rate(
+        run(
+            made(seed < won, task=f"a/{task}", seed=seed)
+            for task, won in enumerate(wins)
+            for seed in range(40)
+        ).frame()
+    )
+    assert found.tasks == 5 and found.interval.high - found.interval.low < 0.1
+    assert found.over_tasks.low < 0.25 and found.over_tasks.high > 0.85
+    few = success_rate(run(made(True, task=f"a/{task}") for task in range(2)).frame())
+    assert few.over_tasks is None
+
+
+def test_what_broke_may_have_failed(run, made):
+    store = run([made(True, seed=seed) for seed in range(6)] + [made(None, seed=seed) for seed in (6, 7)])
+    found = success_rate(store.frame())
+    assert (found.rate, found.errors_as_failures, found.errors) == (1.0, 0.75, 2)
+    assert profile(store, errors_fail=True)["control"].rate == 0.75
 
 
 def test_a_condition_that_was_stopped_has_the_interval_that_stopped_it(run, made):
@@ -58,6 +84,7 @@ def test_a_condition_that_was_stopped_has_the_interval_that_stopped_it(run, made
     assert (stopped.interval.low, stopped.interval.high) == interval(9, 10)
     assert stopped.interval.method == "confidence sequence" and other.interval.method == "wilson"
     assert stopped.interval.low < other.interval.low, "who may stop when he likes is less sure"
+    assert stopped.stopped and not other.stopped
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from assay.measures.diagnosis import Claim, Verdict, diagnose
+from assay.measures.diagnosis import diagnose
 from assay.measures.evidence import Shows
+from assay.measures.findings import Claim, Verdict
 from assay.measures.flaws import Degree, Flaw
 from assay.measures.profile import profile
 from assay.report.sentences import sentence

@@ -7,7 +7,7 @@ import pytest
 
 from assay.experiments.tabletop import PROMPT_CHANGES
 from assay.measures import Claim, Degree, Finding, Flaw, Verdict, diagnose, profile
-from assay.measures.diagnosis import Unnoticed
+from assay.measures.findings import Unnoticed
 from assay.measures.rates import Rate
 from assay.measures.result import MeasureError, Missing
 from assay.measures.tabletop import tabletop

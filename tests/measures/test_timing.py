@@ -34,6 +34,21 @@ def test_time_to_success_is_a_median_of_successes(run, made):
     assert (changed.median, changed.interval, changed.successes) == (7, None, 1)
 
 
+def test_a_time_that_compares_counts_failures_as_never(run, made):
+    """Those that still succeed are quick: their median falls, and the time by which half succeed rises."""
+    store = run(
+        [made(True, seed=seed, steps=100 + seed) for seed in range(10)]
+        + [made(seed < 5, seed=seed, condition="c", steps=100 + seed) for seed in range(10)]
+        + [made(seed < 4, seed=seed, condition="d", steps=100 + seed) for seed in range(10)]
+    )
+    control, half, fewer = time_to_success(store.frame())
+    assert (control.median, control.half_succeed_by) == (104.5, 104) and (half.successes, half.count) == (
+        5,
+        10,
+    )
+    assert half.median == 102 and half.half_succeed_by == 104 and fewer.half_succeed_by is None
+
+
 def test_a_mistake_is_another_thing_first_or_something_lost_again(run, made):
     truth = {
         "at once": {GOAL: ((90, 100),)},
@@ -114,3 +129,5 @@ def test_failures_count_within_a_limit_also_where_no_reference_is_known(run, mad
     within, free = limits_by(run(episodes).frame(), (), (1.1, None))[()]
     assert (within.successes, within.count) == (1, 2), "the third task is left out"
     assert (free.successes, free.count) == (2, 4)
+    rows = within_limit(run(episodes).frame(), 1.1)
+    assert rows["outcome"].to_list() == ["success", "failure"], "and here, too"

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from assay.episodes import Outcome
 from assay.episodes.episode import Episode, Trajectory
+from assay.errors import RunError
 from assay.runs.store import Store
 
 
@@ -23,6 +26,15 @@ def episode():
         return Episode(outcome, steps, path, **more)  # type: ignore[arg-type]
 
     return made
+
+
+def done(path: Path) -> int:
+    """How many episodes a run that may be under way has recorded so far."""
+    try:
+        with Store.reading(path) as store:
+            return store.done
+    except RunError:  # not yet a run
+        return 0
 
 
 @pytest.fixture

@@ -17,14 +17,19 @@ import pytest
 
 from assay import tasks
 from assay.episodes import EpisodeSpec, Outcome
+from assay.episodes.episode import Episode, no_trajectory
 from assay.errors import PolicyError
 from assay.experiments import Experiment, Variant
+from assay.measures import drops
 from assay.perturb import Say
 from assay.runs.driver import Ending, drive
+from assay.runs.executor import Done, Event, Source
 from assay.runs.local import LocalProcesses
-from assay.runs.sequential import parse_until
+from assay.runs.sequential import anytime_p, parse_until
 from assay.runs.store import Store
 from assay.runs.worker import EpisodeRunner, WorkerConfig
+
+from .conftest import done
 
 SUITE = Experiment("words", "One wording.", variants=lambda task: (Variant("para", (Say("do it"),)),))
 CHOSEN = [tasks.load("libero_goal/7"), tasks.load("libero_spatial/0")]
@@ -201,6 +206,102 @@ def test_conditions_are_decided_alike_by_one_worker_and_by_two(tmp_path: Path):
     assert executed(path, specs, WorkerConfig("idle")).done == 0, "what is decided is not gone on with"
 
 
+class Scripted:
+    """Performs no episode: controls succeed, and nothing else does."""
+
+    workers = 1
+
+    def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
+        while batch := source.take(None):
+            for number, spec in batch:
+                outcome = Outcome.SUCCESS if spec.condition == "control" else Outcome.FAILURE
+                yield Done(number, Episode(outcome, 1, no_trajectory()))
+
+
+@pytest.mark.parametrize(
+    ("rule", "stops"), [("differs=0.05", {"para"}), ("decided=0.5", {"control", "para"})]
+)
+def test_what_stops_early_still_has_its_pairs(tmp_path: Path, rule: str, stops: set[str]):
+    with Store.writing(tmp_path / "a.assay") as store:
+        store.plan(plan(30))
+        drive(store, Scripted(), until=parse_until(rule))
+        starts = {
+            str(condition): set(group.select("task", "seed").iter_rows())
+            for (condition,), group in store.frame().group_by("condition")
+        }
+        assert set(store.stopped) == stops and 5 < len(starts["para"]) < 20
+        assert starts["para"] <= starts["control"], "every one has its control"
+        if rule == "differs=0.05":
+            assert store.stopped["para"]["only_control"] == len(starts["para"])
+            assert store.stopped["para"]["p"] <= 0.05 and len(starts["control"]) == 60
+
+
+class Even(Scripted):
+    """Controls succeed; the rest does in every second seed, which takes longer to decide."""
+
+    def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
+        while batch := source.take(None):
+            for number, spec in batch:
+                hit = spec.condition == "control" or spec.seed % 2 == 0
+                yield Done(number, Episode(Outcome.SUCCESS if hit else Outcome.FAILURE, 1, no_trajectory()))
+
+
+def test_controls_go_on_as_long_as_a_condition_does(tmp_path: Path):
+    """Controls are decided after a few episodes, but what goes on without them would have no pairs."""
+    with Store.writing(tmp_path / "a.assay") as store:
+        store.plan(plan(40))
+        drive(store, Even(), until=parse_until("half-width=0.2"))
+        starts = {
+            str(condition): set(group.select("task", "seed").iter_rows())
+            for (condition,), group in store.frame().group_by("condition")
+        }
+        assert set(store.stopped) == {"control", "para"}
+        assert starts["para"] == starts["control"] and 20 < len(starts["para"]) < 80
+        assert store.stopped["control"]["episodes"] == len(starts["control"])
+
+
+@pytest.mark.parametrize(("seeds", "stops"), [(30, True), (5, False)])
+def test_a_start_with_several_wordings_is_one_pair(tmp_path: Path, seeds: int, stops: bool):
+    """They share one control: thirty episodes of five starts are five pairs, for the rule and for the report."""
+    words = Experiment(
+        "words", "Six wordings.", lambda task: (Variant("para", (Say(f"do {each}"),)) for each in range(6))
+    )
+    with Store.writing(tmp_path / "a.assay") as store:
+        store.plan(words.plan(CHOSEN[:1], range(seeds), steps=6))
+        drive(store, Scripted(), until=parse_until("differs=0.05"))
+        assert ("para" in store.stopped) == stops
+        (found,) = drops(store.frame(), stopped=("para",))
+        assert found.p == pytest.approx(anytime_p([-1.0] * found.starts))
+        if stops:
+            assert store.stopped["para"]["only_control"] == found.starts
+            assert found.p == pytest.approx(store.stopped["para"]["p"])
+
+
+def test_a_run_that_is_gone_on_with_plays_episodes_in_the_order_in_which_they_count(tmp_path: Path):
+    """Of a start's three wordings the first is done: the second still comes after the first of all others."""
+    words = Experiment(
+        "words", "Three wordings.", lambda task: (Variant("para", (Say(f"do {each}"),)) for each in range(3))
+    )
+    with Store.writing(tmp_path / "a.assay") as store:
+        store.plan(words.plan(CHOSEN[:1], range(4), steps=6))
+        first = next(each for each in store.todo() if each.condition == "para")
+        (kept,) = store.specs([first.number])
+        earliest = min(
+            each.key for each in store.todo() if each.condition == "para" and each.seed == kept.seed
+        )
+        done = next(each for each in store.todo() if each.key == earliest)
+        store.append(done.number, Episode(Outcome.SUCCESS, 1, no_trajectory()))
+        played: list[EpisodeSpec] = []
+        drive(
+            store,
+            Scripted(),
+            until=parse_until("half-width=0.001"),
+            watch=lambda spec, episode: played.append(spec) if spec else None,
+        )
+    seeds = [each.seed for each in played if each.condition == "para"]
+    assert len(seeds) == 11 and kept.seed not in seeds[:3] and sorted(seeds[3:7]) == [0, 1, 2, 3]
+
+
 def test_errors_that_are_tried_again_count_when_they_are_done_again(tmp_path: Path, module: str):
     """Decided by the new outcomes, in the order of keys; not by the errors of the time before."""
     path, specs = tmp_path / "a.assay", plan(20, steps=1)
@@ -232,7 +333,7 @@ def driver(tmp_path: Path) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
             experiment = Experiment("words", "One wording.", variants=lambda task: (Variant("para", (Say("do it"),)),))
             chosen = [tasks.load("libero_goal/7"), tasks.load("libero_spatial/0")]
             with Store.writing(Path(sys.argv[1])) as store:
-                store.plan(experiment.plan(chosen, range(14), steps=40))
+                store.plan(experiment.plan(chosen, range(10), steps=20))
                 drive(store, LocalProcesses(WorkerConfig("random"), 2, timeout=60))
         """
     )
@@ -252,27 +353,26 @@ def driver(tmp_path: Path) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
 
 
 def test_killed_again_and_again_the_run_ends_as_if_nothing_had_happened(tmp_path: Path, driver, facts):
-    """Workers and the driver are killed at random moments until the run is complete."""
+    """Workers and the driver are killed in the middle of it, some episodes after the time before."""
     dice = random.Random(5)
     path = tmp_path / "killed.assay"
     process = driver()
-    kills = 0
     deadline = time.monotonic() + 240
-    while process.poll() is None:
-        time.sleep(dice.uniform(1.5, 3.0))
-        below = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
+    for victim in ("worker", "driver", "worker", "worker"):
+        enough = done(path) + dice.randint(1, 6)
+        while done(path) < enough:
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.02)
+        time.sleep(dice.uniform(0, 0.05))
+        below = psutil.Process(process.pid).children(recursive=True)
         workers = [each for each in below if each.ppid() != process.pid]  # forked by a server of the driver
-        if kills < 4 and process.poll() is None:
-            kills += 1
-            victim = dice.choice([process.pid, *(each.pid for each in workers)])
-            os.kill(victim, signal.SIGKILL)
-            if victim == process.pid:
-                process.wait()
-                process = driver()
-        assert time.monotonic() < deadline
-    assert process.returncode == 0 and kills >= 2
-    executed(tmp_path / "calm.assay", plan(14, steps=40), WorkerConfig("random"))
+        os.kill(process.pid if victim == "driver" else dice.choice(workers).pid, signal.SIGKILL)
+        if victim == "driver":
+            process.wait()
+            process = driver()
+    assert process.wait(240) == 0
+    executed(tmp_path / "calm.assay", plan(10, steps=20), WorkerConfig("random"))
     with Store.reading(path) as killed, Store.reading(tmp_path / "calm.assay") as calm:
-        assert killed.planned == killed.done == 56
+        assert killed.planned == killed.done == 40
         assert facts(killed) == facts(calm)
         assert set(killed.frame()["outcome"]) == {Outcome.FAILURE}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from assay.errors import RunError
-from assay.runs.sequential import interval, parse_until
+from assay.runs.sequential import Pairs, anytime_p, in_shared_order, interval, parse_until
 
 
 @pytest.mark.parametrize("rate", [0.02, 0.2, 0.5, 0.8, 0.97])
@@ -56,3 +56,45 @@ def test_a_rule_that_makes_no_sense_is_refused(text: str, words: str):
     with pytest.raises(RunError) as caught:
         parse_until(text)
     assert words in str(caught.value)
+
+
+def test_conditions_that_stop_early_share_their_starts():
+    """Ten tasks, fifty seeds: the control stops after 60 episodes, the condition after 120."""
+    entries = [
+        (condition, f"libero_goal/{task}", seed, f"{condition} {task} {seed}"[::-1])
+        for condition in ("control", "changed")
+        for task in range(10)
+        for seed in range(50)
+    ]
+    order = in_shared_order(entries, lambda each: each)
+    starts = {
+        name: [(task, seed) for condition, task, seed, _ in order if condition == name]
+        for name in ("control", "changed")
+    }
+    assert starts["control"] == starts["changed"] and len({task for task, _ in starts["control"][:60]}) == 10
+    assert set(starts["control"][:60]) <= set(starts["changed"][:120])
+    assert [each[0] for each in order[:4]] == ["control", "changed"] * 2, "pairs are played together"
+
+
+def test_every_start_has_its_first_wording_before_any_has_its_second():
+    entries = [("c", "libero_goal/0", seed, f"{word}{seed}") for seed in range(5) for word in "abc"]
+    order = in_shared_order(reversed(entries), lambda each: each)
+    assert [key[0] for *_, key in order] == list("aaaaabbbbbccccc")
+
+
+def test_a_p_that_holds_at_any_time_is_seldom_small_by_chance_and_soon_small_where_a_change_costs():
+    rng, runs = np.random.default_rng(7), 400
+    before = rng.random((runs, 200)) < 0.9
+    found = {
+        rate: np.array([anytime_p(each) for each in (rng.random((runs, 200)) < rate) * 1.0 - before])
+        for rate in (0.9, 0.7)
+    }
+    assert (found[0.9] <= 0.05).mean() <= 0.05 and (found[0.7] <= 0.05).mean() > 0.95
+
+
+def test_a_pair_counts_for_who_did_better():
+    pairs = Pairs()
+    for difference in (0, -1, -1, 1, -0.5):
+        pairs.see(difference)
+    assert (pairs.only_control, pairs.only_changed) == (3, 1) and pairs.p <= 1.0
+    assert parse_until("differs=0.05").met(3, 20, 0.04) and not parse_until("differs=0.05").met(3, 20, 0.06)

@@ -102,10 +102,9 @@ def test_episodes_after_the_last_that_decided_a_condition_do_not_count(path: Pat
         store.plan(PLAN)
         for number in range(1, 13):
             store.append(number, episode())
-        last = sorted(spec.key for spec in PLAN if spec.condition == "para")[2]
-        store.stop("para", last, {"rule": "decided=0.5"})
-        kept = store.frame().filter(condition="para")["key"].to_list()
-        assert len(kept) == 3 and max(kept) == last
+        counted = [spec.key for spec in PLAN if spec.condition == "para"][1:4]
+        store.stop("para", counted, {"rule": "decided=0.5"})
+        assert store.frame().filter(condition="para")["key"].to_list() == counted
         assert store.stopped == {"para": {"rule": "decided=0.5"}}
         counts = {row["condition"]: row["done"] for row in store.counts().iter_rows(named=True)}
         assert counts == {"control": 6, "para": 3}, "what is printed is what is exported"
@@ -191,7 +190,7 @@ def test_runs_that_stopped_early_are_not_merged(tmp_path: Path, episode):
     with Store.writing(tmp_path / "a.assay") as store:
         store.plan(PLAN)
         store.append(1, episode())
-        store.stop("control", PLAN[0].key, {"rule": "decided=0.5"})
+        store.stop("control", [PLAN[0].key], {"rule": "decided=0.5"})
     with pytest.raises(RunError, match="stopped control early"):
         merge([tmp_path / "a.assay"], tmp_path / "all.assay")
     assert not (tmp_path / "all.assay").exists()

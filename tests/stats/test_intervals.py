@@ -62,11 +62,20 @@ def test_episodes_that_repeat_each_other_count_once():
 
 @pytest.mark.parametrize(("clusters", "each"), [(2, 9), (5, 9), (5, 100), (20, 5)])
 def test_one_rule_for_all_rates_more_successes_are_never_less_sure_of_many(clusters: int, each: int):
+    """From where each cluster has a failure: before, it is not known whether failures come alone."""
     sizes, ends = np.full(clusters, float(each)), []
-    for lost in range(clusters * each // 2 + 1):
+    for lost in range(clusters, clusters * each // 2 + 1):
         failures = lost // clusters + (np.arange(clusters) < lost % clusters)  # spread evenly
         ends.append(share_interval(sizes - failures, sizes, clusters * each).low)
     assert ends == sorted(ends, reverse=True)
+
+
+@pytest.mark.parametrize("each", [10, 43, 430])
+def test_fifty_starts_that_all_succeed_are_worth_fifty_episodes(each: int):
+    sizes = np.full(50, float(each))
+    assert effective_count(sizes, sizes, 50 * each) == pytest.approx(50)
+    one = sizes - np.where(np.arange(50) == 0, float(each), 0.0)  # one start fails in all its wordings
+    assert effective_count(one, sizes, 50 * each) == pytest.approx(50, rel=0.03)
 
 
 def test_a_single_cluster_shows_nothing_of_what_it_shares():

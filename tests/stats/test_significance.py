@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -10,7 +11,16 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import expit
 
-from assay.stats.significance import holm, mostly, paired, sign_flip, within
+from assay.stats.significance import (
+    holm,
+    least_p,
+    mostly,
+    paired,
+    share_above,
+    sign_flip,
+    telling,
+    within,
+)
 
 
 @given(st.lists(st.integers(-4, 4), max_size=9))
@@ -19,6 +29,44 @@ def test_sign_flip_counts_the_signs_that_go_as_far(differences: list[int]):
     sums = [abs(sum(np.multiply(signs, sizes))) for signs in product((1, -1), repeat=len(sizes))]
     want = np.mean([each >= abs(sum(differences)) for each in sums])
     assert sign_flip(np.array(differences, int)) == pytest.approx(want, abs=1e-9)
+
+
+@given(st.lists(st.tuples(st.integers(-6, 6), st.sampled_from([3, 5, 7, 11])), max_size=9))
+def test_ties_are_ties_whatever_the_denominators(parts: list[tuple[int, int]]):
+    """2/7 and 3/7 are no multiples of the smallest: sums that are the same must count as the same."""
+    fractions = [Fraction(*each) for each in parts if each[0]]
+    sums = [
+        abs(sum(sign * each for sign, each in zip(signs, fractions, strict=True)))
+        for signs in product((1, -1), repeat=len(fractions))
+    ]
+    want = np.mean([each >= abs(sum(fractions)) for each in sums])
+    assert sign_flip(np.array([float(each) for each in fractions])) == pytest.approx(want, abs=1e-9)
+
+
+def test_many_odd_differences_are_not_surer_than_random_signs_say():
+    rng = np.random.default_rng(7)
+    sizes = rng.random(60)
+    signs = rng.choice([-1, 1], size=(20_000, 60))
+    for seed in range(5):
+        found = sizes * np.random.default_rng(seed).choice([-1, 1], size=60, p=[0.35, 0.65])
+        want = (np.abs(signs @ sizes) >= abs(found.sum())).mean()
+        assert want - 0.01 <= sign_flip(found) <= 1.3 * want + 0.02
+
+
+def test_the_least_p_counts_starts_that_can_tell_and_the_family():
+    assert (
+        least_p(6) == 2 / 2**6
+        and least_p(6, family=8) == 16 / 2**6
+        and least_p(7, family=8, sides=1) == 8 / 2**7
+    )
+    assert least_p(2, family=8) == 1.0 and least_p(0) == 1.0
+    assert telling(np.array([1, 0, 0, 1]), np.array([0, 0, 2, 3])) == 3
+
+
+def test_a_share_above_chance_is_binomial_between_whole_numbers_too():
+    assert share_above(0.4, 10, 0.05) == pytest.approx(stats.binom.sf(3, 10, 0.05))
+    assert share_above(0.0, 10, 0.05) == 1.0
+    assert share_above(0.4, 10, 0.05) > share_above(0.4, 10.5, 0.05) > share_above(0.4, 11, 0.05)
 
 
 def test_with_single_pairs_it_is_mcnemars_exact_test():

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from assay.errors import BDDLError, TaskError
@@ -87,7 +87,6 @@ def tasks(draw: st.DrawFn) -> Task:
     return task
 
 
-@settings(max_examples=300, deadline=None)
 @given(tasks())
 def test_what_is_written_is_read_back_equal(task: Task):
     text = bddl.write(task)
@@ -95,7 +94,6 @@ def test_what_is_written_is_read_back_equal(task: Task):
     assert bddl.write(bddl.parse(text, id=task.id)) == text
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_a_damaged_file_is_read_or_refused_in_one_line(data: st.DataObject):
     words = bddl.write(load("libero_10/3")).replace("(", " ( ").replace(")", " ) ").split(" ")
@@ -114,7 +112,6 @@ def test_a_damaged_file_is_read_or_refused_in_one_line(data: st.DataObject):
         assert bddl.parse(bddl.write(task), id="damaged") == task
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(st.sampled_from("() \n;-:aE0.define")))
 def test_any_text_is_refused_in_one_line(text: str):
     with pytest.raises(BDDLError) as caught:

@@ -52,7 +52,8 @@ def broken(path: Path, reason: str) -> Path:
     """A run whose only episode broke."""
     with Store.writing(path) as store:
         store.plan([EpisodeSpec(TASK, 0)])
-        store.append(1, Episode(Outcome.ERROR, 0, no_trajectory(), error=reason))
+        told = f'  File "mine.py", line 7, in act\n{reason}'
+        store.append(1, Episode(Outcome.ERROR, 0, no_trajectory(), error=reason, traceback=told, clipped=3))
     return path
 
 

@@ -263,3 +263,11 @@ def test_an_episode_shows_what_was_said_instead(get, keys):
     text = get(f"{RUN}/episodes/{keys['put the bowl on the plate']}").text
     assert "<del>turn</del>" in text and "<ins>put the bowl</ins>" in text and "<del>stove</del>" in text
     assert text.count("<polyline") == 4 and "its control" in text
+
+
+def test_an_episode_that_broke_shows_where_in_somebodys_code_and_the_cut_actions(get, library):
+    with Store.reading(library / "broken.assay") as store:
+        (key,) = store.frame()["key"]
+    page = get(f"/runs/broken.assay/episodes/{key}").text
+    assert "mine.py&#34;, line 7, in act" in page and "3 of 0 actions were outside [-1, 1]" in page
+    assert "<script>document.title" not in page

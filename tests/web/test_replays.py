@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import av
@@ -35,33 +36,42 @@ def recorded(library: Path) -> tuple[EpisodeSpec, np.ndarray]:
         return store.specs([1])[0], next(path.actions for _, path in store.trajectories([1]))
 
 
-def test_an_episode_is_filmed_from_its_spec_and_actions(recorded, drawing, monkeypatch: pytest.MonkeyPatch):
+@pytest.fixture(scope="module")
+def replays(drawing) -> Iterator[Replays]:
+    """One process draws for all tests; what it drew is gone when it is closed."""
+    with Replays() as opened:
+        yield opened
+        drawn = [film.path for film in opened._films.values() if film.path is not None]
+        assert any(path.exists() for path in drawn)
+    assert not any(path.exists() for path in drawn)
+
+
+def test_an_episode_is_filmed_from_its_spec_and_actions(
+    replays: Replays, recorded, monkeypatch: pytest.MonkeyPatch
+):
     spec, actions = recorded
-    with Replays() as replays:
-        film = made(replays, spec, actions, "failure", "")
-        assert (film.state, film.said) == ("ready", "") and film.path is not None
-        with av.open(str(film.path)) as video:
-            assert video.streams.video[0].frames == len(actions) // film.stride + HOLD
-        assert replays.video(spec, actions, "failure", "") == film
+    film = made(replays, spec, actions, "failure", "")
+    assert (film.state, film.said) == ("ready", "") and film.path is not None
+    with av.open(str(film.path)) as video:
+        assert video.streams.video[0].frames == len(actions) // film.stride + HOLD
+    assert replays.video(spec, actions, "failure", "") == film
 
-        odd = made(replays, spec, actions[:4], "success", "")
-        assert odd.state == "ready" and "the record says success after 4" in odd.said
+    odd = made(replays, spec, actions[:4], "success", "")
+    assert odd.state == "ready" and "the record says success after 4" in odd.said
 
-        monkeypatch.setattr(films, "MOST_BYTES", 1)
-        last = made(replays, spec, actions[:2], "error", "a wire broke")
-        assert last.state == "ready" and last.path is not None and last.path.exists()
-        assert not film.path.exists()
-    assert not last.path.exists()
+    monkeypatch.setattr(films, "MOST_BYTES", 1)
+    last = made(replays, spec, actions[:2], "error", "a wire broke")
+    assert last.state == "ready" and last.path is not None and last.path.exists()
+    assert not film.path.exists()
 
 
-def test_an_episode_on_the_table_is_filmed_action_by_action(drawing):
+def test_an_episode_on_the_table_is_filmed_action_by_action(replays: Replays):
     spec = EpisodeSpec("tabletop/T1/L1", 0, pack=PACK)
     actions = EpisodeRunner(WorkerConfig("oracle", "tabletop")).run(spec).trajectory.actions
-    with Replays() as replays:
-        film = made(replays, spec, actions, "success", "")
-        assert (film.state, film.said) == ("ready", "") and film.path is not None
-        with av.open(str(film.path)) as video:
-            assert video.streams.video[0].frames == len(actions) / film.stride + HOLD
+    film = made(replays, spec, actions, "success", "")
+    assert (film.state, film.said) == ("ready", "") and film.path is not None
+    with av.open(str(film.path)) as video:
+        assert video.streams.video[0].frames == len(actions) / film.stride + HOLD
 
 
 def test_where_nothing_can_be_drawn_it_says_so(recorded, monkeypatch: pytest.MonkeyPatch):

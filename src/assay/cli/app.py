@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import sys
+import traceback
 import warnings
 from typing import Any, NoReturn
 
@@ -23,7 +24,9 @@ from assay.cli import (
     experiments,
     export,
     import_,
+    learn,
     parity,
+    plan,
     policies,
     report,
     run_,
@@ -36,8 +39,8 @@ from assay.cli import (
     ui,
     words,
 )
-from assay.console import errors
-from assay.errors import AssayError
+from assay.console import errors, say
+from assay.errors import AssayError, traceback_of
 
 app = typer.Typer(
     name="assay",
@@ -54,7 +57,9 @@ app.command("demo")(demo.demo)
 app.command("try")(try_.try_)
 app.command("policies")(policies.policies)
 app.command("collect")(collect.collect)
+app.command("learn")(learn.learn)
 app.command("run")(run_.run)
+app.command("plan")(plan.plan)
 app.command("certify")(certify.certify)
 app.add_typer(experiments.app, name="experiments")
 app.add_typer(experiments.app, name="suites", hidden=True, callback=experiments.renamed)
@@ -71,6 +76,10 @@ app.add_typer(eqa.app, name="eqa")
 app.add_typer(tabletop.app, name="tabletop")
 
 
+_debugging: list[bool] = []
+"""Not empty where all of a traceback is wanted."""
+
+
 def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"assay {__version__}")
@@ -82,16 +91,27 @@ def root(
     version: bool = typer.Option(
         False, "--version", callback=_print_version, is_eager=True, help="Print the version and stop."
     ),
+    debug: bool = typer.Option(
+        False, "--debug", help="Where an error ends a command, print all of its traceback."
+    ),
 ) -> None:
     """How much of a robot policy's success is understanding, and how much is memory?"""
+    if debug:
+        _debugging.append(True)
 
 
 def main() -> None:
-    """Run the command line: an error a person can act on is one line and exit status 2."""
+    """Run the command line: an error a person can act on is one line and exit status 2.
+
+    Where it arose in somebody's own code, that code's traceback comes before it.
+    """
     warnings.showwarning = _warn
+    _debugging.clear()
     try:
         status = app(standalone_mode=False)
     except AssayError as error:
+        if told := "".join(traceback.format_exception(error)).strip() if _debugging else traceback_of(error):
+            say(told, aside=True)
         _refuse(str(error))
     except KeyboardInterrupt:
         errors.print("interrupted")

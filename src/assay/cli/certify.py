@@ -54,8 +54,9 @@ def certify(
     from assay.experiments import load_experiment
     from assay.runs.certificates import Cache, cache_file, summarise
     from assay.runs.display import RunDisplay, print_counts
-    from assay.runs.execute import Options, make_certificates, plugins_used
+    from assay.runs.execute import Options, make_certificates
     from assay.runs.provenance import states_digest
+    from assay.runs.work import plugins_used
     from assay.runs.worker import WorkerConfig
 
     design = load_experiment(experiment).only(conditions)

@@ -22,6 +22,15 @@ def collect(
     ] = None,
     size: Annotated[int, typer.Option(help="Height and width of the images; even.")] = 256,
     assets: Assets = None,
+    noise: Annotated[
+        float, typer.Option(help="Disturb what is executed, not what is recorded; e.g. 0.3 of an action's 1.")
+    ] = 0.0,
+    starts: Annotated[
+        int, typer.Option(help="Only so many initial states, in turn; one for each seed by default.")
+    ] = 0,
+    relocate: Annotated[
+        float, typer.Option(help="Move objects by this share of the distance to their neighbours; e.g. 0.5.")
+    ] = 0.0,
 ) -> None:
     """Record successful episodes of the oracle as a LeRobotDataset v3.0.
 
@@ -29,10 +38,10 @@ def collect(
     finished one extended, by the same command.
     """
     from assay import tasks
+    from assay.policies.demonstrations import Recipe, tries
     from assay.policies.demonstrations import collect as record
-    from assay.policies.demonstrations import tries
 
-    chosen = tasks.resolve(selection)
+    chosen, recipe = tasks.resolve(selection), Recipe(noise, starts, relocate)
     tried = tries(episodes) if seeds is None else len(parse_seeds(seeds))
     with progress_bar() as bar:
         progress = bar.add_task("episodes", total=len(chosen) * episodes)
@@ -43,6 +52,7 @@ def collect(
             seeds=None if seeds is None else parse_seeds(seeds),
             size=size,
             pack=assets or "primitives",
+            recipe=recipe,
             on_episode=lambda task: bar.update(progress, advance=1, description=task),
         )
     say(f"{out}: episodes {there.episodes}, frames {there.frames}, failed attempts left out {there.left_out}")

@@ -12,30 +12,53 @@ import typer
 from rich.table import Column
 
 from assay.cli.execution import JsonFile, write_json
-from assay.console import number_of, output, say, table_of
+from assay.cli.printing import FigureFormat, FigureWidth, Font, FontSize, Names, Out, print_of
+from assay.console import number_of, output, say, styled, table_of
 from assay.errors import RunError
 
 if TYPE_CHECKING:
-    from assay.measures.compare import Contrast
+    from assay.measures.compare import Contrast, Robustness
+    from assay.report.comparison import Compared
+    from assay.report.printing import Print
 
 
 def compare(
     paths: Annotated[list[Path], typer.Argument(metavar="A B ...", help="Two runs, NAME.assay, or more.")],
     target: JsonFile = None,
+    label: Annotated[
+        list[str] | None, typer.Option(help="What a run is called, one for each; by default its own label.")
+    ] = None,
+    margin: Annotated[
+        float,
+        typer.Option(
+            min=0.1, max=99, metavar="POINTS", help="Differences within so many points do not matter."
+        ),
+    ] = 5.0,
+    out: Out = None,
+    figures: FigureFormat = None,
+    width: FigureWidth = "column",
+    font: Font = None,
+    font_size: FontSize = 8.0,
+    names: Names = None,
 ) -> None:
-    """Compare runs on the episodes that all of them did: differences with intervals, exact tests, Holm.
+    """Compare runs on the episodes that all of them did: who succeeds more, and who loses less to changes.
 
-    Episodes are the same if task, seed, assets and perturbations are.
+    Episodes are the same if task, seed, assets and perturbations are. With --out: tables (LaTeX, CSV, Markdown) and
+    the figure of who is more robust.
     """
     from assay.report.comparison import compare_runs
     from assay.report.run_report import named
+    from assay.report.verdicts import verdicts
 
+    how = print_of(figures or ("pdf" if out else None), width, font, font_size, names, out)
     if len(paths) < 2:
         raise RunError("compare: 1 run; needs two at least")
-    runs = named(paths)
-    if len(runs) < len(paths):
+    if len(set(paths)) < len(paths):
         raise RunError("compare: the same run twice")
-    compared = compare_runs(runs)
+    runs = named(paths, label or ())
+    compared = compare_runs(runs, margin=margin / 100)
+    if out is not None and how is not None:
+        _write(compared, out, how)
     if target is not None:
         write_json(compared.as_json(), target)
     if target == "-":
@@ -43,7 +66,13 @@ def compare(
     found = compared.comparison
     for pair in combinations(runs, 2):
         say(f"A: {pair[0]}\nB: {pair[1]}\nB - A in percentage points")
+        for line in verdicts(found, *pair):
+            output.print(styled(line, "bold"), soft_wrap=True, highlight=False)
         _show(pair, (*found.overall, *found.conditions))
+        drops = (*found.robustness, *found.robustness_by_condition)
+        if drops := tuple(each for each in drops if each.aspect == "drop"):
+            say("What changes cost each run, against its own controls; positive: B is more robust")
+            _show_drops(pair, drops)
         if found.implausible:
             say("Where success is not expected, and enters nothing above:")
             _show(pair, found.implausible)
@@ -51,6 +80,22 @@ def compare(
     for name in runs:
         unmatched, errors = compared.unmatched[name], compared.errors[name]
         say(f"{name}: {found.shared} shared, {unmatched} not matched, {number_of(errors, 'error')}")
+
+
+def _write(compared: Compared, folder: Path, how: Print) -> None:
+    """The comparison's tables, and its figure where something was changed."""
+    from assay.measures.result import MeasureError
+    from assay.report.comparison import comparison_tables
+    from assay.report.figures.comparison import robustness_figure
+    from assay.report.for_papers import write_printed
+
+    try:
+        drawings = [robustness_figure(compared.comparison)]
+    except MeasureError as error:
+        drawings = []
+        say(f"no figure: {error}", aside=True)
+    write_printed(folder, drawings, list(comparison_tables(compared)), how, every_form=True)
+    say(f"written to {folder}", aside=True)
 
 
 def _show(pair: tuple[str, str], contrasts: Sequence[Contrast]) -> None:
@@ -70,5 +115,26 @@ def _show(pair: tuple[str, str], contrasts: Sequence[Contrast]) -> None:
                 points(each.change),
                 between(each.interval, 100),
                 p_value(each.p_holm),
+            )
+    output.print(table)
+
+
+def _show_drops(pair: tuple[str, str], found: Sequence[Robustness]) -> None:
+    """A row for each condition: both drops, their difference, and what is decided."""
+    from assay.report.verdicts import in_a_word
+    from assay.report.wording import between, points
+
+    heads = ("A", "B", "B - A", "95 % interval", "B is")
+    numbers = [Column(head, justify="right", no_wrap=head != "B is") for head in heads]
+    table = table_of(Column("condition"), *numbers, box=rich.box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for each in found:
+        if (each.first, each.second) == pair:
+            table.add_row(
+                each.condition or "all changes",
+                points(each.first_value),
+                points(each.second_value),
+                points(each.change),
+                between(each.interval, 100),
+                in_a_word(each),
             )
     output.print(table)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.execution import Assets, Workers
+from assay.cli.execution import Assets, Processes
 from assay.console import progress_bar, say
 
 PRIMITIVES = "primitives"
@@ -19,7 +19,7 @@ def demo(
         "out/demo"
     ),
     assets: Assets = None,
-    workers: Workers = None,
+    workers: Processes = None,
     pictures: Annotated[bool, typer.Option("--pictures", help="Only the contact sheet of tasks.")] = False,
 ) -> None:
     """Take policies with planted flaws through small experiments, and say what is wrong with each."""

@@ -51,7 +51,12 @@ Assets = Annotated[
 Steps = Annotated[int | None, typer.Option(min=1, help="The most steps, for every task.")]
 Replan = Annotated[int | None, typer.Option(min=1, help="Actions executed of each chunk; all by default.")]
 Video = Annotated[Videos | None, typer.Option(help="Videos of failures, or of all episodes.")]
-Workers = Annotated[int | None, typer.Option(min=1, help="Processes; one for each core by default.")]
+Workers = Annotated[
+    int | None, typer.Option(min=0, help="Processes; one for each core by default; 0: no other than this.")
+]
+Processes = Annotated[
+    int | None, typer.Option("--workers", min=1, help="Processes; one for each core by default.")
+]
 RayAddress = Annotated[str | None, typer.Option(help="Execute on Ray: local, or a cluster's address.")]
 JsonFile = Annotated[
     str | None, typer.Option("--json", metavar="FILE|-", help="Write JSON to a file; - prints it.")

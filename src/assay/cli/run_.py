@@ -50,7 +50,10 @@ def run(
     replan: Replan = None,
     retries: Annotated[int, typer.Option(min=0, help="How often an episode that broke is tried again.")] = 1,
     until: Annotated[
-        str | None, typer.Option(help="Stop a condition at half-width=0.05, or when decided=0.8.")
+        str | None,
+        typer.Option(
+            help="Stop a condition at half-width=0.05, when decided=0.8, or differs=0.05 from its control."
+        ),
     ] = None,
     video: Video = None,
     ray: RayAddress = None,
@@ -63,18 +66,35 @@ def run(
     ] = None,
     retry_errors: Annotated[bool, typer.Option(help="Try episodes that ended in an error again.")] = False,
     timeout: Silence = 1800.0,
+    label: Annotated[
+        str | None, typer.Option(help="What reports, comparisons and figures call the policy.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Begin without asking, however long it takes.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done, and how long it takes; do nothing.")
+    ] = False,
 ) -> None:
-    """Run an experiment with a policy. The same command again goes on where it was interrupted."""
+    """Run an experiment with a policy. The same command again goes on where it was interrupted.
+
+    More than half an hour of work is asked for first; without a terminal it needs --yes.
+    """
     from assay import api
+    from assay.cli.asking import AskingDisplay
     from assay.runs.certificates import counted, recall
-    from assay.runs.display import RunDisplay, condition_table, print_reasons, print_refused
+    from assay.runs.display import (
+        condition_table,
+        print_clipping,
+        print_reasons,
+        print_refused,
+        print_tracebacks,
+    )
     from assay.runs.execute import default_path
     from assay.runs.store import Store
 
     path = out or default_path(experiment, policy)
     if "://" in policy and assets in (None, PRIMITIVES):
         say(ON_PRIMITIVES, aside=True)
-    with RunDisplay() as display:
+    with AskingDisplay(yes=yes, dry=dry_run) as display:
         ending = api.run(
             experiment,
             policy,
@@ -95,9 +115,12 @@ def run(
             certified=certified,
             retry_errors=retry_errors,
             timeout=timeout,
+            label=label,
             observer=display,
         ).ending
     assert ending is not None
+    if display.declined:
+        raise typer.Exit(0 if dry_run else 1)
     if display.certifying_only and ending.left:
         made = number_of(ending.done, "certificate")
         say(f"{made} made, {ending.left} left: the same command goes on")
@@ -107,6 +130,8 @@ def run(
         of_condition = Counter(each.condition for each in refused)
         output.print(condition_table(counts, set(store.stopped), of_condition))
         print_reasons(store.reasons())
+        print_tracebacks(store.tracebacks().values())
+        print_clipping(store.clipping())
         print_refused(counted(refused))
         if store.meta["settings"].get("certificates", "") is None:
             say(UNCERTIFIED)
@@ -119,5 +144,8 @@ def run(
     if ending.left:
         raise typer.Exit(130)
     if counts["done"].sum() and not (counts["success"] + counts["failure"]).sum():
-        say("nothing ran: every episode ended in an error; --retry-errors tries them again", aside=True)
+        say(
+            "nothing ran: every episode ended in an error; --retry-errors tries them again when that is mended",
+            aside=True,
+        )
         raise typer.Exit(1)

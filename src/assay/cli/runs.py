@@ -44,7 +44,8 @@ def list_(
         except (RunError, sqlite3.Error) as error:
             say(f"left out: {path}: {error}", aside=True)
             continue
-        shown = (str(meta.get(name, "-")) for name in ("experiment", "policy", "pack"))
+        policy = meta.get("label") or meta.get("policy", "-")
+        shown = (str(each) for each in (meta.get("experiment", "-"), policy, meta.get("pack", "-")))
         table.add_row(
             str(path.relative_to(folder)), *shown, done, str(meta.get("started", "-"))[:16].replace("T", " ")
         )
@@ -59,16 +60,24 @@ def show(
     """Show what a run is, and success for each condition."""
     from assay.runs.certificates import counted, recall
     from assay.runs.certificates.serve import META
-    from assay.runs.display import condition_table, print_reasons, print_refused
+    from assay.runs.display import (
+        condition_table,
+        print_clipping,
+        print_reasons,
+        print_refused,
+        print_tracebacks,
+    )
     from assay.runs.store import Store
 
     with Store.reading(path) as store:
         meta, counts, stopped = store.meta, store.counts(), store.stopped
         reasons, refusals = store.reasons(), recall(store)
+        tracebacks, clipping = store.tracebacks(), store.clipping()
     refused = counted(refusals)
     meta.pop(META, None)
     if out is not None:
         content = {"meta": meta, "conditions": counts.to_dicts(), "stopped": stopped, "errors": reasons}
+        content |= {"tracebacks": tracebacks, "clipping": clipping._asdict()}
         if write_json(content | {"refused": refused}, out):
             return
     widest = max(map(len, meta), default=0)
@@ -79,6 +88,8 @@ def show(
         return
     output.print(condition_table(counts, set(stopped), Counter(each.condition for each in refusals)))
     print_reasons(reasons)
+    print_tracebacks(tracebacks.values())
+    print_clipping(clipping)
     print_refused(refused)
 
 

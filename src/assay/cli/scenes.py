@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Column
 
-from assay.cli.execution import Assets, Workers
+from assay.cli.execution import Assets, Processes
 from assay.cli.pictures import check_picture
 from assay.console import output, progress_bar, say, table_of
 from assay.errors import RenderingError, TaskError, did_you_mean
@@ -42,7 +42,7 @@ def generate(
         ),
     ] = "even",
     assets: Assets = None,
-    workers: Workers = None,
+    workers: Processes = None,
 ) -> None:
     """Make new scenes, each with several tasks that the oracle has done, as task files.
 

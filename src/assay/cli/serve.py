@@ -10,7 +10,9 @@ import typer
 
 
 def serve(
-    policy: Annotated[str, typer.Argument(help="random, idle, or python:pkg.module:Class.")],
+    policy: Annotated[
+        str, typer.Argument(help="random, idle, learned?checkpoint=FILE, or python:pkg.module:Class.")
+    ],
     protocol: Annotated[str, typer.Option(help="openpi or vla-eval.")],
     host: Annotated[str, typer.Option(help="Where to listen; 0.0.0.0 lets other machines in.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free.")] = 8000,

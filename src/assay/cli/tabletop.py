@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.execution import Workers
+from assay.cli.execution import Processes
 from assay.cli.pictures import check_picture
 from assay.console import number_of, progress_bar, say
 from assay.errors import PolicyError
@@ -48,13 +48,13 @@ def demos(
     paraphrase: Annotated[
         bool, typer.Option("--paraphrase/--original", help="Prompts in many wordings, or in their own.")
     ] = True,
-    workers: Workers = None,
+    workers: Processes = None,
 ) -> None:
     """Record demonstrations for `assay tabletop train`, on the training pools of shapes and textures.
 
     Episodes that the demonstrator fails are left out. What is in the folder already is not done again.
     """
-    from assay.policies.learned import demos as recording
+    from assay.policies.learned.tabletop import demos as recording
 
     names = recording.TASKS if tasks is None else tuple(name.strip() for name in tasks.split(","))
     wanted = recording.jobs(out, names, per_task, paraphrase=paraphrase)
@@ -84,15 +84,15 @@ def train(
 
     Run it by `assay run tabletop --policy learned?checkpoint=FILE`. Needs torch, the extra learn.
     """
-    from assay.policies.learned.models import model as model_of
-    from assay.policies.learned.models import require_torch
+    from assay.policies.learned import require_torch
+    from assay.policies.learned.schedule import Progress, Schedule
+    from assay.policies.learned.tabletop.models import model as model_of
 
     chosen = model_of(model)
     if out.suffix != ".safetensors":
         raise PolicyError(f"--out {out}: a checkpoint is a .safetensors file")
     require_torch()
-    from assay.policies.learned.checkpoint import trained
-    from assay.policies.learned.training import Progress, Schedule
+    from assay.policies.learned.tabletop.checkpoint import trained
 
     schedule = Schedule(steps or 0, minutes or (0.0 if steps else 20.0))
     with progress_bar() as bar:

@@ -22,7 +22,7 @@ from assay.cli.execution import (
     Videos,
     write_json,
 )
-from assay.console import output, progress_bar, table_of
+from assay.console import output, progress_bar, say, table_of
 from assay.errors import RunError, TaskError
 from assay.runs.seeds import parse_seeds
 
@@ -48,7 +48,8 @@ def try_(
     """Let a policy try tasks from several initial states, and count its successes."""
     from assay.episodes import EpisodeSpec, horizon, world_name, world_of
     from assay.policies.registry import check_address
-    from assay.runs.display import print_reasons
+    from assay.runs.clipping import Clipping
+    from assay.runs.display import print_clipping, print_reasons, print_tracebacks
     from assay.runs.trials import Attempt, attempts, by_task
 
     first = selection.partition(",")[0].strip()
@@ -61,7 +62,13 @@ def try_(
     if states is not None and not states.is_dir():
         raise RunError(f"--states {states}: there is no such folder")
     tried: list[Attempt] = []
-    with progress_bar() as bar, redirect_stdout(sys.stderr):  # what a policy prints is not our result
+    interrupted = False
+    with (
+        progress_bar() as bar,
+        redirect_stdout(sys.stderr),  # what a policy prints is not our result
+        suppress(KeyboardInterrupt),  # what was done counts all the same
+    ):
+        interrupted = True
         progress = bar.add_task("episodes", total=len(chosen) * len(numbers))
         for attempt in attempts(
             policy,
@@ -78,23 +85,35 @@ def try_(
         ):
             tried.append(attempt)
             bar.update(progress, advance=1, description=attempt.spec.task)
+        interrupted = False
+    if interrupted:
+        say(f"interrupted after {len(tried)} of {len(chosen) * len(numbers)} episodes", aside=True)
+    if not tried:
+        raise typer.Exit(130)
     done = by_task(tried)
     if json_file is not None and write_json({"tasks": [trial.as_json() for trial in done]}, json_file):
-        _end(done)
+        _end(done, interrupted)
         return
     widest = min(max(len(trial.task) for trial in done), 30)  # a file's path may fold, an id not
     table = table_of(Column("task", min_width=widest), "success", "errors", "steps", "why not")
     for trial in done:
         mean = f"{sum(trial.steps) / len(trial.steps):.0f}" if trial.steps else "-"
-        late = "" if not trial.failed else f"goal not reached in {horizon(EpisodeSpec(trial.task, 0))} steps"
+        late = (
+            ""
+            if not trial.failed
+            else f"goal not reached in {steps or horizon(EpisodeSpec(trial.task, 0))} steps"
+        )
         reason = next(iter((*trial.reasons, *trial.notes)), late)
-        table.add_row(trial.task, f"{trial.successes}/{trial.episodes}", str(trial.errors), mean, reason)
-    successes, episodes = sum(trial.successes for trial in done), sum(trial.episodes for trial in done)
+        table.add_row(trial.task, f"{trial.successes}/{trial.counted}", str(trial.errors), mean, reason)
+    successes, counted = sum(trial.successes for trial in done), sum(trial.counted for trial in done)
     table.add_section()
-    table.add_row("all", f"{successes}/{episodes}", str(sum(trial.errors for trial in done)), "", "")
+    table.add_row("all", f"{successes}/{counted}", str(sum(trial.errors for trial in done)), "", "")
     output.print(table)
     print_reasons(Counter(reason for trial in done for reason in trial.reasons))
-    _end(done)
+    episodes = [each.episode for each in tried]
+    print_tracebacks(each.traceback for each in episodes)
+    print_clipping(Clipping.of(episodes))
+    _end(done, interrupted)
 
 
 def _chosen(world: World, selection: str) -> tuple[str, ...]:
@@ -121,7 +140,9 @@ def _chosen(world: World, selection: str) -> tuple[str, ...]:
     return tuple(chosen) or ids(selection)
 
 
-def _end(done: list[Trial]) -> None:
-    """Exit status 1 where nothing but errors came of it."""
+def _end(done: list[Trial], interrupted: bool) -> None:
+    """Exit status 130 after Ctrl-C, and 1 where nothing but errors came of it."""
+    if interrupted:
+        raise typer.Exit(130)
     if all(trial.errors == trial.episodes for trial in done):
         raise typer.Exit(1)

@@ -74,3 +74,7 @@ class Episode:
     """What broke, where something did; why it failed, where the policy or the world says so."""
     transient: bool = False
     """Whether what broke may be well again later by itself: a resumed run tries again."""
+    traceback: str = ""
+    """Where in somebody's own code it broke, as Python tells it; empty where nothing broke, or not there."""
+    clipped: int | None = None
+    """How many actions had a part outside [-1, 1], which was cut; None where the world cuts nothing."""

@@ -14,12 +14,14 @@ from assay.episodes.policy import Policy, Privileged
 from assay.episodes.senses import Senses
 from assay.episodes.spec import EpisodeSpec
 from assay.episodes.world import Env
-from assay.errors import AssayError, PolicyError, one_line
+from assay.errors import AssayError, PolicyError, one_line, short_traceback
 
 T = TypeVar("T")
 
 MOST_ACTIONS = 1_000
 """The most actions a policy may return at once."""
+HAIR = 1e-3
+"""By how much a number may be outside of [-1, 1] for its rounding."""
 
 
 def rollout(
@@ -39,7 +41,7 @@ def rollout(
     actions: list[np.ndarray] = []
     decisions = 0
 
-    def ended(outcome: Outcome, error: str = "", transient: bool = False) -> Episode:
+    def ended(outcome: Outcome, error: str = "", broken: Exception | None = None) -> Episode:
         record = env.record()
         done = np.array(actions, np.float32).reshape(-1, world.action_size)
         return Episode(
@@ -55,7 +57,9 @@ def rollout(
             initial_positions=dict(record.initial_positions or {}),
             contacts=None if record.contacts is None else dict(record.contacts),
             error=error or ("" if outcome is Outcome.SUCCESS else record.note),
-            transient=transient,
+            transient=isinstance(broken, PolicyError) and broken.transient,
+            traceback=_traceback(broken),
+            clipped=_clipped(done, world.traits.clips),
         )
 
     def sensed(observation: Any) -> Any:
@@ -80,11 +84,11 @@ def rollout(
                 if env.succeeded():
                     return ended(Outcome.SUCCESS)
     except PolicyError as error:
-        return ended(Outcome.ERROR, str(error), error.transient)
+        return ended(Outcome.ERROR, str(error), error)
     except AssayError as error:  # the simulation broke
-        return ended(Outcome.ERROR, str(error))
+        return ended(Outcome.ERROR, str(error), error)
     except Exception as error:  # ... in a way that nobody foresaw
-        return ended(Outcome.ERROR, one_line(error, 300))
+        return ended(Outcome.ERROR, one_line(error, 300), error)
     return ended(Outcome.FAILURE, str(getattr(policy, "note", "")))
 
 
@@ -97,7 +101,19 @@ def _guarded(policy: object, step: int, call: Callable[..., T], *arguments: obje
         reason = one_line(f"{kind}{_text(error)}", 300)
         broken = PolicyError(f"{type(policy).__name__}, step {step}: {reason}")
         broken.transient = isinstance(error, PolicyError) and error.transient
+        broken.traceback = short_traceback(error)
         raise broken from error
+
+
+def _traceback(broken: Exception | None) -> str:
+    if broken is None:
+        return ""
+    return broken.traceback if isinstance(broken, PolicyError) else short_traceback(broken)
+
+
+def _clipped(actions: np.ndarray, cut: int) -> int | None:
+    """How many actions (steps, action size) have one of their first ``cut`` numbers outside [-1, 1]."""
+    return int((np.abs(actions[:, :cut]) > 1 + HAIR).any(axis=1).sum()) if cut else None
 
 
 def _text(error: BaseException) -> str:

@@ -48,6 +48,8 @@ class Traits:
     they do not tell variants of a task apart."""
     demonstrator: str | None = None
     """The policy that shows which perturbed scenes can be solved; None where that is not done."""
+    clips: int = 0
+    """How many numbers of an action, from the first on, are cut to [-1, 1]; 0 where none are."""
 
     def as_json(self) -> dict[str, Any]:
         """A JSON object."""
@@ -56,7 +58,9 @@ class Traits:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Traits:
         """What `as_json` gave."""
-        known = {name: value[name] for name in ("name", "continuous", "demonstrator") if name in value}
+        known = {
+            name: value[name] for name in ("name", "continuous", "demonstrator", "clips") if name in value
+        }
         return cls(**known, start_columns=tuple(value.get("start_columns", ())))
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom
+from scipy.stats import beta, binom
 from sklearn.ensemble import HistGradientBoostingClassifier  # type: ignore[import-untyped]
 from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
 from sklearn.model_selection import GroupKFold  # type: ignore[import-untyped]
@@ -29,6 +29,8 @@ CHANCE = 1.0 / len(LETTERS)
 FOLDS = 5
 LEVEL = 0.95
 """How sure the interval of chance is, for all probes and kinds together."""
+POWER = 0.8
+"""With which probability a leak that is said to be seen is seen."""
 PROBES = ("logistic regression", "boosted trees")
 
 
@@ -44,6 +46,9 @@ class Probed:
     accuracy: float
     interval: tuple[float, float]
     """Accuracies that chance alone gives, at `LEVEL` over everything that was probed."""
+    missed: float
+    """A probe that is right so often would have been taken for chance once in five times: a smaller leak may well be
+    there."""
 
     @property
     def leaks(self) -> bool:
@@ -83,8 +88,15 @@ def probe(questions: Sequence[Question], folder: Path, *, seed: int = 0) -> list
         for name in PROBES:
             accuracy = float((_answers(name, features, right, groups, seed) == right).mean())
             chance = (low / len(each), high / len(each))
-            results.append(Probed(kind, view, name, len(each), accuracy, chance))
+            results.append(
+                Probed(kind, view, name, len(each), accuracy, chance, _missed(int(high), len(each)))
+            )
     return results
+
+
+def _missed(high: int, count: int) -> float:
+    """With which accuracy more than ``high`` of ``count`` answers are right in 80 %."""
+    return float(beta.ppf(POWER, high + 1, count - high)) if high < count else 1.0
 
 
 def _answers(

@@ -2,13 +2,13 @@
 
 cache_folder(), config_folder(), data_folder()     the user's folders
 replacing(path), making(folder, ours=...)          a file, a folder, that is there when it is whole
-digest_of(files, root)                             whether they are the same again
+digest_of(files, root), digest_of_file(file)       whether they are the same again
 locked(file), is_locked(file)                      a lock that ends with the process that holds it
 KeyValues(file, table, key, values)                rows by key in one SQLite file, for several processes
 """
 
 from assay.files.atomic import making, replacing
-from assay.files.digests import digest_of
+from assay.files.digests import digest_of, digest_of_file
 from assay.files.key_values import KeyValues
 from assay.files.locks import is_locked, locked
 from assay.files.places import CACHE_VARIABLE, cache_folder, config_folder, data_folder
@@ -20,6 +20,7 @@ __all__ = [
     "config_folder",
     "data_folder",
     "digest_of",
+    "digest_of_file",
     "is_locked",
     "locked",
     "making",

@@ -54,7 +54,7 @@ _LIBERO_X: Mapping[str, Mapping[str, int]] = {
         "ordinal": 55,
         "relative distance": 10,
     },
-    "attribute": {"colour": 439, "size": 51, "pattern": 54, "category": 97},
+    "attribute": {"colour": 439, "size": 40, "pattern": 54, "category": 97},
     "predicate": {
         "ExactIn": 240,
         "On": 185,
@@ -68,7 +68,7 @@ _LIBERO_X: Mapping[str, Mapping[str, int]] = {
     },
 }
 """Tasks of LIBERO-X's training set (the 600 files of its level 1) with a label: predicates from its Table XI,
-subtasks, size, pattern and state change as its Tables V to IX determine them, the others counted in the files."""
+subtasks, pattern and state change as its Tables V to IX determine them, the others counted in the files."""
 SHARES: Mapping[Label, float] = MappingProxyType(
     {
         Label(family, value): count / _LIBERO_X_TASKS

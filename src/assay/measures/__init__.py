@@ -15,10 +15,11 @@ from assay.measures.attribution import attribution
 from assay.measures.changes import changed
 from assay.measures.compare import compare
 from assay.measures.curves import curve
-from assay.measures.diagnosis import Claim, Finding, Verdict, diagnose
+from assay.measures.diagnosis import diagnose
 from assay.measures.drops import drops
 from assay.measures.efficiency import efficiency
 from assay.measures.evidence import Evidence, FlawTest, Untested
+from assay.measures.findings import Claim, Finding, Verdict
 from assay.measures.flaws import Degree, Flaw, OwnFlaw
 from assay.measures.grounding import confusion
 from assay.measures.measure import MEASURES, Measure, Panel

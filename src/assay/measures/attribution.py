@@ -1,8 +1,10 @@
 """Attribution: which factor costs how much, alone and together, from a factorial experiment.
 
 Every label ``factor:NAME`` is a factor; episodes without such labels stay out, but for the controls. It is
-off (False, 0, none, null) or on. Effects are log-odds: a main effect is that of switching the factor on,
-averaged over the others; an interaction is how much one factor changes another's effect. The Shapley share of
+off (False, 0, none, null) or on. Effects are log-odds within tasks: each task has odds of its own, because odds do
+not add up over tasks that differ. A main effect is that of switching the factor on, averaged over the others; an
+interaction is how much one factor changes another's effect. The same is told in points of success, where effects that
+add up in log-odds need not do so. The Shapley share of
 a factor is its part of the drop from all off to all on, averaged over the orders in which the factors could
 have been switched on; the shares of all factors make up the whole drop.
 """
@@ -12,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 from math import factorial
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -39,8 +42,14 @@ class Effect(Result):
 
     factors: tuple[str, ...]
     log_odds: float
+    """Within tasks."""
     interval: Interval
     p: float
+    points: float | None
+    """The same as a difference of success, -1 to 1, averaged over the other factors; None where combinations lack."""
+    points_interval: Interval | None
+    """Student's, over starts."""
+    points_p: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +126,7 @@ def attribution(frame: pl.DataFrame) -> Attribution:
         raise MeasureError(f"{len(hits)} starts; needs {FEWEST} at least")
     on = (np.arange(2 ** len(names))[:, None] >> np.arange(len(names)) & 1).astype(float)
     design, kept, aliased = _design(on, counts.sum(axis=0) > 0, factors)
-    terms = logistic.fit(design, hits.sum(axis=0)[None], counts.sum(axis=0)[None])[0]
-    errors = logistic.errors(design, terms, hits, counts)
+    terms, errors = _within_tasks(design, hits, counts, _tasks(rows))
     losses, drop = _losses(on), np.eye(len(on))[0] - np.eye(len(on))[-1]
 
     def values(totals: np.ndarray) -> np.ndarray:
@@ -138,6 +146,13 @@ def attribution(frame: pl.DataFrame) -> Attribution:
             return _linear(weights, hits, counts)
         return percentiles(draws @ weights, len(table)) if len(draws) else None
 
+    def points(members: tuple[str, ...]) -> _Points:
+        """An effect as a difference of success."""
+        if not seen:
+            return _Points(None, None, None)
+        signs = np.prod([2 * on[:, factors.index(each)] - 1 for each in members], axis=0)
+        return _in_points(signs * 2 ** len(members) / len(on), hits, counts)
+
     found = interval(drop)
     certain = found is not None and found.low > 0
     return Attribution(
@@ -145,8 +160,8 @@ def attribution(frame: pl.DataFrame) -> Attribution:
         episodes=len(rows),
         starts=len(table),
         effects=tuple(
-            _effect(each, term, error, len(hits) - 1)
-            for each, term, error in zip(kept, terms[1:], errors[1:], strict=True)
+            _effect(each, term, error, len(hits) - 1, points(each))
+            for each, term, error in zip(kept, terms, errors, strict=True)
         ),
         aliased=aliased,
         drop=float(whole @ drop),
@@ -247,8 +262,65 @@ def _losses(on: np.ndarray) -> np.ndarray:
     return weights
 
 
+def _tasks(rows: pl.DataFrame) -> np.ndarray:
+    """The number of the task of each start, in the order of `_table`: (starts,)."""
+    starts = rows.select(START).unique().sort(START)
+    return starts.select(pl.col(START[0]).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
+
+
+def _within_tasks(
+    design: np.ndarray, hits: np.ndarray, counts: np.ndarray, tasks: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Effects on the log-odds and their errors, without the constant, if each task has odds of its own.
+
+    From hits and counts (starts, cells) and the starts' tasks (starts,). Tasks that always fail, or never, say
+    nothing of effects on the odds and are left out, unless there is no other.
+    """
+    cells = hits.shape[1]
+    won, tried = (
+        np.stack([np.bincount(tasks, each) for each in table.T], axis=1) for table in (hits, counts)
+    )
+    mixed = (won.sum(axis=1) > 0) & (won.sum(axis=1) < tried.sum(axis=1))
+    known = np.flatnonzero(mixed) if mixed.any() else np.unique(tasks)
+    if not mixed.any():
+        tasks, known = np.zeros_like(tasks), np.zeros(1, int)
+    mine = np.isin(tasks, known)
+    place = np.searchsorted(known, tasks[mine])
+    where = place[:, None] * cells + np.arange(cells)  # (starts, cells) of tasks x cells
+    wide_hits, wide_counts = np.zeros((2, int(mine.sum()), len(known) * cells))
+    np.put_along_axis(wide_hits, where, hits[mine], axis=1)
+    np.put_along_axis(wide_counts, where, counts[mine], axis=1)
+    own = np.kron(np.eye(len(known)), np.ones((cells, 1)))
+    wide = np.hstack([own, np.tile(design[:, 1:], (len(known), 1))])
+    terms = logistic.fit(wide, wide_hits.sum(axis=0)[None], wide_counts.sum(axis=0)[None])[0]
+    errors = logistic.errors(wide, terms, wide_hits, wide_counts)
+    return terms[len(known) :], errors[len(known) :]
+
+
+class _Points(NamedTuple):
+    """A difference of success, if it is known."""
+
+    value: float | None
+    interval: Interval | None
+    p: float | None
+
+
 def _linear(weights: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> Interval:
-    """Student's interval of ``weights @ success`` (cells,), from hits and counts (starts, cells).
+    """Student's interval of ``weights @ success`` (cells,), from hits and counts (starts, cells)."""
+    middle, error = _weighed(weights, hits, counts)
+    half = t_quantile((1 + LEVEL) / 2, len(hits) - 1) * error
+    return Interval(max(-1.0, middle - half), min(1.0, middle + half), "student, over starts")
+
+
+def _in_points(weights: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> _Points:
+    """The same with its value and its p."""
+    middle, error = _weighed(weights, hits, counts)
+    p = 2 * t_below(-abs(middle) / error, len(hits) - 1)
+    return _Points(middle, _linear(weights, hits, counts), p)
+
+
+def _weighed(weights: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> tuple[float, float]:
+    """``weights @ success`` (cells,) and its error.
 
     From the variance between starts; at least that of independent episodes, with a success and a failure
     added to each combination, for where one never fails.
@@ -259,15 +331,13 @@ def _linear(weights: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> Interv
     milder = (hits.sum(axis=0) + 1) / (total + 2)
     alone = float(np.square(weights) @ (milder * (1 - milder) / total))
     variance = max(float(off @ off) * starts / (starts - 1), alone)
-    half = t_quantile((1 + LEVEL) / 2, starts - 1) * variance**0.5
-    middle = float(weights @ rates)
-    return Interval(max(-1.0, middle - half), min(1.0, middle + half), "student, over starts")
+    return float(weights @ rates), variance**0.5
 
 
-def _effect(factors: tuple[str, ...], term: float, error: float, freedom: int) -> Effect:
+def _effect(factors: tuple[str, ...], term: float, error: float, freedom: int, points: _Points) -> Effect:
     half = t_quantile((1 + LEVEL) / 2, freedom) * float(error)
     interval = Interval(float(term) - half, float(term) + half, "student, over starts")
-    return Effect(factors, float(term), interval, 2 * t_below(-abs(term) / error, freedom))
+    return Effect(factors, float(term), interval, 2 * t_below(-abs(term) / error, freedom), *points)
 
 
 ATTRIBUTION = Measure(

@@ -1,7 +1,7 @@
 """Episodes that share a start or a variant are alike: how much less they know than as many strangers.
 
 The tasks are the experiment's and given; what is drawn are starts (a task and an initial state) and variants (a
-task, its condition, words and labels), every variant with every start. The variance of a sum is that of Cameron,
+task, its condition and its words), every variant with every start. The variance of a sum is that of Cameron,
 Gelbach and Miller for two crossed kinds of clusters: between starts, and between variants, less what both
 count.
 """
@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 
-from assay.measures.table import START, held, labels, with_starts
+from assay.measures.table import START, held, with_starts
 from assay.stats.intervals import (
     Difference,
     Interval,
@@ -27,45 +28,69 @@ from assay.stats.intervals import (
 )
 from assay.stats.intervals import Z as _Z
 
-OFF = "_off"
-"""The column of what each episode adds to a sum; columns that begin with _ are no labels."""
+_OFF = "_off"
+"""The column of what each episode adds to a sum."""
+UNIT = pl.col("task").is_not_null().cast(pl.Float64)
+"""The weight of every row, where all count the same."""
+_TRUST = 2.0
+"""The starts that the variance of all tasks together is worth, as a guess at that of one."""
 UNVARIED = "one start for each task: how much starts matter is unknown"
 """How the method of an interval ends that is about the very starts that were seen."""
 
 
-def spreads(rows: pl.DataFrame, by: Sequence[str] = (), given: Sequence[str] = ("task",)) -> pl.DataFrame:
-    """The variance of the sum of the column ``_off`` in each group that shares the columns ``by``.
+def variances(rows: pl.DataFrame, *off: pl.Expr, given: Sequence[str] = ("task",)) -> list[float]:
+    """The variance of the sum of each expression over all rows: what each episode is off a mean.
 
-    Columns ``by``, ``_variance`` and ``_starts`` (as many of equal weight). Variants are drawn within what is
-    ``given``. At least the variance of independent episodes; widened as far as Student's distribution is
-    wider than the normal one where there are few clusters. Where ``_off`` is 0 throughout nothing shows of
-    any correlation, and the variance is 0.
+    Variants are drawn within what is ``given``. At least the variance of independent episodes; widened as far as
+    Student's distribution is wider than the normal one where there are few clusters. Of what is 0 throughout nothing
+    shows of any correlation, and the variance is 0.
     """
     rows = with_starts(rows)
-    given = _given(rows, given)
-    starts = _between(rows, by, ("task",), START)
-    variants = _between(rows, by, given, _variant(rows))
-    both = _between(rows, by, given, None)
-    several = pl.col("_free") > 0
-    crossed = variants.with_columns(both["_squares"].alias("_both")).select(
-        *by, "_free", pl.when(several).then(pl.col("_squares") - pl.col("_both")).otherwise(0.0)
+    task, start, within, variant = (
+        _codes(rows, names) for names in (("task",), START, _given(rows, given), _variant(rows))
     )
-    found = _grouped(rows, by, pl.col(OFF).pow(2).sum().alias("_alone"))
-    single = _between(rows, by, ("task",), None)
-    for name, table in (("start", starts), ("variant", crossed), ("single", single)):
-        sums = [pl.col(each).sum().alias(f"_{name}{each}") for each in ("_squares", "_free")]
-        found = _beside(found, _grouped(table, by, *sums), by)
-    sizes = _grouped(rows, list(dict.fromkeys([*by, *START])), pl.len().alias("_count"))
-    equal = pl.col("_count").sum().pow(2) / pl.col("_count").pow(2).sum()
-    found = _beside(found, _grouped(sizes, by, equal.alias("_starts")), by)
-    freedom = pl.min_horizontal(
-        pl.when(pl.col(name) > 0).then(pl.col(name)) for name in ("_start_free", "_variant_free")
-    )
-    wider = freedom.map_elements(lambda free: 1 / small_sample_factor(free + 1), return_dtype=pl.Float64)
-    spread = pl.col("_start_squares") + pl.col("_variant_squares")
-    least = pl.max_horizontal("_alone", "_single_squares")  # the latter where each start has one episode
-    variance = pl.when(spread > least * (1 + 1e-9)).then(spread * wider).otherwise("_alone")
-    return found.select(*by, "_starts", _variance=variance)
+    return [_variance(each, task, start, within, variant) for each in rows.select(off).to_numpy().T]
+
+
+def _variance(
+    off: np.ndarray, task: np.ndarray, start: np.ndarray, given: np.ndarray, variant: np.ndarray
+) -> float:
+    """From what each episode is off (n,), and the numbers of its task, start, stratum and variant (n,) each."""
+    by_start, start_free = _between_sums(off, task, start)
+    by_variant, variant_free = _between_sums(off, given, variant)
+    alone_here, _ = _between_sums(off, given, None)
+    several = variant_free > 0
+    spread = by_start.sum() + (by_variant - alone_here)[several].sum()
+    alone = float(off @ off)
+    single = _between_sums(off, task, None)[0].sum()  # more than that where each start has one episode
+    if spread <= max(alone, single) * (1 + 1e-9):
+        return alone
+    freedom = min(free.sum() for free in (start_free, variant_free) if free.sum() > 0)
+    return float(spread / small_sample_factor(freedom + 1))
+
+
+def _between_sums(
+    off: np.ndarray, strata: np.ndarray, clusters: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Squared sums of clusters, or of episodes, about their stratum's mean, corrected for few; how many are free."""
+    count = np.bincount(strata)
+    centred = off - (np.bincount(strata, off) / np.maximum(count, 1))[strata]
+    if clusters is None:
+        squares, many = np.bincount(strata, centred**2), count
+    else:
+        pair, where = np.unique(strata * (clusters.max() + 1) + clusters, return_inverse=True)
+        belongs = pair // (clusters.max() + 1)
+        squares = np.bincount(belongs, np.bincount(where, centred) ** 2, len(count))
+        many = np.bincount(belongs, minlength=len(count))
+    few = np.where(many > 1, many / np.maximum(many - 1, 1), 0.0)
+    return squares * few, np.maximum(many - 1, 0)
+
+
+def _codes(rows: pl.DataFrame, names: Sequence[str]) -> np.ndarray:
+    """The number of each row's combination of values: (rows,)."""
+    if not names:
+        return np.zeros(len(rows), np.int64)
+    return rows.select(pl.struct(names).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
 
 
 def shares(
@@ -93,7 +118,7 @@ def shares(
     )
     usual = totals["_share"][0] if not by else pl.col("_share")
     weighed = weighed.join(totals, on=list(by), maintain_order="left") if by else weighed
-    weighed = weighed.with_columns((pl.col("_weight") * (pl.col("_hit") - usual)).alias(OFF))
+    weighed = weighed.with_columns((pl.col("_weight") * (pl.col("_hit") - usual)).alias(_OFF))
     table = totals
     for kind, within, clusters in (("start", ("task",), START), ("variant", given, _variant(rows))):
         shared, alone = (_between(weighed, by, within, each) for each in (clusters, None))
@@ -105,14 +130,18 @@ def shares(
         )
         sums = [pl.col(name).sum().alias(f"_{kind}{name}") for name in ("_cross", "_pairs", "_free")]
         table = _beside(table, _grouped(pairs, by, *sums), by)
+        table = _beside(table, _rarer(weighed, by, clusters).rename({"_rare": f"_{kind}_rare"}), by)
+    table = _beside(table, _within_tasks(weighed, by, usual), by)
     found = {}
     for row in table.iter_rows(named=True):
         share, most, unit = row["_share"], row["_sum"] ** 2 / row["_squared"], row["_squared"] / row["_sum"]
-        spread, excess = bernoulli_variance(share, most), 0.0
+        spread, excess, largest = bernoulli_variance(share, most), 0.0, 0.0
         for kind in ("start", "variant"):
             cross, pairs = row[f"_{kind}_cross"] / unit**2, row[f"_{kind}_pairs"] / unit**2
-            excess += icc(cross, spread * pairs, row[f"_{kind}_free"]) * pairs
-        count = most**2 / (most + excess)
+            alike = icc(cross, spread * pairs, row[f"_{kind}_free"], row[f"_{kind}_rare"])
+            excess, largest = excess + alike * pairs, max(largest, pairs)
+        # What starts and variants have in common is one at most; what tasks differ by is none of chance's doing.
+        count = most**2 / (most * row["_within"] + min(excess, largest))
         interval = wilson_interval(share, count)
         if not row["_start_free"]:
             interval = replace(interval, method=f"{interval.method}, {UNVARIED}", one_start=True)
@@ -120,27 +149,35 @@ def shares(
     return found
 
 
-def difference(rows: pl.DataFrame, first: str, second: str) -> tuple[Difference, float]:
+def difference(
+    rows: pl.DataFrame, first: str, second: str, weights: tuple[str, str] | None = None
+) -> tuple[Difference, float]:
     """Newcombe's interval for the difference of two shares (0 or 1 each) of the same rows, and its error.
 
-    Tasks and conditions are given; what is drawn are starts and wordings.
+    Tasks and conditions are given; what is drawn are starts and wordings. ``weights`` (0 or 1 each) are columns that
+    say which rows each of the shares is of; all, if there are none.
     """
-    count = len(rows)
-    usual = [float(rows[name].mean() or 0.0) for name in (first, second)]  # type: ignore[arg-type]
-    off = [pl.col(name).cast(pl.Float64) - share for name, share in zip((first, second), usual, strict=True)]
-    tables = [
-        spreads(rows.with_columns(each.alias(OFF)), (), ("task", "condition")).row(0, named=True)
-        for each in (*off, off[1] - off[0])
-    ]
-    one, other, apart = (table["_variance"] / count**2 for table in tables)
+    given, names = ("task", "condition"), (first, second)
+    heavy = [UNIT if weights is None else pl.col(each).cast(pl.Float64) for each in weights or names]
+    usual, off = [], []
+    for name, weight in zip(names, heavy, strict=True):
+        total, hits = rows.select(weight=weight, hit=weight * pl.col(name)).sum().row(0)
+        usual.append(hits / total)
+        off.append(weight * (pl.col(name) - usual[-1]) / total)
+    one, other, apart = variances(
+        rows, *(each.alias(str(at)) for at, each in enumerate((*off, off[1] - off[0]))), given=given
+    )
     together = (one + other - apart) / (2 * (one * other) ** 0.5) if one * other > 0 else 0.0
-    counts = [shares(rows, name, given=("task", "condition"))[()][0] for name in (first, second)]
+    counts = [
+        shares(rows.filter(weight > 0) if weights else rows, name, given=given)[()][0]
+        for name, weight in zip(names, heavy, strict=True)
+    ]
     return newcombe((usual[0], usual[1]), (counts[0], counts[1]), min(max(together, -1.0), 1.0)), apart**0.5
 
 
-def linear(rows: pl.DataFrame, by: Sequence[str] = ()) -> float:
-    """Half the width of the interval of what is the sum of ``_off`` off its true value."""
-    return float(_Z * spreads(rows, by)["_variance"][0] ** 0.5)
+def linear(rows: pl.DataFrame, off: pl.Expr) -> float:
+    """Half the width of the interval of what is the sum of ``off`` off its true value."""
+    return float(_Z * variances(rows, off)[0] ** 0.5)
 
 
 def mean(rows: pl.DataFrame, column: str) -> Interval | None:
@@ -148,7 +185,7 @@ def mean(rows: pl.DataFrame, column: str) -> Interval | None:
     middle = float(rows[column].mean())  # type: ignore[arg-type]
     if rows[column].n_unique() < 2:
         return None
-    half = linear(rows.with_columns(((pl.col(column) - middle) / len(rows)).alias(OFF)))
+    half = linear(rows, (pl.col(column) - middle) / len(rows))
     return Interval(middle - half, middle + half, "student, over starts and variants")
 
 
@@ -176,8 +213,8 @@ def _given(rows: pl.DataFrame, given: Sequence[str]) -> Sequence[str]:
 
 
 def _variant(rows: pl.DataFrame) -> list[str]:
-    said = {"condition", "instruction"} & set(rows.columns)
-    return ["task", *sorted(said), *(name for name in labels(rows) if not name.startswith("_"))]
+    """What tells a variant of a task: its condition and its words. Labels may be a start's own."""
+    return ["task", *sorted({"condition", "instruction"} & set(rows.columns))]
 
 
 def _between(
@@ -190,14 +227,50 @@ def _between(
     """
     strata = list(dict.fromkeys([*by, *given]))
     weight = pl.col("_weight") if "_weight" in rows.columns else pl.lit(1.0)
-    usual = pl.col(OFF).mean().over(strata) if strata else pl.col(OFF).mean()
-    rows = rows.with_columns(pl.col(OFF) - usual, _weight=weight)
+    usual = pl.col(_OFF).mean().over(strata) if strata else pl.col(_OFF).mean()
+    rows = rows.with_columns(pl.col(_OFF) - usual, _weight=weight)
     if clusters is not None:
-        rows = _grouped(rows, list(dict.fromkeys([*strata, *clusters])), pl.col(OFF, "_weight").sum())
+        rows = _grouped(rows, list(dict.fromkeys([*strata, *clusters])), pl.col(_OFF, "_weight").sum())
     few_here = pl.when(pl.len() > 1).then(pl.len() / (pl.len() - 1)).otherwise(0.0)
-    squares = (pl.col(OFF).pow(2).sum() * few_here).alias("_squares")
+    squares = (pl.col(_OFF).pow(2).sum() * few_here).alias("_squares")
     weights = pl.col("_weight").pow(2).sum().alias("_weights")
     return _grouped(rows, strata, squares, weights, (pl.len() - 1).cast(pl.Int64).alias("_free"))
+
+
+def _within_tasks(rows: pl.DataFrame, by: Sequence[str], usual: float | pl.Expr) -> pl.DataFrame:
+    """Of each group: ``_within``, what share of the variance of an episode is left within tasks, at most 1.
+
+    That of each task is estimated from its starts, with as much trust as they deserve: with few it is near that of all.
+    """
+    share = pl.col("_share") if by else pl.lit(usual)
+    strata = _grouped(
+        rows,
+        list(dict.fromkeys([*by, "task"])),
+        ((pl.col("_hit") * pl.col("_weight")).sum() / pl.col("_weight").sum()).alias("_here"),
+        pl.col("_weight").pow(2).sum().alias("_squares"),
+        pl.struct(START).n_unique().cast(pl.Float64).alias("_many"),
+        share.first().alias("_all"),
+    )
+    here, every, many = pl.col("_here"), pl.col("_all"), pl.col("_many")
+    own = here * (1 - here) * many / (many - 1)
+    alike = every * (1 - every)
+    variance = pl.when(many > 1).then((_TRUST * alike + many * own) / (_TRUST + many)).otherwise(alike)
+    strata = strata.with_columns(_variance=variance)
+    part = (pl.col("_squares") * pl.col("_variance")).sum() / pl.col("_squares").sum() / alike.first()
+    return _grouped(
+        strata, by, pl.when(alike.first() > 0).then(part.clip(0.0, 1.0)).otherwise(1.0).alias("_within")
+    )
+
+
+def _rarer(rows: pl.DataFrame, by: Sequence[str], clusters: Sequence[str]) -> pl.DataFrame:
+    """Of each group: ``_rare``, how many of its clusters have the rarer outcome."""
+    each = _grouped(
+        rows,
+        list(dict.fromkeys([*by, *clusters])),
+        (pl.col("_hit") > 0).any().alias("_won"),
+        (pl.col("_hit") < 1).any().alias("_lost"),
+    )
+    return _grouped(each, by, pl.min_horizontal(pl.col("_won").sum(), pl.col("_lost").sum()).alias("_rare"))
 
 
 def _grouped(rows: pl.DataFrame, by: Sequence[str], *values: pl.Expr) -> pl.DataFrame:

@@ -47,13 +47,19 @@ class Curve(Result):
 
 
 def curve(frame: pl.DataFrame, along: str) -> Curve:
-    """Success along the label ``along`` (``level``, ``distance``, ``rung``, ``dissimilarity``), from the control on."""
+    """Success along the label ``along`` (``level``, ``distance``, ``rung``, ``dissimilarity``), from the control on.
+
+    The control is that of the tasks which have the label: others say nothing about the curve.
+    """
     require(frame, along)
     if not frame[along].dtype.is_numeric():
         raise MeasureError(f"the values of {along} are no numbers")
-    rows = frame.filter((pl.col("condition") == CONTROL) | pl.col(along).is_not_null()).with_columns(
-        at=pl.col(along).cast(pl.Float64).fill_null(0.0)
-    )
+    grown = pl.col(along).is_not_null()
+    there = frame.filter(grown & (pl.col("condition") != CONTROL))[
+        "task"
+    ].unique()  # a cabinet cannot be moved
+    usual = (pl.col("condition") == CONTROL) & pl.col("task").is_in(there.implode())
+    rows = frame.filter(usual | grown).with_columns(at=pl.col(along).cast(pl.Float64).fill_null(0.0))
     tables = {
         at: table
         for (at,), table in judged(rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,17 +10,31 @@ import numpy as np
 import polars as pl
 
 from assay.episodes.spec import CONTROL, Label
+from assay.measures.clustering import UNIT, shares, variances
 from assay.measures.measure import Measure, Panel
 from assay.measures.rates import SUCCESS
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.run_data import RunData
-from assay.measures.table import START, judged, pairs, perturbed_rows, plausible
+from assay.measures.table import START, judged, pairs, perturbed_rows, plausible, sums
+from assay.runs.sequential import anytime_p, start_order
 from assay.stats.bootstrap import bootstrap
-from assay.stats.intervals import Interval, kish, paired_difference, tested
-from assay.stats.significance import SURE, holm, least, paired
+from assay.stats.conditional import LogOdds, conditional_log_odds
+from assay.stats.distributions import normal_below
+from assay.stats.intervals import (
+    Interval,
+    difference_of,
+    effective_count,
+    kish,
+    share_interval,
+    tested,
+)
+from assay.stats.sampled_tasks import mean_over_tasks
+from assay.stats.significance import SURE, holm, least_p, paired, telling
 
 _AXES = "axes"
 """The family of the axes themselves."""
+_GIVEN = ("task", "condition")
+"""Within what wordings are drawn."""
 _OUTCOMES = {"both": (1, 1), "only_control": (1, 0), "only_perturbed": (0, 1), "neither": (0, 0)}
 """Name -> success of the control, and of the perturbed episode."""
 
@@ -49,15 +63,37 @@ class Drop(Result):
     change: float
     """perturbed - control"""
     interval: Interval
-    """Newcombe's, over starts; for this drop by itself. Reaches to 0 where the test cannot exclude that."""
+    """Newcombe's, over starts, and over wordings where a condition has several of a task; for this drop by itself, and
+    about these tasks. Reaches to 0 where the test cannot exclude that; does not allow for stopping otherwise."""
     bootstrap: Interval | None
     """The same from resampled starts, if asked for; too narrow where fewer than about ten pairs differ."""
     p: float
-    """Exact, over starts and within them (``significance.paired``); McNemar's, where each has one pair."""
+    """Exact, over starts and within them (``significance.paired``); McNemar's, where each has one pair. Where a
+    condition has several wordings of a task, Student's over starts and wordings, if that is larger; where one was
+    stopped as soon as it was decided, one that holds whenever one stops, if that is larger."""
     p_holm: float
     """Adjusted for the family."""
     least_p: float
-    """The least p that so many starts can come to: above 5 % they are too few to tell anything."""
+    """The least p that the telling starts can come to: above 5 % they are too few to tell anything."""
+    telling: int
+    """Starts with a success, perturbed or not: the others cannot show a difference."""
+    kept: float | None
+    """Success of the perturbed episodes whose control succeeds; None where none does."""
+    kept_interval: Interval | None
+    """Wilson's, over starts."""
+    tasks: int
+    over_tasks: Interval | None
+    """About tasks in general, if these are a sample of them: Student's; None for fewer than three."""
+    p_over_tasks: float | None
+    """Exact, over tasks; not adjusted."""
+    log_odds: LogOdds | None
+    """The same by conditional logistic regression, for who expects that; None where no start can tell."""
+    agrees: bool
+    """Whether it and the test above say the same about a difference, at 5 % each."""
+    stopped: bool
+    """Whether one of its conditions, or the control, was stopped as soon as it was decided: the change is biased."""
+    rows: pl.DataFrame = field(repr=False, compare=False, metadata=FOR_DRAWING)
+    """Pair by pair: task, start, condition, instruction, control_success, success."""
     table: pl.DataFrame = field(repr=False, compare=False, metadata=FOR_DRAWING)
     """Start by start: task, start, control, perturbed (successes of either), count."""
 
@@ -68,13 +104,17 @@ class Drop(Result):
 
 
 def drops(
-    frame: pl.DataFrame, by: Sequence[str] = ("condition",), *, resampling: bool = True
+    frame: pl.DataFrame,
+    by: Sequence[str] = ("condition",),
+    *,
+    resampling: bool = True,
+    stopped: Collection[str] = (),
 ) -> tuple[Drop, ...]:
     """The drop of every group of perturbed episodes that share the columns ``by``, in the order they are met.
 
     A family is an axis (words, world, senses), or the experiment for what has none; the axes themselves are one.
     Changes after which success is not expected are apart. Without ``resampling`` there is no bootstrap, which takes
-    most of the time.
+    most of the time. ``stopped`` are conditions that were stopped as soon as they were decided.
     Groups none of whose episodes has a control are left out; raises MeasureError where that leaves nothing.
     """
     rows = judged(frame)
@@ -89,7 +129,7 @@ def drops(
         raise MeasureError(f"none of the {len(changed)} perturbed episodes has a control")
     alone = {key: len(group) for key, group in changed.group_by(by)}
     found = [
-        _drop(dict(zip(by, key, strict=True)), group, alone[key] - len(group), resampling)
+        _drop(dict(zip(by, key, strict=True)), group, alone[key] - len(group), resampling, stopped)
         for key, group in matched.group_by(by, maintain_order=True)
     ]
     adjusted: dict[str, list[float]] = {}
@@ -103,15 +143,20 @@ def pooled(found: Sequence[Drop]) -> Drop:
     first, *rest = found
     if not rest:
         return first
-    table = pl.concat([each.table for each in found]).group_by(START, maintain_order=True).sum()
+    rows = pl.concat([each.rows for each in found], how="diagonal_relaxed")
     counts = {name: sum(getattr(each, name) for each in found) for name in (*_OUTCOMES, "pairs", "unpaired")}
-    return replace(first, **counts, **_measured(table, resampling=False), p_holm=1.0)
+    early = any(each.stopped for each in found)
+    measured = _measured(rows, resampling=False, early=early)
+    return replace(first, **counts, **measured, p_holm=1.0, stopped=early)
 
 
-def _drop(group: dict[str, Label], rows: pl.DataFrame, unpaired: int, resampling: bool) -> Drop:
-    table = rows.group_by(START, maintain_order=True).agg(
-        control=pl.col("control_success").sum(), perturbed=pl.col("success").sum(), count=pl.len()
-    )
+def _drop(
+    group: dict[str, Label],
+    rows: pl.DataFrame,
+    unpaired: int,
+    resampling: bool,
+    stopped: Collection[str],
+) -> Drop:
     outcomes = {
         name: rows.select(((pl.col("control_success") == before) & (pl.col("success") == after)).sum()).item()
         for name, (before, after) in _OUTCOMES.items()
@@ -120,6 +165,8 @@ def _drop(group: dict[str, Label], rows: pl.DataFrame, unpaired: int, resampling
     if "axis" in group:
         family = _AXES
     sensible = len(plausible(rows)) > 0
+    early = bool({CONTROL, *rows["condition"].unique()} & set(stopped))
+    kept = ("key", "task", "seed", "start", "condition", "instruction", "control_success", "success")
     return Drop(
         group=group,
         family=family if sensible else f"{family}, success not expected",
@@ -127,40 +174,97 @@ def _drop(group: dict[str, Label], rows: pl.DataFrame, unpaired: int, resampling
         pairs=len(rows),
         unpaired=unpaired,
         **outcomes,
-        **_measured(table, resampling=resampling),
+        **_measured(
+            rows.select(name for name in kept if name in rows.columns),
+            resampling=resampling,
+            early=early,
+        ),
         p_holm=1.0,
+        stopped=early,
     )
 
 
-def _measured(table: pl.DataFrame, *, resampling: bool) -> dict[str, Any]:
-    """What the outcomes of the starts come to."""
+def _measured(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str, Any]:
+    """What pairs come to; ``early``: one of their conditions, or the control, was stopped as soon as it was decided."""
+    table = rows.group_by(START, maintain_order=True).agg(
+        control=pl.col("control_success").sum(), perturbed=pl.col("success").sum(), count=pl.len()
+    )
     outcomes = table.select("control", "perturbed", "count").to_numpy().astype(float)
     control, changed, count = outcomes.T
-    found = paired_difference((control, changed), (count, count), (kish(count), count.sum()))
-    usual = np.rint(control / count)  # of a start in several runs what is usual
-    p = paired(usual, np.ones(len(count)), changed, count)
-    resampled = (
-        bootstrap(outcomes, lambda totals: (totals[:, 1] - totals[:, 0]) / totals[:, 2])
-        if resampling
-        else None
-    )
+    known = effective_count(control, count, kish(count)), effective_count(changed, count, count.sum())
+    usual, ones = np.rint(control / count), np.ones(len(count))  # of a start in several runs what is usual
+    p = paired(usual, ones, changed, count)
+    if _worded(rows):  # the control has no wordings
+        known = known[0], min(known[1], shares(rows, "success", given=_GIVEN)[()][0])
+        apart = pl.col("success") - pl.col("control_success")
+        (variance,) = variances(rows, (apart - apart.mean()) / len(rows), given=_GIVEN)
+        change = float((changed - control).sum() / count.sum())
+        p = max(p, float(2 * normal_below(-abs(change) / variance**0.5)) if variance > 0 else 0.0)
+    found = difference_of((control, changed), (count, count), known)
+    if early:
+        p = max(p, _whenever(rows))
+    interval = tested(found.interval, p)
+    by_task, pairs_of = sums(
+        rows, ("task",), apart=pl.col("success") - pl.col("control_success"), count=UNIT
+    ).T
+    over, p_over = mean_over_tasks(by_task, pairs_of, interval) or (None, None)
+    odds = conditional_log_odds(usual, ones, changed, count)
+    could = rows.filter(pl.col("control_success") == 1)
+    hits, tried = sums(could, START, hits=pl.col("success"), count=UNIT).T if len(could) else np.zeros((2, 0))
     return {
         "starts": len(table),
         "control": found.first,
         "perturbed": found.second,
         "change": found.difference,
-        "interval": tested(found.interval, p),
-        "bootstrap": resampled,
+        "interval": interval,
+        "bootstrap": bootstrap(outcomes, _less) if resampling else None,
         "p": p,
-        "least_p": least(len(table)),
+        "least_p": least_p(telling(control, changed)),
+        "telling": telling(control, changed),
+        "kept": float(hits.sum() / tried.sum()) if len(hits) else None,
+        "kept_interval": share_interval(hits, tried, tried.sum()) if len(hits) else None,
+        "tasks": len(by_task),
+        "over_tasks": over,
+        "p_over_tasks": p_over,
+        "log_odds": odds,
+        "agrees": (p < SURE) == (odds is not None and odds.p < SURE),
+        "rows": rows,
         "table": table,
     }
+
+
+def _less(totals: np.ndarray) -> np.ndarray:
+    """The change from totals (draws, 3) of the control, of what is changed, and of pairs."""
+    return np.asarray((totals[:, 1] - totals[:, 0]) / totals[:, 2])
+
+
+def _worded(rows: pl.DataFrame) -> bool:
+    """Whether some condition has several wordings of a task, each with several starts."""
+    if "instruction" not in rows.columns:
+        return False
+    variants = rows.group_by("task", "condition", "instruction").agg(
+        pl.struct(START).n_unique().alias("_starts")
+    )
+    several = variants.filter(pl.col("_starts") > 1).group_by("task", "condition").len()
+    return bool((several["len"] > 1).any())
+
+
+def _whenever(rows: pl.DataFrame) -> float:
+    """The p that holds whenever one stops, from starts in the order in which they were played.
+
+    A start is one pair, that of its first episode by key, as where it is decided when to stop: several wordings beside
+    one control would all fall if that happened to succeed.
+    """
+    apart = (pl.col("success") - pl.col("control_success")).sort_by("key").first()
+    each = rows.group_by("task", "seed", maintain_order=True).agg(apart=apart)
+    ordered = sorted(each.iter_rows(), key=lambda row: start_order(row[0], row[1]))
+    return anytime_p(apart for *_, apart in ordered)
 
 
 def change_drops(run: RunData) -> tuple[Drop, ...]:
     """What each change costs, alone or together with others, over all conditions that make it."""
     rows = run.changed.filter(pl.col("change").is_not_null() | (pl.col("condition") == CONTROL))
-    return drops(rows, ("change",))
+    return drops(rows, ("change",), stopped=run.stopped)
 
 
 CHANGES = Measure(
@@ -179,7 +283,7 @@ CHANGES = Measure(
 AXES = Measure(
     "axes",
     "The paired difference to the control by axis; only changes after which success is expected.",
-    lambda run: drops(run.plausible, ("axis",)),
+    lambda run: drops(run.plausible, ("axis",), stopped=run.stopped),
     needs=("axis",),
     panels=(Panel(SUCCESS, tables=("assay.report.tables:axes_table",)),),
     sentences="assay.report.summary:axes_sentences",
@@ -187,7 +291,7 @@ AXES = Measure(
 DROPS = Measure(
     "drops",
     "The paired difference to the control, by condition.",
-    lambda run: drops(run.frame),
+    lambda run: drops(run.frame, stopped=run.stopped),
     panels=(
         Panel(
             SUCCESS,

@@ -13,19 +13,47 @@ def distances(paths: np.ndarray, references: np.ndarray, which: np.ndarray | Non
     ``which`` (n,) names each path's reference; without it they go together one by one. The Euclidean
     distances between points that are matched, summed along the best matching, over the number of points.
     """
+    return _warped(paths, np.full(len(paths), paths.shape[1]), references, which, open_end=False)
+
+
+def open_distances(
+    paths: np.ndarray, lengths: np.ndarray, references: np.ndarray, which: np.ndarray | None = None
+) -> np.ndarray:
+    """Distance of that beginning of each path (n, m, 3) which is nearest to its whole reference (r, k, 3): (n,).
+
+    Of a path the first ``lengths`` (n,) points are there, as far apart in time as those of the reference. A path may
+    go slower, or begin later, and may do anything after it has gone the way of the reference. The matched
+    distances are summed along the best matching and divided by the number of points, the reference's or those of the
+    beginning, whichever are more: so whoever goes slower has no more to pay, and whoever goes elsewhere meanwhile
+    gains little.
+    """
+    return _warped(paths, lengths, references, which, open_end=True)
+
+
+def _warped(
+    paths: np.ndarray,
+    lengths: np.ndarray,
+    references: np.ndarray,
+    which: np.ndarray | None,
+    *,
+    open_end: bool,
+) -> np.ndarray:
     if which is None:
         which = np.arange(len(paths))
-    return np.asarray(_distances(paths, references, which))
+    return np.asarray(_distances(paths, lengths, references, which, open_end))
 
 
 @compiled
-def _distances(paths: np.ndarray, references: np.ndarray, which: np.ndarray) -> np.ndarray:
-    count, points = paths.shape[0], paths.shape[1]
+def _distances(
+    paths: np.ndarray, lengths: np.ndarray, references: np.ndarray, which: np.ndarray, open_end: bool
+) -> np.ndarray:
+    count, points = paths.shape[0], references.shape[1]
     result = np.empty(count)
     row = np.empty(points)
     for number in range(count):
         path, reference = paths[number], references[which[number]]
-        for i in range(points):
+        nearest = np.inf
+        for i in range(lengths[number]):
             x, y, z = path[i, 0], path[i, 1], path[i, 2]
             diagonal = 0.0 if i == 0 else row[0]
             for j in range(points):
@@ -39,5 +67,7 @@ def _distances(paths: np.ndarray, references: np.ndarray, which: np.ndarray) -> 
                     best = min(diagonal, row[j], row[j - 1])
                     diagonal = row[j]
                 row[j] = best + cost
-        result[number] = row[points - 1] / points
+            if open_end:
+                nearest = min(nearest, row[points - 1] / max(points, i + 1))
+        result[number] = nearest if open_end else row[points - 1] / points
     return result

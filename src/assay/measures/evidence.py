@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+import polars as pl
+
 from assay.measures.drops import Drop
 from assay.measures.flaws import Degree
 from assay.measures.profile import Profile
@@ -86,11 +88,13 @@ class FlawTest:
     min_effect: float = 0.0
     """What the tested number must come to, to be worth telling."""
     least_p: float = 0.0
-    """The least p, two-sided, that so many starts can come to: above 5 % they are too few to tell."""
+    """The least p, one-sided, that the starts that can tell can come to."""
     refuted: bool = False
     """Whether the runs show that the flaw is not there, unless the test finds it."""
     detail: Result | None = None
     """What else the runs tell about it."""
+    table: pl.DataFrame | None = None
+    """Of a loss, start by start: task, start, control, perturbed (successes of either), count."""
 
     @property
     def degree(self) -> Degree:

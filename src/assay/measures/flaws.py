@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 
+from assay.episodes.perturbation import TOGETHER, Change
 from assay.stats.intervals import Interval
 
 
@@ -39,8 +42,10 @@ class Flaw(StrEnum):
     NOVELTY = "novelty"
     CHANGE = "other change"
     """A change that has no flaw of its own: a plugin's."""
+    PARTICULAR = "particular cases"
+    """One task, one way to say it, one condition: found by search."""
     LOSS = "loss"
-    """None of the others, but a loss all the same."""
+    """Success falls over all changes that should not matter."""
     NOTHING = "nothing"
 
 
@@ -72,6 +77,40 @@ class Degree(StrEnum):
     def of(cls, share: Interval) -> Degree:
         """The degree of a share (0 to 1)."""
         return cls.MOSTLY if share.low > 0.5 else cls.RARELY if share.high < 0.5 else cls.PARTLY
+
+
+BY_CHANGE: Mapping[str, Flaw] = MappingProxyType(
+    {
+        Change.WORDING: Flaw.WORDING,
+        Change.NAMES: Flaw.UNKNOWN_NAMES,
+        Change.TASK: Flaw.OTHER_TASKS,
+        Change.POSITION: Flaw.POSITION,
+        Change.APPEARANCE: Flaw.APPEARANCE,
+        Change.OBJECT: Flaw.OBJECT,
+        Change.CLUTTER: Flaw.CLUTTER,
+        Change.ROOM: Flaw.ROOM,
+        Change.CAMERA: Flaw.CAMERA,
+        Change.ROBOT: Flaw.ROBOT,
+        Change.SENSES: Flaw.SENSES,
+    }
+)
+"""What is changed alone -> the flaw that a loss shows; any other change is `Flaw.CHANGE`."""
+ONE_QUESTION: Mapping[frozenset[str], Flaw] = MappingProxyType(
+    {frozenset({Change.APPEARANCE, Change.OBJECT}): Flaw.OBJECT}
+)
+"""What is one question although it is two changes: what the object is, and how that looks."""
+
+
+def shown_by(change: str) -> tuple[Flaw, ...]:
+    """The flaws of which one at least is there if success is lost under a change: several, if it is several."""
+    parts, flaws = set(change.split(TOGETHER)), []
+    for together, flaw in ONE_QUESTION.items():
+        if together <= parts:
+            flaws.append(flaw)
+            parts -= together
+    alone = {str(each): flaw for each, flaw in BY_CHANGE.items()}
+    flaws += [alone.get(part, Flaw.CHANGE) for part in sorted(parts)]
+    return tuple(dict.fromkeys(flaws))
 
 
 CONSEQUENCES: dict[str, tuple[Flaw, ...]] = {

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import TypeVar
 
 import polars as pl
 
 from assay.episodes import Change
-from assay.episodes.perturbation import TOGETHER
 from assay.measures import actions, names
+from assay.measures.ability import ability
 from assay.measures.actions import ACTIONS, ActionGap
 from assay.measures.attribution import ATTRIBUTION, FactorContrast
 from assay.measures.curves import DISPLACEMENT, Curve, Step
 from assay.measures.drops import CHANGES, Drop
 from assay.measures.drops import pooled as pooled_drop
+from assay.measures.enough import least_one_sided, telling
 from assay.measures.evidence import (
     HARMLESS,
     Among,
@@ -30,37 +30,19 @@ from assay.measures.evidence import (
     one_sided_p,
     p_above_tolerated,
 )
-from assay.measures.flaws import Flaw
+from assay.measures.flaws import BY_CHANGE, Flaw, shown_by
 from assay.measures.measure import Measure
-from assay.measures.memorisation import MEMORISATION, Index, along
+from assay.measures.memorisation import MEMORISATION, Calls, Index, by_calls
 from assay.measures.names import NAMES, NameGap
 from assay.measures.nearness import FAILURES
 from assay.measures.nonsense import NONSENSE
+from assay.measures.other_tasks import OTHER_TASKS
 from assay.measures.result import Result
 from assay.measures.starts import STARTS
 from assay.measures.surface import SURFACE
 from assay.measures.table import START
 from assay.stats.intervals import wilson_interval
-from assay.stats.significance import SURE, holm, least
-
-FLAWS = {
-    Change.WORDING: Flaw.WORDING,
-    Change.NAMES: Flaw.UNKNOWN_NAMES,
-    Change.TASK: Flaw.OTHER_TASKS,
-    Change.POSITION: Flaw.POSITION,
-    Change.APPEARANCE: Flaw.APPEARANCE,
-    Change.OBJECT: Flaw.OBJECT,
-    Change.CLUTTER: Flaw.CLUTTER,
-    Change.ROOM: Flaw.ROOM,
-    Change.CAMERA: Flaw.CAMERA,
-    Change.ROBOT: Flaw.ROBOT,
-    Change.SENSES: Flaw.SENSES,
-}
-"""What is changed alone -> the flaw that a loss shows; any other change is `Flaw.CHANGE`."""
-ONE_QUESTION: Mapping[frozenset[str], Flaw] = MappingProxyType(
-    {frozenset({Change.APPEARANCE, Change.OBJECT}): Flaw.OBJECT}
-)
-"""What is one question although it is two changes: what the object is, and how that looks."""
+from assay.stats.significance import SURE, holm
 
 T = TypeVar("T")
 
@@ -85,19 +67,27 @@ class Onset(Result):
 
 
 def memory(among: Among) -> Iterator[FlawTest | Untested]:
-    """Whether trajectories are the control's although the object was moved, or the instruction changed."""
+    """Whether trajectories are the control's although the object was moved, or something else was asked for."""
     runs, found = _given(among, MEMORISATION)
-    axes = {each.group: each for each in along(pl.concat(each.episodes for each in found))} if found else {}
-    moved, told = axes.get("world"), axes.get("words")
+    calls = (
+        {each.group: each for each in by_calls(pl.concat(each.episodes for each in found))} if found else {}
+    )
+    told = {each: _repeated(runs, calls[each]) for each in (Calls.ASKED, Calls.NONSENSE) if each in calls}
+    moved = calls.get(Calls.MOVED)
     world = () if moved is None else (_repeated(runs, moved),)
-    words = () if told is None else (_repeated(runs, told),)
     notes = tuple(dict.fromkeys(why for _, each in among if (why := each.why(MEMORISATION.name))))
     if moved is not None:
-        yield FlawTest(Flaw.MEMORISES, (*world, *words), moved.p, moved.interval)
+        yield _own_paths(Flaw.MEMORISES, moved, (*world, *told.values()))
     yield Untested(Flaw.MEMORISES, MEMORISATION.name, notes=notes)
-    if told is not None:
-        yield FlawTest(Flaw.IGNORES_WORDS, (*words, *world), told.p, told.interval)
+    # Who falls back on the usual when told nonsense may still listen: requests for something else decide.
+    tells = calls.get(Calls.ASKED) or calls.get(Calls.NONSENSE)
+    if tells is not None:
+        yield _own_paths(Flaw.IGNORES_WORDS, tells, (*told.values(), *world))
     yield Untested(Flaw.IGNORES_WORDS, MEMORISATION.name, notes=notes)
+
+
+def _own_paths(flaw: Flaw, index: Index, evidence: tuple[Evidence, ...]) -> FlawTest:
+    return FlawTest(flaw, evidence, index.p, index.interval, least_p=index.chance**index.starts)
 
 
 def nonsense(among: Among) -> Iterator[FlawTest | Untested]:
@@ -116,7 +106,8 @@ def nonsense(among: Among) -> Iterator[FlawTest | Untested]:
         evidence = Evidence(
             run, NONSENSE.name, str(condition), drop.perturbed, interval, p, hits=hits, count=drop.pairs
         )
-        yield FlawTest(Flaw.IGNORES_WORDS, (evidence,), p, interval)
+        least_p = p_above_tolerated(drop.starts, drop.starts)
+        yield FlawTest(Flaw.IGNORES_WORDS, (evidence,), p, interval, least_p=least_p)
     yield Untested(Flaw.IGNORES_WORDS, NONSENSE.name)
 
 
@@ -143,9 +134,8 @@ def names_kept(among: Among) -> Iterator[FlawTest | Untested]:
             shows = Shows.NO_HARM
         evidence.append(replace(_gap(runs, gap, gap.noun), shows=shows))
     p = one_sided_p(overall.change, overall.p)
-    yield FlawTest(
-        Flaw.UNKNOWN_NAMES, tuple(evidence), p, loss(overall.interval), least_p=least(overall.strata)
-    )
+    least_p = least_one_sided(int((overall.table["hits"] > 0).sum()))
+    yield FlawTest(Flaw.UNKNOWN_NAMES, tuple(evidence), p, loss(overall.interval), least_p=least_p)
 
 
 def ways_to_say_it(among: Among) -> Iterator[FlawTest | Untested]:
@@ -162,11 +152,13 @@ def ways_to_say_it(among: Among) -> Iterator[FlawTest | Untested]:
 
 
 def changes(among: Among) -> Iterator[FlawTest | Untested]:
-    """What each change costs against the controls, in all runs that have it."""
+    """What each change costs against the controls, in all runs that have it; and all of them together."""
     found: dict[str, list[tuple[int, Drop]]] = {}
     for run, profile in among:
         for drop in profile.get(CHANGES) or ():
             found.setdefault(str(drop.group["change"]), []).append((run, drop))
+    found.pop(Change.TASK, None)  # something else is asked for: that has controls of its own
+    yield from _fall(found)
     if _given(among, NAMES)[0]:
         found.pop(Change.NAMES, None)  # wordings that keep them tell names and sentences apart
     if any(profile.get(SURFACE) is not None for _, profile in among):
@@ -181,19 +173,68 @@ def changes(among: Among) -> Iterator[FlawTest | Untested]:
         drop = pooled_drop([drop for _, drop in parts])
         flaw, *others = shown_by(change)
         if not others and change in factors and factors[change][1].count > drop.pairs:
-            yield _factor(flaw, *factors[change])  # what it costs beside other changes, too
+            yield _factor(flaw, *factors[change], drop)  # what it costs beside other changes, too
             continue
         if drop.control and not others:  # what is changed together shows no flaw of its own
             onsets = (_onset(profile.get(DISPLACEMENT)) for _, profile in among)
             detail = next(filter(None, onsets), None) if flaw is Flaw.POSITION else None
-            evidence = drop_evidence(tuple(run for run, _ in parts), CHANGES.name, change, drop)
-            p = one_sided_p(drop.change, drop.p)
-            yield FlawTest(flaw, (evidence,), p, loss(drop.interval), least_p=drop.least_p, detail=detail)
-    for flaw in FLAWS.values():
+            yield _loss(flaw, tuple(run for run, _ in parts), CHANGES.name, change, drop, detail)
+    for flaw in BY_CHANGE.values():
         yield Untested(flaw, CHANGES.name)
 
 
-def _factor(flaw: Flaw, run: int, contrast: FactorContrast) -> FlawTest:
+def _fall(found: Mapping[str, list[tuple[int, Drop]]]) -> Iterator[FlawTest]:
+    """What all changes cost together, those that are made together among them."""
+    parts = [(run, drop) for each in found.values() for run, drop in each if drop.plausible]
+    if parts and any(drop.control for _, drop in parts):
+        runs = tuple(dict.fromkeys(run for run, _ in parts))
+        name = next(iter(found)) if len(found) == 1 else ""
+        yield _loss(Flaw.LOSS, runs, CHANGES.name, name, pooled_drop([drop for _, drop in parts]))
+
+
+def _loss(
+    flaw: Flaw, runs: tuple[int, ...], measure: str, part: str, drop: Drop, detail: Result | None = None
+) -> FlawTest:
+    evidence = drop_evidence(runs, measure, part, drop)
+    p, least_p = one_sided_p(drop.change, drop.p), least_one_sided(telling(drop.table))
+    return FlawTest(
+        flaw, (evidence,), p, loss(drop.interval), least_p=least_p, detail=detail, table=drop.table
+    )
+
+
+def asked_otherwise(among: Among) -> Iterator[FlawTest | Untested]:
+    """Other tasks, each against the control of what was asked for; and goals that nobody was trained on."""
+    runs, found = _given(among, OTHER_TASKS)
+    drops = [each.asked[-1] for each in found if each.asked]
+    tests = []
+    if drops and (drop := pooled_drop(drops)).control:
+        tests.append(_loss(Flaw.OTHER_TASKS, runs, OTHER_TASKS.name, "known", drop))
+    for run, new in ((run, each.new) for run, each in zip(runs, found, strict=True) if each.new):
+        if new.control and new.interval is not None:
+            evidence = Evidence(
+                run,
+                OTHER_TASKS.name,
+                "new",
+                new.change,
+                new.interval,
+                new.p,
+                hits=new.successes,
+                count=new.count,
+                share=new.rate,
+                reference=new.control,
+                same_tasks=False,
+            )
+            least_p = least_one_sided(new.tasks)
+            tests.append(FlawTest(Flaw.OTHER_TASKS, (evidence,), new.p, loss(new.interval), least_p=least_p))
+    if tests:  # the surest counts, for having looked at all of them
+        best = min(tests, key=lambda test: test.p)
+        rest = (each for test in tests if test is not best for each in test.evidence)
+        p, least_p = (min(1.0, len(tests) * each) for each in (best.p, best.least_p))
+        yield replace(best, evidence=(*best.evidence, *rest), p=p, least_p=least_p)
+    yield Untested(Flaw.OTHER_TASKS, OTHER_TASKS.name)
+
+
+def _factor(flaw: Flaw, run: int, contrast: FactorContrast, alone: Drop) -> FlawTest:
     """What a factor costs, against all combinations of the others without it."""
     p = one_sided_p(contrast.difference, contrast.p)
     evidence = Evidence(
@@ -207,21 +248,22 @@ def _factor(flaw: Flaw, run: int, contrast: FactorContrast) -> FlawTest:
         count=contrast.count,
         reference_hits=contrast.others,
         reference_count=contrast.others_count,
+        reference=contrast.others / contrast.others_count,
         cost=True,
     )
-    return FlawTest(flaw, (evidence,), p, loss(contrast.interval), least_p=least(contrast.starts))
+    able = max(telling(alone.table), _able(contrast))
+    return FlawTest(
+        flaw,
+        (evidence,),
+        p,
+        loss(contrast.interval),
+        least_p=least_one_sided(able),
+    )
 
 
-def shown_by(change: str) -> tuple[Flaw, ...]:
-    """The flaws of which one at least is there if success is lost under a change: several, if it is several."""
-    parts, flaws = set(change.split(TOGETHER)), []
-    for together, flaw in ONE_QUESTION.items():
-        if together <= parts:
-            flaws.append(flaw)
-            parts -= together
-    alone = {str(each): flaw for each, flaw in FLAWS.items()}
-    flaws += [alone.get(part, Flaw.CHANGE) for part in sorted(parts)]
-    return tuple(dict.fromkeys(flaws))
+def _able(contrast: FactorContrast) -> int:
+    """Starts that can tell, where that is not known start by start: as many as succeed without the factor at most."""
+    return min(contrast.starts, contrast.others)
 
 
 def unchanged(among: Among) -> Iterator[FlawTest | Untested]:
@@ -233,7 +275,7 @@ def unchanged(among: Among) -> Iterator[FlawTest | Untested]:
         count, failed = len(starts), int(starts["success"].sum())
         near = int(starts["near"].fill_null(False).sum())
         fails = _share(runs, STARTS.name, failed, count)
-        yield _above_tolerated(Flaw.UNABLE, fails)
+        yield replace(_above_tolerated(Flaw.UNABLE, fails), detail=ability(found))
         if _given(among, FAILURES)[0]:
             unjudged = bool(starts.filter("success")["near"].null_count())
             evidence = replace(_share(runs, FAILURES.name, near, count), at_least=unjudged)
@@ -302,7 +344,8 @@ def _share(runs: tuple[int, ...], measure: str, hits: int, count: int) -> Eviden
 def _above_tolerated(flaw: Flaw, *evidence: Evidence) -> FlawTest:
     first = evidence[0]
     assert first.p is not None and first.interval is not None
-    return FlawTest(flaw, evidence, first.p, first.interval)
+    least_p = p_above_tolerated(first.count or 0, first.count or 0)
+    return FlawTest(flaw, evidence, first.p, first.interval, least_p=least_p)
 
 
 def _onset(curve: Curve | None) -> Onset | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import comb
+from dataclasses import dataclass, fields
 
 import numpy as np
 import polars as pl
@@ -12,10 +12,12 @@ from assay.measures.curves import WORLD
 from assay.measures.evidence import Among, Evidence, FlawTest, loss
 from assay.measures.flaws import Flaw
 from assay.measures.measure import Measure, Panel
-from assay.measures.rates import TASKS, Rate, rates
+from assay.measures.rates import Rate, rates
 from assay.measures.run_data import RunData
-from assay.stats.distributions import t_below, t_quantile
+from assay.measures.table import judged
+from assay.stats.distributions import t_quantile
 from assay.stats.intervals import LEVEL, Interval
+from assay.stats.permutation import labels_behind
 from assay.tasks.labels import COLUMN, family_order, label_order, read
 
 MANY = 10
@@ -35,9 +37,79 @@ def with_each_label(frame: pl.DataFrame, family: str) -> pl.DataFrame:
     return frame.drop_nulls(name).with_columns(each).explode(name)
 
 
+@dataclass(frozen=True, slots=True)
+class LabelRate(Rate):
+    """How often tasks with a label succeed, and whether they fall behind those without it."""
+
+    others: int | None = None
+    """Successes of tasks without the label; None where there are fewer than ten tasks, or none without it."""
+    others_count: int | None = None
+    behind: float | None = None
+    """Success with the label less success without."""
+    behind_interval: Interval | None = None
+    """Student's, over tasks."""
+    p: float | None = None
+    """One-sided: how often labels that are dealt to the tasks by chance fall as far behind."""
+
+
 def by_label(run: RunData) -> dict[str, tuple[Rate, ...]]:
     """Success by label family, where success is expected; an episode counts for each of its labels."""
-    return {family: label_rates(run.perturbed, family) for family in label_families(run.frame)}
+    many = run.perturbed["task"].n_unique() >= MANY
+    found = {family: label_rates(run.perturbed, family) for family in label_families(run.frame)}
+    return {
+        family: tuple(_against_others(run.perturbed, family, rate) for rate in values)
+        if many and _is_of_tasks(run.perturbed, family)
+        else values
+        for family, values in found.items()
+    }
+
+
+def _against_others(frame: pl.DataFrame, family: str, rate: Rate) -> Rate:
+    """A rate beside that of the tasks without its label. Tasks are what is compared, not episodes."""
+    (label,) = rate.group.values()
+    column = f"{COLUMN}{family}"
+    has = (
+        pl.col(column)
+        .map_elements(lambda text: label in read(text), return_dtype=pl.Boolean)
+        .fill_null(False)
+    )
+    tasks = (
+        judged(frame)
+        .group_by("task", maintain_order=True)
+        .agg(hits=pl.col("success").sum(), count=pl.len(), mine=has.any())
+    )
+    hits, counts = tasks.select("hits", "count").to_numpy().astype(float).T
+    mine = tasks["mine"].to_numpy()
+    if not rate.count or mine.all() or not mine.any():
+        return rate
+    return LabelRate(
+        **{each.name: getattr(rate, each.name) for each in fields(rate)},
+        others=int(hits[~mine].sum()),
+        others_count=int(counts[~mine].sum()),
+        behind=float(hits[mine].sum() / counts[mine].sum() - hits[~mine].sum() / counts[~mine].sum()),
+        behind_interval=_interval(hits / counts, mine),
+        p=labels_behind(hits, counts, mine),
+    )
+
+
+def _interval(shares: np.ndarray, mine: np.ndarray) -> Interval:
+    """Student's, for two means of tasks' shares (tasks,)."""
+    free = len(shares) - 2
+    sizes = 1 / mine.sum() + 1 / (~mine).sum()
+    off = np.where(mine, shares - shares[mine].mean(), shares - shares[~mine].mean())
+    half = t_quantile((1 + LEVEL) / 2, free) * float(np.sqrt(off @ off / free * sizes))
+    middle = float(shares[mine].mean() - shares[~mine].mean())
+    return Interval(max(middle - half, -1.0), min(middle + half, 1.0), "student, over tasks")
+
+
+def _is_of_tasks(frame: pl.DataFrame, family: str) -> bool:
+    """Whether the episodes of each task all have the same labels of a family.
+
+    Where a change names other things, as LIBERO-X's level 4 does, its episodes have other labels than the rest of
+    their task: these tell what was changed, not which kind of task it is.
+    """
+    labels = frame.group_by("task").agg(pl.col(f"{COLUMN}{family}").drop_nulls().n_unique().alias("labels"))
+    return bool((labels["labels"] <= 1).all())
 
 
 def label_rates(frame: pl.DataFrame, family: str) -> tuple[Rate, ...]:
@@ -50,57 +122,33 @@ def label_rates(frame: pl.DataFrame, family: str) -> tuple[Rate, ...]:
 def task_kind_tests(among: Among) -> Iterator[FlawTest]:
     """The label whose tasks fall behind those without it most clearly; if there are many tasks."""
     for run, profile in among:
-        tasks = profile.get(TASKS) or ()
-        perturbed = [rate for rate in tasks if rate.group["perturbed"] and rate.count]
-        shares = np.array([rate.rate for rate in perturbed])
-        if len(shares) < MANY:
-            continue
-        behind: list[Evidence] = []
-        for family, values in (profile.get(LABELS) or {}).items():
-            for one in values:
-                # A task may have several labels of a family: what a label is compared with are all tasks without it.
-                hits, count = (
-                    sum(getattr(rate, what) for rate in perturbed) - getattr(one, what)
-                    for what in ("successes", "count")
-                )
-                if one.count and count > 0:
-                    behind.append(_behind(run, family, one, (hits, count), shares))
+        found = profile.get(LABELS) or {}
+        behind = [
+            _evidence(run, family, one)
+            for family, values in found.items()
+            for one in values
+            if isinstance(one, LabelRate)
+        ]
         if behind:
             best = min(behind, key=lambda evidence: evidence.p or 0.0)
             assert best.interval is not None and best.p is not None
             yield FlawTest(Flaw.KIND, (best,), min(1.0, best.p * len(behind)), loss(best.interval))
 
 
-def _behind(run: int, family: str, one: Rate, others: tuple[int, int], shares: np.ndarray) -> Evidence:
-    """Whether a label goes with failure more than if labels had been dealt to the tasks by chance.
-
-    Labels belong to tasks, and tasks differ: tasks are what is compared, not episodes. Student's test, which
-    comes close to dealing anew; ``others`` are the successes and the episodes of tasks without the label,
-    ``shares`` (tasks,) the success rates of all tasks.
-    """
-    hits, count = others
-    behind = one.successes / one.count - hits / count
-    tasks, free = len(shares), len(shares) - 2
-    mine = min(max(round(tasks * one.count / (one.count + count)), 1), tasks - 1)
-    sizes = 1 / mine + 1 / (tasks - mine)
-    within = max(float(np.square(shares - shares.mean()).sum()) - behind**2 / sizes, 0.0)
-    spread = (within / free * sizes) ** 0.5
-    p = t_below(behind / spread, free) if spread > 0 else float(behind >= 0)
-    p = max(p, 1 / comb(tasks, mine))
-    half = t_quantile((1 + LEVEL) / 2, free) * spread
-    interval = Interval(max(behind - half, -1.0), min(behind + half, 1.0), "student, over tasks")
+def _evidence(run: int, family: str, one: LabelRate) -> Evidence:
+    assert one.behind is not None
     (name,) = one.group.values()
     return Evidence(
         run,
         "labels",
         f"{family}={name}",
-        behind,
-        interval,
-        p,
+        one.behind,
+        one.behind_interval,
+        one.p,
         hits=one.successes,
         count=one.count,
-        reference_hits=hits,
-        reference_count=count,
+        reference_hits=one.others,
+        reference_count=one.others_count,
     )
 
 

@@ -107,6 +107,8 @@ MEASURES: Registry[Measure[Any]] = Registry(
             "axes": "drops:AXES",
             "drops": "drops:DROPS",
             "tasks": "rates:TASKS",
+            "task_changes": "task_changes:TASK_CHANGES",
+            "other_tasks": "other_tasks:OTHER_TASKS",
             "progress": "progress:PROGRESS",
             "grid": "paraphrase:GRID",
             "names": "names:NAMES",

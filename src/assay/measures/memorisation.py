@@ -5,25 +5,28 @@ that is gone), where the goal is another one in the same world, or where a thing
 far enough from where it stood in the control. (Runs record where things stand at the start; those that do not have
 the label ``distance``, and what they say of memory rests on that.) Then
 
-    D = distance from the path to the nearest successful control of the same task, own seed or other,
-        each time over that control's duration (dynamic time warping over 50 points, metres)
+    D = distance from the path to the nearest successful control of the same task, own seed or other
+        (open-end dynamic time warping, metres: a path may be slower, or begin later)
 
-is compared with the natural spread of the task: the same distance for each successful control, to the nearest
-of the *others*. (The nearest, because a policy may know several ways; the mean of two ways is none.) The path
-is *the control's own* where D is within 95 % of that spread, or a centimetre, where controls are even more
-alike. The index is the share of such paths: 0 for a policy that takes notice, near 1 for one that plays back
-what it has learnt.
+is compared with the natural spread of the task (``own_paths``). The path is *the control's own* where D is within
+95 % of that spread, or a centimetre, where controls are even more alike, and where the changed goal was not reached:
+whoever reaches it has taken notice. The index is the share of such paths: 0 for a policy that takes notice, near 1
+for one that plays back what it has learnt. It is tested over starts against the share that chance would have: how
+often the controls of other tasks could be taken for this one's, 5 % at least.
 
 What is not judged, and counted apart:
 
-- episodes whose control failed or broke: there is nothing well learnt to fall back on;
+- episodes whose control failed or broke: there is nothing well learnt to fall back on; so the index is about starts
+  that the policy can do;
+- episodes that ask for the control's task, too, as a part of what is to be done: it begins likewise;
 - episodes whose control is less than twice the spread away from standing still: whoever waits in both cases,
   or acts so erratically that anything is within the spread, is not remembering;
 - displacements below ten centimetres or four times the spread, which a path may well follow unnoticed;
 - displacements where the end effector starts elsewhere, too, as in a room where the robot stands elsewhere.
 
 Assumptions: seeds vary the layout less than the change does; what the hand does tells what the policy has in
-mind. A policy that never listens scores 1 on words, whether it remembers or is told the goal by other means.
+mind. A policy that never listens scores 1 on words, whether it remembers or is told the goal by other means. Only
+requests for something else tell whether it listens: whoever hears nonsense may well do what is usual (`Calls`).
 """
 
 from __future__ import annotations
@@ -32,31 +35,59 @@ import json
 import math
 from collections import Counter
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 import numpy as np
 import polars as pl
 
-from assay.measures.dtw import distances
 from assay.measures.measure import Measure, Panel
+from assay.measures.own_paths import (
+    ELSEWHERE,
+    FLOOR,
+    QUANTILE,
+    by_chance,
+    nearest,
+    spreads,
+    standing_still,
+    starting_elsewhere,
+)
 from assay.measures.paths import Paths
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.table import START, controls, goal, in_another_world, judged, pairs, sums
-from assay.stats.intervals import Interval, share_interval
-from assay.stats.significance import mostly
+from assay.measures.table import START, atoms, controls, goal, in_another_world, judged, pairs, sums
+from assay.stats.intervals import Interval, effective_count, wilson_interval
+from assay.stats.significance import share_above
 
-QUANTILE = 0.95
-FLOOR = 0.01
-"""The least spread that is assumed, and the least displacement, metres."""
+__all__ = [
+    "ELSEWHERE",
+    "MEMORISATION",
+    "Calls",
+    "Index",
+    "Memorisation",
+    "along",
+    "by_calls",
+    "displacement",
+    "memorisation",
+]
+
+CHANCE = 1 - QUANTILE
+"""The share of paths that may be the control's own without telling anything."""
 FAR = 0.1
 """How far a target must be moved to call for another path, metres."""
 TIMES = 4
 """... and how many times the spread."""
-RESOLVED = 2
-"""How many times the spread a control must be away from standing still."""
-ELSEWHERE = 0.02
-"""From how far apart on two paths begin elsewhere, metres."""
-MOST_CONTROLS = 20
-"""Controls of a task that paths are compared with, besides their own."""
+
+
+class Calls(StrEnum):
+    """What calls for another path."""
+
+    MOVED = "moved"
+    """A thing that the task is about stands elsewhere."""
+    ASKED = "something else"
+    """The instruction asks for something else that can be done in the scene."""
+    NONSENSE = "nonsense"
+    """The instruction says nothing that could be done."""
+    IMPOSSIBLE = "impossible"
+    """The task cannot be done: what it is about is gone or another thing, or nothing can be seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +95,7 @@ class Index(Result):
     """How often the path is the control's own."""
 
     group: str
-    """The axis or the condition; empty for all."""
+    """The axis, the condition or what calls for another path; empty for all."""
     index: float
     interval: Interval
     """Wilson's, over starts."""
@@ -74,7 +105,9 @@ class Index(Result):
     """Episodes that were judged."""
     starts: int
     p: float
-    """Exact: that in so many starts most paths are the control's own, were that so in 5 % by chance."""
+    """One-sided: that the share is above ``chance``, over starts."""
+    chance: float
+    """The share that chance would have: of other tasks' controls that could be taken for this one's; 5 % at least."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,14 +117,21 @@ class Memorisation(Result):
     overall: Index
     axes: tuple[Index, ...]
     conditions: tuple[Index, ...]
+    calls: tuple[Index, ...]
+    """By what calls for another path: moved, something else, nonsense, impossible."""
     by_label: int
     """Episodes judged because the target was moved that have that from a label: the run does not record it."""
+    reached: int
+    """Episodes judged that reached the changed goal: whatever their path, it is not the control's own."""
     unjudged: dict[str, int]
     """Why episodes with such a change were not judged, and how many."""
     spread: dict[str, float]
     """What counts as the control's own path, metres: task -> distance."""
+    noise: dict[str, float]
+    """The policy's own noise, metres: task -> 95 % of the distances between controls of one start; for tasks that have
+    several (``--hold-start``). There it is what counts as the control's own path, with a centimetre at least."""
     episodes: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
-    """id, task, seed, start, condition, axis, distance (metres), spread, alike."""
+    """id, task, seed, start, condition, axis, calls, distance (metres), spread, alike, chance."""
 
 
 def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
@@ -103,7 +143,7 @@ def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
         raise MeasureError("no episode with a control has a change that calls for another path")
     known = controls(rows).filter(pl.col("success") == 1)
     known = known.filter(pl.Series(paths.has(known["id"].to_numpy())))
-    spread = _spread(known, paths)
+    spread, noise = spreads(known, paths)
     unjudged: Counter[str] = Counter()
 
     def keep(table: pl.DataFrame, which: np.ndarray | pl.Series, why: str) -> pl.DataFrame:
@@ -112,6 +152,7 @@ def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
         return kept
 
     changed = keep(changed, changed["control_success"] == 1, "the control failed")
+    changed = keep(changed, ~changed["composed"], "the control's task is a part of what is asked for")
     has = paths.has(changed["id"].to_numpy()) & paths.has(changed["control_id"].to_numpy())
     changed = keep(changed, has, "no path")
     within = np.array([spread.get(task, spread[""]) for task in changed["task"]])
@@ -122,29 +163,38 @@ def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
         changed.select(pl.col("other") | far).to_series(),
         "moved too little, for how much controls differ",
     )
-    elsewhere = _starting_elsewhere(changed, paths) & ~changed["other"].to_numpy()
+    elsewhere = starting_elsewhere(changed, paths) & ~changed["other"].to_numpy()
     changed = keep(changed, ~elsewhere, "the end effector starts elsewhere")
-    changed = keep(
-        changed, ~_standing_still(changed, paths), "the control cannot be told from standing still"
-    )
+    changed = keep(changed, ~standing_still(changed, paths), "the control cannot be told from standing still")
     if not len(changed):
         said = ", ".join(f"{count} x {why}" for why, count in unjudged.items() if count)
         raise MeasureError(f"no episode can be judged: {said}")
+    chance = by_chance(known, paths, spread)
     changed = pl.concat(
         group.with_columns(
-            distance=_nearest(group, known.filter(pl.col("task") == task)["id"].to_numpy(), paths)
+            distance=nearest(
+                group["id"].to_numpy(),
+                group["control_id"].to_numpy(),
+                known.filter(pl.col("task") == task)["id"].to_numpy(),
+                paths,
+            ),
+            chance=pl.lit(max(CHANCE, chance.get(str(task), 0.0))),
         )
         for (task,), group in changed.group_by("task", maintain_order=True)
-    ).with_columns(alike=pl.col("distance") <= pl.col("spread"))
+    ).with_columns(alike=(pl.col("distance") <= pl.col("spread")) & ~pl.col("reached"))
     return Memorisation(
         overall=_index("", changed),
         axes=along(changed),
         conditions=_by("condition", changed),
+        calls=by_calls(changed),
         by_label=int((~changed["other"] & ~changed["measured"]).sum()),
+        reached=int(changed["reached"].sum()),
         unjudged={why: count for why, count in unjudged.items() if count},
         spread={task: value for task, value in spread.items() if task},
+        noise=noise,
         episodes=changed.select(
-            "id", "task", "seed", "start", "condition", "axis", "distance", "spread", "alike"
+            *("id", "task", "seed", "start", "condition", "axis", "calls"),
+            *("distance", "spread", "alike", "chance"),
         ),
     )
 
@@ -154,8 +204,13 @@ def along(episodes: pl.DataFrame) -> tuple[Index, ...]:
     return _by("axis", episodes)
 
 
+def by_calls(episodes: pl.DataFrame) -> tuple[Index, ...]:
+    """The index by what calls for another path (`Calls`), from judged episodes of one run or of several."""
+    return _by("calls", episodes)
+
+
 def _prepared(rows: pl.DataFrame) -> pl.DataFrame:
-    """The axis, how far the target was moved, and whether something else calls for another path.
+    """The axis, how far the target was moved, and whether something else calls for another path, and what.
 
     Where nothing else does, the axis is the world: it is what tells, whatever was said besides.
     """
@@ -165,16 +220,39 @@ def _prepared(rows: pl.DataFrame) -> pl.DataFrame:
         lambda both: displacement(*both.values()), return_dtype=pl.Float64
     )
     label = have.get("distance", pl.lit(0.0)).cast(pl.Float64).fill_null(0.0)
+    asked = have.get("asked_goal", pl.lit(None, pl.String)).cast(pl.String)
+    sensible = have.get("plausible", pl.lit(True)).fill_null(True)
+    another = ~in_another_world() & (now != usual) & (now != "") & (usual != "")
+    composed = pl.struct(asked.alias("asked"), "truth", "control_truth").map_elements(
+        lambda each: _composed(**each), return_dtype=pl.Boolean
+    )
+    world = pl.col("axis").fill_null("") != "words"
     return (
         rows.with_columns(axis=have.get("axis", pl.lit(None, pl.String)), _measured=measured)
         .with_columns(
             measured=pl.col("_measured").is_not_null(),
             moved_by=pl.coalesce("_measured", label),
-            other=~have.get("plausible", pl.lit(True)).fill_null(True)
-            | (~in_another_world() & (now != usual) & (now != "") & (usual != "")),
+            other=~sensible | another,
+            composed=(another | asked.is_not_null()) & composed,
+            reached=sensible & (pl.col("success") == 1),
+        )
+        .with_columns(
+            calls=pl.when(~pl.col("other"))
+            .then(pl.lit(str(Calls.MOVED)))
+            .when(another | asked.is_not_null())
+            .then(pl.lit(str(Calls.ASKED)))
+            .when(world)
+            .then(pl.lit(str(Calls.IMPOSSIBLE)))
+            .otherwise(pl.lit(str(Calls.NONSENSE)))
         )
         .with_columns(axis=pl.when("other").then("axis").otherwise(pl.lit("world")))
     )
+
+
+def _composed(asked: str | None, truth: str, control_truth: str) -> bool:
+    """Whether all that the control's task asks for is asked for, too."""
+    now = set(asked.split(" and ")) if asked else atoms(truth)
+    return bool(usual := atoms(control_truth)) and usual <= now
 
 
 def displacement(now: str | None, usual: str | None) -> float | None:
@@ -191,50 +269,6 @@ def displacement(now: str | None, usual: str | None) -> float | None:
     return farthest if farthest >= FLOOR else 0.0
 
 
-def _spread(known: pl.DataFrame, paths: Paths) -> dict[str, float]:
-    """What counts as the same path for each task; under "" what counts for those with a single control."""
-    found: dict[str, np.ndarray] = {}
-    for (task,), group in known.group_by("task", maintain_order=True):
-        ids = group["id"].to_numpy()[:MOST_CONTROLS]
-        if len(ids) > 1:
-            apart = np.stack([_distance(ids, each, paths) for each in ids])  # (from, to)
-            np.fill_diagonal(apart, np.inf)
-            found[str(task)] = apart.min(axis=0)
-    if not found:
-        raise MeasureError("needs a task with two successful controls, to know their natural spread")
-    found[""] = np.concatenate(list(found.values()))
-    return {task: max(FLOOR, float(np.quantile(each, QUANTILE))) for task, each in found.items()}
-
-
-def _nearest(rows: pl.DataFrame, usual: np.ndarray, paths: Paths) -> np.ndarray:
-    """Distance of each row's path from the nearest control of its task, its own among them: (rows,)."""
-    ids, own = rows["id"].to_numpy(), rows["control_id"].to_numpy()
-    apart = distances(paths.resampled(ids, paths.lengths(own)), paths.resampled(own))
-    for each in usual[:MOST_CONTROLS]:
-        apart = np.minimum(apart, _distance(ids, each, paths))
-    return apart
-
-
-def _distance(ids: np.ndarray, control: int, paths: Paths) -> np.ndarray:
-    """Distance of paths from one control, over its duration: (ids,)."""
-    reference = np.array([control])
-    cut = paths.resampled(ids, np.repeat(paths.lengths(reference), len(ids)))
-    return distances(cut, paths.resampled(reference), np.zeros(len(ids), int))
-
-
-def _starting_elsewhere(rows: pl.DataFrame, paths: Paths) -> np.ndarray:
-    """Whose path begins elsewhere than the control's: (rows,)."""
-    begin, usual = (paths.first(rows[name].to_numpy()) for name in ("id", "control_id"))
-    return np.asarray(np.linalg.norm(begin - usual, axis=1) > ELSEWHERE)
-
-
-def _standing_still(rows: pl.DataFrame, paths: Paths) -> np.ndarray:
-    """Whose control is hardly away from a hand that never leaves its start: (rows,)."""
-    control = paths.resampled(rows["control_id"].to_numpy())
-    still = np.repeat(control[:, :1], control.shape[1], axis=1)
-    return np.asarray(distances(still, control) < RESOLVED * rows["spread"].to_numpy())
-
-
 def _by(column: str, rows: pl.DataFrame) -> tuple[Index, ...]:
     return tuple(
         _index(str(name), group)
@@ -244,14 +278,20 @@ def _by(column: str, rows: pl.DataFrame) -> tuple[Index, ...]:
 
 def _index(group: str, rows: pl.DataFrame) -> Index:
     hits, counts = sums(rows, START, alike=pl.col("alike"), count=pl.col("alike").is_not_null()).T
+    share, chance = float(hits.sum() / len(rows)), CHANCE
+    if "chance" in rows.columns:
+        chance = float(rows["chance"].mean())  # type: ignore[arg-type]
+    effective = effective_count(hits, counts, len(rows))
+    witnesses = effective if len(hits) > 1 else 1.0  # one start cannot show what its episodes have in common
     return Index(
         group=group,
-        index=float(hits.sum() / len(rows)),
-        interval=share_interval(hits, counts, len(rows)),
+        index=share,
+        interval=wilson_interval(share, effective),
         alike=int(hits.sum()),
         count=len(rows),
         starts=len(hits),
-        p=mostly(hits, counts, 1 - QUANTILE),
+        p=share_above(share, witnesses, chance),
+        chance=chance,
     )
 
 

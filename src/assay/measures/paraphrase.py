@@ -13,8 +13,8 @@ from assay.measures.names import WORDS
 from assay.measures.rates import Rate, rates
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import judged, require, sums
-from assay.stats.distributions import pearson
-from assay.stats.intervals import Interval, Z, paired_difference
+from assay.stats.intervals import Interval, paired_difference
+from assay.stats.permutation import table_correlation
 
 NONE = "none"
 """Said as in the original instruction."""
@@ -71,8 +71,9 @@ class Correlation(Result):
     r: float
     cells: int
     p: float
+    """If rows and columns of the grid could change places: cells of one row or column are no witnesses of their own."""
     interval: Interval
-    """Fisher's."""
+    """Fisher's, as wide as such changes make it."""
 
 
 def paraphrases(frame: pl.DataFrame) -> pl.DataFrame:
@@ -148,7 +149,7 @@ def object_gap(frame: pl.DataFrame) -> ObjectGap:
 def distance_correlation(grid: Grid) -> Correlation:
     """Whether success falls as words move away, cell by cell; without the control."""
     points = [
-        (cell.pd, cell.rate.rate)
+        (cell.object, cell.action, cell.pd, cell.rate.rate)
         for cell in grid.cells
         if cell.pd is not None
         and cell.rate.rate is not None
@@ -156,14 +157,13 @@ def distance_correlation(grid: Grid) -> Correlation:
     ]
     if len(points) < 4:
         raise MeasureError(f"{len(points)} scored cells; needs 4 at least")
-    x, y = np.array(points).T
-    if np.ptp(x) == 0 or np.ptp(y) == 0:
+    tables = np.full((2, len(OBJECTS), len(ACTIONS)), np.nan)
+    for thing, action, *point in points:
+        tables[:, OBJECTS.index(thing), ACTIONS.index(action)] = point
+    if any(np.nanmax(each) == np.nanmin(each) for each in tables):
         raise MeasureError("all cells are alike")
-    r, p = pearson(x, y)
-    half = Z / (len(points) - 3) ** 0.5
-    with np.errstate(divide="ignore"):  # where all cells lie on a line
-        low, high = np.tanh(np.arctanh(r) + np.array([-half, half]))
-    return Correlation(r, len(points), p, Interval(float(low), float(high), "fisher"))
+    r, p, interval = table_correlation(*tables)
+    return Correlation(r, len(points), p, interval)
 
 
 def wording(rows: pl.DataFrame) -> list[str]:

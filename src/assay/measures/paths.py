@@ -13,6 +13,8 @@ from assay.runs.store import Store
 
 POINTS = 50
 """As many as LIBERO-Para uses."""
+STRETCH = 1.75
+"""How many times as long as another path a path may take to go the same way: a third slower and a second late."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,15 +68,34 @@ class Paths:
         first, lengths = self.bounds[np.searchsorted(self.ids, ids)], self.lengths(ids)
         if most is not None:
             lengths = np.minimum(lengths, np.maximum(most, 2))
-        return np.asarray(_resample(self.points, first, lengths, POINTS))
+        counts = np.full(len(ids), POINTS)
+        return np.asarray(_sample(self.points, first, lengths, (lengths - 1) / (POINTS - 1), counts, POINTS))
+
+    def beginnings(self, ids: np.ndarray, durations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Episodes' paths as points in the time in which durations (len(ids),) have 50, and how many there are.
+
+        (len(ids), most, 3), float32, and (len(ids),): up to 1.75 times the duration, given in points as recorded.
+        """
+        stride = (np.maximum(durations, 2) - 1) / (POINTS - 1)
+        most = int(STRETCH * POINTS)
+        counts = np.clip((self.lengths(ids) - 1) // stride + 1, 1, most).astype(np.int64)
+        first = self.bounds[np.searchsorted(self.ids, ids)]
+        return np.asarray(_sample(self.points, first, self.lengths(ids), stride, counts, most)), counts
 
 
 @compiled
-def _resample(points: np.ndarray, first: np.ndarray, lengths: np.ndarray, count: int) -> np.ndarray:
-    result = np.empty((len(first), count, 3), np.float32)
+def _sample(
+    points: np.ndarray,
+    first: np.ndarray,
+    lengths: np.ndarray,
+    stride: np.ndarray,
+    counts: np.ndarray,
+    most: int,
+) -> np.ndarray:
+    result = np.zeros((len(first), most, 3), np.float32)
     for path in range(len(first)):
-        for step in range(count):
-            time = step * (lengths[path] - 1) / (count - 1)
+        for step in range(counts[path]):
+            time = min(step * stride[path], lengths[path] - 1.0)
             before = min(int(time), lengths[path] - 2)
             part = time - before
             row = first[path] + before

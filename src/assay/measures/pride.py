@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from assay.measures.clustering import OFF, linear, shares
+from assay.measures.clustering import linear, shares
 from assay.measures.measure import Measure, Panel
 from assay.measures.names import WORDS
 from assay.measures.paraphrase import reworded, wording
@@ -155,7 +155,8 @@ class _Sums:
         slopes = (statistic(self.totals + steps) - statistic(self.totals - steps)) / (2 * np.diag(steps))
         if not np.isfinite(slopes).all():
             return None
-        half = linear(self._rows.with_columns(pl.Series(OFF, self._parts @ slopes)))
+        rows = self._rows.with_columns(pl.Series("_off", self._parts @ slopes))
+        half = linear(rows, pl.col("_off"))
         value = float(statistic(self.totals)[0])
         return Interval(value - half, value + half, "linearised, over starts and wordings")
 

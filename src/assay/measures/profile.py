@@ -64,9 +64,14 @@ class Profile(Mapping[str, Any]):
         return counts | {name: plain(found) for name, found in self._results.items()}
 
 
-def profile(store: Store, *, with_paths: bool = True, near_far: NearFarRule = OURS) -> Profile:
-    """Measure a run with everything that applies to it; ``near_far``: which failures are near."""
-    run = RunData(store, with_paths=with_paths, near_far=near_far)
+def profile(
+    store: Store, *, with_paths: bool = True, near_far: NearFarRule = OURS, errors_fail: bool = False
+) -> Profile:
+    """Measure a run with everything that applies to it; ``near_far``: which failures are near.
+
+    With ``errors_fail`` episodes that broke count as failures, in every measure.
+    """
+    run = RunData(store, with_paths=with_paths, near_far=near_far, errors_fail=errors_fail)
     applying = [measure for name in MEASURES if (measure := MEASURES[name]).applies(run)]
     replaced = {name for measure in applying for name in measure.instead_of}
     results = {each.name: run.attempt(each) for each in applying if each.name not in replaced}

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from assay.episodes.spec import CONTROL, Label
@@ -15,6 +16,7 @@ from assay.measures.result import MeasureError, Result
 from assay.measures.run_data import RunData
 from assay.measures.table import judged
 from assay.stats.intervals import Interval
+from assay.stats.sampled_tasks import share_over_tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +35,21 @@ class Rate(Result):
     effective: float | None
     """Effective sample size."""
     interval: Interval | None
+    """About these tasks and new starts."""
+    tasks: int = 0
+    over_tasks: Interval | None = None
+    """About tasks in general, if these are a sample of them; None for fewer than three."""
+    errors_as_failures: float | None = None
+    """The rate, if every error were a failure: the least that it can be, if what broke would have failed."""
+    stopped: bool = False
+    """Whether a condition in it was stopped as soon as it was decided: its rate is biased away from what it was tested
+    against, and only the interval of the sequence that decided it allows for that."""
 
 
-def success_rate(frame: pl.DataFrame) -> Rate:
+def success_rate(frame: pl.DataFrame, stopped: Mapping[str, Mapping[str, Any]] | None = None) -> Rate:
     """The success rate of all episodes. Raises MeasureError where none counts."""
     judged(frame)
-    return rates(frame, ())[0]
+    return rates(frame, (), stopped)[0]
 
 
 def rates(
@@ -62,22 +73,62 @@ def rates(
     counted = (pl.col("success").sum(), pl.col("success").count().alias("count"), pl.len().alias("all"))
     counts = rows.group_by(by, maintain_order=True).agg(counted) if by else rows.select(counted)
     known = shares(rows.drop_nulls("success"), "success", by) if counts["count"].sum() else {}
+    tasks = _task_sums(rows.drop_nulls("success"), by)
+    early = _stopped(rows, by, stopped or {})
     found = []
     for row in counts.iter_rows(named=True):
         group, count = {name: row[name] for name in by}, row["count"]
-        effective, interval = known.get(tuple(group.values()), (None, None))
+        which = tuple(group.values())
+        effective, interval = known.get(which, (None, None))
+        hits, tried = tasks.get(which, (np.zeros(0), np.zeros(0)))
+        over = None if effective is None else share_over_tasks(hits, tried, effective)
         if by == ("condition",) and row["condition"] in (stopped or {}):
             rule = (stopped or {})[row["condition"]]
             interval = Interval(float(rule["low"]), float(rule["high"]), "confidence sequence")
-        rate = row["success"] / count if count else None
-        found.append(Rate(group, row["success"], count, row["all"] - count, rate, effective, interval))
+        found.append(
+            Rate(
+                group=group,
+                successes=row["success"],
+                count=count,
+                errors=row["all"] - count,
+                rate=row["success"] / count if count else None,
+                effective=effective,
+                interval=interval,
+                tasks=len(hits),
+                over_tasks=over,
+                errors_as_failures=row["success"] / row["all"],
+                stopped=which in early,
+            )
+        )
     return tuple(found)
+
+
+def _task_sums(rows: pl.DataFrame, by: Sequence[str]) -> dict[tuple[Any, ...], tuple[np.ndarray, np.ndarray]]:
+    """Successes and episodes of each task, (tasks,) each, of the groups that share the columns ``by``."""
+    each = rows.group_by(list(dict.fromkeys([*by, "task"])), maintain_order=True).agg(
+        pl.col("success").sum().alias("_hits"), pl.len().alias("_count")
+    )
+    groups = each.group_by(by, maintain_order=True) if by else [((), each)]
+    return {
+        tuple(key): (group["_hits"].to_numpy().astype(float), group["_count"].to_numpy().astype(float))
+        for key, group in groups
+    }
+
+
+def _stopped(
+    rows: pl.DataFrame, by: Sequence[str], stopped: Mapping[str, Mapping[str, Any]]
+) -> set[tuple[Any, ...]]:
+    """The groups with episodes of a condition that was stopped."""
+    if not stopped:
+        return set()
+    mine = rows.filter(pl.col("condition").is_in(list(stopped)))
+    return set(mine.select(by).unique().iter_rows()) if by else {()} if len(mine) else set()
 
 
 def by_task(run: RunData) -> tuple[Rate, ...]:
     """Success on each task, perturbed or not: the group's ``perturbed`` tells."""
     rows = run.plausible.with_columns(perturbed=pl.col("condition") != CONTROL)
-    return rates(rows, ("task", "perturbed"))
+    return rates(rows, ("task", "perturbed"), run.stopped)
 
 
 SUCCESS = "Success, and what each change costs"
@@ -85,14 +136,14 @@ SUCCESS = "Success, and what each change costs"
 SUCCESS_RATE = Measure(
     "success_rate",
     "Success in perturbed episodes in which success is expected; in all, if nothing is perturbed.",
-    lambda run: success_rate(run.perturbed if len(run.perturbed) else run.frame),
+    lambda run: success_rate(run.perturbed if len(run.perturbed) else run.frame, run.stopped),
     sentences="assay.report.summary:success_sentences",
     numbers="assay.report.summary:success_numbers",
 )
 CONTROLS = Measure(
     "control",
     "Success in the controls.",
-    lambda run: success_rate(run.frame.filter(pl.col("condition") == CONTROL)),
+    lambda run: success_rate(run.frame.filter(pl.col("condition") == CONTROL), run.stopped),
     numbers="assay.report.summary:control_numbers",
 )
 CONDITIONS = Measure(

@@ -10,7 +10,7 @@ import polars as pl
 from assay.measures.changes import changed
 from assay.measures.paths import Paths
 from assay.measures.result import MeasureError, Missing, attempt
-from assay.measures.table import perturbed_rows, plausible
+from assay.measures.table import errors_as_failures, perturbed_rows, plausible
 from assay.runs.store import Store
 
 if TYPE_CHECKING:
@@ -23,14 +23,23 @@ T = TypeVar("T")
 class RunData:
     """A run as measures read it; what several of them need is made once."""
 
-    def __init__(self, store: Store, *, with_paths: bool = True, near_far: NearFarRule | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        with_paths: bool = True,
+        near_far: NearFarRule | None = None,
+        errors_fail: bool = False,
+    ) -> None:
         self._store, self._with_paths = store, with_paths
+        self.errors_fail = errors_fail
+        """Whether episodes that broke count as failures; otherwise they count for nothing."""
         self.near_far = near_far
         """Which failures are near; None for Assay's own rule."""
         self._results: dict[str, Any] = {}
         self.world = store.world
         """What must be known of the world it was played in."""
-        self.whole = store.frame()
+        self.whole = errors_as_failures(store.frame()) if errors_fail else store.frame()
         """Every recorded episode, one row each, as `Store.frame` has them: labels are columns."""
         self.frame = self.whole.drop(*self.world.start_columns, strict=False)
         """The same without what a start (task and seed) decides: it does not tell variants of a task apart."""

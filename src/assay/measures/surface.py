@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from assay.measures.drops import Drop, drops, pooled
+from assay.measures.enough import least_one_sided, telling
 from assay.measures.evidence import Among, FlawTest, Shows, Untested, drop_evidence, loss, one_sided_p
 from assay.measures.flaws import Flaw
 from assay.measures.measure import Measure
@@ -35,7 +36,9 @@ def ways_to_write_it(among: Among) -> Iterator[FlawTest | Untested]:
     worst = ranked[0][1][1] if evidence[0].shows is Shows.LOSS else together
     # Two tests, of a small loss in all forms and of a large one in a single form: the surer one counts, doubled.
     p = min(1.0, 2 * min(one_sided_p(together.change, together.p), ranked[0][0]))
-    yield FlawTest(Flaw.SURFACE, evidence, p, loss(worst.interval), least_p=together.least_p)
+    yield FlawTest(
+        Flaw.SURFACE, evidence, p, loss(worst.interval), least_p=2 * least_one_sided(telling(together.table))
+    )
 
 
 LABEL = "surface"
@@ -43,7 +46,7 @@ LABEL = "surface"
 SURFACE = Measure(
     "surface",
     "The paired difference to the control where the same words are written otherwise, by how.",
-    lambda run: drops(run.frame, (LABEL,)),
+    lambda run: drops(run.frame, (LABEL,), stopped=run.stopped),
     needs=(LABEL,),
     tests="assay.measures.surface:ways_to_write_it",
 )

@@ -49,6 +49,12 @@ def judged(frame: pl.DataFrame) -> pl.DataFrame:
     return rows
 
 
+def errors_as_failures(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows with every error as a failure: the least that success can be, if what broke would have failed."""
+    broke = pl.when(pl.col("outcome") == "error").then(pl.lit("failure")).otherwise("outcome")
+    return frame.with_columns(outcome=broke)
+
+
 def with_starts(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows with a column ``start``, which is the seed where they have none."""
     return rows if "start" in rows.columns else rows.with_columns(start=pl.col("seed"))

@@ -56,13 +56,18 @@ class Limits(Result):
 
 @dataclass(frozen=True, slots=True)
 class TimeToSuccess(Result):
-    """How long successes take, in control steps."""
+    """How long successes take, in control steps: of successes alone, so that groups with other rates do not compare."""
 
     group: dict[str, Label]
     median: float
+    """Of the successes."""
     interval: Interval | None
     """From order statistics, over starts and variants; None where they are worth fewer than six."""
     successes: int
+    count: int
+    """Successes and failures."""
+    half_succeed_by: float | None
+    """By when half of all episodes have succeeded; None where fewer do. This one compares between groups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +112,7 @@ def limits_by(
     judged: within a limit, its task is left out. Raises MeasureError where no limit can be told.
     """
     rows = with_references(frame).drop_nulls(by)
-    unknown = rows.filter((pl.col("success") == 1) & pl.col(REFERENCE).is_null())["task"].unique()
-    known = rows.filter(~pl.col("task").is_in(unknown.implode()))
+    known = _judged_in_time(rows)
     found: dict[tuple[Label, ...], list[Limit]] = {}
     told = possible(rows, factors)
     if not told:
@@ -146,11 +150,17 @@ def with_references(frame: pl.DataFrame, reference: Mapping[str, float] | None =
 def within_limit(frame: pl.DataFrame, factor: float) -> pl.DataFrame:
     """The rows with successes that came later than a multiple of the reference time as failures.
 
-    Episodes without a reference time stay as they are.
+    As in `limits_by`, tasks with a success that has no reference time are left out.
     """
     late = (pl.col("outcome") == "success") & (pl.col("steps") > factor * pl.col(REFERENCE)).fill_null(False)
     outcome = pl.when(late).then(pl.lit("failure")).otherwise("outcome").alias("outcome")
-    return timed(frame).with_columns(outcome)
+    return _judged_in_time(timed(frame)).with_columns(outcome)
+
+
+def _judged_in_time(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows of tasks whose successes all have a reference time."""
+    unknown = rows.filter((pl.col("outcome") == "success") & pl.col(REFERENCE).is_null())["task"].unique()
+    return rows.filter(~pl.col("task").is_in(unknown.implode()))
 
 
 def timed(frame: pl.DataFrame) -> pl.DataFrame:
@@ -184,15 +194,19 @@ def _within(rows: pl.DataFrame, by: Sequence[str], factor: float | None) -> dict
 
 def time_to_success(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[TimeToSuccess, ...]:
     """How long the successes of each group take; groups without a success are left out."""
-    rows = judged(frame).filter(pl.col("success") == 1).drop_nulls(by)
+    tried = judged(frame).drop_nulls(by)
+    rows = tried.filter(pl.col("success") == 1)
     if not len(rows):
         raise MeasureError("no episode succeeds")
+    counts = {key: len(group) for key, group in (tried.group_by(by) if by else [((), tried)])}
     known = medians(rows, "steps", by)
     found = []
     for key, group in rows.group_by(by, maintain_order=True) if by else [((), rows)]:
         middle = float(np.median(group["steps"].to_numpy()))
         group_of = dict(zip(by, key, strict=True))
-        found.append(TimeToSuccess(group_of, middle, known[key], len(group)))
+        steps, half = np.sort(group["steps"].to_numpy()), -(-counts[key] // 2)
+        by_then = float(steps[half - 1]) if len(steps) >= half else None
+        found.append(TimeToSuccess(group_of, middle, known[key], len(group), counts[key], by_then))
     return tuple(found)
 
 

@@ -5,12 +5,14 @@ A question mark sets fields: ``clumsy?miss=0.3``, ``replay?seeds=0,1``.
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from assay.addresses import arguments
 from assay.episodes import LIBERO, WORLDS, Policy
-from assay.errors import PolicyError, did_you_mean, one_line
+from assay.errors import PolicyError, did_you_mean, one_line, short_traceback
 from assay.plugins import PYTHON, from_python, imported
 
 NEEDED = ("reset", "act")
@@ -19,7 +21,7 @@ NEEDED = ("reset", "act")
 
 def load_policy(address: str, world: str = LIBERO) -> Policy:
     """A new policy that acts in a world. Raises PolicyError that says what would be valid."""
-    made, query = _maker(address, world)
+    made, query = maker(address, world)
     if "://" in address:
         client: Policy = made(address)
         return client
@@ -31,11 +33,23 @@ def load_policy(address: str, world: str = LIBERO) -> Policy:
     except Exception as error:  # whatever somebody's class raises
         name = getattr(made, "__name__", address)
         reason = one_line(error)
-        raise PolicyError(f"'{address}': {name}() failed: {reason}") from error
+        broken = PolicyError(f"'{address}': {name}() failed: {reason}{_place(error)}")
+        broken.traceback = short_traceback(error)
+        raise broken from error
     missing = lacking(policy)
     if missing:
         raise PolicyError(f"'{address}': {type(policy).__name__} has no {missing}")
     return policy  # type: ignore[no-any-return]
+
+
+def _place(error: BaseException) -> str:
+    """File and line of somebody's code in which an exception arose, in brackets; empty where it is not known."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return (
+        f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})"
+        if frames and short_traceback(error)
+        else ""
+    )
 
 
 def lacking(policy: object) -> str:
@@ -50,7 +64,7 @@ def check_address(address: str, world: str = LIBERO) -> dict[str, str]:
     that knows how it came about, says of itself.
     """
     if address.startswith(PYTHON):
-        made, query = _maker(address, world)
+        made, query = maker(address, world)
         arguments(made, query, address, PolicyError)
         absent = [
             name for name in NEEDED if isinstance(made, type) and not callable(getattr(made, name, None))
@@ -70,7 +84,7 @@ def check_address(address: str, world: str = LIBERO) -> dict[str, str]:
     return said
 
 
-def _maker(address: str, world: str) -> tuple[Callable[..., Any], str]:
+def maker(address: str, world: str) -> tuple[Callable[..., Any], str]:
     """What makes the policy of an address, and the fields that are set."""
     place = WORLDS[world]
     if "://" in address:

@@ -10,10 +10,11 @@ from typing import Any
 import polars as pl
 
 from assay.errors import RunError
-from assay.measures.compare import COLUMNS, Comparison, Contrast, compare
+from assay.measures.compare import COLUMNS, MARGIN, Aspect, Comparison, Contrast, Robustness, compare
 from assay.measures.result import Missing, Result, attempt
 from assay.report.run_report import FORMAT, UNREADABLE, RunReport
 from assay.report.table import Column, Table
+from assay.report.verdicts import in_a_word, verdicts
 from assay.report.wording import plural
 from assay.runs.store import Store
 
@@ -37,15 +38,24 @@ class Compared(Result):
             "Student's over both, adjusted after Holm."
         )
 
+    @property
+    def verdicts(self) -> list[str]:
+        """Who succeeds more often, who loses less to changes and who keeps more, pair by pair, in sentences."""
+        return verdicts(self.comparison)
+
     def as_json(self) -> dict[str, Any]:
         """Everything, as plain JSON types."""
-        return {**self.comparison.as_json(), "errors": self.errors, "unmatched": self.unmatched}
+        beside = {"errors": self.errors, "unmatched": self.unmatched, "verdicts": self.verdicts}
+        return {**self.comparison.as_json(), **beside}
 
 
-def compare_runs(runs: Mapping[str, Path]) -> Compared:
-    """Compare runs by name. Raises RunError where one cannot be read, MeasureError where none match."""
+def compare_runs(runs: Mapping[str, Path], *, margin: float = MARGIN) -> Compared:
+    """Compare runs by name; differences within ``margin`` (0 to 1) do not matter.
+
+    Raises RunError where one cannot be read, MeasureError where none match.
+    """
     frames = {name: outcomes(path) for name, path in runs.items()}
-    found = compare(frames)
+    found = compare(frames, margin=margin)
     return Compared(
         found,
         {name: int((frame["outcome"] == "error").sum()) for name, frame in frames.items()},
@@ -97,9 +107,14 @@ def outcomes(path: Path) -> pl.DataFrame:
 
 
 def comparison_tables(compared: Compared, suffix: str = "") -> Iterator[Table]:
-    """Overall, condition by condition, and what did not match; ``suffix`` tells their files apart."""
+    """Overall, robustness, condition by condition, and what did not match; ``suffix`` tells their files apart."""
     found, note = compared.comparison, compared.note
-    yield _contrasts(f"comparison{suffix}", "Paired comparison", found.overall, f"{note} Controls count too.")
+    said = " ".join((*compared.verdicts, f"{note} Controls count too."))
+    yield _contrasts(f"comparison{suffix}", "Paired comparison", found.overall, said)
+    for every, place in ((found.robustness, suffix), (found.robustness_by_condition, f"-conditions{suffix}")):
+        for aspect in dict.fromkeys(each.aspect for each in every):
+            rows = [each for each in every if each.aspect is aspect]
+            yield robustness_table(f"comparison-{aspect}{place}", aspect, rows)
     yield _contrasts(
         f"comparison-conditions{suffix}", "Paired comparison by condition", found.conditions, note
     )
@@ -116,6 +131,51 @@ def comparison_tables(compared: Compared, suffix: str = "") -> Iterator[Table]:
         (Column("run"), *(Column(name, "count") for name in ("shared", "not matched", "errors"))),
         tuple((name, found.shared, compared.unmatched[name], compared.errors[name]) for name in found.runs),
         "Not matched: episodes that another run did not do, or broke on.",
+    )
+
+
+def robustness_table(name: str, aspect: Aspect, found: Sequence[Robustness]) -> Table:
+    """What changes cost the runs, pair by pair: their drops, or what they keep, and the difference."""
+    conditions = any(each.condition is not None for each in found)
+    drop = aspect is Aspect.DROP
+    title = "Who loses less to the changes" if drop else "Who keeps more of its successes"
+    what = (
+        "Drop: success perturbed less success of the run's own controls"
+        if drop
+        else "Kept: success perturbed where the run's own control succeeds"
+    )
+    return Table(
+        name,
+        f"{title}, by condition" if conditions else title,
+        (
+            *([Column("condition")] if conditions else []),
+            Column("first"),
+            Column("second"),
+            Column("pairs", "count"),
+            Column(f"first's {aspect}", "change" if drop else "share"),
+            Column(f"second's {aspect}", "change" if drop else "share"),
+            Column("second less first", "change"),
+            Column("95 % interval", "change"),
+            Column("Holm p", "p"),
+            Column("second is"),
+        ),
+        tuple(
+            (
+                *([each.condition] if conditions else []),
+                each.first,
+                each.second,
+                each.pairs,
+                each.first_value,
+                each.second_value,
+                each.change,
+                each.interval,
+                each.p_holm,
+                in_a_word(each),
+            )
+            for each in found
+        ),
+        f"{what}. Positive differences: the second is more robust. Intervals over starts and wordings; p: exact over "
+        "starts, adjusted after Holm.",
     )
 
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay import __version__
-from assay.measures.diagnosis import diagnose
 from assay.measures.efficiency import EFFICIENCY
-from assay.measures.profile import Profile
 from assay.measures.rates import CONDITIONS, TASKS
 from assay.measures.result import Missing
+from assay.report.advice import Advice, advice
 from assay.report.comparison import Group, comparison_tables
+from assay.report.joint import joint_diagnoses
 from assay.report.rendering import rendered
 from assay.report.run_report import RunReport
 from assay.report.sections import Section, sections, together
@@ -29,6 +29,11 @@ FIGURES, TABLES = "figures", "tables"
 """Folders beside it."""
 BRAND = '<p class="brand">Assay report</p>'
 """What every page of ours has."""
+ABOUT_INTERVALS = (
+    "Intervals and p values are about these tasks and wordings, with new starts: only seeds are drawn by chance. "
+    "They say nothing about other tasks; an interval about tasks in general takes these for a sample of all."
+)
+"""What is drawn by chance, and what is given."""
 _MOST_SHOWN = 10
 """Reasons and stopped conditions that are listed one by one."""
 _FACTS = (
@@ -53,11 +58,13 @@ class Part:
     anchor: str
     banners: list[str]
     diagnosis: Diagnosis
+    advice: list[Advice]
     sentences: list[str]
     numbers: list[KeyNumber]
     facts: list[tuple[str, str]]
     sections: list[Section]
     missing: dict[str, list[str]]
+    about_intervals: str = ABOUT_INTERVALS
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +77,7 @@ class Report:
     """Figures of several runs."""
     shared_tables: tuple[Table, ...]
     policies: dict[str, Diagnosis]
-    """Of policies with several runs: what these say together."""
+    """Of policies with several runs: title -> what these say together."""
     left_out: dict[str, str]
     """Runs that cannot be reported, and why."""
 
@@ -132,13 +139,9 @@ def build(
     reports = [replace(report, beside=tuple(reports)) for report in reports]
     parts = tuple(_part(report, f"run-{place}") for place, report in enumerate(reports, start=1))
     drawings, tables = together(reports) if len(reports) > 1 else ([], [])
-    policies: dict[str, list[Profile]] = {}
-    for report in reports:
-        policies.setdefault(str(report.meta.get("policy")), []).append(report.profile)
-    diagnoses = {
-        name: Diagnosis.of(diagnose(*profiles)) for name, profiles in policies.items() if len(profiles) > 1
-    }
-    return Report(parts, tuple(compared), tuple(drawings), tuple(tables), diagnoses, dict(left_out or {}))
+    return Report(
+        parts, tuple(compared), tuple(drawings), tuple(tables), joint_diagnoses(reports), dict(left_out or {})
+    )
 
 
 def unbroken(value: object) -> object:
@@ -157,6 +160,7 @@ def _part(report: RunReport, anchor: str) -> Part:
         anchor=anchor,
         banners=banners(report),
         diagnosis=Diagnosis.of(report.diagnosis),
+        advice=advice(report),
         sentences=sentences(report.profile),
         numbers=key_numbers(report.profile),
         facts=list(_facts(report)),

@@ -6,7 +6,7 @@ import json
 import sqlite3
 import zlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -15,7 +15,8 @@ import polars as pl
 
 from assay.episodes import Traits
 from assay.errors import RunError
-from assay.measures.diagnosis import Finding, diagnose
+from assay.measures.diagnosis import examine
+from assay.measures.findings import Finding
 from assay.measures.measure import Measure
 from assay.measures.nearness import FAILURES, OURS, NearFarRule
 from assay.measures.profile import Profile, profile
@@ -60,9 +61,11 @@ class RunReport:
     damage: str
     """What of the file cannot be read; empty if all can."""
     problems: tuple[str, ...] = ()
-    """Plugins of the run that are not here, or are others than they were."""
+    """Plugins of the run that are not here, or are others than they were; many actions that were cut."""
     beside: tuple[Self, ...] = ()
     """The runs of the same report."""
+    file: str = ""
+    """Where it is."""
 
     @classmethod
     def read(cls, path: Path, name: str | None = None, *, near_far: NearFarRule = OURS) -> Self:
@@ -84,10 +87,12 @@ class RunReport:
     def _measured(cls, store: Store, name: str, damage: str = "", *, near_far: NearFarRule = OURS) -> Self:
         meta = store.meta
         problems = load_plugins(meta.get("plugins", ()))
+        problems += [_sentence(told) for told in (store.clipping().warning,) if told]
         found = profile(store, with_paths=not damage, near_far=near_far)
         failures = found.get(FAILURES)
         paths = () if failures is None else sample_paths(store, failures)
         refused = Counter(str(each[-1]) for each in meta.pop("refused", ()))
+        examined = examine(found)
         return cls(
             name=name,
             meta=meta,
@@ -96,17 +101,23 @@ class RunReport:
             waiting=len(store.todo()),
             counts=store.counts(),
             stopped=store.stopped,
-            profile=found,
-            diagnosis=diagnose(found),
+            profile=examined.shown(found),
+            diagnosis=examined.findings,
             paths=paths,
             damage=damage or _damage(store),
             problems=tuple(problems),
+            file=str(store.path),
         )
 
     @property
     def title(self) -> str:
         """Who did what."""
-        return f"{self.meta.get('policy', 'unknown policy')} on {self.meta.get('experiment', 'unknown experiment')}"
+        return f"{self.policy} on {self.meta.get('experiment', 'unknown experiment')}"
+
+    @property
+    def policy(self) -> str:
+        """The policy's label, or else its address."""
+        return str(self.meta.get("label") or self.meta.get("policy", "unknown policy"))
 
     def random(self, measure: Measure[T]) -> T | None:
         """What a measure says of acting at random, if a run of the report tells."""
@@ -141,7 +152,34 @@ def _damage(store: Store) -> str:
     return "; ".join(left)
 
 
-def named(paths: Iterable[Path]) -> dict[str, Path]:
-    """Runs by a short name each: the file's, or all of the path where that is not enough."""
-    stems = Counter(path.stem for path in paths)
-    return {path.stem if stems[path.stem] == 1 else str(path): path for path in paths}
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def named(paths: Sequence[Path], labels: Sequence[str] = ()) -> dict[str, Path]:
+    """Runs by a short name each: a label given here, the run's own, or the file's name.
+
+    Where several have one label, the experiment comes with it; where a name is not enough, all of the path.
+    """
+    if labels and len(labels) != len(paths):
+        raise RunError(f"{plural(len(labels), 'label')} for {plural(len(paths), 'run')}: needs one for each")
+    about = [_about(path) for path in paths]
+    wanted = list(labels) or [
+        str(each.get("label") or path.stem) for each, path in zip(about, paths, strict=True)
+    ]
+    often = Counter(wanted)
+    longer = [
+        name if often[name] == 1 or not (labels or each.get("label")) else f"{name}, {each.get('experiment')}"
+        for name, each in zip(wanted, about, strict=True)
+    ]
+    often = Counter(longer)
+    return {name if often[name] == 1 else str(path): path for name, path in zip(longer, paths, strict=True)}
+
+
+def _about(path: Path) -> dict[str, Any]:
+    """What a run says of itself; nothing where it cannot be read, which whoever reads it tells."""
+    try:
+        with Store.reading(path) as store:
+            return store.meta
+    except (RunError, sqlite3.Error, ValueError):
+        return {}

@@ -9,15 +9,16 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
-from io import StringIO
+from io import BytesIO, StringIO
 from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from assay.report.printing import Print, printed_size, readable
 from assay.report.wording import signed
 
 BLUE, ORANGE, GREEN, PINK, AMBER, SKY, BLACK = (
@@ -74,6 +75,13 @@ _STYLE: Any = {
 }
 _NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 _ONE_AT_A_TIME = threading.Lock()  # matplotlib's settings are the process's
+_print: Print | None = None
+"""How the figure that is being painted will be printed; None for the page. Held under the lock."""
+
+
+def printing() -> Print | None:
+    """How the figure that is being painted will be printed; None where it is for the page."""
+    return _print
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +96,50 @@ class Drawing:
     svg: str
     wide: bool
     """Whether it wants a row for itself."""
+    size: tuple[float, float]
+    """Of the page's, inches."""
+    paint: Callable[[Figure], None]
+    """Draws it, on a figure of any size."""
+    in_a_column: bool = True
+    """Whether it can be read in a column of a paper; otherwise it is printed as wide as the page."""
 
     @property
     def file(self) -> str:
         """The figure as a file of its own."""
         return f'<?xml version="1.0" encoding="utf-8"?>\n{self.svg}'
 
+    def printed(self, how: Print) -> bytes:
+        """The figure for a paper: of the paper's width, with letters of its size, as PDF or SVG."""
+        global _print
+        width, height = printed_size(self.size, how, in_a_column=self.in_a_column)
+        here = replace(how, width=width)
+        style = {**_STYLE, **how.style, "svg.hashsalt": self.name}
+        with _ONE_AT_A_TIME, matplotlib.rc_context(style):
+            _print = here
+            try:
+                figure = Figure(figsize=(width, height), dpi=72, layout="constrained")
+                self.paint(figure)
+                readable(figure, here)
+                written = BytesIO()
+                none = {"CreationDate": None, "Creator": None, "Producer": None}
+                figure.savefig(
+                    written, format=how.format, metadata=none if how.format == "pdf" else _NO_METADATA
+                )
+            finally:
+                _print = None
+        return written.getvalue()
+
 
 def draw(
-    name: str, title: str, caption: str, size: tuple[float, float], paint: Callable[[Figure], None]
+    name: str,
+    title: str,
+    caption: str,
+    size: tuple[float, float],
+    paint: Callable[[Figure], None],
+    *,
+    in_a_column: bool = True,
 ) -> Drawing:
-    """Have a figure of ``size`` (inches) painted."""
+    """Have a figure of ``size`` (inches) painted; ``in_a_column``: whether it can be read in one of a paper."""
     with _ONE_AT_A_TIME, matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
         figure = Figure(figsize=size, dpi=72, layout="constrained")  # 72: SVG's own
         paint(figure)
@@ -107,7 +148,8 @@ def draw(
             figure.set_layout_engine(None)  # saving would draw and lay out a second time
         written = StringIO()
         figure.savefig(written, format="svg", metadata=_NO_METADATA)
-    return Drawing(name, title, caption, _tidy(written.getvalue(), title), wide=size[0] > HALF + 0.5)
+    svg = _tidy(written.getvalue(), title)
+    return Drawing(name, title, caption, svg, size[0] > HALF + 0.5, size, paint, in_a_column)
 
 
 def percent_axis(axis: Any) -> None:

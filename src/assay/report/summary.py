@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.measures.clustering import UNVARIED
@@ -21,14 +21,12 @@ from assay.report.wording import (
     group_name,
     listed,
     number,
-    p_phrase,
     percent,
     plural,
     points,
     signed,
 )
 from assay.stats.intervals import Interval
-from assay.stats.significance import SURE
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +39,12 @@ class KeyNumber:
     """Its interval and count."""
     about: str = ""
     """What is counted, over which episodes: one line."""
+
+    def over(self, tasks: Interval | None) -> KeyNumber:
+        """The same with the interval about tasks in general, if there is one."""
+        if tasks is None:
+            return self
+        return replace(self, detail=f"{self.detail}; tasks in general {between(tasks, 100)}")
 
     @classmethod
     def of(
@@ -122,6 +126,12 @@ def banners(report: RunReport) -> list[str]:
             f"{pride.unscored:,} of {every:,} paraphrased episodes have no distance, because {why}: "
             "PRIDE and overestimation are of the others" + (f", of which {rest} succeed." if rest else ".")
         )
+    if report.stopped:
+        found.append(
+            f"Stopped early: {plural(len(report.stopped), 'condition')} ended as soon as the rule had decided. Their "
+            "rates are biased away from what they were tested against. Intervals of their rates and p values of "
+            "differences to the control allow for the stopping; intervals of differences, and other tests, do not."
+        )
     rate = profile.get(SUCCESS_RATE)
     demonstrates = str(report.meta.get("policy")).partition("?")[0] == report.world.demonstrator
     if demonstrates and rate is not None and rate.successes < rate.count:
@@ -157,32 +167,35 @@ def success_numbers(rate: Rate, profile: Profile) -> Iterator[KeyNumber]:
     """Success in perturbed episodes."""
     if has_perturbed_episodes(profile) and rate.rate is not None:
         about = "Share of perturbed episodes that succeed; only changes after which success is expected."
-        yield KeyNumber.of("success, perturbed", percent(rate.rate), rate.interval, rate.count, about)
+        number = KeyNumber.of("success, perturbed", percent(rate.rate), rate.interval, rate.count, about)
+        yield number.over(rate.over_tasks)
 
 
 def control_numbers(rate: Rate, profile: Profile) -> Iterator[KeyNumber]:
     """Success in controls."""
     about = "Share of controls, in which nothing is changed, that succeed."
-    yield KeyNumber.of("success, control", percent(rate.rate), rate.interval, rate.count, about)
+    number = KeyNumber.of("success, control", percent(rate.rate), rate.interval, rate.count, about)
+    yield number.over(rate.over_tasks)
 
 
 def axes_sentences(axes: Sequence[Drop], profile: Profile) -> Iterator[str]:
     """What changes of words, world and senses cost."""
     for drop in sorted(axes, key=lambda drop: drop.change):
         name = group_name(drop.group).replace("+", " and ")
+        if not drop.control:  # at the floor nothing shows, which is no robustness
+            yield (
+                f"What changes of the {name} cost cannot be measured: none of the controls succeeds "
+                f"({plural(drop.starts, 'start')})."
+            )
+            continue
         numbers = (
-            f"paired difference {points(drop.change)} points, 95 % interval {between(drop.interval, 100)}, "
-            f"{p_phrase(drop.p_holm)}"
+            f"paired difference {points(drop.change)} points, 95 % interval {between(drop.interval, 100)}"
         )
-        effect = (
-            "have no significant effect"
-            if drop.least_p < SURE
-            else "cannot be judged: too few starts to tell"
-        )
-        if drop.certain:
-            verb = "cost" if drop.change < 0 else "gain"
-            effect = f"{verb} it {number(100 * abs(drop.change))} points"
-        yield f"Changes of the {name} {effect} ({numbers})."
+        rates = f"{percent(drop.control, 0)} to {percent(drop.perturbed, 0)} of {plural(drop.pairs, 'pair')}"
+        if drop.certain and drop.change < 0:
+            yield f"Changes of the {name} cost it {number(100 * -drop.change)} points ({numbers})."
+        else:
+            yield f"Under changes of the {name} success goes from {rates} ({numbers})."
 
 
 def drops_sentences(drops: Sequence[Drop], profile: Profile) -> Iterator[str]:
@@ -261,14 +274,32 @@ def failures_sentences(found: Failures, profile: Profile) -> Iterator[str]:
     if found.far_share is not None:
         idle = f"; {found.idle:,} of them touched and moved nothing" if found.idle else ""
         yield (
-            f"Of {plural(found.failures, 'failure')} in an unperturbed scene, {found.far['max']:,} "
+            f"Of {plural(found.failures, 'failure')} in an unperturbed scene that can be judged, {found.far['max']:,} "
             f"({percent(found.far_share)}, 95 % interval {between(found.interval, 100)}) are far from the "
-            f"successful trajectory (planning{idle}), {found.near['max']:,} close to it (execution)."
+            f"successful trajectory (planning{idle}), {found.near['max']:,} close to it (execution){_unjudged(found)}."
         )
 
 
 def failures_numbers(found: Failures, profile: Profile) -> Iterator[KeyNumber]:
     """The share of far failures."""
     if found.far_share is not None:
-        about = "Share of failures in an unperturbed scene that are far from the successful trajectory."
-        yield KeyNumber.of("far failures", percent(found.far_share), found.interval, found.failures, about)
+        about = "Share of failures in an unperturbed scene that are far from the successful trajectory"
+        number = KeyNumber.of(
+            "far failures",
+            percent(found.far_share),
+            found.interval,
+            found.failures,
+            f"{about}{_unjudged(found)}.",
+        )
+        every = found.failures + found.unjudged
+        yield replace(number, detail=f"{number.detail} of {every:,}") if found.unjudged else number
+
+
+def _unjudged(found: Failures) -> str:
+    """How many failures could not be judged, and why."""
+    if not found.unjudged:
+        return ""
+    return (
+        f"; {plural(found.unjudged, 'failure')} more could not be judged, for want of "
+        f"{found.rule.least_successes} successes of the task to compare with"
+    )

@@ -91,6 +91,8 @@ class Table:
     note: str = ""
     shown_at_once: bool = False
     """Whether the page shows it without being asked."""
+    narrow: bool = False
+    """Whether LaTeX should set it to fit a column."""
 
     @property
     def shown(self) -> list[list[str]]:
@@ -133,8 +135,10 @@ class Table:
         places = "".join("r" if column.right else "l" for column in self.columns)
         return "\n".join(
             [
+                r"% needs \usepackage{booktabs}",
                 r"\begin{table}",
                 r"\centering",
+                *([r"\small\setlength{\tabcolsep}{3pt}"] if self.narrow else []),
                 rf"\caption{{{latex(f'{self.title}. {self.note}'.strip())}}}",
                 rf"\label{{tab:{self.name}}}",
                 rf"\begin{{tabular}}{{{places}}}",

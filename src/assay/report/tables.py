@@ -148,8 +148,8 @@ def _drops(name: str, title: str, found: Sequence[Drop]) -> Table:
             )
             for drop in found
         ),
-        "Paired differences to the control of the same task and seed; 95 % Newcombe intervals over starts; "
-        "exact p.",
+        "Paired differences to the control of the same task and seed, or of the task that was asked for; 95 % Newcombe "
+        "intervals over starts; exact p, two-sided. Holm p: of a loss, adjusted for everything that was tested.",
     )
 
 

@@ -7,8 +7,9 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from types import MappingProxyType, TracebackType
 from typing import Self
 
@@ -20,6 +21,7 @@ from rich.table import Table
 
 from assay.console import Pulse, errors, number_of, progress_bar, say, table_of
 from assay.episodes import Episode, EpisodeSpec
+from assay.runs.clipping import Clipping
 from assay.runs.execute import Observer
 from assay.runs.store import Store
 
@@ -76,6 +78,15 @@ class RunDisplay(Observer):
     ) -> None:
         self._interrupted.__exit__()
         self._close(kind, error, trace)
+
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """Ctrl-C ends what is done within at once: nothing is running that could be finished."""
+        self._interrupted.__exit__()
+        try:
+            yield
+        finally:
+            self._interrupted.__enter__()
 
     def certifying(self, wanted: int) -> None:
         """Begin a bar."""
@@ -229,6 +240,23 @@ def print_reasons(reasons: Mapping[str, int], *, most: int = 10) -> None:
         say(f"{count} x error{', such as' if len(same) > 1 else ''}: {same[0]}")
     if len(counted) > most:
         say(f"... and {number_of(len(counted) - most, 'other reason')}")
+
+
+def print_tracebacks(told: Iterable[str], *, most: int = 3) -> None:
+    """Where somebody's own code broke, each place once, on standard error."""
+    places = list(dict.fromkeys(each for each in told if each))
+    for each in places[:most]:
+        say(each, aside=True)
+    if len(places) > most:
+        say(f"... and {number_of(len(places) - most, 'other traceback')}", aside=True)
+
+
+def print_clipping(found: Clipping) -> None:
+    """Say how many actions were cut, and what to do where they are many."""
+    if found.warning:
+        say(f"warning: {found.warning}", aside=True)
+    elif found.cut:
+        say(f"{found.cut:,} of {found.actions:,} actions were outside [-1, 1] and were cut to it")
 
 
 def print_refused(reasons: Mapping[str, int], *, most: int = 10) -> None:

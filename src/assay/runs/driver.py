@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import polars as pl
+
 from assay.episodes.episode import Episode, Outcome, no_trajectory
-from assay.episodes.spec import EpisodeSpec
+from assay.episodes.spec import CONTROL, EpisodeSpec
 from assay.errors import RunError
 from assay.runs.executor import Batch, Died, Done, Executor
-from assay.runs.sequential import Until
+from assay.runs.sequential import Pairs, Until, in_shared_order
 from assay.runs.store import Retry, Store
 from assay.runs.todo import Todo
 
@@ -46,10 +48,9 @@ def drive(
 ) -> Ending:
     """Execute what is left of a store's plan. ``watch`` sees each recorded episode, and None now and then."""
     entries = store.todo(retry=retry)
-    if until is not None:
-        entries.sort(
-            key=lambda entry: entry.key
-        )  # a confidence sequence wants a random order; keys are hashes
+    if until is not None:  # a confidence sequence wants a random order, and pairs want the same one
+        places = _places(store)
+        entries.sort(key=lambda entry: places[entry.key])
     if not entries and until is None:
         return Ending(0, 0)
     todo = Todo(entries, strictly=until is not None)
@@ -116,58 +117,140 @@ class _Source:
 
 
 class _StoppingRule:
-    """Decides conditions, by their episodes in the order of their keys.
+    """Decides conditions, by their episodes in the order that all conditions share.
 
     An episode counts when all before it are done, so the verdict does not depend on how many workers there
-    are. Errors say nothing about a success rate and are passed over.
+    are. Errors say nothing about a success rate and are passed over. Controls are decided last, and keep every start
+    that another condition has; where conditions are set against them, they go on.
     """
 
     def __init__(self, store: Store, until: Until, todo: Todo, waiting: set[str]) -> None:
         self._store, self._until, self._todo = store, until, todo
         self._lines = {
-            condition: _Line(
-                {key: None if key in waiting else outcome for key, outcome in store.outcomes(condition)}
-            )
+            condition: _line(store, condition, waiting)
             for condition, _ in store.conditions()
-            if condition not in store.stopped
+            if condition not in store.stopped or (until.paired and condition == CONTROL)
         }
-        for condition in self._lines:
+        control = self._lines.get(CONTROL)
+        self._usual = {start: key for key, start in control.starts.items()} if control else {}
+        self._kept = _kept(store)
+        for condition in sorted(self._lines, key=lambda each: each == CONTROL):
             self._decide(condition)
 
     def see(self, spec: EpisodeSpec, outcome: Outcome) -> None:
         """Take note of an episode that was recorded."""
         if spec.condition in self._lines:
             self._lines[spec.condition].outcomes[spec.key] = outcome
-            self._decide(spec.condition)
+            again = self._lines if self._until.paired and spec.condition == CONTROL else (spec.condition,)
+            for condition in again:
+                self._decide(condition)
+            if spec.condition != CONTROL and CONTROL in self._lines:
+                self._decide(CONTROL)
 
     def _decide(self, condition: str) -> None:
+        if self._until.paired and condition == CONTROL:
+            return
         line = self._lines[condition]
-        while not line.decided and (last := line.advance()) is not None:
-            if self._until.met(line.successes, line.count):
+        wanted: set[tuple[str, int]] = set()
+        if condition == CONTROL:
+            others = [each for name, each in self._lines.items() if name != CONTROL]
+            if not all(each.over for each in others):
+                return
+            wanted = self._kept.union(*(each.counted_starts() for each in others)) & self._usual.keys()
+        while not line.decided and (last := line.next()) is not None:
+            usual = self._control(line.starts[last]) if self._until.paired else None
+            if self._until.paired and usual is None:
+                return  # not yet done
+            line.count_next(usual)
+            wanted.discard(line.starts[last])
+            if not wanted and self._until.met(line.successes, line.count, line.pairs.p):
                 line.decided = True
-                self._store.stop(condition, last, self._until.as_json(line.successes, line.count))
+                seen = line.pairs if self._until.paired else None
+                self._store.stop(
+                    condition, line.counted_keys(), self._until.as_json(line.successes, line.count, seen)
+                )
                 self._todo.drop(condition)
+
+    def _control(self, start: tuple[str, int]) -> Outcome | None:
+        """What came of the control of a start; an error where there is none."""
+        key = self._usual.get(start)
+        return Outcome.ERROR if key is None else self._lines[CONTROL].outcomes[key]
 
 
 @dataclass(slots=True)
 class _Line:
-    """A condition's episodes by key, and how far it has been counted."""
+    """A condition's episodes by key, in the order in which they count, and how far that is."""
 
     outcomes: dict[str, Outcome | None]
+    starts: dict[str, tuple[str, int]]
+    """Key -> task and seed."""
     counted: int = 0
     successes: int = 0
     count: int = 0
+    pairs: Pairs = field(default_factory=Pairs)
     decided: bool = False
     _keys: list[str] = field(init=False)
+    _paired: set[tuple[str, int]] = field(default_factory=set)
+    """Starts whose pair is counted: the first of their episodes that has an outcome."""
 
     def __post_init__(self) -> None:
         self._keys = list(self.outcomes)
 
-    def advance(self) -> str | None:
-        """Count the next episode, if it is done; returns its key."""
-        if self.counted == len(self._keys) or (outcome := self.outcomes[self._keys[self.counted]]) is None:
+    def next(self) -> str | None:
+        """The key of the next episode, if it is done."""
+        if self.counted == len(self._keys) or self.outcomes[self._keys[self.counted]] is None:
             return None
+        return self._keys[self.counted]
+
+    def count_next(self, control: Outcome | None) -> None:
+        """Count the next episode, beside its control if there is one and its start has no pair yet."""
+        outcome = self.outcomes[self._keys[self.counted]]
         self.counted += 1
         self.count += outcome is not Outcome.ERROR
         self.successes += outcome is Outcome.SUCCESS
-        return self._keys[self.counted - 1]
+        start = self.starts[self._keys[self.counted - 1]]
+        if control is not None and Outcome.ERROR not in (outcome, control) and start not in self._paired:
+            self._paired.add(start)  # its control is one outcome, however many wordings are set against it
+            self.pairs.see((outcome is Outcome.SUCCESS) - (control is Outcome.SUCCESS))
+
+    @property
+    def over(self) -> bool:
+        """Whether it is decided, or has no more episodes."""
+        return self.decided or self.counted == len(self._keys)
+
+    def counted_starts(self) -> set[tuple[str, int]]:
+        """The starts of those that count."""
+        return {self.starts[key] for key in self.counted_keys()}
+
+    def counted_keys(self) -> list[str]:
+        """The keys of those that count."""
+        return self._keys[: self.counted]
+
+
+def _places(store: Store) -> dict[str, int]:
+    """Where each planned episode stands in the order that all conditions share: key -> place."""
+    planned = [
+        (condition, task, seed, key)
+        for condition, _ in store.conditions()
+        for key, task, seed, _ in store.outcomes(condition)
+    ]
+    return {key: place for place, (*_, key) in enumerate(in_shared_order(planned, lambda each: each))}
+
+
+def _kept(store: Store) -> set[tuple[str, int]]:
+    """The starts (task and seed) of conditions that were stopped before."""
+    if not store.stopped:
+        return set()
+    rows = store.frame().filter(
+        pl.col("condition").is_in([*store.stopped]) & (pl.col("condition") != CONTROL)
+    )
+    return set(rows.select("task", "seed").iter_rows())
+
+
+def _line(store: Store, condition: str, waiting: set[str]) -> _Line:
+    """A condition's episodes, those that are ``waiting`` (keys) as not done."""
+    known = in_shared_order(store.outcomes(condition), lambda each: (condition, each[1], each[2], each[0]))
+    return _Line(
+        {key: None if key in waiting else outcome for key, _, _, outcome in known},
+        {key: (task, seed) for key, task, seed, _ in known},
+    )

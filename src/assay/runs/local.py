@@ -15,7 +15,7 @@ from typing import Any
 
 from assay import processes
 from assay.episodes.spec import EpisodeSpec
-from assay.errors import AssayError, PolicyError, RunError
+from assay.errors import AssayError, PolicyError, RunError, traceback_of
 from assay.runs.executor import Died, Done, Event, Source, Tick
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 
@@ -116,8 +116,11 @@ class LocalProcesses:
         if isinstance(message, Done):
             worker.current = None
             yield message
-        elif isinstance(message, str):
-            raise PolicyError(message)
+        elif isinstance(message, tuple):
+            said, traceback = message
+            broken = PolicyError(said)
+            broken.traceback = traceback
+            raise broken
         else:
             worker.ready = True
             self._failed_starts = 0
@@ -192,7 +195,7 @@ def _work(pipe: Connection, config: WorkerConfig) -> None:
         try:
             runner = EpisodeRunner(config)
         except AssayError as error:
-            pipe.send(str(error))
+            pipe.send((str(error), traceback_of(error)))
             return
         latest = time.monotonic()
 

@@ -21,6 +21,8 @@ from assay.sim.bare_mujoco import mujoco_version
 
 DECIDING = ("experiment", "policy", "policy_metadata", "pack", "pack_digest", "mujoco", "settings")
 """What must be the same for a run to be resumed."""
+IDENTITY = "policy_identity"
+"""Digests of a policy's source and of the files it is given: name -> digest. Runs of Assay 0.1.0 have none."""
 ALL = "*"
 """The selection of all conditions."""
 CIRCUMSTANCES = ("assay", "numpy", "python", "host", "machine", "commit", "started")
@@ -35,13 +37,18 @@ def provenance(
     world: str = LIBERO,
     plugins: Iterable[Plugin] = (),
     policy_metadata: dict[str, str] | None = None,
+    identity: dict[str, str] | None = None,
     settings: dict[str, object] | None = None,
 ) -> dict[str, object]:
-    """Everything about the run but its episodes; ``settings`` are those that hold for all of them."""
+    """Everything about the run but its episodes; ``settings`` are those that hold for all of them.
+
+    ``identity``: what the policy hangs on, name -> digest, as `assay.policies.identity` tells it.
+    """
     return {
         "experiment": experiment,
         "policy": policy,
         "policy_metadata": policy_metadata or {},
+        IDENTITY: identity or {},
         "settings": settings or {},
         "pack": pack,
         "pack_digest": WORLDS[world].digest(pack),
@@ -64,6 +71,10 @@ def differing(known: Mapping[str, Any], fresh: Mapping[str, Any]) -> tuple[str, 
         was, now = known.get(name), fresh.get(name)
         if was != now:
             return (name.replace("_", " "), *_difference(was, now))
+    was, now = known.get(IDENTITY), fresh.get(IDENTITY)
+    if was is not None and now is not None and was != now:
+        name = next(each for each in {**was, **now} if was.get(each) != now.get(each))
+        return (f"the policy's {name}", was.get(name), now.get(name))
     was, now = ({each["module"]: each for each in meta.get("plugins", ())} for meta in (known, fresh))
     for module in was.keys() & now.keys():  # parts of a run may need others, each its own
         if was[module] != now[module]:
@@ -78,14 +89,30 @@ def all_plugins(*metas: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def check(path: Path, fresh: dict[str, object]) -> None:
-    """Raise RunError where a file holds a run of another experiment; leaves it as it is."""
+    """Raise RunError where a file holds a run of another experiment; leaves it as it is.
+
+    A policy that was mended after nothing but errors is no other one: there is nothing to be mixed.
+    """
     if not path.is_file():
         return
     with Store.reading(path) as store:
         known = store.meta
+        if known and not store.judged:
+            known = {**known, IDENTITY: fresh.get(IDENTITY)}
     if known and (found := differing(known, fresh)):
         name, was, now = found
-        raise RunError(f"{path} holds a run with {name} {was}, not {now}: choose another --out, or delete it")
+        what = f"holds a run with {name} {was}, not {now}"
+        if name.startswith("the policy's"):
+            what = f"holds episodes of another policy: {name} has changed since ({was} then, {now} now)"
+        elif name == "pack digest":
+            what = (
+                f"holds episodes with other assets: {fresh['pack']} has changed since ({was} then, {now} now)"
+            )
+        elif str(was).startswith("states=") and str(now).startswith("states="):
+            what = (
+                f"holds episodes from other stored states: --states has changed since ({was} then, {now} now)"
+            )
+        raise RunError(f"{path} {what}: choose another --out, or delete it")
 
 
 def describe(store: Store, fresh: dict[str, object], *, conditions: str | None = None) -> None:
@@ -98,6 +125,8 @@ def describe(store: Store, fresh: dict[str, object], *, conditions: str | None =
     if not known:
         store.describe(**fresh, conditions=chosen)
         return
+    if IDENTITY in known and not store.judged:
+        store.describe(**{IDENTITY: fresh.get(IDENTITY)})
     if (plugins := all_plugins(known, fresh)) != known.get("plugins", []):
         store.describe(plugins=plugins)
     store.describe(conditions=all_conditions(known, {"conditions": chosen}))

@@ -18,6 +18,7 @@ from typing import Any
 from assay.episodes.spec import CONTROL, EpisodeSpec, Label
 from assay.errors import AssayError
 from assay.plugins import load_plugins
+from assay.runs.rows import COUNTED
 from assay.runs.store import Store, read_connection
 
 PAGE = 50
@@ -26,9 +27,9 @@ MOST_VALUES = 40
 """A label with more values is a measurement, and nothing to choose from."""
 OUTCOMES = ("success", "failure", "error", "waiting")
 
-_FROM = """
+_FROM = f"""
 FROM specs LEFT JOIN stopped USING (condition) LEFT JOIN episodes USING (id)
-WHERE (last IS NULL OR key <= last)
+WHERE {COUNTED}
 """
 _COLUMNS = """
 specs.id, key, condition, task, seed, labels, spec, outcome, instruction, steps, seconds, decisions, touched,
@@ -233,6 +234,18 @@ def control_of(run: Run, row: Row) -> Row | None:
         {"control": CONTROL, "task": row.task, "seed": row.seed},
     )
     return _row(rows[0]) if rows else None
+
+
+def traceback_of(run: Run, row: Row) -> str:
+    """Where in somebody's own code an episode broke; empty where nothing did."""
+    rows = run.rows("SELECT lines FROM traceback WHERE id = :id", {"id": row.id})
+    return str(json.loads(rows[0][0])) if rows else ""
+
+
+def clipped_of(run: Run, row: Row) -> int:
+    """How many actions of an episode were cut to [-1, 1]."""
+    rows = run.rows("SELECT cut FROM clipped WHERE id = :id", {"id": row.id})
+    return int(rows[0][0]) if rows else 0
 
 
 def neighbours(run: Run, row: Row) -> dict[str, str | None]:

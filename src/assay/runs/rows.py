@@ -17,13 +17,24 @@ APPLICATION = 0x41535359
 VERSION = 2
 """Of the schema. Version 1 is that of Assay 0.1.0: see `format_1`."""
 
-SINCE = {"initial_positions": "positions", "contacts": "intervals"}
+SINCE = {
+    "initial_positions": "positions",
+    "contacts": "intervals",
+    "clipped": "cut",
+    "traceback": "lines",
+}
 """Tables that older runs of this format lack, and the column of each, JSON: where the things that a task is about
-stood at the start, and when the robot touched what."""
+stood at the start, when the robot touched what, how many actions were cut, and where somebody's code broke."""
 ADDED = "".join(
     f"CREATE TABLE IF NOT EXISTS {table} (id INTEGER PRIMARY KEY REFERENCES specs, {column} TEXT NOT NULL);\n"
     for table, column in SINCE.items()
 )
+UNCOUNTED = "uncounted"
+"""The table of planned episodes that came, or would come, after their condition was decided. Older runs lack it: of a
+decided condition they have all episodes whose keys are not greater than ``last``."""
+ADDED += f"CREATE TABLE IF NOT EXISTS {UNCOUNTED} (id INTEGER PRIMARY KEY REFERENCES specs);\n"
+COUNTED = f"(last IS NULL OR key <= last) AND specs.id NOT IN (SELECT id FROM {UNCOUNTED})"
+"""Whether an episode counts, in a query that joins ``stopped`` with ``specs``."""
 SCHEMA = f"""
 BEGIN IMMEDIATE;
 PRAGMA application_id = {APPLICATION};
@@ -75,10 +86,10 @@ FRAME = f"""
 SELECT specs.id, key, experiment, condition, task, seed,
        CASE WHEN json_valid(spec) THEN coalesce(json_extract(spec, '$.start'), seed) ELSE seed END AS start,
        labels, instruction, outcome, steps, seconds, decisions, images, attempts, touched, moved, truth, error,
-       positions, intervals
+       positions, intervals, (SELECT CAST(cut AS INTEGER) FROM clipped WHERE clipped.id = specs.id)
 FROM specs JOIN episodes USING (id) LEFT JOIN stopped USING (condition) LEFT JOIN initial_positions USING (id)
 LEFT JOIN contacts USING (id)
-WHERE (last IS NULL OR key <= last) AND {UNSOUND} IS NULL ORDER BY specs.id
+WHERE {COUNTED} AND {UNSOUND} IS NULL ORDER BY specs.id
 """
 COLUMNS = {
     "id": pl.Int64,
@@ -102,6 +113,7 @@ COLUMNS = {
     "error": pl.String,
     "initial_positions": pl.String,
     "contacts": pl.String,
+    "clipped": pl.Int64,
 }
 
 

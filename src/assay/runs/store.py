@@ -5,6 +5,8 @@ episodes           what happened; an episode is there whole or not at all
 trajectories       the end effector's path and the actions, compressed
 initial_positions  where the things that the task is about stood at the start
 contacts           when the robot touched what
+clipped            how many actions of an episode were cut to [-1, 1]
+traceback          where somebody's own code broke
 stopped            conditions that were decided before their end, and by which rule
 meta               who, what, where: one JSON value for each name
 
@@ -16,7 +18,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -29,13 +31,16 @@ from assay.episodes.perturbation import changed_by, known_kind
 from assay.errors import RunError
 from assay.files import locked
 from assay.runs import format_1
+from assay.runs.clipping import Clipping
 from assay.runs.rows import (
     ADDED,
     APPLICATION,
     COLUMNS,
+    COUNTED,
     FRAME,
     SCHEMA,
     SINCE,
+    UNCOUNTED,
     UNSOUND,
     VERSION,
     episode_row,
@@ -46,6 +51,8 @@ from assay.runs.rows import (
 )
 
 SUFFIX = ".assay"
+_AFTER_ALL = "~"
+"""Greater than every key."""
 
 
 Retry = Literal["transient", "errors", "nothing"]
@@ -59,6 +66,8 @@ class Waiting(NamedTuple):
     key: str
     scene: str
     condition: str
+    task: str = ""
+    seed: int = 0
 
 
 class Store:
@@ -205,19 +214,20 @@ class Store:
         """
         redo = {"transient": "transient", "errors": "outcome = 'error'", "nothing": "0"}[retry]
         rows = self._db.execute(
-            "SELECT id, key, scene, condition FROM specs LEFT JOIN episodes USING (id) "
+            "SELECT id, key, scene, condition, task, seed FROM specs LEFT JOIN episodes USING (id) "
             f"LEFT JOIN stopped USING (condition) WHERE last IS NULL AND (outcome IS NULL OR {redo}) "
             "ORDER BY id"
         )
         return [Waiting(*row) for row in rows]
 
-    def outcomes(self, condition: str) -> list[tuple[str, Outcome | None]]:
-        """Key and outcome of every planned episode of a condition, by key: a random, lasting order."""
+    def outcomes(self, condition: str) -> list[tuple[str, str, int, Outcome | None]]:
+        """Key, task, seed and outcome of every planned episode of a condition, by key."""
         rows = self._db.execute(
-            "SELECT key, outcome FROM specs LEFT JOIN episodes USING (id) WHERE condition = ? ORDER BY key",
+            "SELECT key, task, seed, outcome FROM specs LEFT JOIN episodes USING (id) WHERE condition = ? "
+            "ORDER BY key",
             (condition,),
         )
-        return [(key, None if outcome is None else Outcome(outcome)) for key, outcome in rows]
+        return [(*which, None if outcome is None else Outcome(outcome)) for *which, outcome in rows]
 
     def specs(self, ids: Sequence[int]) -> list[EpisodeSpec]:
         """Planned specs by their ids."""
@@ -229,6 +239,11 @@ class Store:
             ).fetchall()
         }
         return [found[number] for number in ids]
+
+    def recorded(self) -> Iterator[EpisodeSpec]:
+        """The specs whose episodes have been recorded, without labels."""
+        for (text,) in self._db.execute("SELECT spec FROM specs JOIN episodes USING (id)"):
+            yield EpisodeSpec.from_json(text, {})
 
     # -- episodes
 
@@ -246,17 +261,23 @@ class Store:
             for table in SINCE:
                 self._db.execute(f"DELETE FROM {table} WHERE id = ?", (number,))
                 known = getattr(episode, table)
-                if known or (table == "contacts" and known is not None):  # nothing touched is known, too
+                if known or (table in ("contacts", "clipped") and known is not None):  # none is known, too
                     self._db.execute(f"INSERT INTO {table} VALUES (?, ?)", (number, json.dumps(known)))
 
-    def stop(self, condition: str, last: str, rule: dict[str, object]) -> None:
-        """Record that a condition is decided; ``last`` is the greatest key that counted.
+    def stop(self, condition: str, counted: Collection[str], rule: dict[str, object]) -> None:
+        """Record that a condition is decided by the episodes with the keys ``counted``.
 
-        Episodes with greater keys, which other workers were performing meanwhile, stay out of the frame.
+        Others of its episodes, which workers were performing meanwhile, stay out of the frame.
         """
+        planned = self._db.execute("SELECT id, key FROM specs WHERE condition = ?", (condition,)).fetchall()
+        known = set(counted)
         with self._transaction():
             self._db.execute(
-                "INSERT OR REPLACE INTO stopped VALUES (?, ?, ?)", (condition, last, json.dumps(rule))
+                "INSERT OR REPLACE INTO stopped VALUES (?, ?, ?)", (condition, _AFTER_ALL, json.dumps(rule))
+            )
+            self._db.executemany(
+                f"INSERT OR IGNORE INTO {UNCOUNTED} VALUES (?)",
+                [(number,) for number, key in planned if key not in known],
             )
 
     @property
@@ -299,7 +320,7 @@ class Store:
             "sum(outcome IS 'failure'), sum(outcome IS 'error'), "
             "max(CASE WHEN json_valid(labels) THEN json_extract(labels, '$.plausible') END IS NOT 0) "
             "FROM specs LEFT JOIN stopped USING (condition) LEFT JOIN episodes ON episodes.id = specs.id "
-            "AND (last IS NULL OR key <= last) GROUP BY condition ORDER BY min(specs.id)"
+            f"AND {COUNTED} GROUP BY condition ORDER BY min(specs.id)"
         ).fetchall()
         names = ("planned", "done", "success", "failure", "error")
         return pl.DataFrame(
@@ -316,6 +337,35 @@ class Store:
                 "ORDER BY count(*) DESC, error"
             )
         )
+
+    @property
+    def judged(self) -> int:
+        """How many have been recorded that are no errors."""
+        return int(self._db.execute("SELECT count(*) FROM episodes WHERE outcome <> 'error'").fetchone()[0])
+
+    def seconds(self) -> tuple[int, float]:
+        """How many episodes were recorded without an error, and how long they took together, seconds."""
+        row = self._db.execute(
+            "SELECT count(*), coalesce(sum(seconds), 0) FROM episodes WHERE outcome <> 'error' AND seconds > 0"
+        ).fetchone()
+        return int(row[0]), float(row[1])
+
+    def tracebacks(self) -> dict[str, str]:
+        """Where somebody's own code broke: what broke, as `reasons` has it -> the first traceback of it."""
+        rows = self._db.execute(
+            "SELECT error, lines, min(id) FROM episodes JOIN traceback USING (id) WHERE outcome = 'error' "
+            "GROUP BY error ORDER BY min(id)"
+        )
+        return {error: str(json.loads(lines)) for error, lines, _ in rows}
+
+    def clipping(self) -> Clipping:
+        """How many actions were cut to [-1, 1], in how many episodes."""
+        row = self._db.execute(
+            "SELECT count(*), coalesce(sum(CAST(cut AS INTEGER) > 0), 0), "
+            "coalesce(sum(CAST(cut AS INTEGER)), 0), coalesce(sum(steps), 0) "
+            "FROM episodes JOIN clipped USING (id)"
+        ).fetchone()
+        return Clipping(*map(int, row))
 
     def add_all(self, other: Store) -> None:
         """Add another run's plan and episodes; an episode that is here already, and no error, stays."""
@@ -397,6 +447,8 @@ def read_connection(path: Path, *, timeout: float = 60.0) -> sqlite3.Connection:
         for table, column in SINCE.items():
             if not _has(connection, "main", table):
                 connection.execute(f"CREATE TEMP VIEW {table} AS SELECT 0 AS id, '' AS {column} WHERE 0")
+        if not _has(connection, "main", UNCOUNTED):
+            connection.execute(f"CREATE TEMP VIEW {UNCOUNTED} AS SELECT 0 AS id WHERE 0")
     except sqlite3.DatabaseError as error:
         raise RunError(f"{path}: not a run, or damaged: {error}") from None
     return connection

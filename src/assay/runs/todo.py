@@ -19,7 +19,7 @@ class Todo:
     def __init__(self, entries: Iterable[Waiting], *, strictly: bool = False) -> None:
         self._scenes: OrderedDict[str, deque[int]] = OrderedDict()
         self._about: dict[int, tuple[str, str]] = {}
-        for number, _, scene, condition in entries:
+        for number, _, scene, condition, *_ in entries:
             line = "" if strictly else scene
             self._scenes.setdefault(line, deque()).append(number)
             self._about[number] = (line, condition)

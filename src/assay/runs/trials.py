@@ -47,6 +47,11 @@ class Trial:
         return len(self.reasons)
 
     @property
+    def counted(self) -> int:
+        """How many say something about success: all but errors."""
+        return self.episodes - self.errors
+
+    @property
     def steps(self) -> tuple[int, ...]:
         """Control steps of the successes."""
         return tuple(each.episode.steps for each in self.attempts if each.episode.outcome is Outcome.SUCCESS)
@@ -81,6 +86,8 @@ class Trial:
                     "outcome": each.episode.outcome.value,
                     "steps": each.episode.steps,
                     "why_not": each.episode.error,
+                    "traceback": each.episode.traceback,
+                    "clipped": each.episode.clipped,
                 }
                 for each in self.attempts
             ],

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.episodes import LIBERO, Episode, EpisodeSpec, Outcome, Policy, load_world, no_trajectory, rollout
-from assay.errors import AssayError, one_line
+from assay.errors import AssayError, one_line, short_traceback
 from assay.plugins import import_module
 from assay.policies.registry import load_policy
 
@@ -82,6 +82,7 @@ class EpisodeRunner:
                 0,
                 no_trajectory(self._env.world.action_size),
                 error=one_line(reason, 300),
+                traceback=short_traceback(error),
             )
         return self._with_video(video, episode)
 

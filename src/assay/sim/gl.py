@@ -1,8 +1,8 @@
 """Find a way to draw on this machine: EGL, OSMesa or GLFW, whichever works first.
 
 A backend is tried in a process of its own, because a GL library that fails may take its process down and
-because PyOpenGL cannot change its mind. What was found is kept in ``MUJOCO_GL``, so that child processes need
-not search.
+because PyOpenGL cannot change its mind. What was found is kept in ``MUJOCO_GL`` and ``ASSAY_GL_WORKS``, so that
+child processes neither search nor try it again, which takes a second.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import importlib
 import os
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -25,6 +26,9 @@ PACKAGES = "libegl1 libgl1 libopengl0 libgl1-mesa-dri"
 """What brings software GL to Debian and Ubuntu; scripts/ensure-gl.sh installs them."""
 
 INSTALL_HINT = f"apt-get install {PACKAGES}"
+
+_WORKS = "ASSAY_GL_WORKS"
+"""Names the backend that a process has tried, to the processes that it starts."""
 
 _CHOICE = f"choose one of {', '.join(BACKENDS)}, or unset it"
 
@@ -95,12 +99,15 @@ def backend() -> str:
     chosen = os.environ.get("MUJOCO_GL", "").lower().strip()
     if chosen and chosen not in BACKENDS:
         raise RenderingError(f"MUJOCO_GL is '{chosen}', which cannot draw; {_CHOICE}")
+    if chosen and chosen == os.environ.get(_WORKS):
+        os.environ["MUJOCO_GL"] = chosen
+        return chosen
     candidates = (chosen,) if chosen else BACKENDS
     failures = []
     for candidate in candidates:
         result = probe(candidate)
         if result.works:
-            os.environ["MUJOCO_GL"] = candidate
+            os.environ["MUJOCO_GL"] = os.environ[_WORKS] = candidate
             return candidate
         failures.append(f"{candidate}: {result.detail}")
     if chosen:
@@ -118,3 +125,17 @@ def context(width: int, height: int) -> Any:
         return module.GLContext(width, height)
     except (RuntimeError, ImportError) as error:
         raise RenderingError(f"{backend()} worked before but gave no context now: {error}") from None
+
+
+_OF_THREAD = threading.local()
+
+
+def thread_context() -> Any:
+    """The GL context of this thread, made at its first use and kept.
+
+    Whatever a thread draws shares it: each new context compiles its shaders anew, which takes software GL a
+    quarter of a second.
+    """
+    if not hasattr(_OF_THREAD, "context"):
+        _OF_THREAD.context = context(640, 480)
+    return _OF_THREAD.context

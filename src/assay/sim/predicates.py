@@ -141,11 +141,11 @@ class Predicates:
         inner = _entity(inner, atom)
         if isinstance(outer, EntityIndex) and not self.in_contact(data, outer, inner):
             return False
-        low, high = self._box(data, outer)
+        low, high = self.box_of(data, outer)
         position = self._position(data, inner)
         return bool(np.all(position > low) and np.all(position < high))
 
-    def _box(self, data: mujoco.MjData, thing: Thing) -> tuple[np.ndarray, np.ndarray]:
+    def box_of(self, data: mujoco.MjData, thing: Thing) -> tuple[np.ndarray, np.ndarray]:
         """The axis-aligned box something must be in to be in ``thing``."""
         if isinstance(thing, RegionIndex):
             rotation = data.site_xmat[thing.site].reshape(3, 3)
@@ -175,7 +175,7 @@ class Predicates:
         )
 
     def _over(self, data: mujoco.MjData, upper: Thing, lower: Thing) -> bool:
-        low, high = self._box(data, lower)
+        low, high = self.box_of(data, lower)
         position = self._position(data, upper)[:2]
         return bool(np.all(position > low[:2]) and np.all(position < high[:2]))
 
@@ -187,8 +187,8 @@ class Predicates:
     def _exact_in(self, data: mujoco.MjData, atom: Atom, inner: Thing, outer: Thing) -> bool:
         if not self._in(data, atom, inner, outer):
             return False
-        floor = self._box(data, outer)[0][2] + (IN_SINK if isinstance(outer, RegionIndex) else 0.0)
-        lowest = self._box(data, inner)[0][2]
+        floor = self.box_of(data, outer)[0][2] + (IN_SINK if isinstance(outer, RegionIndex) else 0.0)
+        lowest = self.box_of(data, inner)[0][2]
         return bool(lowest - floor <= REST_HEIGHT)
 
     def _up_cosine(self, data: mujoco.MjData, thing: EntityIndex, surface: Thing) -> float:

@@ -40,7 +40,7 @@ class Moment:
 
 
 class Renderer:
-    """Draws one world's copy of a compiled scene. Holds a GL context from the first picture on."""
+    """Draws one world's copy of a compiled scene. Holds its textures and meshes in GL from the first picture on."""
 
     def __init__(self, compiled: CompiledScene, model: mujoco.MjModel) -> None:
         self._compiled = compiled
@@ -85,7 +85,7 @@ class Renderer:
         return np.asarray(label[np.clip(index, 0, self._scene.ngeom)])
 
     def close(self) -> None:
-        """Give the GL context back; the next picture takes a new one."""
+        """Give back what GL holds of the scene; the next picture hands it over again."""
         self._release()
         self._context = self._gl = None
 
@@ -102,6 +102,7 @@ class Renderer:
             )
         self._open()
         _make_current(self._gl)
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)  # others draw in it too
         if height > self._context.offHeight or width > self._context.offWidth:
             mujoco.mjr_resizeOffscreen(
                 max(width, self._context.offWidth),
@@ -149,10 +150,9 @@ class Renderer:
             )
         if self._context is not None:
             return
-        self._gl = gl.context(640, 480)
+        self._gl = gl.thread_context()
         _make_current(self._gl)
         self._context = mujoco.MjrContext(self._model, mujoco.mjtFontScale.mjFONTSCALE_100)
-        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)
         self._context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR
         self._scene = mujoco.MjvScene(self._model, maxgeom=MOST_GEOMS)
         self._options = mujoco.MjvOption()
@@ -176,6 +176,8 @@ def _make_current(context: Any) -> None:
 
 
 _AT_EXIT: set[weakref.finalize[..., Any]] = set()
+_CONTEXTS: weakref.WeakSet[Any] = weakref.WeakSet()
+"""GL contexts that were drawn with."""
 
 
 def _released_in_time(owner: Renderer, context: Any, gl_context: Any) -> weakref.finalize[..., Any]:
@@ -184,7 +186,6 @@ def _released_in_time(owner: Renderer, context: Any, gl_context: Any) -> weakref
     def release() -> None:
         gl_context.make_current()
         context.free()
-        gl_context.free()
         _AT_EXIT.discard(finalizer)
 
     finalizer = weakref.finalize(owner, release)
@@ -193,12 +194,15 @@ def _released_in_time(owner: Renderer, context: Any, gl_context: Any) -> weakref
         atexit.unregister(_release_all)
         atexit.register(_release_all)
     _AT_EXIT.add(finalizer)
+    _CONTEXTS.add(gl_context)
     return finalizer
 
 
 def _release_all() -> None:
     for finalizer in tuple(_AT_EXIT):
         finalizer()
+    for context in tuple(_CONTEXTS):
+        context.free()
 
 
 def _labels(compiled: CompiledScene) -> np.ndarray:

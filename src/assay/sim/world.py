@@ -34,7 +34,7 @@ FRAME = 256
 class LiberoWorld:
     """LIBERO's tasks, on its own assets or on ours."""
 
-    traits = Traits("libero", demonstrator="oracle")
+    traits = Traits("libero", demonstrator="oracle", clips=6)  # the gripper's number counts by its sign
     action_size = ACTION_SIZE
     cameras = CAMERAS
     frame_seconds = 1 / CONTROL_HZ
@@ -49,6 +49,7 @@ class LiberoWorld:
             "clumsy": "assay.policies.calibration.clumsy:Clumsy",
             "colour": "assay.policies.calibration.colour:Colour",
             "nearest": "assay.policies.calibration.nearest:Nearest",
+            "learned": "assay.policies.learned.visuomotor.policy:VisuomotorPolicy",
             "random": "assay.policies.simple:Random",
             "idle": "assay.policies.simple:Idle",
         }

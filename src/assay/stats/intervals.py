@@ -29,6 +29,8 @@ _ALIKE, _SEEN = 0.2, 5.0
 
 From simulation: with 0.1 five clusters are too sure (93 %), with 0.4 500 of 500 would be less sure than 499.
 """
+_TELLING = 5
+"""Clusters with the rarer outcome from which on the intra-cluster correlation is estimated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +78,28 @@ def small_sample_factor(clusters: float) -> float:
     return float((Z / t_quantile((1 + LEVEL) / 2, max(clusters - 1, 1))) ** 2)
 
 
-def icc(cross: float, room: float, free: float) -> float:
+def icc(cross: float, room: float, free: float, rare: float) -> float:
     """Intra-cluster correlation, 0 to 1: what episodes that share something share of the variance of one.
 
     ``cross`` is the sum of the products of what they are off, over all pairs that share something; ``room``
-    what it would be, were they all the same; ``free`` clusters can tell. Shrunk towards a usual value, for
-    where few fail and nothing shows; raised where few clusters tell.
+    what it would be, were they all the same; ``free`` clusters can tell. ``rare`` clusters have the rarer outcome:
+    only these show whether it comes alone or in company, however many episodes a cluster has. Shrunk towards a usual
+    value, and raised where few clusters tell. With none of them the episodes of a cluster may be all the same, and each
+    cluster counts once.
     """
-    seen = max(cross, 0.0) / small_sample_factor(max(free, 2.0) + 1)
-    return min((seen + _SEEN * _ALIKE) / (room + _SEEN), 1.0)
+    seen = max(cross, 0.0) / small_sample_factor(max(min(free, rare), 2.0) + 1)
+    found = min((seen + _SEEN * _ALIKE) / (room + _SEEN), 1.0)
+    return found + (1 - found) * unseen(rare)
+
+
+def unseen(rare: float) -> float:
+    """How far an intra-cluster correlation is unknown, 0 to 1, if so many clusters have the rarer outcome."""
+    return max(0.0, 1 - rare / _TELLING)
+
+
+def rarer(hits: np.ndarray, weights: np.ndarray) -> int:
+    """How many clusters have the rarer outcome, from what succeeded and what was tried in each, (clusters,)."""
+    return int(min((hits > 1e-9).sum(), (hits < weights - 1e-9).sum()))
 
 
 def bernoulli_variance(share: float, count: float) -> float:
@@ -106,7 +121,8 @@ def effective_count(hits: np.ndarray, weights: np.ndarray, most: float) -> float
     share = hits.sum() / most
     pairs = float(np.square(weights).sum()) - most
     cross = np.square(hits - share * weights).sum() * clusters / (clusters - 1) - share * (1 - share) * most
-    alike = icc(float(cross), bernoulli_variance(share, most) * pairs, clusters - 1)
+    room = bernoulli_variance(share, most) * pairs
+    alike = icc(float(cross), room, clusters - 1, rarer(hits, weights))
     return float(most**2 / (most + alike * pairs))
 
 
@@ -124,6 +140,18 @@ def paired_difference(
     between them over the clusters; it holds where failures are rare too, and where the bootstrap has nothing
     to resample.
     """
+    counts = [
+        effective_count(hit, weight, count) for hit, weight, count in zip(hits, weights, most, strict=True)
+    ]
+    return difference_of(hits, weights, (counts[0], counts[1]))
+
+
+def difference_of(
+    hits: tuple[np.ndarray, np.ndarray],
+    weights: tuple[np.ndarray, np.ndarray],
+    effective: tuple[float, float],
+) -> Difference:
+    """The same, with what either share is worth in independent episodes."""
     shares = [float(hit.sum() / weight.sum()) for hit, weight in zip(hits, weights, strict=True)]
     off = [hit - share * weight for hit, weight, share in zip(hits, weights, shares, strict=True)]
     size = float(np.sqrt(np.square(off[0]).sum() * np.square(off[1]).sum()))
@@ -131,10 +159,7 @@ def paired_difference(
     clusters = kish(weights[0] + weights[1])
     if together > 0:  # few clusters are easily alike by chance, which would make them too sure
         together *= max(0.0, 1 - 3 / clusters)
-    counts = [
-        effective_count(hit, weight, count) for hit, weight, count in zip(hits, weights, most, strict=True)
-    ]
-    return newcombe((shares[0], shares[1]), (counts[0], counts[1]), together)
+    return newcombe((shares[0], shares[1]), effective, together)
 
 
 def stratified(hits: np.ndarray, counts: np.ndarray, now: np.ndarray, counts_now: np.ndarray) -> Difference:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
+from math import lcm
 
 import numpy as np
+from scipy import special
 
 from assay.stats.distributions import binomial_at_least, hypergeometric, hypergeometric_moments, normal_below
 
 SURE = 0.05
 """The p below which something is more than chance."""
 _GRID = 20_000
-"""Into how many parts the sum of all differences is divided at most, to tell one from another."""
+"""Into how many parts the sum of all differences is divided where they have no small common denominator."""
+_EXACT = 200_000
+"""The largest sum of whole numbers whose distribution is computed number by number."""
+_ENUMERATED = 16
+"""Differences of which all signs are tried, where they have no small common denominator."""
 
 
 def paired(hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_now: np.ndarray) -> float:
@@ -26,22 +33,45 @@ def paired(hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_no
 
 
 def least(strata: int) -> float:
-    """The least p that ``paired`` can come to with so many strata."""
-    return float(2.0 ** (1 - strata))
+    """The least p, two-sided, that ``paired`` can come to with so many strata."""
+    return least_p(strata)
+
+
+def least_p(telling: int, family: int = 1, sides: int = 2) -> float:
+    """The least p that so many starts can come to, adjusted (Holm) for a family of so many tests.
+
+    ``telling`` counts the starts that can tell: of which one side succeeded at least once (``telling`` below). Where
+    nothing succeeds, with the change or without it, nothing can be lost. One-sided p are half of two-sided ones.
+    """
+    return min(1.0, family * sides * 2.0**-telling)
+
+
+def telling(hits: np.ndarray, hits_now: np.ndarray) -> int:
+    """How many strata can tell: those with a success on one side at least, from successes (strata,) of each."""
+    return int(((hits > 0) | (hits_now > 0)).sum())
 
 
 def sign_flip(differences: np.ndarray) -> float:
     """Two-sided p of the differences (clusters,) between two outcomes, if either sign were as likely.
 
-    Exact, from the characteristic function of the sum. Differences that are no multiples of the smallest are
-    rounded to a twenty-thousandth of their sum, which keeps their signs as likely as they were. With one pair
-    in each cluster this is McNemar's exact test.
+    Exact, with ties: from the characteristic function of the sum, for differences with a common denominator; by
+    trying all signs, for few others. Of many others, which are rounded to a twenty-thousandth of their sum, sums
+    that differ by no more than rounding may count as ties, so that p is not too small. With one pair in each
+    cluster this is McNemar's exact test.
     """
-    signed = _whole(differences[np.abs(differences) > 1e-9])
-    sizes = np.abs(signed)
-    if not len(sizes):
+    differences = np.asarray(differences, float)
+    differences = differences[np.abs(differences) > 1e-9]
+    if not len(differences):
         return 1.0
-    observed, reach = abs(int(signed.sum())), int(sizes.sum())
+    signed = _whole(differences)
+    if signed is None and len(differences) <= _ENUMERATED:
+        return _all_signs(differences)
+    slack = 0
+    if signed is None:
+        signed = np.rint(differences * (_GRID / np.abs(differences).sum())).astype(int)
+        slack = int(np.ceil(2 * len(differences) ** 0.5))
+    sizes = np.abs(signed[signed != 0])
+    observed, reach = max(abs(int(signed.sum())) - slack, 0), int(sizes.sum())
     if sizes.max() == 1:
         return min(1.0, 2 * binomial_at_least((len(sizes) + observed) // 2, len(sizes), 0.5))
     turn = 2 * np.pi * np.arange(reach + 1) / (2 * reach + 1)
@@ -53,15 +83,30 @@ def sign_flip(differences: np.ndarray) -> float:
     return min(1.0, max(beyond, 2.0 ** (1 - len(sizes))))
 
 
-def _whole(differences: np.ndarray) -> np.ndarray:
-    """The differences, none of them 0, as whole numbers whose sum is not too large."""
-    if not len(differences):
-        return differences.astype(int)
-    shares = differences / np.abs(differences).min()
-    if np.abs(shares).sum() <= _GRID and np.allclose(shares, np.rint(shares), atol=1e-6):
-        return np.asarray(np.rint(shares).astype(int))
-    found = np.rint(differences * (_GRID / np.abs(differences).sum())).astype(int)
-    return np.asarray(found[found != 0])
+def _whole(differences: np.ndarray) -> np.ndarray | None:
+    """The differences, none of them 0, as whole numbers over their common denominator; None if that is large."""
+    values, where = np.unique(differences, return_inverse=True)
+    shares = [Fraction(float(each)).limit_denominator(10_000) for each in values]
+    if any(abs(float(share) - value) > 1e-9 for share, value in zip(shares, values, strict=True)):
+        return None
+    common = 1
+    for share in shares:
+        common = lcm(common, share.denominator)
+        if common > 10**9:
+            return None
+    whole = np.array([int(share * common) for share in shares])
+    whole //= np.gcd.reduce(whole)
+    found = whole[where]
+    return None if np.abs(found).sum() > _EXACT else found
+
+
+def _all_signs(differences: np.ndarray) -> float:
+    """Two-sided p, from every choice of signs."""
+    sums = np.zeros(1)
+    for each in differences:
+        sums = np.concatenate([sums + each, sums - each])
+    observed = abs(differences.sum())
+    return float((np.abs(sums) >= observed - 1e-9 * np.abs(differences).sum()).mean())
 
 
 def within(hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_now: np.ndarray) -> float:
@@ -72,11 +117,11 @@ def within(hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_no
     20,000 are normal.
     """
     total, won = (counts + counts_now).astype(int), (hits + hits_now).astype(int)
-    telling = (won > 0) & (won < total) & (counts > 0) & (counts_now > 0)
-    total, won, first = total[telling], won[telling], counts[telling].astype(int)
+    mixed = (won > 0) & (won < total) & (counts > 0) & (counts_now > 0)
+    total, won, first = total[mixed], won[mixed], counts[mixed].astype(int)
     if not len(total):
         return 1.0
-    observed = int(hits[telling].sum())
+    observed = int(hits[mixed].sum())
     if first.sum() > _GRID:
         mean, variance = hypergeometric_moments(total, won, first)
         off = max(abs(observed - mean.sum()) - 0.5, 0.0)
@@ -98,6 +143,15 @@ def mostly(hits: np.ndarray, counts: np.ndarray, chance: float) -> float:
     """
     most = int((2 * hits > counts).sum())
     return binomial_at_least(most, len(hits), chance)
+
+
+def share_above(share: float, effective: float, chance: float) -> float:
+    """One-sided p that a share is above ``chance``, seen in as many independent episodes as ``effective`` says.
+
+    The tail of the binomial distribution, between whole numbers the incomplete beta function.
+    """
+    hits = share * effective
+    return 1.0 if hits <= 0 else float(special.betainc(hits, effective - hits + 1, chance))
 
 
 def holm(values: Sequence[float]) -> list[float]:

@@ -58,7 +58,7 @@ class TabletopWorld:
             "order-follower": "assay.policies.tabletop.calibration:OrderFollower",
             "first-object": "assay.policies.tabletop.calibration:FirstObject",
             "random": "assay.policies.tabletop.calibration:RandomPlaces",
-            "learned": "assay.policies.learned.policy:LearnedPolicy",
+            "learned": "assay.policies.learned.tabletop.policy:LearnedPolicy",
         }
     )
     servers: ClassVar[Mapping[str, str]] = MappingProxyType({})

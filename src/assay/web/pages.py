@@ -13,6 +13,7 @@ from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
 from assay.episodes import Trajectory, no_trajectory, task_of
 from assay.errors import AssayError
 from assay.measures import MeasureError
+from assay.report.verdicts import in_a_word, verdicts
 from assay.runs import queries
 from assay.runs.queries import OUTCOMES, NotFoundError, Row, Run, differing, reading
 from assay.runs.store import SUFFIX
@@ -103,6 +104,7 @@ def episode(request: Request, site: TheSite, name: str, key: str, beside: Text =
         mine = _side("mine", "this episode", name, run, row)
         other = None if control is None else _side("other", "its control", name, run, control)
         neighbours = queries.neighbours(run, row)
+        traceback, clipped = queries.traceback_of(run, row), queries.clipped_of(run, row)
     if beside:
         with reading(site.library.path(beside)) as run:
             other = _side("other", f"the same in {beside}", beside, run, queries.one(run, key))
@@ -114,6 +116,8 @@ def episode(request: Request, site: TheSite, name: str, key: str, beside: Text =
         beside=beside,
         row=row,
         neighbours=neighbours,
+        traceback=traceback,
+        clipped=clipped,
         sides=[mine] if other is None else [mine, other],
         original=original,
         pieces=difference(original, row.instruction) if row.instruction else (),
@@ -183,11 +187,17 @@ def compare_page(
     request: Request, site: TheSite, a: Text = "", b: Text = "", condition: Text = "", after: Number = None
 ) -> Response:
     """Two runs on the same specs."""
-    values: dict[str, Any] = {"comparison": None, "page": None, "problem": ""}
+    values: dict[str, Any] = {"comparison": None, "page": None, "problem": "", "said": (), "drops": ()}
     if a and b:
         first, second = (site.library.path(each) for each in (a, b))
         try:
-            values["comparison"] = site.contrast(first, second)
+            found = site.contrast(first, second)
+            every = (*found.robustness, *found.robustness_by_condition)
+            values |= {
+                "comparison": found,
+                "said": verdicts(found),
+                "drops": [(each, in_a_word(each)) for each in every if each.aspect == "drop"],
+            }
             with reading(first) as run:
                 values["page"] = differing(run, second, condition, after or 0)
         except MeasureError as error:

@@ -47,3 +47,12 @@ def test_people_who_share_no_question_have_no_agreement():
     with pytest.raises(MeasureError, match="no question was answered by two"):
         agreement(letters)
     assert agreements(letters) == ()
+
+
+def test_the_chance_of_ac1_is_that_of_all_letters_given():
+    """Gwet: questions that one person answered tell how often letters are given, too."""
+    one, two = np.array([0, 0, 1, 1, 2, 3, 3, 3, 3]), np.array([0, 1, 1, 1, -1, -1, -1, -1, -1])
+    shares = np.array([1.5, 2.5, 1, 4]) / 9
+    chance = (shares * (1 - shares)).sum() / 3
+    found = agreement({"one": one, "two": two})
+    assert found.ac1 == pytest.approx((0.75 - chance) / (1 - chance))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -56,12 +57,17 @@ def placed(task: Task, **centres: tuple[float, float]) -> Task:
     return replace(task, scene=replace(task.scene, regions=regions))
 
 
-@pytest.fixture
-def attempt() -> Callable[..., Tried]:
-    """Lets a policy try a task, perhaps a changed one, under the spec of the task it is made from."""
+def unchanged(world: Simulation) -> None:
+    """A world as it is."""
 
+
+@pytest.fixture(scope="module")
+def attempt() -> Callable[..., Tried]:
+    """Lets a policy try a task, perhaps a changed one, under the spec of the task it is made from; once."""
+
+    @cache
     def tried(
-        address: str, task: Task, *, seed: int = 0, change: Callable[[Simulation], None] = lambda world: None
+        address: str, task: Task, *, seed: int = 0, change: Callable[[Simulation], None] = unchanged
     ) -> Tried:
         world = Simulation(compile_scene(task.scene, load_pack("primitives")))
         change(world)

@@ -154,9 +154,10 @@ def _environment(name: str, *requirements: str) -> Path:
         if not ready.exists() or ready.read_text() != made_of:
             shutil.rmtree(folder, ignore_errors=True)
             try:
-                venv.create(folder, with_pip=True)
+                venv.create(folder, symlinks=True)
+                pip = [sys.executable, "-m", "pip", "--python", str(python)]  # ours: it needs none of its own
                 subprocess.run(
-                    [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *requirements],
+                    [*pip, "install", "--quiet", "--disable-pip-version-check", *requirements],
                     check=True,
                     capture_output=True,
                     text=True,

@@ -43,13 +43,15 @@ def leak(
                 "accuracy": each.accuracy,
                 "chance": each.interval,
                 "leaks": each.leaks,
+                "missed": each.missed,
             }
             for each in probed
         ]
         write_json({"probes": rows, "baselines": share}, out)
     if out != "-":
         table = table_of(
-            "kind", "view", "probe", "questions", "right", f"chance ({LEVEL:.0%}, all together)", ""
+            *("kind", "view", "probe", "questions", "right", f"chance ({LEVEL:.0%}, all together)"),
+            *("seen from", ""),
         )
         for each in probed:
             low, high = each.interval
@@ -62,11 +64,13 @@ def leak(
                 str(each.questions),
                 f"{each.accuracy:.1%}",
                 f"{low:.0%} to {high:.0%}",
+                f"{each.missed:.0%}",
                 verdict,
             )
         output.print(table)
         shown = (f"{name} {'-' if value is None else f'{value:.1%}'}" for name, value in share.items())
         say(", ".join(shown))
+        say("seen from: a probe that is right so often is found in four of five cases; less may go unnoticed")
     for (kind, view), some in sets(questions).items():
         if not learnable(some):
             say(f"{' '.join((kind, view)).strip()}: one scene only, nothing to learn from", aside=True)

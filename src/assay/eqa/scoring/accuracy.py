@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
 
@@ -12,12 +11,11 @@ from assay.eqa.question import LETTERS
 from assay.eqa.scoring.means import PARTS, Hierarchy
 from assay.eqa.scoring.sheet import Sheet
 from assay.measures.result import Result
-from assay.stats.bootstrap import FEWEST, percentiles, resampled
-from assay.stats.intervals import Interval, newcombe, share_interval, wilson_interval
+from assay.stats.bootstrap import FEWEST
+from assay.stats.distributions import t_quantile
+from assay.stats.intervals import LEVEL, Interval, Z, newcombe, share_interval, wilson_interval
 
 CHANCE = 1 / len(LETTERS)
-Statistic = Callable[[np.ndarray], np.ndarray]
-"""Shares (..., cells) -> values (...)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +37,8 @@ class Mean(Result):
 
     share: float
     interval: Interval | None
-    """Cluster bootstrap over episodes; Wilson's, or Newcombe's of a difference, where all are right or wrong;
-    None where they are too few."""
+    """Over episodes within data sets, each of which counts as much as it knows: Wilson's, of a difference Student's, or
+    Newcombe's where all are right or wrong; None where episodes are too few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +66,12 @@ class Standing(Result):
 
 def standing(sheet: Sheet, right: np.ndarray, within: np.ndarray | None = None) -> Standing:
     """How often verdicts (questions,) are right; ``within`` (questions,) chooses questions."""
-    counts = (right >= 0) if within is None else (right >= 0) & within
-    places = [place for place in range(len(sheet.cells)) if counts[sheet.cell == place].any()]
+    counts_of = (right >= 0) if within is None else (right >= 0) & within
+    places = [place for place in range(len(sheet.cells)) if counts_of[sheet.cell == place].any()]
     cells = [sheet.cells[place] for place in places]
-    tried = np.stack([sheet.per_cluster(counts & (sheet.cell == place)) for place in places], axis=1)
+    tried = np.stack([sheet.per_cluster(counts_of & (sheet.cell == place)) for place in places], axis=1)
     hit = np.stack(
-        [sheet.per_cluster(counts & (right == 1) & (sheet.cell == place)) for place in places], axis=1
+        [sheet.per_cluster(counts_of & (right == 1) & (sheet.cell == place)) for place in places], axis=1
     )
     used = tried.any(axis=1)
     tried, hit = tried[used], hit[used]  # (episodes, cells)
@@ -92,12 +90,16 @@ def standing(sheet: Sheet, right: np.ndarray, within: np.ndarray | None = None) 
         for place, (dataset, kind) in enumerate(cells)
     )
     shares = np.array([each.share for each in accuracies])
-    drawn = _drawn(hit, tried)
+    known = _Known(hit, tried, np.array([cells[place][0] for place in tried.argmax(axis=1)]))
     there = {kind for _, kind in cells}
     parts = {name: Hierarchy.of(cells, kinds) for name, kinds in PARTS.items() if there & set(kinds)}
     means = {}
     for name, part in parts.items():
-        means[name] = _sure(_mean(part.mean, shares, drawn, len(tried)), _episodes(part, tried))
+        share, error = float(part.mean(shares)), known.error(part.weights(len(cells)))
+        interval = None
+        if error is not None and 0 < share < 1 and error > 0:
+            interval = wilson_interval(share, share * (1 - share) * (Z / error) ** 2)
+        means[name] = _sure(Mean(share, interval), _episodes(part, tried))
     asymmetry = {}
     for name in ("overall", "high", "mid", "low"):
         forward, backward = (
@@ -106,41 +108,59 @@ def standing(sheet: Sheet, right: np.ndarray, within: np.ndarray | None = None) 
         )
         if forward and backward:
             one, other = Hierarchy.of(cells, forward), Hierarchy.of(cells, backward)
-            found = _mean(_less(other, one), shares, drawn, len(tried))
-            if found.interval is None and drawn is not None:  # each side all right, or all wrong
-                sides, known = zip(
-                    *((float(each.mean(shares)), _episodes(each, tried)) for each in (one, other)),
-                    strict=True,
-                )
-                found = Mean(found.share, newcombe(sides, known, 0.0).interval)
-            asymmetry[name] = found
-    return Standing(int(counts.sum()), accuracies, means, asymmetry)
+            sides = float(one.mean(shares)), float(other.mean(shares))
+            apart = other.weights(len(cells)) - one.weights(len(cells))
+            error = known.error(apart)
+            if error == 0:  # each side all right, or all wrong
+                counts = float(_episodes(one, tried)), float(_episodes(other, tried))
+                asymmetry[name] = Mean(sides[1] - sides[0], newcombe(sides, counts, 0.0).interval)
+                continue
+            asymmetry[name] = Mean(sides[1] - sides[0], _student(sides[1] - sides[0], error))
+    return Standing(int(counts_of.sum()), accuracies, means, asymmetry)
 
 
-def _drawn(hit: np.ndarray, tried: np.ndarray) -> np.ndarray | None:
-    """Shares of cells over episodes drawn anew, (draws, cells); None where episodes are too few."""
-    if len(tried) < FEWEST:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Known:
+    """Right answers and questions of each episode in each cell, (episodes, cells), and its data set (episodes,)."""
+
+    hit: np.ndarray
+    tried: np.ndarray
+    dataset: np.ndarray
+
+    def error(self, weights: np.ndarray) -> float | None:
+        """Half the width of the interval of ``weights @ shares`` (cells,), if it were symmetric; None if too few.
+
+        Linearised. Episodes are drawn within their data sets; Student's distribution has as many degrees of freedom as
+        the data sets give it (Satterthwaite): one with few episodes that counts as much as a large one gives few.
+        """
+        if len(self.tried) < FEWEST:
+            return None
+        total = self.tried.sum(axis=0)
+        off = (self.hit - self.hit.sum(axis=0) / total * self.tried) / total @ weights  # (episodes,)
+        asked = (self.tried @ (weights != 0)) > 0
+        variances, free = [], []
+        for dataset in np.unique(self.dataset[asked]):
+            mine = off[asked & (self.dataset == dataset)]
+            variances.append(float(mine @ mine) * len(mine) / max(len(mine) - 1, 1))
+            free.append(max(len(mine) - 1, 1))
+        variance = np.array(variances)
+        if variance.sum() < 1e-15:
+            return 0.0
+        freedom = float(variance.sum() ** 2 / (variance**2 / np.array(free)).sum())
+        return float(t_quantile((1 + LEVEL) / 2, freedom) * variance.sum() ** 0.5)
+
+
+def _student(middle: float, error: float | None) -> Interval | None:
+    if error is None:
         return None
-    totals = resampled(np.hstack([hit, tried]))
-    with np.errstate(invalid="ignore"):
-        return np.asarray(totals[:, : hit.shape[1]] / totals[:, hit.shape[1] :])
-
-
-def _mean(statistic: Statistic, shares: np.ndarray, drawn: np.ndarray | None, episodes: int) -> Mean:
-    interval = None if drawn is None else percentiles(statistic(drawn), episodes)
-    share = float(statistic(shares))
-    if interval is not None and interval.low == interval.high:
-        interval = None  # all right, or all wrong: drawing anew shows nothing
-    return Mean(share, interval)
+    return Interval(
+        max(-1.0, middle - error), min(1.0, middle + error), "student, over episodes within data sets"
+    )
 
 
 def _episodes(part: Hierarchy, tried: np.ndarray) -> int:
     """How many episodes a mean has questions from."""
     return int(tried[:, list(chain(*part.groups))].any(axis=1).sum())
-
-
-def _less(one: Hierarchy, other: Hierarchy) -> Statistic:
-    return lambda shares: one.mean(shares) - other.mean(shares)
 
 
 def _sure(mean: Mean, episodes: int) -> Mean:

@@ -32,14 +32,15 @@ class Agreement(Result):
     kappa: float | None
     """Cohen's, with the chance of the annotators' own letters; its mean over all two. None if undefined."""
     ac1: float | None
-    """Gwet's AC1; None for one question."""
+    """Gwet's AC1, with the chance of all letters given, also to questions that one person answered; None for one
+    question."""
     ac1_interval: tuple[float, float] | None
 
 
 def agreement(letters: Mapping[str, np.ndarray]) -> Agreement:
     """Of annotators' letters (questions,), 0 to 3 or -1. Raises MeasureError if no two answered the same."""
-    ratings = np.stack(list(letters.values()), axis=1).astype(np.int64)  # (questions, annotators)
-    ratings = ratings[(ratings >= 0).sum(axis=1) > 1]
+    rated = np.stack(list(letters.values()), axis=1).astype(np.int64)  # (questions, annotators)
+    ratings = rated[(rated >= 0).sum(axis=1) > 1]
     if not len(ratings):
         raise MeasureError("agreement: no question was answered by two annotators")
     counts = np.stack([(ratings == each).sum(axis=1) for each in range(len(LETTERS))], axis=1)
@@ -47,7 +48,7 @@ def agreement(letters: Mapping[str, np.ndarray]) -> Agreement:
     same, all_pairs = (counts * (counts - 1)).sum(axis=1) / 2, raters * (raters - 1) / 2
     observed = float(same.sum() / all_pairs.sum())
     interval = bootstrap(np.stack([same, all_pairs], axis=1), lambda sums: sums[:, 0] / sums[:, 1])
-    value, low, high = gwet_ac1(ratings, len(LETTERS), 0.95) if len(ratings) > 1 else (None, 0.0, 0.0)
+    value, low, high = gwet_ac1(rated, len(LETTERS), 0.95) if len(ratings) > 1 else (None, 0.0, 0.0)
     return Agreement(
         tuple(letters),
         len(ratings),

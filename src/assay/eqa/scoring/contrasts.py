@@ -8,9 +8,10 @@ from itertools import combinations
 
 import numpy as np
 
+from assay.eqa.scoring.means import PARTS, Hierarchy
 from assay.eqa.scoring.sheet import Sheet
 from assay.measures.result import Result
-from assay.stats.intervals import Interval, paired_difference
+from assay.stats.intervals import Interval, paired_difference, tested
 from assay.stats.significance import holm, sign_flip
 
 
@@ -25,7 +26,7 @@ class Contrast(Result):
     second_share: float
     difference: float
     interval: Interval
-    """Newcombe's, over episodes."""
+    """Newcombe's, over episodes; reaches to 0 where the test cannot exclude that."""
     p: float
     """Exact, if either sign were as likely in each episode."""
     p_holm: float = 1.0
@@ -33,12 +34,25 @@ class Contrast(Result):
 
 
 def models(sheet: Sheet) -> tuple[Contrast, ...]:
-    """Every two models on the questions that count for both."""
-    found = [
-        _contrast(first, second, one.right, other.right, sheet.cluster)
-        for (first, one), (second, other) in combinations(sheet.models.items(), 2)
-    ]
+    """Every two models on the questions that count for both, by the mean that they are ranked by.
+
+    Each kind of question counts the same, however many data sets and questions it has.
+    """
+    found = []
+    for (first, one), (second, other) in combinations(sheet.models.items(), 2):
+        weights = _weights(sheet, (one.right >= 0) & (other.right >= 0))
+        found.append(_contrast(first, second, one.right, other.right, sheet.cluster, weights))
     return _adjusted(found)
+
+
+def _weights(sheet: Sheet, both: np.ndarray) -> np.ndarray:
+    """How much each question counts in the mean of everything, of those that are in ``both`` (questions,)."""
+    asked = np.bincount(sheet.cell[both], minlength=len(sheet.cells))
+    there = np.flatnonzero(asked)
+    hierarchy = Hierarchy.of([sheet.cells[place] for place in there], PARTS["overall"])
+    each = np.zeros(len(sheet.cells))
+    each[there] = hierarchy.weights(len(there)) / asked[there]
+    return np.asarray(np.where(both, each[sheet.cell], 0.0))
 
 
 def views(sheet: Sheet, right: np.ndarray) -> tuple[Contrast, ...]:
@@ -75,20 +89,29 @@ def directions(sheet: Sheet, right: np.ndarray) -> tuple[Contrast, ...]:
 
 
 def _contrast(
-    first: str, second: str, one: np.ndarray, other: np.ndarray, cluster: np.ndarray
+    first: str,
+    second: str,
+    one: np.ndarray,
+    other: np.ndarray,
+    cluster: np.ndarray,
+    weights: np.ndarray | None = None,
 ) -> Contrast | None:
+    """Of verdicts (pairs,) each, with the weight of every pair; all the same, if there are none."""
     both = (one >= 0) & (other >= 0)
     if not both.any():
         return None
-    number = cluster[both]
-    weights = np.bincount(number).astype(float)
-    used = weights > 0
-    hits = [np.bincount(number, each[both])[used] for each in (one, other)]
-    weights = weights[used]
-    count = float(both.sum())
-    found = paired_difference((hits[0], hits[1]), (weights, weights), (count, count))
-    p = sign_flip(np.rint(hits[1] - hits[0]).astype(int))
-    return Contrast(first, second, int(count), found.first, found.second, found.difference, found.interval, p)
+    number, heavy = cluster[both], np.ones(int(both.sum())) if weights is None else weights[both]
+    tried = np.bincount(number, heavy)
+    used = tried > 0
+    hits = [np.bincount(number, each[both] * heavy)[used] for each in (one, other)]
+    most = float(heavy.sum() ** 2 / np.square(heavy).sum())
+    found = paired_difference((hits[0], hits[1]), (tried[used], tried[used]), (most, most))
+    p = sign_flip(hits[1] - hits[0])
+    return Contrast(
+        *(first, second, int(both.sum()), found.first, found.second, found.difference),
+        tested(found.interval, p),
+        p,
+    )
 
 
 def _adjusted(found: Sequence[Contrast | None]) -> tuple[Contrast, ...]:

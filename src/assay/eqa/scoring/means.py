@@ -40,6 +40,13 @@ class Hierarchy:
         groups = (tuple(place for place, (_, mine) in enumerate(cells) if mine is kind) for kind in kinds)
         return cls(tuple(group for group in groups if group))
 
+    def weights(self, cells: int) -> np.ndarray:
+        """How much each of so many cells counts in the mean: (cells,)."""
+        found = np.zeros(cells)
+        for group in self.groups:
+            found[list(group)] = 1 / (len(self.groups) * len(group))
+        return found
+
     def mean(self, shares: np.ndarray) -> np.ndarray:
         """The means of shares (..., cells)."""
         return np.asarray(np.mean([shares[..., group].mean(axis=-1) for group in self.groups], axis=0))

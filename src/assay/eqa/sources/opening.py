@@ -6,9 +6,9 @@ from pathlib import Path
 
 from assay.eqa.episode import Source
 from assay.eqa.errors import QuestionError
-from assay.eqa.sources.lerobot import INFO
 from assay.eqa.sources.registry import SOURCES
 from assay.extras import require
+from assay.formats.lerobot import INFO
 from assay.plugins import PYTHON
 
 PATTERN = "*.tfrecord*"

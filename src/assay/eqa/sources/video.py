@@ -12,6 +12,8 @@ import numpy as np
 from PIL import Image
 
 from assay.eqa.errors import UnreadableError
+from assay.errors import AssayError
+from assay.video import stills
 
 _PLANAR = ("yuv420p", "yuv422p", "yuv444p", "nv12")
 """Formats in which luma has a plane of its own."""
@@ -19,8 +21,6 @@ _FULL_RANGE = 2
 """FFmpeg's number for luma that runs from 0 to 255."""
 _FULL = np.clip((np.arange(256) - 16) * 255 / 219, 0, 255).round().astype(np.uint8).tobytes()
 """Luma as videos have it, from 16 to 235, to grey from 0 to 255."""
-JUMP = 48
-"""Over so many frames or more it is quicker to jump than to decode what lies between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,30 +36,10 @@ class VideoCamera:
         """See `Camera`."""
         found: dict[int, np.ndarray] = {}
         try:
-            with av.open(str(self.path)) as file:
-                stream = file.streams.video[0]
-                stream.thread_type = "NONE"  # several episodes are read at once already
-                tick = stream.time_base
-                assert tick is not None
-                zero = float((stream.start_time or 0) * tick)
-                last = -JUMP - 1
-                for frame in sorted(set(frames)):
-                    time = zero + self.start + frame / self.fps
-                    if frame - last > JUMP:
-                        file.seek(int(time / tick), stream=stream)
-                        pictures = file.decode(stream)
-                    for picture in pictures:
-                        if picture.time is not None and picture.time > time - 0.5 / self.fps:
-                            break
-                    else:
-                        raise UnreadableError(f"{self.path.name} ends before frame {frame}")
-                    if picture.time > time + 0.5 / self.fps:
-                        raise UnreadableError(f"{self.path.name} lacks frame {frame}")
-                    found[frame] = _grey(picture) if grey else picture.to_ndarray(format="rgb24")
-                    last = frame
-        except (av.FFmpegError, OSError, IndexError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise UnreadableError(f"{self.path.name}: {reason}") from error
+            for frame, picture in stills(self.path, frames, start=self.start, fps=self.fps):
+                found[frame] = _grey(picture) if grey else picture.to_ndarray(format="rgb24")
+        except AssayError as error:
+            raise UnreadableError(str(error)) from error
         return [found[frame] for frame in frames]
 
 

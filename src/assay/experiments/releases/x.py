@@ -20,6 +20,7 @@ from assay.experiments.base import Experiment, Variant
 from assay.experiments.labels import families
 from assay.experiments.reference_times import timed
 from assay.experiments.releases.base import Variants, compared, release
+from assay.experiments.x import CONFOUNDING, UNSEEN
 from assay.formats import libero_x as x
 from assay.formats.release import Wording
 from assay.perturb import Perturbation, Say
@@ -28,8 +29,6 @@ from assay.tasks import Task
 
 NO_CONTROL = "its file of level 1, the control, is not in the checkout"
 NO_SCENE = "its file of level 4 is not in the checkout"
-UNSEEN, CONFOUNDING = "unseen", "confounding"
-"""The two halves of level 4, and of the rewordings of it."""
 TRIALS_OF_A_FORM = 2
 """How many trials in turn the release's client gives to a form of rewording, before it goes on to the next."""
 

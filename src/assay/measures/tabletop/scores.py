@@ -144,7 +144,10 @@ def against(rows: pl.DataFrame) -> tuple[Against, ...]:
     """What each condition costs, at each level and altogether; empty where nothing was changed."""
     found: list[Against] = []
     for by in (("condition", "level"), ("condition",)):
-        allowed, strict = (attempt(drops, each, by, resampling=False) for each in (rows, flawless(rows)))
+        allowed, strict = (
+            attempt(drops, without_start_columns(each), by, resampling=False)
+            for each in (rows, flawless(rows))
+        )
         if isinstance(allowed, Missing) or isinstance(strict, Missing):
             return ()
         for one, other in zip(allowed, strict, strict=True):

@@ -64,7 +64,7 @@ TABLETOP = Measure(
     lambda run: tabletop(run.whole),
     needs=NEEDED,
     world="tabletop",
-    instead_of=("changes", "names", "nonsense", "starts", "levels"),
+    instead_of=("changes", "names", "nonsense", "starts", "levels", "task_changes", "other_tasks"),
     panels=(
         Panel(
             "What it goes by",
@@ -92,5 +92,5 @@ TABLETOP = Measure(
     sentences="assay.report.tabletop:sentences",
     numbers="assay.report.tabletop:numbers",
     tests="assay.measures.tabletop.flaw_tests:prompt_tests",
-    wording="assay.report.sentences:table_wording",
+    wording="assay.report.table_words:table_wording",
 )

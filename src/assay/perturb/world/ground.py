@@ -76,7 +76,7 @@ class Spot:
 
     def shifted(self, dx: float, dy: float) -> Spot:
         """The same further on."""
-        return replace(self, x=self.x + dx, y=self.y + dy)
+        return Spot(self.x + dx, self.y + dy, self.half_x, self.half_y, self.over)
 
 
 class Ground:
@@ -89,6 +89,11 @@ class Ground:
     def __init__(self, scene: Scene, goal: Goal = NOTHING, *, snug: bool = False) -> None:
         self.scene = scene
         self._snug = snug
+        layout = layout_of(scene)
+        self._base = [
+            robot - middle for robot, middle in zip(layout.robot[:2], layout.offset[:2], strict=True)
+        ]
+        """Where the robot stands, metres from the workspace's centre."""
         standing = {
             entity: region
             for entity in scene.entities
@@ -132,9 +137,7 @@ class Ground:
 
     def reachable(self, spot: Spot) -> bool:
         """Whether the robot can work at a place, and the scene's camera as it usually stands sees it."""
-        layout = layout_of(self.scene)
-        base = np.array(layout.robot[:2]) - np.array(layout.offset[:2])
-        distance = float(np.hypot(spot.x - base[0], spot.y - base[1]))
+        distance = float(np.hypot(spot.x - self._base[0], spot.y - self._base[1]))
         within = X[0] <= spot.x <= X[1] and Y[0] <= spot.y <= Y[1]
         near = NEAREST <= distance <= FURTHEST - spot.over
         return bool(within and near and _edge(self.scene.arena, spot.x, spot.y) <= IN_VIEW)

@@ -19,15 +19,10 @@ from assay.sim.footprints import footprint
 from assay.tasks import Entity, Scene, Task
 from assay.tasks.staging import Colour, Finish, Pattern
 
-HUES = (
-    (0.85, 0.15, 0.15),
-    (0.15, 0.45, 0.85),
-    (0.2, 0.65, 0.25),
-    (0.95, 0.8, 0.2),
-    (0.6, 0.3, 0.7),
-    (0.95, 0.5, 0.1),
-)
-"""What a colour is drawn from: red, blue, green, yellow, purple, orange."""
+NEW_COLOURS = ("red", "blue", "green", "yellow", "purple", "orange")
+"""What a colour is drawn from, by the words for them."""
+HUES = tuple(COLOURS[name] for name in NEW_COLOURS)
+"""The same in red, green and blue."""
 BLACKISH = (0.25, 0.25, 0.25)
 """What a pattern on something black is drawn in: on black itself there would be none to be seen."""
 DRAWN_PATTERNS = (Pattern.CHECKER, Pattern.STRIPES, Pattern.SPECKLES, Pattern.GRADIENT)

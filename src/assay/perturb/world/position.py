@@ -288,9 +288,11 @@ def _scattered(
             ground = Ground(scene, task.goal, snug=snug)
             for _ in range(5 * TRIES if entity.name == about else TRIES):
                 dx, dy = drawn(entity.name)
-                after = {**spots, entity.name: spots[entity.name].shifted(dx, dy)}
                 far = entity.name != about or hypot(dx, dy) >= least
-                if far and fits(ground, entity, dx, dy, lenient=lenient) and spoken.hold(after):
+                if not (far and fits(ground, entity, dx, dy, lenient=lenient)):
+                    continue
+                after = {**spots, entity.name: spots[entity.name].shifted(dx, dy)}
+                if spoken.hold(after):
                     there = moved(scene, entity.name, dx, dy)
                     if ground.in_view(there):
                         scene, spots = there, after

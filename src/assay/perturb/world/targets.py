@@ -19,7 +19,7 @@ from assay.language import COLOURS, lexicon
 from assay.language.moved import rename_moved
 from assay.perturb.world.ground import Ground, added, fresh_name, movable, owner
 from assay.perturb.world.kinds import sort_of, unseen
-from assay.perturb.world.objects import Replace, with_entity
+from assay.perturb.world.objects import NEW_COLOURS, Replace, with_entity
 from assay.perturb.world.spoken import Spoken, colours_said
 from assay.sim.distinct import COLOUR, PATTERN, SIZE, difference
 from assay.sim.footprints import footprint
@@ -28,8 +28,6 @@ from assay.sim.portraits import portrait
 from assay.tasks import Entity, Instruction, Predicate, Task
 from assay.tasks.staging import Colour, Finish, Pattern
 
-NEW_COLOURS = ("red", "blue", "green", "yellow", "purple", "orange")
-"""What a new colour is drawn from."""
 NEW_PATTERNS = {"striped": Pattern.STRIPES, "checkered": Pattern.CHECKER, "speckled": Pattern.SPECKLES}
 """What a new pattern is drawn from, by the words for them."""
 NEW_SIZES = {"small": 0.75, "large": 1.25}

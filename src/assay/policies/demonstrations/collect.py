@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from assay.episodes.spec import EpisodeSpec
-from assay.policies.demonstrations.demonstration import DemonstrationError
+from assay.episodes import Outcome
+from assay.errors import PerturbationError
+from assay.policies.demonstrations.demonstration import LeftOut
+from assay.policies.demonstrations.errors import DemonstrationError
 from assay.policies.demonstrations.folder import Folder, opened
+from assay.policies.demonstrations.recipe import PLAIN, Recipe
 from assay.policies.demonstrations.record import attempt
 from assay.sim import Simulation, compile_scene, load_pack
 from assay.sim.packs.base import AssetPack
@@ -44,9 +47,12 @@ def collect(
     seeds: Sequence[int] | None = None,
     size: int = 256,
     pack: str = "primitives",
+    recipe: Recipe = PLAIN,
     on_episode: Callable[[str], None] = lambda task: None,
 ) -> Collected:
     """Bring a folder to the first ``episodes`` successful episodes of each task, of ``seeds`` or from 0 on.
+
+    ``recipe`` says how they are varied.
 
     What is there already stays and is not done again. ``on_episode`` is told of each episode that is there.
     """
@@ -57,7 +63,7 @@ def collect(
     assets = load_pack(pack)
     seeds = range(tries(episodes)) if seeds is None else seeds
     short = {}
-    with opened(out, pack, size) as folder:
+    with opened(out, pack, size, recipe) as folder:
         for task in chosen:
             got = 0
             for _ in islice(_demonstrated(folder, task, assets, seeds), episodes):
@@ -71,16 +77,24 @@ def collect(
     return Collected(len(there.episodes), frames, len(there.left_out), short)
 
 
-def _demonstrated(folder: Folder, task: Task, assets: AssetPack, seeds: Iterable[int]) -> Iterator[int]:
+def _demonstrated(folder: Folder, task: Task, assets: AssetPack, seeds: Sequence[int]) -> Iterator[int]:
     """The seeds from which a task is demonstrated; those not tried yet are tried as they come up."""
     there = folder.demonstrations
     world: Simulation | None = None
     try:
         for seed in seeds:
             if seed not in folder.demonstrations.tried(task.id):
-                world = world or Simulation(compile_scene(task.scene, assets))
-                spec = EpisodeSpec(task.id, seed, there.pack)
-                folder.add(attempt(world, task, spec, there.size, folder.scratch))
+                spec = there.recipe.spec(task.id, seed, there.pack, seeds[0])
+                try:
+                    told = there.recipe.task(task, spec)
+                except PerturbationError as error:
+                    folder.add(LeftOut(task.id, seed, Outcome.ERROR, 0, str(error)))
+                    continue
+                if world is None or world.compiled.scene != told.scene:
+                    if world is not None:
+                        world.close()
+                    world = Simulation(compile_scene(told.scene, assets))
+                folder.add(attempt(world, told, spec, there.size, folder.scratch, there.recipe.noise))
             if seed in folder.demonstrations.seeds(task.id):
                 yield seed
     finally:

@@ -23,13 +23,10 @@ import polars as pl
 
 from assay.episodes.episode import Outcome
 from assay.errors import one_line
-from assay.policies.demonstrations.demonstration import (
-    DemonstrationError,
-    Demonstrations,
-    Episode,
-    LeftOut,
-)
+from assay.policies.demonstrations.demonstration import Demonstrations, Episode, LeftOut
+from assay.policies.demonstrations.errors import DemonstrationError
 from assay.policies.demonstrations.features import CAMERAS, COUNTERS, FPS, VECTORS, features
+from assay.policies.demonstrations.recipe import Recipe
 from assay.policies.demonstrations.stats import NAMES, Stats, joined, of_values
 from assay.video import Clip, splice
 
@@ -53,6 +50,7 @@ def write(folder: Path, demonstrations: Demonstrations, *, most_frames: int = MO
     ours = {
         "pack": demonstrations.pack,
         "size": demonstrations.size,
+        "recipe": asdict(demonstrations.recipe),
         "left_out": [asdict(attempt) for attempt in demonstrations.left_out],
     }
     _write_json(folder / OURS, ours)
@@ -66,7 +64,8 @@ def read(folder: Path) -> Demonstrations:
             LeftOut(**attempt | {"outcome": Outcome(attempt["outcome"])}) for attempt in ours["left_out"]
         )
         episodes = tuple(_read_episodes(folder)) if (folder / INFO).exists() else ()
-        return Demonstrations(ours["pack"], ours["size"], episodes, left_out)
+        recipe = Recipe(**ours.get("recipe", {}))
+        return Demonstrations(ours["pack"], ours["size"], episodes, left_out, recipe)
     except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
         reason = one_line(error)
         raise DemonstrationError(

@@ -10,15 +10,11 @@ import polars as pl
 
 from assay import tasks
 from assay.episodes.episode import Outcome
-from assay.errors import AssayError
+from assay.policies.demonstrations.recipe import PLAIN, Recipe
 from assay.policies.demonstrations.stats import Stats
 from assay.video import Clip
 
 T = TypeVar("T", "Episode", "LeftOut")
-
-
-class DemonstrationError(AssayError):
-    """A folder of demonstrations that does not fit, or is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +55,8 @@ class Demonstrations:
     """Height and width of the pictures."""
     episodes: tuple[Episode, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    recipe: Recipe = PLAIN
+    """How they are varied."""
 
     def seeds(self, task: str) -> frozenset[int]:
         """From which seeds a task was demonstrated."""
@@ -76,6 +74,7 @@ class Demonstrations:
             self.size,
             _in_order(episode for part in parts for episode in part.episodes),
             _in_order(attempt for part in parts for attempt in part.left_out),
+            self.recipe,
         )
 
 

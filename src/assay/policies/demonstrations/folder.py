@@ -14,11 +14,14 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from assay.files import locked
 from assay.policies.demonstrations import dataset
-from assay.policies.demonstrations.demonstration import DemonstrationError, Demonstrations, Episode, LeftOut
+from assay.policies.demonstrations.demonstration import Demonstrations, Episode, LeftOut
+from assay.policies.demonstrations.errors import DemonstrationError
+from assay.policies.demonstrations.recipe import PLAIN, Recipe
 from assay.tasks import short_name
 
 _PARTS = ("data", "videos", "meta")
@@ -28,7 +31,7 @@ _OURS = (".staged", ".next", ".ready", ".scratch", ".lock")
 class Folder:
     """Demonstrations on disk: what is there, and more of it."""
 
-    def __init__(self, root: Path, pack: str, size: int) -> None:
+    def __init__(self, root: Path, pack: str, size: int, recipe: Recipe = PLAIN) -> None:
         self.root = root
         self._staged, self._next, self._ready = root / ".staged", root / ".next", root / ".ready"
         if self._ready.exists():
@@ -43,13 +46,17 @@ class Folder:
         there += sorted(self._staged.iterdir()) if self._staged.exists() else []
         parts = [dataset.read(place) for place in there]
         for part in parts:
+            if part.recipe != recipe:
+                raise DemonstrationError(
+                    f"{root} holds demonstrations with {part.recipe}; those with {recipe} need another folder"
+                )
             if (part.pack, part.size) != (pack, size):
                 raise DemonstrationError(
                     f"{root} holds demonstrations on '{part.pack}' with pictures of {part.size} pixels; "
                     f"'{pack}' with {size} does not go with them: "
                     f"use --assets {part.pack} --size {part.size}, or name another folder"
                 )
-        self.demonstrations = Demonstrations(pack, size).and_also(parts)
+        self.demonstrations = Demonstrations(pack, size, recipe=recipe).and_also(parts)
         """All that is there, staged or not."""
 
     @property
@@ -61,9 +68,9 @@ class Folder:
         """Stage one attempt: from here on it is safe."""
         there = self.demonstrations
         if isinstance(attempt, Episode):
-            part = Demonstrations(there.pack, there.size, episodes=(attempt,))
+            part = replace(there, episodes=(attempt,), left_out=())
         else:
-            part = Demonstrations(there.pack, there.size, left_out=(attempt,))
+            part = replace(there, episodes=(), left_out=(attempt,))
         place = self._staged / f"{short_name(attempt.task)}_{attempt.seed}"
         dataset.write(self.scratch / "staging", part)
         self._staged.mkdir(exist_ok=True)
@@ -91,7 +98,7 @@ class Folder:
 
 
 @contextmanager
-def opened(root: Path, pack: str, size: int) -> Iterator[Folder]:
+def opened(root: Path, pack: str, size: int, recipe: Recipe = PLAIN) -> Iterator[Folder]:
     """A folder for one process alone; made if there is none."""
     root.mkdir(parents=True, exist_ok=True)
     with ExitStack() as held:
@@ -99,7 +106,7 @@ def opened(root: Path, pack: str, size: int) -> Iterator[Folder]:
             held.enter_context(locked(root / ".lock"))
         except BlockingIOError:
             raise DemonstrationError(f"{root} is in use: another process collects into it") from None
-        yield Folder(root, pack, size)
+        yield Folder(root, pack, size, recipe)
 
 
 def _remove(folder: Path) -> None:

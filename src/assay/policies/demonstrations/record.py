@@ -13,30 +13,34 @@ from assay.episodes import Outcome, rollout
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import PlacementError, StateError
 from assay.policies.demonstrations.demonstration import Episode, LeftOut
+from assay.policies.demonstrations.demonstrator import Demonstrator
 from assay.policies.demonstrations.features import ACTION, CAMERAS, FPS, KEYFRAMES, STATE, VECTORS, state
 from assay.policies.demonstrations.stats import PictureStats
-from assay.policies.oracle.policy import Oracle
 from assay.sim import Observation, Simulation
 from assay.sim.world import SceneEnv
 from assay.tasks import Task
 from assay.video import Clip, VideoWriter
 
 
-def attempt(world: Simulation, task: Task, spec: EpisodeSpec, size: int, scratch: Path) -> Episode | LeftOut:
-    """Let the oracle try; videos of ``size`` x ``size`` pixels go into the folder ``scratch``.
+def attempt(
+    world: Simulation, task: Task, spec: EpisodeSpec, size: int, scratch: Path, noise: float = 0.0
+) -> Episode | LeftOut:
+    """Let the oracle try, disturbed by ``noise``; videos of ``size`` x ``size`` pixels go into ``scratch``.
 
     Pictures are drawn afterwards: an attempt that fails costs none.
     """
     seen: deque[Observation] = deque()
+    oracle = Demonstrator(noise)
     try:
-        result = rollout(SceneEnv(world, task, world.sample(spec.seed)), Oracle(), spec, watch=seen.append)
+        env = SceneEnv(world, task, world.sample(spec.world_seed))
+        result = rollout(env, oracle, spec, watch=seen.append)
     except (PlacementError, StateError) as error:
         return LeftOut(task.id, spec.seed, Outcome.ERROR, world.steps, str(error))
     if result.outcome is not Outcome.SUCCESS:
         return LeftOut(task.id, spec.seed, result.outcome, result.steps, result.error)
     del seen[-1]  # what the last action led to: no action belongs to it
     vectors = {
-        ACTION: np.clip(result.trajectory.actions, -1.0, 1.0),
+        ACTION: np.clip(oracle.wanted, -1.0, 1.0),
         STATE: np.array([state(each) for each in seen]),
     }
     clips = {key: Clip(scratch / f"{camera}.mp4", 0, len(seen)) for key, camera in CAMERAS.items()}

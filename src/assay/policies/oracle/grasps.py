@@ -38,7 +38,9 @@ SIDEWAYS = 0.012
 SOLID = 0.02
 """How wide a piece must be for that, metres: not a rim."""
 FLAT = 0.35
-"""How far from level an axis may point to be held across, as a sine."""
+"""How far from level an axis may point to be held across from above, as a sine."""
+LEANING = 0.8
+"""The same if the hand leans with it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,20 +180,22 @@ def of_piece(
     """The ways to hold one piece: across each of its axes that lies flat and is short enough."""
     middle, rotation, half = piece.middle, piece.rotation, piece.half
     _, hand = sight.hand()
-    flat = [k for k in range(3) if abs(rotation[2, k]) < FLAT]
-    axes, widths = [rotation[:, k] for k in flat], [2 * half[k] for k in flat]
+    level = [k for k in range(3) if abs(rotation[2, k]) < LEANING]
+    axes, widths = [rotation[:, k] for k in level], [2 * half[k] for k in level]
     if piece.round:
         axes = [np.array([np.cos(a), np.sin(a), 0.0]) for a in np.arange(0, np.pi, np.pi / 8)]
         widths = [2 * float(np.sort(half)[0])] * len(axes)
     for axis, width in zip(axes, widths, strict=True):
         if width > WIDEST:
             continue
-        across = np.array([axis[0], axis[1], 0.0]) / np.hypot(axis[0], axis[1])
-        along = cross(DOWN, across)
+        leans = abs(axis[2]) >= FLAT
+        across = axis if leans else np.array([axis[0], axis[1], 0.0]) / np.hypot(axis[0], axis[1])
+        straight = facing(DOWN - across * (DOWN @ across), across)[:, 2]
+        along = cross(straight, across)
         spare = max(0.0, float(np.abs(along @ rotation) @ half) - 0.012)
         offsets = (-0.6 * spare, 0.0, 0.6 * spare) if spare > 0.01 else (0.0,)
-        for tilt, offset in product(tilts, offsets):
-            approach = DOWN * np.cos(tilt) + along * np.sin(tilt)
+        for tilt, offset in product((0.0,) if leans else tilts, offsets):
+            approach = straight * np.cos(tilt) + along * np.sin(tilt)
             if tilt:
                 slant = np.abs(approach @ rotation)
                 depth = float((half / np.maximum(slant, 1e-6)).min())
@@ -210,7 +214,7 @@ def of_piece(
                 away = float(np.linalg.norm(position[:2] - centre[:2]))
                 far = max(0.0, float(np.linalg.norm(position[:2] - sight.base())) - FAR)
                 cost = 2 * far + 1.5 * away + 0.02 * twist + shallow + 0.02 * abs(tilt) + 0.3 * (deep - back)
-                cost += 3 * abs(aside)
+                cost += 3 * abs(aside) + (0.02 * float(np.arcsin(abs(axis[2]))) if leans else 0.0)
                 yield Grasp(position, turned, float(width + 2 * abs(aside)), cost)
 
 

@@ -10,8 +10,9 @@ from assay.errors import TaskError
 from assay.policies.oracle.grasps import can_be_held
 from assay.policies.oracle.mechanisms import set_joint
 from assay.policies.oracle.motion import Motion
+from assay.policies.oracle.placing import Spot
 from assay.policies.oracle.sight import Sight
-from assay.policies.oracle.skills import drag, put, raise_up
+from assay.policies.oracle.skills import Failures, drag, put, raise_up
 from assay.policies.oracle.spots import on_top_of, sidewise, spots, upright
 from assay.sim.categories import OPENING, SWITCHING, Mechanism
 from assay.sim.compile import EntityIndex
@@ -47,6 +48,7 @@ def pursue(sight: Sight, goal: Goal) -> Motion:
     """
     for atom in goal.atoms:
         _check(sight, atom)
+    failures = Failures()
     for _ in range(ROUNDS):
         for atom in sorted(
             goal.atoms, key=lambda atom: (_ORDER.get(atom.predicate, 2), _height(sight, goal, atom))
@@ -54,7 +56,7 @@ def pursue(sight: Sight, goal: Goal) -> Motion:
             for _ in range(ATTEMPTS):  # what comes later may make it harder, as a closed door does
                 if sight.holds(atom):
                     break
-                for motion in _steps(sight, goal, atom):
+                for motion in _steps(sight, goal, atom, failures):
                     if not (yield from motion):
                         break
         if sight.world.satisfied(goal):
@@ -62,7 +64,7 @@ def pursue(sight: Sight, goal: Goal) -> Motion:
     return False
 
 
-def _steps(sight: Sight, goal: Goal, atom: Atom) -> Iterator[Motion]:
+def _steps(sight: Sight, goal: Goal, atom: Atom, failures: Failures) -> Iterator[Motion]:
     """The motions that make one atom true."""
     if atom.predicate in _TABLES:
         entity, joints, mechanism = _mechanism(sight, atom)
@@ -85,17 +87,20 @@ def _steps(sight: Sight, goal: Goal, atom: Atom) -> Iterator[Motion]:
         origin = sight.pose(thing)[0][:2]
         yield drag(sight, thing, np.clip(origin, room.low[:2] + inset, room.high[:2] - inset))
         return
-    rotations = None
-    if atom.predicate is Predicate.SIDE_ON:
-        rotations = sidewise(sight, thing)
-    elif atom.predicate is Predicate.UPRIGHT_ON:
-        rotations = upright(sight, thing)
-    if region is None:
+    more = _to_come(sight, goal, atom)
+
+    def places() -> list[Spot]:
+        rotations = None
+        if atom.predicate is Predicate.SIDE_ON:
+            rotations = sidewise(sight, thing)
+        elif atom.predicate is Predicate.UPRIGHT_ON:
+            rotations = upright(sight, thing)
+        if region is not None:
+            return spots(sight, thing, region, rotations, inside=atom.predicate in _INSIDE, more=more)
         assert support is not None
-        yield put(sight, thing, on_top_of(sight, thing, support, rotations))
-        return
-    inside, more = atom.predicate in _INSIDE, _to_come(sight, goal, atom)
-    yield put(sight, thing, spots(sight, thing, region, rotations, inside=inside, more=more))
+        return on_top_of(sight, thing, support, rotations)
+
+    yield put(sight, thing, places, failures)
 
 
 def _height(sight: Sight, goal: Goal, atom: Atom) -> int:

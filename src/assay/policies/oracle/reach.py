@@ -8,9 +8,8 @@ import numpy as np
 from assay.policies.oracle.motion import turn
 from assay.policies.oracle.sight import Sight
 from assay.sim.compile import EntityIndex
+from assay.sim.torque import ARM
 
-ARM = 7
-"""Joints of the arm: the first of a model."""
 ROUNDS = 40
 """How many steps are made towards a pose."""
 DAMPING = 1e-3

@@ -7,13 +7,16 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from assay.policies.oracle.grasps import obstacles
-from assay.policies.oracle.motion import about_vertical, turn
+from assay.policies.oracle.motion import about_vertical, tilting, turn
+from assay.policies.oracle.placing import Spot
 from assay.policies.oracle.sight import Box, Sight
-from assay.policies.oracle.skills import Spot
 from assay.sim.compile import EntityIndex, RegionIndex
 
-_PLACES = np.stack(np.meshgrid(*[np.linspace(-0.7, 0.7, 7)] * 2, indexing="ij"), axis=-1).reshape(-1, 2)
-"""Where in a region places are looked for, of its half-lengths, (p, 2)."""
+_COARSE, _FINE = (
+    np.stack(np.meshgrid(*[np.linspace(-0.7, 0.7, count)] * 2, indexing="ij"), axis=-1).reshape(-1, 2)
+    for count in (7, 13)
+)
+"""Where in a region places are looked for, of its half-lengths, (p, 2): in one that others are in already, closely."""
 GAP = 0.01
 """How far apart boxes should be, metres."""
 WALL, OVERHEAD = 10.0, 4.0
@@ -24,10 +27,14 @@ ROUND = 0.85
 """A thing is round if its least box is that large compared to its largest."""
 LEANT = 0.99
 """Cosine below which a thing leans: what leans goes no further in than it must."""
+LYING = 0.35
+"""Cosine up to which it lies."""
 OUTSIDE = 0.05
 """How far outside a thing is turned before it goes in from the side, metres."""
 BEST = 8
 """How many places are offered for each rotation."""
+APART = 0.23
+"""How far from each other they are at least along one axis, of the region's half-lengths."""
 
 
 class Room:
@@ -39,10 +46,13 @@ class Room:
 
     def __init__(self, sight: Sight, entity: EntityIndex, region: RegionIndex, *, inside: bool) -> None:
         self._sight, self._entity, self._inside = sight, entity, inside
+        self._righting = _righting(sight.up(entity)) if inside else np.eye(3)
         self._site = sight.data.site_xmat[region.site].reshape(3, 3)
         self._half = np.array(region.half)
         self._axes = _axes(self._site)
         self._middle = sight.data.site_xpos[region.site].copy()
+        self._counts = sight.inside(region)
+        self._shared = inside and self._holds_others(region)
         middle, half = self._middle @ self._axes, np.abs(self._axes.T @ self._site) @ self._half
         self._box = Box(middle - half, middle + half)
         around = obstacles(sight, (geom for geom in sight.solid_geoms if geom not in entity.geoms))
@@ -58,12 +68,12 @@ class Room:
         """The horizontal direction (3,) out of a region that has a lid; None if it is open above."""
         return None if self._outward is None else self._axes @ self._outward
 
-    def turns(self) -> list[float]:
-        """How much the thing may be turned about the vertical to go inside, radians."""
+    def turns(self) -> list[np.ndarray]:
+        """The rotations (3, 3) after which the thing may go inside: set upright and turned about the vertical."""
         angles = [self._fitting_turn(), *self._squaring()]
         if self._outward is not None:
             angles += [float(angle) for angle in np.radians(np.arange(-90, 91, 30))]
-        return angles
+        return [about_vertical(angle) @ self._righting for angle in angles]
 
     def places(self, rotations: Sequence[np.ndarray], *, more: int = 0) -> list[Spot]:
         """The best places for the thing after each of some rotations (3, 3), best first.
@@ -84,7 +94,8 @@ class Room:
             axis=1,
         )
         low, high = self._low[near], self._high[near]  # (n, 3)
-        places = box.centre[:2] + box.size[:2] / 2 * _PLACES  # (p, 2)
+        grid = _FINE if self._shared else _COARSE
+        places = box.centre[:2] + box.size[:2] / 2 * grid  # (p, 2)
         under = np.all((low[:, :2] < places[:, None]) & (high[:, :2] > places[:, None]), axis=2)  # (p, n)
         under &= high[:, 2] < box.centre[2] + (0.0 if self._inside else 0.04)
         floors = np.where(under, high[:, 2], box.low[2]).max(axis=1, initial=box.low[2])
@@ -106,7 +117,7 @@ class Room:
             best = best + 0.6 * outward[:2] * box.size[:2] / 2
         turned = TURNING * float(np.linalg.norm(turn(np.eye(3), rotation)))
         costs = np.linalg.norm(places - best, axis=1) + blocked + turned
-        for p in np.argsort(costs, kind="stable")[:BEST]:
+        for p in _apart(grid, costs):
             threshold = lift = 0.0
             if outward is not None:
                 lift = float(np.clip((box.high[2] - positions[p, 2] - relative.high[2]) / 2, 0.004, 0.015))
@@ -116,6 +127,16 @@ class Room:
             tight = bool(blocked[p] > 0)
             yield Spot(world[p], rotation, float(costs[p]), self.outward, threshold, lift, tight)
 
+    def _holds_others(self, region: RegionIndex) -> bool:
+        """Whether other things are in the region."""
+        low, high = self._counts
+        others = (
+            self._sight.pose(each)[0]
+            for each in self._sight.movables()
+            if each.name not in (self._entity.name, region.parent)
+        )
+        return any(np.all((low < origin) & (origin < high)) for origin in others)
+
     def _beyond(self, positions: np.ndarray) -> np.ndarray:
         """How far origins (p, 3) are beyond where they count as being in or on the region, metres, (p,).
 
@@ -123,8 +144,9 @@ class Room:
         """
         offsets = positions - self._middle
         if self._inside:
-            over = np.abs(offsets) - np.abs(self._site @ self._half)
-            over[:, 2] = offsets[:, 2] - np.abs(self._site @ self._half)[2]
+            low, high = self._counts
+            over = np.maximum(positions - high, low - positions)
+            over[:, 2] = positions[:, 2] - high[2]
         else:
             over = np.abs(offsets @ self._site.T) - self._half
             over[:, 2] = 0.0
@@ -160,7 +182,9 @@ class Room:
 
     def _turned(self, angle: float) -> np.ndarray:
         """The thing's size (2,) along the region's axes after a turn about the vertical, radians."""
-        return self._sight.turned_box(self._entity, self._axes.T @ about_vertical(angle)).size[:2]
+        return self._sight.turned_box(
+            self._entity, self._axes.T @ about_vertical(angle) @ self._righting
+        ).size[:2]
 
     def _squaring(self) -> list[float]:
         """How much to turn the thing so that its sides are along the region's axes; nothing for a round one."""
@@ -187,3 +211,19 @@ def _axes(site: np.ndarray) -> np.ndarray:
     flat = int(np.argmax(np.abs(site[0, :]) + np.abs(site[1, :])))
     yaw = float(np.arctan2(site[1, flat], site[0, flat]))
     return about_vertical((yaw + np.pi / 4) % (np.pi / 2) - np.pi / 4)
+
+
+def _apart(grid: np.ndarray, costs: np.ndarray) -> list[int]:
+    """The best of some places (p, 2) that cost so much (p,), none near a better one."""
+    kept: list[int] = []
+    for p in np.argsort(costs, kind="stable"):
+        if all(np.abs(grid[p] - grid[other]).max() > APART for other in kept):
+            kept.append(int(p))
+            if len(kept) == BEST:
+                break
+    return kept
+
+
+def _righting(up: np.ndarray) -> np.ndarray:
+    """The rotation (3, 3) that sets a thing upright whose axis (3,) leans; none if it stands or lies."""
+    return tilting(up, np.array([0.0, 0.0, 1.0])) if LYING < up[2] < LEANT else np.eye(3)

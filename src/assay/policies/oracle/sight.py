@@ -11,7 +11,11 @@ from assay.sim.compile import EntityIndex, RegionIndex, bounding_box
 from assay.sim.compose import GRIPPER, ROBOT
 from assay.sim.predicates import up_axis
 from assay.sim.simulation import Simulation
+from assay.sim.torque import ARM
 from assay.tasks import Atom
+
+DOWNWARDS = 0.7
+"""Cosine from which a contact's normal counts as vertical."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,10 @@ class Sight:
         """Where the axis of an entity points, (3,), that points up when it stands as it usually does."""
         return np.asarray(self.pose(entity)[1] @ up_axis(entity.category))
 
+    def inside(self, region: RegionIndex) -> tuple[np.ndarray, np.ndarray]:
+        """The corners (3,) of the box in which an origin counts as being in a region, as the predicates have it."""
+        return self.world.predicates.box_of(self.data, region)
+
     def region_box(self, region: RegionIndex) -> Box:
         """The box around a region."""
         centre = self.data.site_xpos[region.site]
@@ -145,6 +153,10 @@ class Sight:
         """Where the robot stands, (2,)."""
         return np.asarray(self.data.body(f"{ROBOT}base").xpos[:2].copy())
 
+    def opening(self) -> float:
+        """How far apart the fingers are, metres."""
+        return float(self.data.qpos[ARM] - self.data.qpos[ARM + 1])
+
     def wrist(self) -> float:
         """The angle of the arm's last joint, radians."""
         return float(self.data.qpos[6])
@@ -175,6 +187,32 @@ class Sight:
                 if mine in entity.geoms and theirs not in entity.geoms and theirs not in self.robot_geoms:
                     return True
         return False
+
+    def is_held_up(self, entity: EntityIndex) -> bool:
+        """Whether the robot comes down on anything but an entity."""
+        contact = self.data.contact
+        return any(
+            (one in self.robot_geoms) != (other in self.robot_geoms)
+            and one not in entity.geoms
+            and other not in entity.geoms
+            and abs(frame[2]) > DOWNWARDS
+            for (one, other), frame in zip(contact.geom, contact.frame, strict=True)
+        )
+
+    def support(self, entity: EntityIndex) -> tuple[np.ndarray, np.ndarray]:
+        """Where an entity touches anything but the robot, and the normal there towards it, (3,) and (3,); means.
+
+        Its own middle and nothing if it touches nothing.
+        """
+        contact = self.data.contact
+        points, normals = [], []
+        for (one, other), point, frame in zip(contact.geom, contact.pos, contact.frame, strict=True):
+            if (one in entity.geoms) != (other in entity.geoms) and not {one, other} & self.robot_geoms:
+                points.append(point)
+                normals.append(frame[:3] if other in entity.geoms else -frame[:3])
+        if not points:
+            return self.box(entity).centre, np.zeros(3)
+        return np.mean(points, axis=0), np.mean(normals, axis=0)
 
     def touched(self, entity: EntityIndex) -> int:
         """How many of the two fingers touch an entity."""

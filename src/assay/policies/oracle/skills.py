@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import count, islice
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,17 +17,14 @@ from assay.policies.oracle.motion import (
     DOWN,
     FLIPPED,
     OPEN,
-    STALL,
-    TURNED,
     Motion,
-    action_towards,
     facing,
     grip,
     move,
     nearest_turn,
     travel,
-    turn,
 )
+from assay.policies.oracle.placing import CLEARANCE, Spot, place, put_back
 from assay.policies.oracle.reach import OPENED, Reach
 from assay.policies.oracle.sight import Sight
 from assay.sim.compile import EntityIndex
@@ -42,6 +41,10 @@ CHOICE = 40
 """How many free grasps are weighed against each other."""
 CHECKED = 40
 """How many poses are tried with the arm at most."""
+FAILED = 0.15
+"""What it costs to try a grasp again that failed."""
+ALIKE, SAME_WAY = 0.012, 0.97
+"""How near to each other grasps are that are alike, metres, and the cosine between their directions."""
 MISSED = 0.03
 """How far from a grasp the hand may stop for closing it to be worth a try, metres."""
 CROWDED = 0.005
@@ -58,45 +61,61 @@ ASIDE = 0.02
 """How far beside what hangs over it a thing is lifted, metres."""
 THIN = 8
 """How many more steps the hand closes for a thing that it does not touch with both fingers yet: it is thin."""
-CLEARANCE = 0.03
-"""How far above what is in the way things are carried, metres."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Spot:
-    """A place for a thing."""
+@dataclass(slots=True)
+class Failures:
+    """Grasps by which things could not be taken or put where they belong, so that others are tried first."""
+
+    _known: defaultdict[str, list[Hold]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, sight: Sight, entity: EntityIndex, grasp: Grasp) -> None:
+        """Remember a grasp, as the thing lies now."""
+        self._known[entity.name].append(_hold(sight, entity, grasp))
+
+    def cost(self, sight: Sight, entity: EntityIndex, grasp: Grasp) -> float:
+        """What a grasp costs that is like some that failed."""
+        mine = _hold(sight, entity, grasp)
+        alike = (
+            np.linalg.norm(mine.position - hold.position) < ALIKE and mine.approach @ hold.approach > SAME_WAY
+            for hold in self._known[entity.name]
+        )
+        return FAILED * sum(map(bool, alike))
+
+
+class Hold(NamedTuple):
+    """A grasp as the thing sees it."""
 
     position: np.ndarray
-    """Of the thing's origin when it stands there, (3,)."""
-    rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
-    """How the thing is turned on the way, (3, 3)."""
-    cost: float = 0.0
-    """How much worse than the best place, metres."""
-    outward: np.ndarray | None = None
-    """Horizontal direction (3,) from which it must go in; from above if None."""
-    threshold: float = 0.0
-    """How far outward the thing is out of what it goes into, metres."""
-    lift: float = 0.0
-    """How far above where it will rest it goes in, metres."""
-    tight: bool = False
-    """Whether there is hardly room for it."""
+    """(3,)"""
+    approach: np.ndarray
+    """(3,)"""
 
 
-def put(sight: Sight, entity: EntityIndex, spots: Sequence[Spot]) -> Motion:
-    """Take a thing to the best of some places; tries other grasps if one fails."""
+def _hold(sight: Sight, entity: EntityIndex, grasp: Grasp) -> Hold:
+    origin, frame = sight.pose(entity)
+    return Hold((grasp.position - origin) @ frame, grasp.rotation[:, 2] @ frame)
+
+
+def put(sight: Sight, entity: EntityIndex, spots: Callable[[], Sequence[Spot]], failures: Failures) -> Motion:
+    """Take a thing to the best of the places that ``spots`` finds as it lies; tries other grasps if one fails."""
     for attempt in range(TRIES):
         yield from _settle(sight, entity)
-        choice = _choose(sight, entity, spots, skip=attempt)
+        choice = _choose(sight, entity, spots(), failures)
         if choice is None:
             return False
-        grasp, spot = choice
-        open_place = _open_place(sight, entity, grasp) if attempt == 0 else None
+        open_place = _open_place(sight, entity, choice[0]) if attempt == 0 else None
         if open_place is not None:
             yield from drag(sight, entity, open_place, near=OUT / 3)
-            choice = _choose(sight, entity, spots, skip=attempt)
-            grasp, spot = choice or (grasp, spot)
-        if (yield from _take(sight, entity, grasp)) and (yield from place(sight, entity, spot)):
-            return True
+            choice = _choose(sight, entity, spots(), failures) or choice
+        grasp, spot = choice
+        failures.add(sight, entity, grasp)
+        origin, standing = sight.pose(entity)
+        if (yield from _take(sight, entity, grasp)):
+            if (yield from place(sight, entity, spot, standing)):
+                return True
+            if sight.touched(entity):
+                yield from put_back(sight, entity, origin, standing)
         yield from grip(sight, OPEN, steps=4)
         here, rotation = sight.hand()
         yield from move(sight, here + (0.0, 0.0, 0.06), rotation, OPEN, steps=10, near=0.02)
@@ -145,24 +164,25 @@ def _settle(sight: Sight, entity: EntityIndex) -> Motion:
 
 
 def _choose(
-    sight: Sight, entity: EntityIndex, spots: Sequence[Spot], *, skip: int
+    sight: Sight, entity: EntityIndex, spots: Sequence[Spot], failures: Failures
 ) -> tuple[Grasp, Spot] | None:
-    """The grasp and the place that cost least together; twice ``skip`` of the best grasps are left out.
+    """The grasp and the place that cost least together.
 
     What is in the way and whether the arm gets there is found out only for what may be the best.
     """
     around = obstacles(sight, (geom for geom in sight.solid_geoms if geom not in entity.geoms))
     reach = Reach(sight, entity)
     origin, _ = sight.pose(entity)
-    grasps = islice(ranked_grasps(sight, entity), 2 * skip, 2 * skip + CHOICE)
+    grasps = islice(ranked_grasps(sight, entity), CHOICE)
     coming = next(grasps, None)
     turned: dict[Grasp, tuple[Grasp, float]] = {}
     number = count()
     queue: list[tuple[float, int, int, Grasp, Spot]] = []
     while queue or coming is not None:
         if coming is not None and (not queue or coming.cost <= queue[0][0]):
+            known = failures.cost(sight, entity, coming)
             for spot in spots:
-                cost = coming.cost + spot.cost
+                cost = coming.cost + known + spot.cost
                 heappush(queue, (cost, next(number), 0, coming, spot))
             coming = next(grasps, None)
             continue
@@ -262,76 +282,6 @@ def _out_from_under(sight: Sight, entity: EntityIndex) -> np.ndarray:
     aside = np.zeros(3)
     aside[axis] = shift
     return aside
-
-
-def place(sight: Sight, entity: EntityIndex, spot: Spot) -> Motion:
-    """Carry a held thing to a place, lower it or slide it in, let go and draw back; False if it was lost."""
-    here, rotation = sight.hand()
-    rotation = spot.rotation @ rotation
-    outward = np.zeros(3) if spot.outward is None else spot.outward * spot.threshold
-    before = spot.position + outward
-    highest = max(before[2], sight.highest_between(here[:2], before[:2], entity))
-    origin, _ = sight.pose(entity)
-    deepest = min(sight.box(entity).low[2] - origin[2], sight.turned_box(entity, spot.rotation).low[2])
-    height = max(origin[2], highest + CLEARANCE - deepest)
-    lift = height - origin[2]
-    yield from move(sight, here + (0.0, 0.0, lift), None, CLOSED, steps=40, near=0.02)
-    past: list[float] = []
-    for _ in range(70):
-        if not sight.touched(entity):
-            return False
-        goal = _carrying(sight, entity, np.array([before[0], before[1], height]))
-        here, now = sight.hand()
-        left, twist = float(np.linalg.norm(goal - here)), float(np.linalg.norm(turn(now, rotation)))
-        past.append(left + 0.1 * twist)
-        stalled = len(past) > STALL and past[-STALL] - past[-1] < 0.001
-        if stalled or (left < (0.003 if spot.tight else 0.01) and twist < TURNED):
-            break
-        yield action_towards(sight, goal, rotation, CLOSED)
-    if spot.outward is not None:
-        for _ in range(2):
-            goal = _carrying(sight, entity, before + (0.0, 0.0, spot.lift))
-            yield from move(sight, goal, rotation, CLOSED, steps=50, near=0.008)
-        for _ in range(60):
-            left = spot.position - sight.pose(entity)[0]
-            if -left @ spot.outward < 0.005 or not sight.touched(entity):
-                break
-            goal = sight.hand()[0] + left + (0.0, 0.0, spot.lift)
-            yield from move(sight, goal, rotation, CLOSED, steps=1, near=0.0, speed=0.6)
-        if not sight.touched(entity):
-            here, _ = sight.hand()
-            yield from move(sight, here + outward, rotation, OPEN, steps=20, near=0.02)
-            return False
-    yield from _lower(sight, entity, spot, rotation)
-    yield from grip(sight, OPEN, steps=8)
-    here, rotation = sight.hand()
-    away = here + (0.0, 0.0, 0.1) if spot.outward is None else here - rotation[:, 2] * 0.05 + outward
-    yield from move(sight, away, rotation, OPEN, steps=20, near=0.02)
-    return True
-
-
-def _lower(sight: Sight, entity: EntityIndex, spot: Spot, rotation: np.ndarray) -> Motion:
-    """Let a held thing down until it rests and sinks no more."""
-    heights: list[float] = []
-    for _ in range(60):
-        origin, _ = sight.pose(entity)
-        heights.append(origin[2])
-        stuck = len(heights) > 4 and heights[-5] - heights[-1] < 0.002
-        if (
-            (sight.rests(entity) and stuck)
-            or not sight.touched(entity)
-            or origin[2] < spot.position[2] - 0.03
-        ):
-            return True
-        left = spot.position - origin
-        goal = sight.hand()[0] + (left[0], left[1], -0.02)
-        yield from move(sight, goal, rotation, CLOSED, steps=1, near=0.0)
-    return False
-
-
-def _carrying(sight: Sight, entity: EntityIndex, origin: np.ndarray) -> np.ndarray:
-    """Where the hand must be (3,) for a held thing's origin to be at ``origin`` (3,)."""
-    return np.asarray(origin + sight.hand()[0] - sight.pose(entity)[0])
 
 
 def drag(sight: Sight, entity: EntityIndex, target: np.ndarray, near: float = 0.012) -> Motion:

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from assay.policies.oracle.motion import about_vertical, tilting
+from assay.policies.oracle.placing import Spot
 from assay.policies.oracle.room import Room
 from assay.policies.oracle.sight import Sight
-from assay.policies.oracle.skills import Spot
 from assay.sim.compile import EntityIndex, RegionIndex
 
 UP_SLOPE = 0.04
@@ -48,7 +48,7 @@ def spots(
     room = Room(sight, entity, region, inside=inside)
     if rotations is not None:
         return room.places(rotations, more=more)
-    turns = [about_vertical(angle) for angle in (room.turns() if inside else [0.0])]
+    turns = room.turns() if inside else [np.eye(3)]
     found = room.places(turns, more=more)
     if not inside or (room.fits and room.outward is None):
         return found

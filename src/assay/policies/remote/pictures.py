@@ -8,6 +8,8 @@ from types import MappingProxyType
 import numpy as np
 from PIL import Image
 
+from assay.errors import PolicyError, did_you_mean
+
 
 class Orientation(StrEnum):
     """Which way up a picture goes over the wire."""
@@ -22,6 +24,14 @@ class Orientation(StrEnum):
     """As LIBERO gives it: the bottom row first."""
     UPRIGHT = "upright"
     """As the camera sees it: the top row first."""
+
+
+def parsed(text: str) -> Orientation:
+    """The orientation of that name. Raises PolicyError."""
+    try:
+        return Orientation(text)
+    except ValueError:
+        raise PolicyError(f"there is no orientation '{text}': {did_you_mean(text, Orientation)}") from None
 
 
 _BACKWARDS, _FORWARDS = slice(None, None, -1), slice(None)

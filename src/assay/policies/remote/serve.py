@@ -97,7 +97,7 @@ def servable(address: str) -> Policy:
     if isinstance(policy, Privileged):
         raise PolicyError(
             f"'{address}' looks behind the scenes, which do not go over a wire: it cannot be served"
-            " (random, idle and python:pkg.module:Class can)"
+            " (random, idle, learned?checkpoint=FILE and python:pkg.module:Class can)"
         )
     return policy
 

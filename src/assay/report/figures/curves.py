@@ -196,7 +196,8 @@ def time_figure(found: Sequence[TimeToSuccess], report: RunReport) -> Drawing:
             along="control steps to success (20 a second)",
             heads=("median", "95 % interval", "successes"),
         )
-        axes.set_xlim(left=0)
+        ends = [mark.interval.high if mark.interval else mark.value for mark in groups[""]]
+        axes.set_xlim(0, 1.05 * max(ends, default=1.0))
 
     left = f" The first {MOST} of {len(found)} conditions." if len(found) > MOST else ""
     caption = (

@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from assay.report.style import BLUE, FAINT, INK
+from assay.report.style import BLUE, FAINT, INK, printing
 from assay.stats.intervals import Interval
 
 ROW = 0.19
 """Height of a row, inches."""
 MOST = 60
 """Rows; more cannot be read."""
+LETTERS = 7.2
+"""Height of the notes' letters, points."""
 CHARACTER = 4.4
-"""Width of one in the notes, points."""
+"""Width of one of them, points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,28 +57,40 @@ def forest(
     rows: list[Mark | str] = []
     for name, marks in groups.items():
         rows += [name, *marks] if name else [*marks]
+    how = printing()
+    character = CHARACTER if how is None else CHARACTER * how.letters / LETTERS
+    if how is not None and how.narrow:
+        heads = heads[:1]  # the others are in the table
     widths = [
         max(len(text) for text in (head, *(mark.notes[place] for mark in rows if isinstance(mark, Mark))))
         for place, head in enumerate(heads)
     ]
-    ends = [10 + CHARACTER * sum(width + 2 for width in widths[: place + 1]) for place in range(len(heads))]
+    ends = [10 + character * sum(width + 2 for width in widths[: place + 1]) for place in range(len(heads))]
     for end, head in zip(ends, heads, strict=True):
         note(axes, head, end, -1.0, FAINT)
     for place, row in enumerate(rows):
         if isinstance(row, Mark):
             _mark(axes, row, place)
-            for end, text in zip(ends, row.notes, strict=True):
+            for end, text in zip(ends, row.notes, strict=False):  # printed narrow, not all have room
                 note(axes, text, end, place)
-    axes.set_yticks(range(len(rows)), [row if isinstance(row, str) else row.label for row in rows])
-    for tick, row in zip(axes.get_yticklabels(), rows, strict=True):
+    inside = (
+        how is not None and how.narrow
+    )  # beside the rows' labels, a group's name leaves no room for the plot
+    names = ["" if inside else row if isinstance(row, str) else row.label for row in rows]
+    names = [row.label if isinstance(row, Mark) else name for row, name in zip(rows, names, strict=True)]
+    axes.set_yticks(range(len(rows)), names)
+    for place, (tick, row) in enumerate(zip(axes.get_yticklabels(), rows, strict=True)):
         if isinstance(row, str):
             tick.set_fontweight("bold")
+            if inside:
+                middle = ("axes fraction", "data")
+                axes.annotate(row, (0.0, place), xycoords=middle, va="center", ha="left", fontweight="bold")
     axes.set_ylim(len(rows) - 0.4, -0.6 if not heads else -1.6)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
     axes.grid(axis="y", visible=False)
     axes.set_xlabel(along)
-    axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.xaxis.set_major_locator(MaxNLocator(5 if how is None or not how.narrow else 3))
     if zero is not None:
         axes.axvline(zero, color=FAINT, linewidth=0.9, zorder=1)
         axes.update_datalim([(zero - least, 0), (zero + least, 0)], updatey=False)
@@ -94,6 +108,7 @@ def _mark(axes: Axes, mark: Mark, place: int) -> None:
         markerfacecolor=mark.colour if mark.sure else "white",
         markersize=4.5,
         zorder=3,
+        clip_on=False,  # one at the end of the axis is whole
     )
 
 
@@ -107,7 +122,7 @@ def note(axes: Axes, text: str, end: float, place: float, colour: str = INK) -> 
         textcoords="offset points",
         ha="right",
         va="center",
-        fontsize=7.2,
+        fontsize=LETTERS,
         color=colour,
         annotation_clip=False,
     )

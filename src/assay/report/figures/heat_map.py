@@ -61,7 +61,7 @@ def heat_map(
                 )
         grid_axes(axes, range(len(OBJECTS)), OBJECTS, range(len(ACTIONS)), ACTIONS)
 
-    return draw(name, title, caption, (WIDTH, 2.9), paint)
+    return draw(name, title, caption, (WIDTH, 2.9), paint, in_a_column=False)
 
 
 def fill_cell(axes: Axes, row: float, column: float, place: float) -> None:

@@ -128,4 +128,11 @@ def attribution_figure(found: Attribution, report: RunReport) -> Drawing:
         f"{modelled}{aliased}"
     )
     rows = max(height(effects), height(shares))
-    return draw("attribution", "Which factor costs how much", caption, (WIDTH + 0.6, rows + 0.2), paint)
+    return draw(
+        "attribution",
+        "Which factor costs how much",
+        caption,
+        (WIDTH + 0.6, rows + 0.2),
+        paint,
+        in_a_column=False,
+    )

@@ -70,7 +70,9 @@ def grid_figure(grid: Grid, report: RunReport) -> Drawing:
         f"{len(cells)} of 44 cells. Top left is the control; margins are without it; hatched cells have no "
         f"episode. The widest 95 % Wilson interval of a cell reaches {100 * most:.0f} points to one side."
     )
-    return draw("paraphrase-grid", "Success over the paraphrase grid", caption, (WIDTH, 3.6), paint)
+    return draw(
+        "paraphrase-grid", "Success over the paraphrase grid", caption, (WIDTH, 3.6), paint, in_a_column=False
+    )
 
 
 def _half(rate: Rate) -> float:
@@ -119,7 +121,7 @@ def distance_figure(grid: Grid, report: RunReport) -> Drawing:
                 lw=0.7,
                 alpha=0.5,
             )
-            axes.plot(x, y, linestyle="", label=name, markersize=4.5, **look)
+            axes.plot(x, y, linestyle="", label=name, markersize=4.5, clip_on=False, **look)
         if correlation is not None:
             x, y = np.array([(each[0], each[1]) for each in points_]).T
             slope, level = np.polyfit(x, y, 1)

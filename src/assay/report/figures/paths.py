@@ -15,7 +15,7 @@ from assay.measures.nearness import Failures
 from assay.measures.result import MeasureError
 from assay.report.run_report import RunReport
 from assay.report.sampled_paths import EACH, POINTS, TaskPaths
-from assay.report.style import AMBER, BLACK, GREEN, HALF, ORANGE, WIDTH, Drawing, draw
+from assay.report.style import AMBER, BLACK, GREEN, HALF, ORANGE, WIDTH, Drawing, draw, printing
 from assay.report.wording import natural, number
 
 TASKS = 3
@@ -50,7 +50,9 @@ def paths_3d_figure(found: Failures, report: RunReport) -> Drawing:
         _legend(figure, LOOKS)
 
     size = _width(tasks), 3.9 if len(tasks) < 3 else 3.4
-    return draw("paths-3d", "Trajectories of failures, in space", _caption(tasks), size, paint)
+    return draw(
+        "paths-3d", "Trajectories of failures, in space", _caption(tasks), size, paint, in_a_column=False
+    )
 
 
 def success_paths_figure(found: Failures, report: RunReport) -> Drawing:
@@ -77,7 +79,9 @@ def success_paths_figure(found: Failures, report: RunReport) -> Drawing:
         f"{number(widest.thresholds['max'], 3)} m."
     )
     size = (HALF, 3.6) if len(tasks) == 1 else (WIDTH, 0.7 + rows * WIDTH / columns * 0.95)
-    return draw("paths-success", "Successful trajectories of every task", caption, size, paint)
+    return draw(
+        "paths-success", "Successful trajectories of every task", caption, size, paint, in_a_column=False
+    )
 
 
 def paths_top_figure(found: Failures, report: RunReport) -> Drawing:
@@ -92,7 +96,7 @@ def paths_top_figure(found: Failures, report: RunReport) -> Drawing:
             start = each.found.reference[0]
             axes.plot(start[1], start[0], "o", color=BLACK, markersize=5)
             axes.set_title(each.found.task, fontsize=8.5)
-            axes.set_aspect("equal", adjustable="box")
+            axes.set_aspect("equal", adjustable="datalim")  # narrow paths leave room for their numbers
             axes.margins(0.06)
             axes.invert_yaxis()  # the robot at the top, as its outside camera and the web app have it
             axes.set_xlabel("y, m")
@@ -109,7 +113,7 @@ def paths_top_figure(found: Failures, report: RunReport) -> Drawing:
     spans = [np.ptp(np.concatenate([path for _, path in _all(each)]), axis=0) for each in tasks]
     steepest = max(float(x / max(y, 1e-3)) for x, y, _ in spans)
     size = width, 1.2 + float(np.clip(steepest * (width / len(tasks) - 0.6), 0.8, 3.0))
-    return draw("paths-top", "Trajectories of failures, from above", caption, size, paint)
+    return draw("paths-top", "Trajectories of failures, from above", caption, size, paint, in_a_column=False)
 
 
 def _sampled_of(report: RunReport) -> Sequence[TaskPaths]:
@@ -130,7 +134,7 @@ def _all(each: TaskPaths) -> list[tuple[str, np.ndarray]]:
 
 def _in_space(axes: Any, *, zoom: float, labelled: bool = True) -> None:
     axes.view_init(elev=24, azim=-35)
-    axes.set_box_aspect((1, 1, 0.8), zoom=zoom)
+    axes.set_box_aspect((1, 1, 0.8), zoom=zoom if printing() is None else 0.9 * zoom)
     axes.tick_params(labelsize=6, pad=-2)
     for axis, name in zip((axes.xaxis, axes.yaxis, axes.zaxis), "xyz", strict=True):
         if labelled:

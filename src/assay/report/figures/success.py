@@ -83,9 +83,9 @@ def _drops_figure(found: Sequence[Drop], name: str, title: str) -> Drawing:
     )
     caption = (
         f"{plural(pairs, 'pair')} of a perturbed episode and the control of the same task and seed. Lines: "
-        "95 % Newcombe intervals over starts. p: exact, by flips over starts and "
-        "permutation within them (McNemar's where each has one pair), Holm-adjusted within each "
-        f"family; filled marks: p < {SURE:g}.{grey}{left}"
+        "95 % Newcombe intervals over starts. p: of a loss, exact, by flips over starts and permutation within them "
+        "(McNemar's where each has one pair), adjusted for everything that was tested; "
+        f"filled marks: p < {SURE:g}.{grey}{left}"
     )
     return draw(name, title, caption, (WIDTH, height(groups)), paint)
 

@@ -160,10 +160,10 @@ def radars(runs: Sequence[PaperRun]) -> Iterator[Part]:
     """Figure 6: success by label, one radar for each level."""
 
     def levels(run: PaperRun) -> dict[int, dict[str, tuple[Rate, ...]]]:
-        rows = _in_time(level_rows(run))
+        parts = sorted(level_rows(run).group_by("level"), key=lambda each: int(each[0][0]))
         return {
-            int(level): {family: label_rates(part, family) for family in label_families(part)}
-            for (level,), part in sorted(rows.group_by("level"), key=lambda each: int(each[0][0]))
+            int(level): {family: label_rates(_in_time(part), family) for family in label_families(part)}
+            for (level,), part in parts
         }
 
     found, missing = of_each(runs, levels)

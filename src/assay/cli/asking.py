@@ -1,0 +1,79 @@
+"""Before hours of work are begun: say what it is, and ask."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import typer
+
+from assay.cli.plan import print_forecast
+from assay.console import number_of, say
+from assay.errors import RunError
+from assay.plugins import PYTHON
+from assay.runs.display import RunDisplay
+from assay.runs.execute import workers_of
+from assay.runs.forecast import FEW, Forecast, forecast
+from assay.runs.planning import duration
+from assay.runs.store import Store
+from assay.runs.work import Work
+
+LONG = 30 * 60.0
+"""Seconds of work above which a run is not begun unasked."""
+
+
+class AskingDisplay(RunDisplay):
+    """Shows how a run goes, and asks before it begins long work.
+
+    Without a terminal nobody can be asked: then long work needs ``yes``, and is refused in one line without it.
+    """
+
+    def __init__(self, *, yes: bool = False, dry: bool = False) -> None:
+        """``dry``: say what would be done, and do nothing."""
+        super().__init__()
+        self._yes, self._dry = yes, dry
+        self._asked = 0
+        self.declined = False
+        """Whether nothing was begun."""
+
+    def approve(self, work: Work, path: Path, policy: str) -> bool:
+        """Whether to begin."""
+        self._asked = len(work.specs)
+        copies = workers_of(work.options)
+        if policy.startswith(PYTHON) and copies > 1 and work.options.ray is None:
+            said = f"note: {copies} workers, each with its own copy of the policy; --workers 1 loads one"
+            say(said, aside=True)
+        if self._dry:
+            print_forecast(work, self._forecast(work, path, policy, few=0), policy)
+            self.declined = True
+        elif not self._yes and work.options.ray is None:
+            self.declined = not self._agreed(work, path, policy)
+        return not self.declined
+
+    def began(self, store: Store, waiting: int) -> None:
+        """Begin, and say so where the file's earlier plan asks for more than this command does."""
+        if waiting > self._asked > 0:
+            more = number_of(waiting - self._asked, "episode")
+            say(
+                f"note: {more} of the file's earlier plan are run, too; another --out has its own", aside=True
+            )
+        super().began(store, waiting)
+
+    def _forecast(self, work: Work, path: Path, policy: str, *, few: int) -> Forecast:
+        folders = {path.parent, Path("runs")}
+        return forecast(work, policy, path=path, folders=folders, sample=1, few=few)
+
+    def _agreed(self, work: Work, path: Path, policy: str) -> bool:
+        found = self._forecast(work, path, policy, few=FEW)
+        if found.seconds is None or found.seconds <= LONG:
+            return True
+        left, made = found.episodes - found.done, found.certificates.missing
+        assert found.pace is not None
+        certificates = f" and {made:,} certificates" if made else ""
+        what = f"{found.pace.word} {duration(found.seconds)}: {left:,} episodes{certificates} ({found.pace.source})"
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise RunError(
+                f"this takes {what}; --yes begins it, and assay plan tells what a smaller one can find"
+            )
+        with self.interruptible():
+            return typer.confirm(f"This takes {what}. Begin?", err=True)

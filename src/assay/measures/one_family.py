@@ -1,0 +1,70 @@
+"""A run's profile as a page shows it: every difference with the one p of the diagnosis.
+
+What is tested is one family, so that a page must not show a second p for the same difference, or call certain in a
+figure what the diagnosis does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from assay.measures.attribution import ATTRIBUTION, Attribution, Effect
+from assay.measures.drops import AXES, CHANGES, DROPS, Drop
+from assay.measures.family import SEARCHED
+from assay.measures.other_tasks import OTHER_TASKS, fair
+from assay.measures.profile import Profile
+from assay.measures.search import by_axis
+from assay.measures.starts import STARTS
+from assay.stats.intervals import Interval, tested
+from assay.stats.significance import holm
+
+Adjusted = Mapping[tuple[str, str], float]
+"""Measure and part (a change, an axis, a condition) -> p, one-sided, adjusted for the whole family."""
+
+
+def shown(profile: Profile, p: Adjusted) -> Profile:
+    """The profile with the p of the family, and requests for other tasks against what was asked for."""
+    other = profile.get(OTHER_TASKS)
+    parts: dict[str, object] = {}
+    for measure in (CHANGES, AXES, DROPS):
+        if (found := profile.get(measure)) is not None:
+            right = by_axis(profile) if measure is AXES else fair(found, other)
+            parts[measure.name] = tuple(_with_p(measure.name, drop, p) for drop in right)
+    if (effects := profile.get(ATTRIBUTION)) is not None:
+        starts = profile.get(STARTS)
+        telling = effects.starts if starts is None else starts.count - starts.failures
+        parts[ATTRIBUTION.name] = _attribution(effects, p, telling)
+    return profile.replaced(**parts)
+
+
+def _with_p(measure: str, drop: Drop, p: Adjusted) -> Drop:
+    known = p.get((measure, str(next(iter(drop.group.values())))))
+    return drop if known is None or not drop.plausible else replace(drop, p_holm=known)
+
+
+def _attribution(found: Attribution, p: Adjusted, telling: int) -> Attribution:
+    """Main effects have the p of their change; interactions are looked for, and adjusted for each other.
+
+    An interval reaches to 0 where so few starts could not exclude that in an exact test.
+    """
+    changes = {each.factor: str(each.change) for each in found.contrasts}
+    several = [each for each in found.effects if len(each.factors) > 1]
+    raised = iter(holm([each.p for each in several]))
+
+    def effect(each: Effect) -> Effect:
+        if len(each.factors) > 1:
+            return replace(each, p=min(1.0, next(raised) / SEARCHED))
+        return replace(each, p=p.get((CHANGES.name, changes.get(each.factors[0], "")), each.p))
+
+    least = 2.0 ** (1 - telling)
+
+    def wide(interval: Interval | None) -> Interval | None:
+        return None if interval is None else tested(interval, least)
+
+    return replace(
+        found,
+        effects=tuple(effect(each) for each in found.effects),
+        drop_interval=wide(found.drop_interval),
+        shares=tuple(replace(each, interval=wide(each.interval)) for each in found.shares),
+    )

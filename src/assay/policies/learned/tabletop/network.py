@@ -1,0 +1,181 @@
+"""The networks: {cross-attention, concatenation} over {objects, patches}. Needs torch.
+
+A picture's token is the sum of what a small network makes of its crop, and of embeddings of its box, view
+and place in the order. A prompt is a sequence of words and such tokens, read by an encoder of its own.
+Then the tokens of the table attend to the prompt (cross), or prompt and table are one sequence (concat).
+The action is read from one further token, coordinate by coordinate, each knowing those before it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from assay.policies.learned.tabletop.bins import BINS, middles
+from assay.policies.learned.tabletop.dataset import Batch
+from assay.policies.learned.tabletop.pieces import SIDE
+from assay.policies.learned.tabletop.tokens import MOST, Form, Sight
+
+WIDTH = 128
+HEADS = 4
+READING, DECIDING = 2, 3
+"""Layers of the prompt's encoder and of what comes after it."""
+LONGEST = 384
+"""Tokens of a prompt that have a position of their own; further ones share the last."""
+POINTS = 6
+"""Features of a crop whose places are taken in."""
+WAVES = 40
+"""Frequencies in which places are taken in and given out: the highest has a period of five centimetres."""
+
+
+def waves(shares: Tensor) -> Tensor:
+    """Places (..., n), shares of a picture, as waves: (..., n * 2 * WAVES).
+
+    A place that is copied from a box to a head goes the whole way linearly, so that copying is soon learnt.
+    """
+    angles = shares[..., None] * torch.pi * torch.arange(WAVES)
+    return torch.cat([angles.cos(), angles.sin()], dim=-1).flatten(-2)
+
+
+class Pictures(nn.Module):
+    """Tokens of pictures as vectors."""
+
+    def __init__(self, form: Form) -> None:
+        super().__init__()
+        self.form = form
+        if form is Form.OBJECTS:
+            self.fine = nn.Sequential(nn.Conv2d(3, 32, 4, 4), nn.GELU())
+            self.points = nn.Conv2d(32, POINTS, 3, 1, 1)
+            self.crop = nn.Sequential(
+                nn.Conv2d(32, 64, 3, 2, 1), nn.GELU(), nn.Flatten(), nn.Linear(64 * 4 * 4, WIDTH)
+            )
+        else:
+            self.crop = nn.Sequential(
+                nn.Flatten(), nn.Linear(3 * SIDE**2, 2 * WIDTH), nn.GELU(), nn.Linear(2 * WIDTH, WIDTH)
+            )
+        self.where = nn.Linear((1 + POINTS * (form is Form.OBJECTS)) * 4 * WAVES, WIDTH)
+        self.extent = nn.Sequential(nn.Linear(2, WIDTH), nn.GELU(), nn.Linear(WIDTH, WIDTH))
+        self.view = nn.Embedding(2, WIDTH)
+        self.place = nn.Embedding(MOST, WIDTH)
+        self.norm = nn.LayerNorm(WIDTH)
+
+    def forward(self, sight: Sight) -> Tensor:
+        """(tokens, WIDTH)."""
+        crops = torch.from_numpy(sight.crops).permute(0, 3, 1, 2).float() / 127.5 - 1
+        boxes = torch.from_numpy(sight.boxes)
+        points = boxes[:, None, :2]
+        if self.form is Form.OBJECTS:
+            crops = self.fine(crops)
+            points = torch.cat([points, self._points(crops, boxes)], dim=1)
+        order = self.view(torch.from_numpy(sight.views)) + self.place(torch.from_numpy(sight.places))
+        return self.norm(
+            self.crop(crops) + self.where(waves(points).flatten(1)) + self.extent(4 * boxes[:, 2:]) + order
+        )
+
+    def _points(self, fine: Tensor, boxes: Tensor) -> Tensor:
+        """Where in the whole picture some features of the crops are, (tokens, POINTS, 2)."""
+        heat = self.points(fine)
+        share = heat.flatten(2).softmax(dim=-1).view_as(heat)
+        steps = (torch.arange(heat.shape[-1]) + 0.5) / heat.shape[-1] - 0.5
+        rows, columns = share.sum(dim=3) @ steps, share.sum(dim=2) @ steps
+        # A crop is square: as wide and high as the longer side of its box, in pixels of 1 : 2 pictures.
+        side = torch.maximum(boxes[:, 2], 2 * boxes[:, 3])[:, None]
+        return boxes[:, None, :2] + torch.stack([columns * side / 2, rows * side], dim=-1)
+
+
+class Head(nn.Module):
+    """The bins of one axis: waves that add up where the action lies."""
+
+    def __init__(self, axis: int) -> None:
+        super().__init__()
+        self.straight = nn.Linear(WIDTH, 2 * WAVES)
+        self.bent = nn.Sequential(nn.Linear(WIDTH, 2 * WIDTH), nn.GELU(), nn.Linear(2 * WIDTH, 2 * WAVES))
+        for last in (self.straight, self.bent[-1]):
+            nn.init.zeros_(last.weight)  # so many waves, added up at random, would be a storm
+            nn.init.zeros_(last.bias)
+        middle = torch.from_numpy(middles(axis)).float()
+        # A turn goes round once, a place half way: the ends of the table do not meet.
+        self.register_buffer("basis", waves(middle[:, None] * (2 if axis == len(BINS) - 1 else 1)), False)
+
+    def forward(self, state: Tensor) -> Tensor:
+        """Logits, (examples, bins)."""
+        return (self.straight(state) + self.bent(state)) @ self.basis.T
+
+
+class Network(nn.Module):
+    """From a batch to the bins of an action."""
+
+    def __init__(self, words: int, *, cross: bool, form: Form) -> None:
+        super().__init__()
+        self.cross = cross
+        self.pictures = Pictures(form)
+        self.words = nn.Embedding(words, WIDTH, padding_idx=0)
+        self.positions = nn.Embedding(LONGEST, WIDTH)
+        self.tools = nn.Embedding(2, WIDTH)
+        self.begin = nn.Parameter(torch.randn(WIDTH) * 0.02)
+        settings = {"dim_feedforward": 2 * WIDTH, "dropout": 0.0, "activation": "gelu",
+                    "batch_first": True, "norm_first": True}  # fmt: skip
+        self.reader = nn.TransformerEncoder(
+            nn.TransformerEncoderLayer(WIDTH, HEADS, **settings), READING, nn.LayerNorm(WIDTH),
+            enable_nested_tensor=False,
+        )  # fmt: skip
+        self.decider: nn.Module
+        if cross:
+            layer = nn.TransformerDecoderLayer(WIDTH, HEADS, **settings)
+            self.decider = nn.TransformerDecoder(layer, DECIDING, nn.LayerNorm(WIDTH))
+        else:
+            layer = nn.TransformerEncoderLayer(WIDTH, HEADS, **settings)
+            self.decider = nn.TransformerEncoder(
+                layer, DECIDING, nn.LayerNorm(WIDTH), enable_nested_tensor=False
+            )
+        self.heads = nn.ModuleList(Head(axis) for axis in range(len(BINS)))
+        self.chosen = nn.ModuleList(nn.Embedding(count, WIDTH) for count in BINS[:-1])
+
+    def forward(
+        self, batch: Batch, chosen: Tensor | None = None, *, rng: np.random.Generator | None = None
+    ) -> tuple[list[Tensor], Tensor]:
+        """For each axis the logits of its bins, (examples, bins), and the bins, (examples, axes).
+
+        Each axis knows what was taken on those before it: the bins in ``chosen``; without them, bins drawn by
+        ``rng``; without that, the likeliest.
+        """
+        state = self._state(batch)
+        logits, bins = [], []
+        for axis, head in enumerate(self.heads):
+            logits.append(head(state))
+            if chosen is not None:
+                bins.append(chosen[:, axis])
+            else:
+                # Gumbel's trick: the greatest of logits with such noise is a draw from their distribution.
+                noise = 0.0 if rng is None else torch.from_numpy(rng.gumbel(size=logits[-1].shape))
+                bins.append((logits[-1] + noise).argmax(dim=1))
+            if axis < len(self.chosen):
+                state = state + self.chosen[axis](bins[-1])
+        return logits, torch.stack(bins, dim=1)
+
+    def _state(self, batch: Batch) -> Tensor:
+        seen = torch.cat([torch.zeros(1, WIDTH), self.pictures(batch.sight)])
+        prompt, no_prompt = self._read(batch, seen)
+        slots = torch.from_numpy(batch.table)
+        tools = self.tools(torch.from_numpy(batch.tools))[:, None]
+        table = torch.cat([seen[slots], tools], dim=1)
+        no_table = nn.functional.pad(slots == 0, (0, 1))
+        if self.cross:
+            decided = self.decider(
+                table, prompt, tgt_key_padding_mask=no_table, memory_key_padding_mask=no_prompt
+            )
+        else:
+            everything = torch.cat([prompt, table], dim=1)
+            nothing = torch.cat([no_prompt, no_table], dim=1)
+            decided = self.decider(everything, src_key_padding_mask=nothing)
+        return decided[:, -1]
+
+    def _read(self, batch: Batch, seen: Tensor) -> tuple[Tensor, Tensor]:
+        """The prompt, (examples, 1 + length, WIDTH), and where it is empty; its first token never is."""
+        words, shown = torch.from_numpy(batch.words), torch.from_numpy(batch.shown)
+        positions = torch.arange(words.shape[1]).clamp(max=LONGEST - 1)
+        tokens = self.words(words) + seen[shown] + self.positions(positions)
+        begin = self.begin.expand(len(words), 1, -1)
+        empty = nn.functional.pad((words == 0) & (shown == 0), (1, 0))
+        return self.reader(torch.cat([begin, tokens], dim=1), src_key_padding_mask=empty), empty

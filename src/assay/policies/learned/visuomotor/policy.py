@@ -1,0 +1,68 @@
+"""A trained visuomotor network that acts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from assay.episodes import EpisodeSpec
+from assay.errors import PolicyError
+from assay.policies.demonstrations.features import state
+from assay.policies.learned import require_torch
+from assay.policies.learned.visuomotor.choices import Input
+from assay.policies.learned.visuomotor.frames import CAMERAS, scaled
+from assay.policies.learned.visuomotor.instructions import embedded
+from assay.policies.learned.visuomotor.proprioception import proprioception
+from assay.sim import Observation
+from assay.streams import stream
+from assay.tasks import Instruction
+
+EXECUTED = 8
+
+
+class VisuomotorPolicy:
+    """A network that `assay learn` made: two cameras, proprioception and the instruction to chunks of actions."""
+
+    def __init__(self, checkpoint: str = "", execute: int = EXECUTED) -> None:
+        if not checkpoint:
+            raise PolicyError("a learned policy needs its file: learned?checkpoint=FILE")
+        require_torch()
+        import torch
+
+        from assay.policies.learned.visuomotor.checkpoint import load
+
+        torch.set_num_threads(1)
+        self._network, self.description = load(Path(checkpoint))
+        settings = self.description.settings
+        if not 1 <= execute <= settings.chunk:
+            raise PolicyError(f"execute={execute}: valid: 1 to {settings.chunk}, the actions of a chunk")
+        self._execute = execute
+        self._blind = Input.IMAGES in settings.without
+        self.metadata: Mapping[str, object] = self.description.model_dump(mode="json")
+        """How the network came about."""
+
+    def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
+        """Begin an episode."""
+        self._words = embedded(instruction.text)
+        self._rng = stream("learned", spec.task, spec.seed)
+
+    def act(self, observation: Observation) -> np.ndarray:
+        """The next actions, (execute, 7)."""
+        import torch
+
+        from assay.policies.learned.visuomotor.network import Seen
+
+        settings = self.description.settings
+        cameras = () if self._blind else CAMERAS
+        images = (scaled(observation.image(each, self.description.size), settings.pixels) for each in cameras)
+        noise = self._rng.normal(size=(1, settings.chunk, 7)).astype(np.float32)
+        seen = Seen(
+            tuple(torch.from_numpy(image[None].copy()) for image in images),
+            torch.from_numpy(proprioception(state(observation)[None])),
+            torch.from_numpy(self._words[None]),
+        )
+        with torch.inference_mode():
+            chunk = self._network(seen, torch.from_numpy(noise))[0].numpy()
+        return np.asarray(chunk[: self._execute])

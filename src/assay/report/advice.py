@@ -1,0 +1,124 @@
+"""What to do next: more seeds, other tasks; each with the command to copy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.measures.ability import ability
+from assay.measures.enough import MoreSeeds
+from assay.measures.findings import Fall, Finding, Verdict
+from assay.measures.flaws import Flaw
+from assay.measures.starts import STARTS
+from assay.report.evidence_words import able_tasks
+from assay.report.run_report import RunReport
+from assay.report.summary import has_perturbed_episodes
+from assay.report.wording import natural, percent, plural
+from assay.runs.commands import run_command
+from assay.runs.provenance import ALL, all_conditions
+
+FLOOR = 0.2
+"""Success with nothing changed below which little is left to be lost."""
+USUAL_ASSETS = "primitives"
+"""What a command takes that names none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What to do next."""
+
+    text: str
+    command: str = ""
+
+
+def advice(report: RunReport) -> list[Advice]:
+    """What to do next with a run's policy; the most important first."""
+    weak = list(_weak(report))
+    return weak if any(each.command for each in weak) else [*weak, *_more(report)]
+
+
+def command_for_more(report: RunReport, *, seeds: int | None = None, tasks: Sequence[str] = ()) -> str:
+    """The command that does more of a run: with so many seeds in all, or of some of its tasks into another file."""
+    meta = report.meta
+    rows = report.profile[STARTS.name].rows
+    known = sorted(rows["seed"].unique())
+    settings = meta.get("settings") or {}
+    pack, conditions, file = meta.get("pack", USUAL_ASSETS), all_conditions(meta), Path(report.file)
+    return run_command(
+        str(meta.get("experiment")),
+        str(meta.get("policy")),
+        settings,
+        tasks=",".join(tasks or sorted(rows["task"].unique(), key=natural)),
+        seeds=_seeds(known, seeds or len(known)),
+        assets=None if pack == USUAL_ASSETS else pack,
+        conditions=None if conditions == [ALL] else ",".join(conditions),
+        states=meta.get("states_folder", "FOLDER") if settings.get("initial") == "stored" else None,
+        out=file.with_stem(f"{file.stem}-{plural(len(tasks), 'task').replace(' ', '-')}") if tasks else file,
+    )
+
+
+def _seeds(known: Sequence[int], count: int) -> str:
+    """So many seeds, those that there are first, as the command line takes them."""
+    first, last = known[0], known[-1]
+    if list(known) != list(range(first, last + 1)):
+        more = range(last + 1, last + 1 + count - len(known))
+        return ",".join(map(str, (*known, *more)))
+    return str(count) if first == 0 else f"{first}-{first + count - 1}"
+
+
+def _more(report: RunReport) -> Iterator[Advice]:
+    """How many seeds would settle what is not certain."""
+    if report.profile.get(STARTS) is None:
+        return
+    needed = list(_needed(report.diagnosis))
+    if not needed:
+        return
+    which, more = max(needed, key=lambda each: each[1].needed) if len(needed) > 1 else needed[0]
+    what = which if len(needed) == 1 else "all of the losses above"
+    yield Advice(
+        f"With {plural(more.more, 'more seed')} {what} would be certain, if it is as large as it looks (80 % power):",
+        command_for_more(report, seeds=more.needed),
+    )
+
+
+def _needed(findings: Sequence[Finding]) -> Iterator[tuple[str, MoreSeeds]]:
+    for finding in findings:
+        if finding.flaw == Flaw.NOTHING and isinstance(finding.detail, Fall) and finding.detail.more:
+            yield "this fall", finding.detail.more
+            return
+    for finding in findings:
+        if finding.more is not None:
+            yield f"the loss ({finding.flaw})", finding.more
+
+
+def _weak(report: RunReport) -> Iterator[Advice]:
+    """Which tasks to leave out, and what cannot be said where next to nothing succeeds."""
+    starts = report.profile.get(STARTS)
+    if starts is None or starts.count == starts.failures:
+        if starts is not None and has_perturbed_episodes(report.profile):
+            yield Advice(
+                f"No control succeeds ({starts.count:,} of {starts.count:,} fail): robustness cannot be measured where "
+                "there is nothing to lose. Choose tasks that the policy can do, or find out first why it fails."
+            )
+        return
+    found = ability([starts])
+    share = found.telling / found.starts
+    unable = any(
+        each.flaw == Flaw.UNABLE and each.verdict is not Verdict.NOT_FOUND for each in report.diagnosis
+    )
+    if not has_perturbed_episodes(report.profile) or not (found.never or (unable and share < 0.5)):
+        return
+    text = (
+        f"Only starts whose control succeeds can show what a change costs: {found.telling:,} of {found.starts:,} here; "
+        f"{able_tasks(found)}."
+    )
+    if share < FLOOR:
+        text += f" Success of {percent(share, 0)} leaves at most {100 * share:.0f} points to lose."
+    leave = found.done if found.done and len(found.done) < len(found.tasks) else ()
+    if leave:
+        seeds = -(-found.starts // len(leave))  # as many starts as there are now
+        command = command_for_more(report, tasks=leave, seeds=seeds)
+        yield Advice(f"{text} As many episodes tell more of the tasks that it does:", command)
+    else:
+        yield Advice(text)

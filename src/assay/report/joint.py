@@ -1,0 +1,42 @@
+"""What several runs of one policy say together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from assay.measures.diagnosis import diagnose
+from assay.report.run_report import RunReport
+from assay.report.sentences import Diagnosis
+from assay.report.wording import listed
+from assay.runs.provenance import IDENTITY
+
+
+def joint_diagnoses(reports: Sequence[RunReport]) -> dict[str, Diagnosis]:
+    """Title -> diagnosis, for each policy with several runs.
+
+    Runs are of one policy where label, address, what it says of itself and the digests of its source and files agree:
+    episodes before and after an edit are never judged as one policy's.
+    """
+    groups: dict[str, list[RunReport]] = {}
+    for report in reports:
+        groups.setdefault(_policy(report), []).append(report)
+    return {
+        f"{runs[0].policy}, from {listed([each.name for each in runs])} together": Diagnosis.of(
+            diagnose(*(each.profile for each in runs))
+        )
+        for runs in groups.values()
+        if len(runs) > 1
+    }
+
+
+def _policy(report: RunReport) -> str:
+    """A text that is the same for runs of one policy alone."""
+    meta = report.meta
+    parts = (
+        meta.get("label"),
+        meta.get("policy"),
+        meta.get("policy_metadata") or {},
+        meta.get(IDENTITY) or {},
+    )
+    return json.dumps(parts, sort_keys=True)

@@ -1,0 +1,43 @@
+"""A report's summary for a terminal: what is wrong, the numbers that matter most, and what was found besides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay.report.advice import advice
+from assay.report.run_report import RunReport
+from assay.report.sentences import Diagnosis
+from assay.report.summary import banners, key_numbers, sentences
+
+
+def summary(report: RunReport) -> Iterator[tuple[str, str]]:
+    """Lines, each with its style: ``bold``, ``yellow``, ``cyan``, ``dim``, or empty."""
+    yield f"{report.title} ({report.name})" if report.name not in report.title else report.title, "bold"
+    for line in banners(report):
+        yield line, "yellow"
+    told = Diagnosis.of(report.diagnosis)
+    yield from _diagnosis(told)
+    for advised in advice(report):
+        yield f"{advised.text} {advised.command}".strip(), "cyan"
+    numbers = key_numbers(report.profile)
+    widest = max((len(each.name) for each in numbers), default=0)
+    for each in numbers:
+        yield f"  {each.name:<{widest}}  {each.value}  ({each.detail})", ""
+    for line in sentences(report.profile):
+        yield f"- {line}", ""
+    for line in told.others:
+        yield f"- {line}", "dim"
+
+
+def joint_summary(title: str, told: Diagnosis) -> Iterator[tuple[str, str]]:
+    """The same of several runs of one policy: what they say together."""
+    yield title, "bold"
+    yield from _diagnosis(told)
+    for line in told.others:
+        yield f"- {line}", "dim"
+
+
+def _diagnosis(told: Diagnosis) -> Iterator[tuple[str, str]]:
+    """What was found, what that explains, and what is not certain."""
+    yield from ((line, "bold") for line in told.found)
+    yield from ((line, "") for line in (*told.explained, *told.unsure))

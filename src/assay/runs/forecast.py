@@ -1,0 +1,170 @@
+"""A plan in numbers: what is to be done, how long that takes, what it can find; and what fits a budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from assay.episodes import EpisodeSpec
+from assay.errors import AssayError
+from assay.runs.execute import workers_of
+from assay.runs.planning import (
+    USUAL_SUCCESS,
+    Certificates,
+    Known,
+    Pace,
+    Tested,
+    alone,
+    certificates,
+    changes_tested,
+    earlier,
+    timed,
+)
+from assay.runs.store import Store
+from assay.runs.work import Work
+
+FEW = 300
+"""Episodes and certificates up to which nothing is timed where no earlier run tells how long they take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What is known of a run before it is begun."""
+
+    episodes: int
+    """Of the plan; without certificates some may be refused."""
+    done: int
+    """Of them, recorded already."""
+    seeds: int
+    certificates: Certificates
+    workers: int
+    pace: Pace | None
+    """Of an episode; None where nobody knows."""
+    certificate_pace: Pace | None
+    success: float
+    """Of the controls, measured or reckoned with."""
+    success_source: str
+    tested: tuple[Tested, ...]
+    """The changes whose cost is tested."""
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it takes, of the clock; None where nobody knows how long an episode does."""
+        if self.pace is None or (self.certificates.missing and self.certificate_pace is None):
+            return None
+        certifying = self.certificates.missing * (
+            self.certificate_pace.seconds if self.certificate_pace else 0.0
+        )
+        return ((self.episodes - self.done) * self.pace.seconds + certifying) / self.workers
+
+    @property
+    def worst(self) -> float | None:
+        """The largest of the losses that can be found under each change; None where under one of them none can."""
+        found = [each.detectable(self.success) for each in self.tested]
+        return max((each for each in found if each is not None), default=None) if all(found) else None
+
+    def with_seeds(self, seeds: int) -> Forecast:
+        """The same with another number of seeds, nothing done yet and as large a share certified."""
+        share = seeds / self.seeds
+        need = Certificates(round(share * self.certificates.known), round(share * self.certificates.missing))
+        scaled = (replace(each, starts=int(each.starts * share)) for each in self.tested)
+        return replace(
+            self,
+            episodes=round(share * self.episodes),
+            done=0,
+            seeds=seeds,
+            certificates=need,
+            tested=tuple(scaled),
+        )
+
+    def seeds_within(self, seconds: float) -> int | None:
+        """The most seeds that a time allows; None where that is not known, 0 where not even one."""
+        one = self.with_seeds(1).seconds if self.seeds else None
+        return None if not one else math.floor(seconds / one)
+
+    def seeds_for(self, loss: float) -> int | None:
+        """The fewest seeds with which a loss is found under every change; None where no sensible number does."""
+        found = [each.starts_for(loss, self.success) for each in self.tested]
+        if not found or None in found:
+            return None
+        per_seed = [each.starts / self.seeds for each in self.tested]
+        return max(math.ceil(starts / per) for starts, per in zip(found, per_seed, strict=True) if starts)
+
+    def as_json(self) -> dict[str, Any]:
+        """A JSON object."""
+        told = asdict(self)
+        for each, kept in zip(self.tested, told["tested"], strict=True):
+            kept["detectable"] = each.detectable(self.success)
+        return {**told, "seconds": self.seconds}
+
+
+def forecast(
+    work: Work,
+    policy: str | None,
+    *,
+    path: Path | None = None,
+    folders: Iterable[Path] = (),
+    success: float | None = None,
+    sample: int = 0,
+    few: int = 0,
+) -> Forecast:
+    """Forecast a run of a policy. Earlier runs tell how long an episode takes and how often controls succeed.
+
+    Where none does, ``sample`` controls are timed: of the policy, or, with ``few``, of the demonstrator alone, which
+    takes less than any policy that looks at images, and only if there is more to do than that.
+    """
+    traits = work.design.played_in.traits
+    need = certificates(work)
+    known = Known(None, None, 0) if policy is None else earlier(policy, work.pack, folders)
+    worth = len(work.specs) + need.missing > few
+    pace, certifying = known.pace, None
+    if traits.demonstrator is not None and worth and need.missing:
+        certifying = earlier(traits.demonstrator, work.pack, folders).pace
+        certifying = certifying or (timed(work, traits.demonstrator) if sample else None)
+    if pace is None and sample and worth:
+        who = traits.demonstrator if few else policy
+        pace = certifying if certifying is not None and who == traits.demonstrator else None
+        pace = pace or (None if who is None else timed(work, who, sample))
+        pace = None if pace is None else replace(pace, at_least=who != policy)
+    source = "given" if success is not None else "assumed"
+    if success is None and known.success is not None:
+        success, source = known.success, f"measured in {known.controls} controls of earlier runs"
+    return Forecast(
+        episodes=len(work.specs),
+        done=0 if path is None else _done(path, work.specs),
+        seeds=len({spec.seed for spec in work.specs}),
+        certificates=need,
+        workers=workers_of(work.options),
+        pace=pace,
+        certificate_pace=certifying,
+        success=USUAL_SUCCESS if success is None else success,
+        success_source=source,
+        tested=tuple(changes_tested(work.specs)),
+    )
+
+
+def changes_alone(work: Work) -> tuple[Work, tuple[str, ...]] | None:
+    """The part of a plan that makes one change at a time, and its conditions; None where that is all of it."""
+    chosen = alone(work.specs)
+    if not chosen:
+        return None
+    kept = {*chosen, "control"}
+    return replace(work, specs=[spec for spec in work.specs if spec.condition in kept]), chosen
+
+
+def _done(path: Path, specs: Iterable[EpisodeSpec]) -> int:
+    """How many episodes of a plan a run's file holds; those that other commands recorded in it are not counted.
+
+    A time limit that hangs on certificates is set after planning, so limits are not compared.
+    """
+    if not path.is_file():
+        return 0
+    try:
+        with Store.reading(path) as store:
+            known = {replace(spec, steps=None).key for spec in store.recorded()}
+    except AssayError:
+        return 0
+    return sum(replace(spec, steps=None).key in known for spec in specs)

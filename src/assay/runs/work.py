@@ -1,0 +1,166 @@
+"""What a run is asked to do: its options, and the episodes that come of them before any is begun."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from assay.episodes import EpisodeSpec, Initial
+from assay.errors import RunError
+from assay.experiments import Experiment, load_experiment
+from assay.plugins import PYTHON, Plugin, imported, plugins_of
+from assay.runs.certificates import engine_digest
+from assay.runs.provenance import states_digest
+from assay.runs.sequential import Until, parse_until
+from assay.runs.store import Retry
+
+Videos = Literal["failures", "all"]
+"""Which episodes become videos."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a run is executed; the names are those of ``assay run``."""
+
+    tasks: str | None = None
+    """A selection of tasks: ``libero_goal``, ``libero_goal/3,libero_10/0``; the experiment's own by default."""
+    seeds: tuple[int, ...] | None = None
+    """The experiment's own by default."""
+    conditions: str | None = None
+    """Only these conditions, and the control: ``position,displace=*``; all by default."""
+    assets: str | None = None
+    """The asset pack; the world's usual one by default."""
+    states: Path | None = None
+    """LIBERO's folder of stored initial states, instead of sampled ones."""
+    hold_start: int | None = None
+    """Every episode starts from this initial state; seeds vary the policy's own randomness only."""
+    steps: int | None = None
+    """The most control steps of every episode."""
+    replan: int | None = None
+    """Actions executed of each chunk; all by default."""
+    retries: int = 1
+    """How often an episode that broke is tried again."""
+    until: str | None = None
+    """Stop a condition early: ``half-width=0.05``, or ``decided=0.8``."""
+    video: Videos | None = None
+    """Write videos of failures, or of all episodes, beside the run."""
+    workers: int | None = None
+    """Processes; one for each core by default, 0 for this very process."""
+    ray: str | None = None
+    """Execute on Ray: ``local``, or a cluster's address."""
+    certified: bool | None = None
+    """Run only scenes that the oracle has solved, or all; None for what the experiment has."""
+    retry_errors: bool = False
+    """Try episodes that ended in an error again."""
+    timeout: float = 1800.0
+    """Seconds after which a silent worker is ended."""
+
+    def __post_init__(self) -> None:
+        """Raise RunError for a number that makes no sense."""
+        lower = {"hold_start": 0, "steps": 1, "replan": 1, "retries": 0, "workers": 0, "timeout": 1}
+        for name, least in lower.items():
+            value = getattr(self, name)
+            if value is not None and (
+                isinstance(value, bool) or not isinstance(value, int | float) or value < least
+            ):
+                raise RunError(f"{name}={value!r:.60}: valid: {least} or more")
+        if self.video not in (None, *get_args(Videos)):
+            raise RunError(f"video={self.video!r:.60}: valid: {' or '.join(get_args(Videos))}")
+
+    @property
+    def initial(self) -> Initial:
+        """Where episodes start."""
+        return "sampled" if self.states is None else "stored"
+
+    @property
+    def retry(self) -> Retry:
+        """Which episodes that ended in an error are tried again."""
+        return "errors" if self.retry_errors else "transient"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Work:
+    """The episodes of a run, and what holds for all of them."""
+
+    design: Experiment
+    pack: str
+    specs: list[EpisodeSpec]
+    served: bool
+    """Whether episodes need a certificate to be run."""
+    settings: dict[str, object]
+    """What holds for all episodes, as a run keeps it."""
+    plugins: tuple[Plugin, ...]
+    until: Until | None
+    options: Options
+
+    @property
+    def states(self) -> str:
+        """Stands for the stored initial states; empty where they are sampled."""
+        return str(self.settings.get("states", ""))
+
+
+def prepare(experiment: str | Experiment, options: Options) -> Work:
+    """The work that an experiment is with some options. Raises AssayError for whatever of it cannot be."""
+    design = load_experiment(experiment) if isinstance(experiment, str) else experiment
+    design = design.only(options.conditions)
+    world = design.played_in
+    chosen = design.choose(options.tasks)
+    seeds = design.seeds if options.seeds is None else options.seeds
+    rule = None if options.until is None else parse_until(options.until)
+    pack = design.checked_pack(options.assets, options.initial)
+    if options.certified and world.traits.demonstrator is None:
+        raise RunError(f"--certified: nothing is certified in the world '{design.world}'")
+    wanted = design.certified if options.certified is None else options.certified
+    served = wanted and world.traits.demonstrator is not None
+    if (served or design.reference is not None) and design.limit and options.steps is not None:
+        raise RunError(
+            f"--steps and {design.name}'s own time limit contradict each other: valid: one of them"
+        )
+    settings: dict[str, object] = {
+        "steps": options.steps,
+        "replan": options.replan,
+        "initial": options.initial,
+    }
+    if options.hold_start is not None:
+        settings["start"] = options.hold_start
+    if options.states is not None:
+        if not options.states.is_dir():
+            raise RunError(f"--states {options.states}: there is no such folder")
+        settings["states"] = states_digest(options.states)
+    if design.certified or served:
+        settings["certificates"] = engine_digest(design.world, pack) if served else None
+    if design.limit is not None and (served or design.reference is not None):
+        times = design.reference
+        settings["reference_times"] = (
+            "demonstrator" if times is None else f"people: {times.file} {times.digest}"
+        )
+    specs = list(
+        design.plan(
+            chosen,
+            seeds,
+            pack=pack,
+            initial=options.initial,
+            start=options.hold_start,
+            steps=options.steps,
+            replan=options.replan,
+        )
+    )
+    if options.states is not None and world.stored_states is not None:
+        imported(world.stored_states)(specs, options.states)
+    plugins = plugins_used(experiment, design, pack, specs)
+    return Work(design, pack, specs, served, settings, plugins, rule, options)
+
+
+def plugins_used(
+    experiment: str | Experiment, design: Experiment, pack: str, specs: Iterable[EpisodeSpec]
+) -> tuple[Plugin, ...]:
+    """Everybody's modules but Assay's that the run needs."""
+    kinds = {type(each) for spec in specs for each in spec.perturbations}
+    things: list[object] = [design.played_in, design.variants, design.complete, *kinds]
+    found = [*plugins_of(things), *plugins_of([design.played_in.pack_source(pack)])]
+    if isinstance(experiment, str) and experiment.startswith(PYTHON):
+        found.append(Plugin.named(experiment.split(":")[1]))
+    unique = {each.module: each for each in found}
+    return tuple(unique[name] for name in sorted(unique))

@@ -1,0 +1,111 @@
+"""Before a run: what it costs, and whether to begin it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.cli import asking
+from assay.runs.store import Store
+
+from ..runs.test_planning import recorded
+
+Run = Callable[..., Any]
+pytestmark = pytest.mark.usefixtures("no_assets")
+SMALL = ("corruption", "--tasks", "libero_goal/7,libero_goal/8", "--seeds", "4")
+
+
+@pytest.mark.usefixtures("wide")
+def test_it_says_what_a_run_costs_and_finds_and_how_many_seeds_to_choose(assay: Run, tmp_path: Path):
+    recorded(tmp_path / "a.assay", "oracle", "ssss", 3.0)
+    said = assay(
+        "plan", *SMALL, "--policy", "oracle", "--runs", tmp_path, "--budget", "2h", "--detect", "20"
+    )  # fmt: skip
+    assert said.status == 0 and "mean of 4 episodes of 1 earlier run" in said.out
+    assert "controls 100 % (measured in 4 controls of earlier runs)" in said.out
+    assert "in 2 h 00 min, all conditions:" in said.out and "for a loss of 20 points" in said.out
+    commands = [line.strip() for line in said.out.splitlines() if line.startswith("  assay run")]
+    assert len(commands) == 2 and all("corruption --policy oracle --tasks" in each for each in commands)
+    assert not list(Path().glob("runs/*.assay")), "nothing is recorded"
+
+
+def test_without_a_policy_it_tells_losses_and_not_time(assay: Run):
+    said = assay("plan", "surface", "--tasks", "libero_goal/7", "--seeds", "4", "--json", "-")
+    told = json.loads(said.out)
+    assert told["seconds"] is None and told["tested"][0]["starts"] == 4
+    assert told["tested"][0]["detectable"] is None, "four starts are too few"
+    said = assay("plan", *SMALL, "--budget", "2h")
+    assert said.status == 2 and "--budget needs --policy" in said.err and said.err.count("\n") == 1
+
+
+def test_long_work_needs_yes_where_nobody_can_be_asked(
+    assay: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    recorded(tmp_path / "earlier.assay", "idle", "ff", 3600.0)
+    command = (
+        "run",
+        "libero",
+        "--policy",
+        "idle",
+        "--tasks",
+        "libero_goal/7",
+        "--seeds",
+        "3",
+        "--steps",
+        "1",
+    )
+    out = tmp_path / "new.assay"
+    said = assay(*command, "--workers", "1", "--out", out)
+    assert said.status == 2 and said.err.count("\n") == 1 and not out.exists()
+    assert "this takes about 3 h 00 min: 3 episodes" in said.err and "--yes begins it" in said.err
+    said = assay(*command, "--workers", "1", "--out", out, "--dry-run")
+    assert said.status == 0 and "3 episodes" in said.out and not out.exists()
+    said = assay(*command, "--workers", "1", "--out", out, "--yes")
+    assert said.status == 0 and "3 episodes recorded" in said.out
+
+
+def test_on_a_terminal_it_asks(tmp_path: Path):
+    recorded(tmp_path / "earlier.assay", "idle", "ff", 3600.0)
+    command = [str(Path(sys.executable).with_name("assay")), "run", "libero", "--policy", "idle"]
+    command += ["--tasks", "libero_goal/7", "--seeds", "1", "--steps", "1", "--workers", "1"]
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [*command, "--out", "new.assay"], stdin=theirs, stderr=theirs, stdout=subprocess.PIPE, cwd=tmp_path
+    )
+    said = b""
+    while b"Begin?" not in said:
+        said += os.read(ours, 100)
+    os.write(ours, b"n\n")
+    process.communicate(timeout=120)
+    os.close(ours)
+    os.close(theirs)
+    assert process.returncode == 1 and not (tmp_path / "new.assay").exists()
+
+
+def test_short_work_is_begun_unasked(tmp_path: Path, assay: Run, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(asking, "LONG", 10.0)
+    recorded(tmp_path / "earlier.assay", "idle", "ff", 4.0)
+    command = (
+        "run",
+        "libero",
+        "--policy",
+        "idle",
+        "--tasks",
+        "libero_goal/7",
+        "--steps",
+        "1",
+        "--workers",
+        "1",
+    )
+    assert assay(*command, "--seeds", "2", "--out", tmp_path / "a.assay").status == 0
+    with Store.reading(tmp_path / "a.assay") as store:
+        assert store.done == 2

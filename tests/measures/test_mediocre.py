@@ -1,0 +1,82 @@
+"""Mediocre, stochastic, partially and doubly flawed policies, through store, profile and diagnosis."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+
+from bench.diagnosis import examined, named
+from bench.synthetic import GOALS, Synthetic, asked_tasks, even, planned, uneven
+
+from assay.measures import Finding, Flaw, Verdict
+from assay.measures.findings import Fall
+from assay.measures.other_tasks import OTHER_TASKS
+
+CHOSEN = (
+    "pro?conditions=position,environment,semantic,task,task=known,task=two,object=colour,object=pattern,"
+    "displace=0.2,words=xxx,words=empty"
+)
+"""As few conditions of a whole experiment as tell these flaws apart."""
+ASKED, _ = Counter(
+    task for spec in planned(CHOSEN, GOALS, 1) for task in asked_tasks(spec) if task != spec.task
+).most_common(1)[0]
+"""The task that others are asked for most often."""
+
+
+@cache
+def found(policy: str, seeds: int = 4) -> dict[str, Finding]:
+    return {each.flaw: each for each in examined(POLICIES[policy], planned(CHOSEN, GOALS, seeds), policy)[1]}
+
+
+POLICIES = {
+    "half": Synthetic(uneven(0.5)),
+    "falls back": Synthetic(even(0.9), falls_back=1.0),
+    "deaf": Synthetic(even(0.9), falls_back=1.0, deaf=1.0),
+    "bad at one": Synthetic({**even(1.0), ASKED: 0.0}),
+    "replays, and light": Synthetic(even(1.0), {"room": 0.7}, replays=1.0),
+    "declines": Synthetic(even(0.95), any_change=0.4),
+    "two tasks": Synthetic(even(1.0), lost_in={(GOALS[2], "appearance"): 1.0, (GOALS[5], "appearance"): 1.0}),
+}
+
+
+def test_a_flawless_policy_of_half_success_fails_with_nothing_changed_and_no_more():
+    assert not named(tuple(found("half").values()))
+    assert found("half")[Flaw.UNABLE].verdict in (Verdict.FOUND, Verdict.EXPLAINED)
+
+
+def test_who_falls_back_when_told_nonsense_and_obeys_every_request_listens():
+    words = found("falls back")[Flaw.IGNORES_WORDS]
+    assert words.verdict is Verdict.NOT_FOUND and words.evidence[0].hits == 0
+    assert words.evidence[1].value > 0.9, "told nonsense it does the usual, which is told apart"
+    assert found("deaf")[Flaw.IGNORES_WORDS].verdict is Verdict.FOUND
+    assert found("deaf")[Flaw.OTHER_TASKS].cause == Flaw.IGNORES_WORDS
+
+
+def test_other_tasks_are_held_against_the_control_of_what_was_asked_for():
+    """Whoever cannot do one task cannot do it when asked for it elsewhere."""
+    assert found("bad at one")[Flaw.OTHER_TASKS].verdict is Verdict.NOT_FOUND
+    profile, _ = examined(POLICIES["bad at one"], planned(CHOSEN, GOALS, 4), "bad at one")
+    asked = {str(drop.group["condition"]): drop for drop in profile[OTHER_TASKS.name].asked[:-1]}
+    assert set(asked) == {"pro/task=known", "pro/task=two"}
+    assert all(drop.change == 0 and drop.pairs > 24 for drop in asked.values())
+    raw = {str(drop.group["condition"]): drop.change for drop in profile["drops"]}
+    assert raw["pro/task=known"] < 0, "against the controls of the tasks that ask it would be a loss"
+
+
+def test_memory_explains_what_was_moved_and_not_what_only_light_costs():
+    here = found("replays, and light")
+    assert here[Flaw.MEMORISES].verdict is Verdict.FOUND
+    assert here[Flaw.POSITION].cause == Flaw.MEMORISES
+    assert here[Flaw.ROOM].verdict is Verdict.FOUND
+
+
+def test_a_decline_under_any_change_is_told_as_that():
+    first = next(iter(found("declines").values()))
+    assert first.flaw == Flaw.LOSS and isinstance(first.detail, Fall)
+    assert first.detail.alike_p is not None and first.detail.alike_p >= 0.05 and not first.detail.costly
+
+
+def test_a_flaw_in_some_tasks_is_told_with_their_names():
+    where = found("two tasks")[Flaw.APPEARANCE].where
+    assert where is not None and where.uneven_p is not None and where.uneven_p < 0.05
+    assert {each.task for each in where.tasks} == {GOALS[2], GOALS[5]}

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.policies.learned.tabletop.bins import BINS
+from assay.policies.learned.tabletop.dataset import Batch, Dataset, Example, batched, load
+from assay.policies.learned.tabletop.tokens import Form
+
+torch = pytest.importorskip(
+    "torch", reason="learned policies need torch: pip install 'assay-robotics[learn]'"
+)
+
+from assay.policies.learned.loop import size  # noqa: E402
+from assay.policies.learned.schedule import Schedule  # noqa: E402
+from assay.policies.learned.tabletop.network import Network  # noqa: E402
+from assay.policies.learned.tabletop.training import learn, scores, train  # noqa: E402
+
+
+def _batch(dataset: Dataset, *examples: Example) -> Batch:
+    prompts, tables = [each.prompt for each in examples], [each.table for each in examples]
+    return batched(prompts, tables, [each.tool for each in examples], dataset.vocabulary)
+
+
+def _network(dataset: Dataset, *, cross: bool) -> Network:
+    """A network that gives something else than nothing."""
+    torch.manual_seed(0)
+    network = Network(dataset.vocabulary.size, cross=cross, form=dataset.form).eval()
+    for head in network.heads:
+        torch.nn.init.normal_(head.straight.weight, std=0.1)
+    return network
+
+
+@pytest.mark.parametrize("form", list(Form))
+@pytest.mark.parametrize("cross", [True, False])
+def test_a_network_gives_logits_for_every_axis_and_does_not_mind_its_neighbours(
+    recorded: Path, form: Form, cross: bool
+):
+    dataset = load(recorded, form)
+    network = _network(dataset, cross=cross)
+    assert size(network) < 3_000_000
+    bare = replace(dataset.examples[0], prompt=())  # the whole instruction is masked
+    with torch.inference_mode():
+        logits, bins = network(_batch(dataset, *dataset.examples[:4], bare))
+        assert [tuple(each.shape) for each in logits] == [(5, count) for count in BINS]
+        assert bins.shape == (5, 5) and all(torch.isfinite(each).all() for each in logits)
+        for index, each in ((0, dataset.examples[0]), (4, bare)):
+            alone, _ = network(_batch(dataset, each))
+            assert torch.allclose(alone[0][0], logits[0][index], atol=1e-3) and alone[0].std() > 0.1
+
+
+def test_the_order_of_objects_makes_a_difference_and_absent_words_do(recorded: Path):
+    dataset = load(recorded, Form.OBJECTS)
+    example = dataset.examples[0]
+    other = replace(example, table=replace(example.table, places=example.table.places[::-1].copy()))
+    mute = replace(example, prompt=tuple(part for part in example.prompt if not isinstance(part, str)))
+    network = _network(dataset, cross=True)
+    with torch.inference_mode():
+        first, _ = network(_batch(dataset, example, other, mute))
+    assert not torch.allclose(first[0][0], first[0][1], atol=1e-3)
+    assert not torch.allclose(first[0][0], first[0][2], atol=1e-3)
+
+
+def test_a_network_learns_a_few_examples_by_heart(recorded: Path):
+    dataset = load(recorded, Form.OBJECTS)
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    network = Network(dataset.vocabulary.size, cross=True, form=dataset.form)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=1.5e-3)
+    losses = [learn(network, optimizer, dataset.examples, dataset.vocabulary, 1.5e-3) for _ in range(40)]
+    assert losses[-1] < 1.4 < 3 < losses[0]
+    assert scores(network.eval(), dataset.examples, dataset.vocabulary) == {"T1": 1.0, "T3": 1.0, "T15": 1.0}
+
+
+def test_the_same_seed_trains_the_same_network_and_permuting_another(recorded: Path):
+    dataset = load(recorded, Form.OBJECTS)
+
+    def weights(seed: int, *, permute: bool = False) -> np.ndarray:
+        network, steps, _ = train(
+            dataset, Schedule(steps=3, batch=4), cross=False, seed=seed, permute=permute
+        )
+        assert steps == 3
+        return network.heads[0].straight.weight.detach().numpy()
+
+    assert (weights(0) == weights(0)).all()
+    assert (weights(0) != weights(1)).any() and (weights(0) != weights(0, permute=True)).any()

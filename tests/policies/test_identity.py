@@ -1,0 +1,104 @@
+"""A policy's identity: what it hangs on."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assay.errors import PolicyError
+from assay.policies.identity import identity, identity_of, source
+
+ACTS = """
+    def reset(self, instruction, spec): ...
+    def act(self, observation): ...
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A policy with helpers beside it, in a package and alone, and one file that it does not use."""
+    files = {
+        "acting.py": "import numpy\nimport lonely_helper\n\nclass Acts:\n"
+        "    def __init__(self, checkpoint: str = 'usual.pt', scale: float = 1.0): ...\n" + ACTS,
+        "lonely_helper.py": "def late():\n    from nets.core import layer\n",
+        "nets/__init__.py": "",
+        "nets/core.py": "from . import sub\nfrom .sub import thing\nfrom nets import absent\n",
+        "nets/sub.py": "thing = 1\n",
+        "nets/unused.py": "",
+        "unused.py": "",
+        "own.py": "class Own:\n    @classmethod\n    def fingerprint(cls, weights='a'): return f'of {weights}'\n"
+        "    def __init__(self, weights='a'): ...\n" + ACTS,
+        "wrong.py": "class Wrong:\n    def __init__(self, weights='a'): self.weights = weights\n"
+        "    def fingerprint(self): return f'of {self.weights}'\n" + ACTS,
+        "broken.py": "class Broken:\n    @staticmethod\n    def fingerprint(): raise KeyError('x')\n" + ACTS,
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    for name in ("acting", "lonely_helper", "own", "wrong", "broken"):
+        sys.modules.pop(name, None)
+
+
+def test_the_source_is_the_module_and_whatever_it_imports_from_beside_it(folder: Path):
+    importlib.import_module("acting")
+    found = source("acting")
+    assert list(found) == ["acting.py", "lonely_helper.py", "nets/__init__.py", "nets/core.py", "nets/sub.py"]
+    (folder / "unused.py").write_text("changed = 1")
+    assert source("acting") == found
+    (folder / "nets" / "sub.py").write_text("thing = 2\n")
+    now = source("acting")
+    assert [name for name in found if found[name] != now[name]] == ["nets/sub.py"]
+
+
+def test_a_module_of_an_installed_package_brings_its_own_package_alone():
+    import yaml.loader
+
+    found = source(yaml.loader.__name__)
+    assert "yaml/loader.py" in found and "yaml/reader.py" in found
+    assert all(name.startswith("yaml/") for name in found)
+
+
+def test_files_that_fields_name_count_by_their_content(folder: Path):
+    (folder / "usual.pt").write_bytes(b"one")
+    stored = identity("python:acting:Acts")
+    (folder / "usual.pt").write_bytes(b"three")
+    again = identity("python:acting:Acts")
+    assert stored["checkpoint usual.pt"] != again["checkpoint usual.pt"]
+    assert {**stored, "checkpoint usual.pt": ""} == {**again, "checkpoint usual.pt": ""}
+
+
+def test_a_folder_that_a_policy_writes_to_does_not_make_it_another(folder: Path):
+    (folder / "logs").mkdir()
+    before = identity("python:acting:Acts?checkpoint=logs")
+    (folder / "logs" / "episode.txt").write_text("done")
+    assert identity("python:acting:Acts?checkpoint=logs") == before
+
+
+def test_a_class_may_say_what_else_it_hangs_on(folder: Path):
+    assert identity("python:own:Own?weights=b")["fingerprint"] == "of b"
+    with pytest.raises(PolicyError, match="fingerprint must be a class method"):
+        identity("python:wrong:Wrong")
+    with pytest.raises(PolicyError, match=r"fingerprint\(\) failed: KeyError: 'x'"):
+        identity("python:broken:Broken")
+
+
+def test_an_object_is_known_by_its_module_and_what_it_says_itself(folder: Path):
+    made = importlib.import_module("wrong").Wrong
+    assert identity_of(made("A"))["fingerprint"] == "of A" != identity_of(made("B"))["fingerprint"]
+
+
+def test_a_class_method_says_nothing_of_an_object(folder: Path):
+    assert identity_of(importlib.import_module("own").Own("b")).keys() == {"own.py"}
+    broken = importlib.import_module("broken").Broken()
+    assert identity_of(broken).keys() == {"broken.py"}, "it is not even called"
+
+
+def test_built_in_policies_and_servers_hang_on_nothing_else():
+    assert identity("oracle") == identity("openpi://nowhere:1") == {}

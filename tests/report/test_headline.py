@@ -1,0 +1,214 @@
+"""What a new user of a mediocre policy reads first: claims and numbers, in every part of the page the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.measures import Claim, Flaw, Verdict
+from assay.measures.findings import Fall, Unnoticed
+from assay.report.advice import advice
+from assay.report.page import build
+from assay.report.run_report import RunReport
+from assay.report.sentences import Diagnosis
+from assay.report.summary import key_numbers, sentences
+from assay.report.wording import told
+
+TASKS = ("libero_goal/6", "libero_goal/8", "libero_goal/1")
+LEVELS = {
+    "x/level1": "position",
+    "x/level2": "position",
+    "x/level3": "position+clutter",
+    "x/level4/unseen": "position+object+clutter",
+    "x/level4/confounding": "position+object+clutter",
+    **{f"x/level5/{form}": "wording+position+object+clutter" for form in ("a", "b", "c", "d")},
+}
+"""Conditions of the experiment x, and what they change."""
+
+
+def starts(tasks: int, seeds: int) -> list[tuple[str, int]]:
+    return [(task, seed) for task in TASKS[:tasks] for seed in range(seeds)]
+
+
+def conditions(made, which: Iterable[tuple[str, int]], changes: dict[str, str], succeed: int):
+    """Perturbed episodes of which so many succeed, spread evenly."""
+    every = [(start, name) for start in which for name in changes]
+    for place, ((task, seed), name) in enumerate(every):
+        axis = "words" if changes[name] == "wording" else "world"
+        labels = {"axis": axis, "change": changes[name], "plausible": True}
+        success = (place + 1) * succeed // len(every) > place * succeed // len(every)
+        yield made(success, name, labels, task, seed)
+
+
+@pytest.fixture
+def read(tmp_path: Path, write: Callable[..., Path]) -> Callable[..., RunReport]:
+    def reported(episodes, **meta: object) -> RunReport:
+        path = tmp_path / f"run{len(list(tmp_path.iterdir()))}.assay"
+        return RunReport.read(write(path, episodes, **meta))
+
+    return reported
+
+
+def texts(report: RunReport) -> str:
+    """What the summary of the page says."""
+    said = Diagnosis.of(report.diagnosis)
+    return " ".join((*said.found, *said.unsure, *said.others, *sentences(report.profile)))
+
+
+def test_a_collapse_with_too_few_starts_is_told_first_with_the_command_that_settles_it(read, made):
+    few = starts(2, 2)
+    episodes = [made(True, task=task, seed=seed) for task, seed in few]
+    report = read([*episodes, *conditions(made, few, LEVELS, 5)], experiment="x", policy="python:mine:Blob")
+    first = report.diagnosis[0]
+    assert (first.flaw, first.claim) == (Flaw.NOTHING, Claim.TOO_FEW)
+    fall = first.detail
+    assert isinstance(fall, Fall) and fall.more is not None
+    assert (fall.control_hits, fall.control_count, fall.hits, fall.count) == (4, 4, 5, 36)
+    assert (fall.more.now, fall.more.needed > 2) == (2, True)
+    said = Diagnosis.of(report.diagnosis)
+    assert said.found[0] == (
+        "Success fell from 4 of 4 to 5 of 36; 4 starts are too few to name a cause."
+    ) and "No flaw" not in texts(report)
+    (command,) = [each.command for each in advice(report) if each.command]
+    assert command.startswith(
+        "assay run x --policy python:mine:Blob --tasks libero_goal/6,libero_goal/8 --seeds "
+    )
+    assert f"--seeds {fall.more.needed} --out" in command
+    page = build([report]).html()
+    assert said.found[0] in page and command in page and "No flaw" not in page
+
+
+def test_with_the_seeds_that_it_asks_for_a_collapse_is_certain(read, made):
+    def collapsed(seeds: int):
+        few = starts(2, seeds)
+        controls = [made(True, task=task, seed=seed) for task, seed in few]
+        return [*controls, *conditions(made, few, LEVELS, round(len(few) * 9 * 5 / 36))]
+
+    fall = read(collapsed(2)).diagnosis[0].detail
+    assert isinstance(fall, Fall) and fall.more is not None
+    found = read(collapsed(fall.more.needed))
+    assert {each.flaw for each in found.diagnosis if each.verdict is Verdict.FOUND} & {
+        Flaw.LOSS,
+        Flaw.POSITION,
+    }
+
+
+def test_a_fall_over_many_conditions_is_not_hidden_behind_no_flaw(read, made):
+    """4 of 4 to 46 of 121, and nothing succeeds where only the look changes."""
+    few = starts(2, 2)
+    changes = {f"pro/{number}": ("position", "object", "room", "wording")[number % 4] for number in range(28)}
+    rows = [made(True, task=task, seed=seed) for task, seed in few]
+    rows += conditions(made, few, {"pro/colour": "appearance", "pro/pattern": "appearance"}, 0)
+    rows += list(conditions(made, few, changes, 46))[:113]
+    report = read(rows, experiment="pro")
+    first = report.diagnosis[0]
+    assert first.flaw == Flaw.NOTHING and first.claim is Claim.TOO_FEW
+    assert Diagnosis.of(report.diagnosis).found[0].startswith("Success fell from 4 of 4 to ")
+    appearance = next(each for each in report.diagnosis if each.flaw == Flaw.APPEARANCE)
+    assert appearance.claim is Claim.TOO_FEW and appearance.evidence[0].hits == 0
+    assert not [each for each in report.diagnosis if each.verdict is Verdict.FOUND]
+
+
+def test_a_page_of_factors_says_the_same_everywhere(read, made):
+    """5 of 6 to 15 of 42 over seven factors: nothing is certain in one part and uncertain in another."""
+    few = starts(3, 2)
+    names = ("names", "wording", "position", "appearance", "room", "clutter", "senses")
+    axes = dict.fromkeys(names, "world") | {"names": "words", "wording": "words", "senses": "senses"}
+    rows = [made(place > 0, task=task, seed=seed) for place, (task, seed) in enumerate(few)]
+    for place, (task, seed) in enumerate(few):
+        for number, name in enumerate(names):
+            factors = {f"factor:{each}": each == name for each in names}
+            labels = {"axis": axes[name], "change": name, "plausible": True, **factors}
+            success = place > 0 and name != "senses" and (place + number) % 2 == 0
+            rows.append(made(success, f"factors/{name}", labels, task, seed))
+    report = read(rows, experiment="factors")
+    said = Diagnosis.of(report.diagnosis)
+    assert said.found[0].startswith("Success fell from 5 of 6 to 15 of 42; 5 of 6 starts can show a loss")
+    assert not [each for each in report.diagnosis if each.verdict is Verdict.FOUND]
+    page = texts(report)
+    assert "no significant effect" not in page and "No flaw" not in page
+    sure = [
+        drop for name in ("changes", "axes", "drops") for drop in report.profile[name] if drop.p_holm < 0.05
+    ]
+    assert not sure, "what no part of the diagnosis claims is certain nowhere"
+
+
+def test_questions_that_fail_in_one_task_are_found_although_nobody_named_them(read, made):
+    """A word with a question mark is unknown, in one of three tasks; another never succeeds."""
+    actions = ("addition", "habitual", "coordination", "need", "hint", "embedded", "permission", "question")
+    rows = []
+    for task in TASKS:
+        for seed in range(2):
+            rows.append(made(task != TASKS[2], task=task, seed=seed))
+            for action in actions:
+                for thing in ("none", "addition"):
+                    asked = action in actions[-3:]
+                    labels = {"axis": "words", "plausible": True, "object": thing, "action": action}
+                    success = task != TASKS[2] and not (asked and task == TASKS[0])
+                    each = made(success, f"para/{thing},{action}", labels, task, seed)
+                    each.words = f"{told(task)}, {action} {thing}"
+                    rows.append(each)
+    report = read(rows, experiment="para")
+    found = {each.flaw: each for each in report.diagnosis if each.verdict is Verdict.FOUND}
+    assert Flaw.PARTICULAR in found
+    case = found[Flaw.PARTICULAR].evidence[0]
+    assert (case.part, case.hits, case.count) == ("libero_goal/6: a question", 0, 12)
+    assert (case.reference_hits, case.reference_count) == (20, 20)
+
+
+def test_changes_that_are_only_made_together_are_not_too_few_to_find_a_fall(read, made):
+    """60 of 60 with and without: no change was made alone, but a fall over all of them would have been seen."""
+    many, changes = starts(3, 20), {"x/level3": "position+clutter"}
+    rows = [made(True, task=task, seed=seed) for task, seed in many]
+    report = read([*rows, *conditions(made, many, changes, 60)], experiment="x")
+    first = report.diagnosis[0]
+    assert (first.flaw, first.claim) == (Flaw.NOTHING, Claim.PRESENT)
+    assert isinstance(first.detail, Unnoticed) and first.detail.loss is not None
+    assert 0 < first.detail.loss < 0.5 and "too few" not in texts(report)
+    few = starts(1, 3)
+    rows = [made(True, task=task, seed=seed) for task, seed in few]
+    small = read([*rows, *conditions(made, few, changes, 3)], experiment="x")
+    assert (small.diagnosis[0].flaw, small.diagnosis[0].claim) == (Flaw.NOTHING, Claim.TOO_FEW)
+
+
+@pytest.mark.parametrize(("certificates", "option"), [(None, "--uncertified"), ("0123", "--certified")])
+def test_the_command_keeps_the_settings_of_the_run(read, made, certificates: str | None, option: str):
+    few = starts(2, 2)
+    episodes = [made(True, task=task, seed=seed) for task, seed in few]
+    settings = {"steps": 50, "replan": 5, "start": 3, "initial": "sampled", "certificates": certificates}
+    report = read([*episodes, *conditions(made, few, LEVELS, 5)], experiment="x", settings=settings)
+    (command,) = [each.command for each in advice(report) if each.command]
+    assert f"--steps 50 --replan 5 --hold-start 3 {option} --out {report.file}" in command
+
+
+@pytest.mark.parametrize("able", [2, 0])
+def test_a_weak_policy_is_told_what_it_can_do_and_what_cannot_be_said(read, made, able: int):
+    few = starts(3, 2)
+    rows = [made(place < able, task=task, seed=seed) for place, (task, seed) in enumerate(few)]
+    rows += conditions(made, few, {"words/a": "wording", "words/b": "wording"}, able)
+    report = read(rows, experiment="para")
+    page = texts(report)
+    unable = next(each for each in report.diagnosis if each.flaw == Flaw.UNABLE)
+    assert unable.verdict is Verdict.FOUND and unable.evidence[0].hits == 6 - able
+    assert "significant effect" not in page and "No flaw" not in page
+    (first, *_) = advice(report)
+    if able:
+        assert "2 of 6 here" in first.text and "libero_goal/6 (2 of 2)" in first.text
+        assert first.command.split("--tasks ")[1].split()[0] == "libero_goal/6"
+        out = Path(first.command.split("--out ")[1])
+        assert out.parent == Path(report.file).parent and not out.exists(), "never into the very run"
+    else:
+        assert "robustness cannot be measured" in first.text and not first.command
+        assert "cannot be measured: none of the controls succeeds" in page
+
+
+def test_failures_that_could_not_be_judged_are_counted_where_the_share_is(read, made):
+    time = np.linspace(0, np.pi, 41)[:, None]
+    near, far = (np.sin(time) * np.array([0.3, side, 0.2]) for side in (0.1, 0.9))
+    rows = [made(seed > 1, seed=seed, hand=far if seed < 2 else near) for seed in range(8)]
+    rows += [made(False, task="libero_goal/8", seed=seed, hand=near) for seed in range(3)]
+    (number,) = [each for each in key_numbers(read(rows).profile) if each.name == "far failures"]
+    assert "n = 2 of 5" in number.detail and "3 failures more could not be judged" in number.about

@@ -1,0 +1,50 @@
+"""Runs of one policy are judged together, those of two never."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.report.joint import joint_diagnoses
+from assay.report.page import build
+from assay.report.run_report import RunReport
+
+BEFORE = {
+    "policy": "python:m:P",
+    "label": "mine",
+    "policy_metadata": {"step": "100"},
+    "policy_identity": {"m.py": "0" * 12},
+}
+
+
+def read(tmp_path: Path, write: Callable[..., Path], made: Any, **other: object) -> list[RunReport]:
+    """Two runs of one address; ``other`` is what the second says otherwise."""
+    episodes = [made(True, seed=seed) for seed in range(3)]
+    return [
+        RunReport.read(write(tmp_path / f"{name}.assay", episodes, **about))
+        for name, about in (("one", BEFORE), ("two", {**BEFORE, **other}))
+    ]
+
+
+def test_runs_of_one_policy_are_judged_together_under_its_label(tmp_path: Path, write, made):
+    reports = read(tmp_path, write, made)
+    assert list(joint_diagnoses(reports)) == ["mine, from one and two together"]
+    assert "<h3>mine, from one and two together</h3>" in build(reports).html()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"label": "another"},
+        {"policy_metadata": {"step": "200"}},
+        {"policy_identity": {"m.py": "1" * 12}},
+        {"policy": "python:m:P?scale=2"},
+    ],
+    ids=lambda each: next(iter(each)),
+)
+def test_two_policies_are_never_pooled(tmp_path: Path, write, made, other: dict[str, object]):
+    reports = read(tmp_path, write, made, **other)
+    assert joint_diagnoses(reports) == {} and build(reports).policies == {}

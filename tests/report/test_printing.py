@@ -1,0 +1,193 @@
+"""Figures and tables for papers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib.figure import Figure
+
+import assay as api
+from assay.errors import RunError
+from assay.report.figures.forest import Mark, forest, height
+from assay.report.main_table import main_table
+from assay.report.printing import COLUMN, Print, read_names, readable
+from assay.report.style import WIDTH, Drawing, draw
+from assay.stats.intervals import Interval
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def drawing() -> Drawing:
+    """A forest plot with more words beside it than a column has room for."""
+    marks = [
+        Mark(f"pro/{name}", -0.2, Interval(-0.4, 0.0, "x"), ("\N{MINUS SIGN}20.0", "-40 to 0", "0.12"))
+        for name in ("object", "position=nudge", "environment")
+    ]
+    groups = {"world, success not expected": marks}
+
+    def paint(figure: Figure) -> None:
+        heads = ("points", "95 % interval", "Holm p")
+        forest(figure.subplots(), groups, along="paired difference to the control, points", heads=heads)
+
+    return draw("drops", "Drops", "", (WIDTH, height(groups)), paint)
+
+
+def letters(svg: str) -> set[float]:
+    return {float(size) for size in re.findall(r"font(?:-size)?: (?:\w+ )*([0-9.]+)px", svg)}
+
+
+def test_it_is_as_wide_as_a_column_and_no_letter_is_smaller_than_8_points(drawing: Drawing):
+    svg = drawing.printed(Print("svg")).decode()
+    assert f'width="{72 * COLUMN:g}pt"' in svg and letters(svg) == {8.0}
+    assert b"/MediaBox [ 0 0 234 " in drawing.printed(Print("pdf"))
+    larger = drawing.printed(Print("svg", width=5.5, letters=10)).decode()
+    assert f'width="{72 * 5.5:g}pt"' in larger and letters(larger) == {10.0}
+    assert "Holm p" in larger and "Holm p" not in svg, "a column has room for the first number alone"
+
+
+def test_the_same_figure_is_the_same_bytes(drawing: Drawing):
+    assert drawing.printed(Print("svg")) == drawing.printed(Print("svg"))
+    assert min(letters(drawing.svg)) < 8, "the page's figure stays as it was"
+
+
+def test_names_may_be_swapped():
+    figure = Figure()
+    axes = figure.subplots()
+    axes.set_xticks([0, 1], ["one", "two"])
+    axes.plot([0, 1], label="one")
+    axes.legend()
+    axes.set_title("two")
+    readable(figure, Print("svg", names={"one": "two", "two": "one"}))
+    figure.draw_without_rendering()
+    assert [each.get_text() for each in axes.get_xticklabels()] == ["two", "one"]
+    assert [each.get_text() for each in axes.get_legend().get_texts()] == ["two"]
+    assert axes.get_title() == "one"
+
+
+def test_things_have_the_names_that_were_chosen(drawing: Drawing):
+    svg = drawing.printed(Print("svg", names={"pro/object": "Object swap"})).decode()
+    assert "Object swap" in svg and "pro/object" not in svg
+    assert ">position=nudge<" in svg, "without the experiment, which all of them have"
+
+
+def test_a_grid_is_as_wide_as_a_page_where_a_column_is_too_narrow():
+    def paint(figure: Figure) -> None:
+        figure.subplots().plot([0, 1])
+
+    grid = draw("grid", "", "", (WIDTH, 3.6), paint, in_a_column=False)
+    assert 'width="486pt"' in grid.printed(Print("svg")).decode()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"format": "png"}, "valid: pdf or svg"),
+        ({"width": "wide"}, "valid: column, page"),
+        ({"width": "0.5in"}, "1.5 to 20 inches"),
+        ({"font": "DejaVu Sns"}, "did you mean 'DejaVu Sans'?"),
+    ],
+)
+def test_what_cannot_be_printed_is_one_line(given: dict[str, str], words: str):
+    with pytest.raises(RunError, match=re.escape(words)):
+        Print.of(**{"format": "pdf", **given})
+
+
+def test_widths_have_units():
+    assert Print.of("pdf", "8.255cm").width == pytest.approx(3.25)
+    assert Print.of("pdf", "240pt").width == pytest.approx(240 / 72.27)
+
+
+def test_names_are_read_in_groups_or_not(tmp_path: Path):
+    (tmp_path / "a.yaml").write_text("conditions: {pro/object: Swap}\nlibero_goal/7: Stove\n")
+    assert read_names(tmp_path / "a.yaml") == {"pro/object": "Swap", "libero_goal/7": "Stove"}
+    (tmp_path / "b.json").write_text('{"pro/object": "Swap"}')
+    assert read_names(tmp_path / "b.json") == {"pro/object": "Swap"}
+    for text in ("- a", "{a: [1]}", "a: {"):
+        (tmp_path / "c.yaml").write_text(text)
+        with pytest.raises(RunError, match=r"c\.yaml: "):
+            read_names(tmp_path / "c.yaml")
+
+
+def test_the_main_table_has_a_row_for_each_policy_and_what_all_share_in_its_title(
+    tmp_path: Path, made: Any, write: Callable[..., Path]
+):
+    def run(name: str, hits: int, **meta: str) -> Path:
+        episodes = [made(True, seed=seed) for seed in range(10)]
+        episodes += [made(seed < hits, "moved", {"axis": "world"}, seed=seed) for seed in range(10)]
+        return write(tmp_path / f"{name}.assay", episodes, policy=name, **meta)
+
+    table = main_table({"c": run("c", 3, label="OpenVLA"), "d": run("d", 8)}, lambda name: name.upper())
+    assert table.title.endswith("(MADE, LIBERO_GOAL)")
+    assert [row[:4] for row in table.rows] == [
+        ("OPENVLA", 1.0, 0.3, -0.7),
+        ("D", 1.0, 0.8, pytest.approx(-0.2)),
+    ]
+    given = main_table({"given": tmp_path / "c.assay", "d": tmp_path / "d.assay"})
+    assert [row[0] for row in given.rows] == ["given", "d"], "a label of the command wins"
+    text = table.as_latex()
+    assert "policy & control & perturbed & diff. & 95 \\% interval & starts" in text
+    assert "OPENVLA & 100.0 & 30.0 & $-$70.0 & " in text and "\\setlength{\\tabcolsep}{3pt}" in text
+
+
+def test_a_run_of_several_suites_has_a_row_for_each(tmp_path: Path, made: Any, write: Callable[..., Path]):
+    episodes = [
+        made(condition == "control" or task.endswith("0"), condition, {}, task, seed)
+        for task in ("libero_goal/0", "libero_spatial/1")
+        for seed in range(6)
+        for condition in ("control", "moved")
+    ]
+    table = main_table({"a": write(tmp_path / "a.assay", episodes)})
+    assert [(row[0], row[3]) for row in table.rows] == [
+        ("libero_goal", 0.0), ("libero_spatial", -1.0), ("all", -0.5),
+    ]  # fmt: skip
+
+
+def test_the_command_writes_figures_and_tables_for_a_paper(
+    assay: Run, tmp_path: Path, made: Any, write: Callable[..., Path]
+):
+    cell = {"axis": "words", "object": "none", "action": "hint", "pd": 0.2, "s_k": 0.9, "s_t": 0.7}
+    episodes = [made(True, seed=seed) for seed in range(2)]
+    episodes += [made(seed > 0, "para/a", cell, seed=seed) for seed in range(2)]
+    run = write(tmp_path / "a.assay", episodes)
+    names = tmp_path / "names.yaml"
+    names.write_text("libero_goal/1: The bowl\n")
+    said = assay("report", run, "--out", tmp_path / "r", "--figures", "svg", "--names", names)
+    assert said.status == 0 and "too narrow for them: paraphrase-grid" in said.out
+    paper = tmp_path / "r" / "paper"
+    assert {"drops.svg", "drops.tex", "main.tex", "paraphrase-grid.svg"} <= {
+        file.name for file in paper.iterdir()
+    }
+    assert "The bowl" in (paper / "tasks.svg").read_text() and "The bowl" in (paper / "tasks.tex").read_text()
+    assert {min(letters(file.read_text())) for file in paper.glob("*.svg")} == {8.0}
+    said = assay("report", run, "--figures", "pdf")
+    assert said.status == 2 and "--figures needs --out" in said.err
+
+
+def test_without_a_place_to_write_to_the_summary_is_printed_and_a_folder_means_its_runs(
+    assay: Run, tmp_path: Path, made: Any, write: Callable[..., Path]
+):
+    run = write(tmp_path / "a.assay", [made(each == "control", each) for each in ("control", "moved")])
+    said = assay("report", tmp_path, "--label", "Mine")
+    assert said.status == 0 and "somebody on made (Mine)" in said.out
+    assert "success, control" in said.out and "success, perturbed" in said.out
+    assert any(line.startswith("- It succeeds in") for line in said.out.splitlines())
+    said = assay("report", run, "--label", "a", "--label", "b")
+    assert said.status == 2 and "2 labels for 1 run" in said.err
+
+
+def test_a_folder_without_a_run_is_one_line(assay: Run, tmp_path: Path):
+    said = assay("report", tmp_path)
+    assert said.status == 2 and "no run (*.assay) in this folder" in said.err and said.err.count("\n") == 1
+
+
+def test_python_has_it_too(tmp_path: Path, made: Any, write: Callable[..., Path]):
+    episodes = [made(condition == "control", condition) for condition in ("control", "moved")]
+    run = api.open(write(tmp_path / "a.assay", episodes))
+    page = run.report(tmp_path / "r", figures="svg", width="page", labels=["Mine"])
+    assert "Mine" in (page.parent / "paper" / "main.tex").read_text()
+    assert 'width="486pt"' in (page.parent / "paper" / "drops.svg").read_text()
