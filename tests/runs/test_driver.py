@@ -260,6 +260,25 @@ def test_controls_go_on_as_long_as_a_condition_does(tmp_path: Path):
         assert store.stopped["control"]["episodes"] == len(starts["control"])
 
 
+class ControlsLate(Scripted):
+    """All controls are played after everything else, as a slow worker may do it."""
+
+    def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
+        played = []
+        while batch := source.take(None):
+            played += batch
+        for number, spec in sorted(played, key=lambda each: each[1].condition == "control"):
+            yield Done(number, Episode(Outcome.FAILURE, 1, no_trajectory()))
+
+
+@pytest.mark.parametrize("executor", [ControlsLate(), Scripted()])
+def test_controls_are_decided_whenever_they_are_done(tmp_path: Path, executor: Scripted):
+    with Store.writing(tmp_path / "a.assay") as store:
+        store.plan(plan(20))
+        drive(store, executor, until=parse_until("decided=0.3"))
+        assert set(store.stopped) == {"control", "para"}
+
+
 @pytest.mark.parametrize(("seeds", "stops"), [(30, True), (5, False)])
 def test_a_start_with_several_wordings_is_one_pair(tmp_path: Path, seeds: int, stops: bool):
     """They share one control: thirty episodes of five starts are five pairs, for the rule and for the report."""

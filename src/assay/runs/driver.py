@@ -157,6 +157,7 @@ class _StoppingRule:
             if not all(each.over for each in others):
                 return
             wanted = self._kept.union(*(each.counted_starts() for each in others)) & self._usual.keys()
+            wanted -= line.counted_starts()
         while not line.decided and (last := line.next()) is not None:
             usual = self._control(line.starts[last]) if self._until.paired else None
             if self._until.paired and usual is None:
