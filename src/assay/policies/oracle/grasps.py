@@ -237,6 +237,11 @@ def palm_points(position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
     return np.asarray(_PALM @ rotation.T + position)
 
 
+def hand_itself(position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
+    """Points (p, 3) in the room that the open hand and the wrist take up at a pose."""
+    return np.asarray(_ITSELF @ rotation.T + position)
+
+
 def _grid(*axes: Iterable[float]) -> np.ndarray:
     return np.stack(np.meshgrid(*map(np.array, axes), indexing="ij"), axis=-1).reshape(-1, 3)
 
@@ -244,4 +249,6 @@ def _grid(*axes: Iterable[float]) -> np.ndarray:
 _FINGER = _grid((0.041, 0.049, 0.056), (-0.011, 0.0, 0.011), np.arange(TIP, -0.05, -0.008))
 _PALM = _grid(np.linspace(-0.1, 0.1, 13), (-0.034, 0.0, 0.034), np.arange(-0.033, -0.19, -0.012))
 _HAND = np.concatenate([_FINGER, _FINGER * (-1.0, 1.0, 1.0), _PALM])
+_WRIST = _grid(np.linspace(-0.045, 0.045, 5), np.linspace(-0.045, 0.045, 5), np.arange(-0.105, -0.19, -0.012))
+_ITSELF = np.concatenate([_HAND[_HAND[:, 2] > -0.1], _WRIST])
 """In the hand's frame, (p, 3)."""

@@ -24,6 +24,7 @@ from assay.policies.oracle.motion import (
     travel,
     turn,
 )
+from assay.policies.oracle.reach import OPENED, SHUT, Reach
 from assay.policies.oracle.sight import Sight
 from assay.sim.compile import EntityIndex
 
@@ -70,9 +71,9 @@ def _pull(sight: Sight, entity: EntityIndex, joint: int, value: float) -> Motion
 
     handle = _handle(sight, entity, joint, sense)
     for hold in sorted(_holds(sight, handle, way()), key=lambda hold: hold.touching):
-        rotation = nearest_turn(sight, hold.rotation)
         start = sight.joint(joint)
-        before = hold.position - rotation[:, 2] * 0.09
+        before = hold.position - hold.rotation[:, 2] * 0.09
+        rotation, _ = Reach(sight, entity).easier(before, hold.rotation, OPENED)
         here, _ = sight.hand()
         clearance = max(before[2], sight.highest_between(here[:2], before[:2], entity)) + 0.04
         yield from travel(sight, before, rotation, hold.gripper, clearance=clearance)
@@ -140,9 +141,9 @@ def _push(sight: Sight, entity: EntityIndex, joint: int, value: float) -> Motion
     """Push a drawer shut with the closed hand."""
     inward = sight.axis(joint) * np.sign(value - sight.joint(joint))
     approach = DOWN * np.cos(SLANT) + inward * np.sin(SLANT)
-    rotation = nearest_turn(sight, facing(approach, cross(inward, DOWN)))
     handle = sight.geom_box(_handle(sight, entity, joint, np.sign(sight.joint(joint) - value)))
     start = handle.centre - inward * (BEHIND + 0.01)
+    rotation, _ = Reach(sight, entity).easier(start, facing(approach, cross(inward, DOWN)), SHUT)
     yield from travel(sight, start, rotation, CLOSED, clearance=start[2] + 0.2)
     for _ in range(80):
         if (value - sight.joint(joint)) * np.sign(value or 1.0) <= 0:

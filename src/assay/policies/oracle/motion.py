@@ -30,6 +30,8 @@ TURNED = 0.06
 """Angle that counts as being turned, radians."""
 
 DOWN = np.array([0.0, 0.0, -1.0])
+AROUND = tuple(np.array([np.cos(angle), np.sin(angle), 0.0]) for angle in np.arange(8) * np.pi / 4)
+"""Eight level directions."""
 FLIPPED = np.diag([-1.0, -1.0, 1.0])
 """The hand's own half turn, which exchanges the fingers."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from assay.policies.oracle.motion import turn
+from assay.policies.oracle.motion import FLIPPED, nearest_turn, turn
 from assay.policies.oracle.sight import Sight
 from assay.sim.compile import EntityIndex
 from assay.sim.torque import ARM
@@ -23,6 +23,8 @@ INTO = 0.004
 """How far the robot may be inside something, metres."""
 OPENED = 0.079
 """Between the fingers of the open hand, metres."""
+SHUT = 0.0
+"""The same of the closed one."""
 OUT_OF_REACH = 1.0
 """What a pose costs that the arm does not reach."""
 SPARE = 0.15
@@ -58,6 +60,18 @@ class Reach:
         spare = float(np.minimum(arm - low, high - arm).min())
         strained = STRAINED * max(0.0, 1.0 - spare / SPARE)
         return strained + (IN_THE_WAY if self._is_blocked() else 0.0)
+
+    def easier(self, position: np.ndarray, rotation: np.ndarray, width: float) -> tuple[np.ndarray, float]:
+        """A rotation (3, 3) with the fingers exchanged if that is easier, or the only way; and what the pose costs."""
+        best = first = nearest_turn(self._sight, rotation)
+        least = np.inf
+        for each in (first, first @ FLIPPED):
+            cost = self.cost(position, each, width)
+            if cost < least:
+                best, least = each, cost
+            if not cost:
+                break
+        return best, least
 
     def _solve(self, position: np.ndarray, rotation: np.ndarray, width: float) -> np.ndarray:
         """Bring the copy's hand as near to a pose as it gets; returns what is left in metres and radians."""

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.policies.oracle.grasps import Grasp, hand_points, obstacles, ranked_grasps
+from assay.policies.oracle.grasps import TIP, Grasp, hand_itself, hand_points, obstacles, ranked_grasps
 from assay.policies.oracle.motion import (
+    AROUND,
     CLOSED,
     DOWN,
-    FLIPPED,
     OPEN,
     Motion,
     facing,
@@ -59,6 +59,10 @@ PRESS = 0.008
 """How far into a thing the fingers want to go that slide it, metres."""
 ASIDE = 0.02
 """How far beside what hangs over it a thing is lifted, metres."""
+ASIDES = (0.03, 0.06, 0.09, 0.12)
+"""How far from a grasp the hand comes down where something hangs over it, metres."""
+OVER = 0.008
+"""How far above a thing the fingertips then come in, metres."""
 THIN = 8
 """How many more steps the hand closes for a thing that it does not touch with both fingers yet: it is thin."""
 
@@ -104,7 +108,9 @@ def put(sight: Sight, entity: EntityIndex, spots: Callable[[], Sequence[Spot]], 
         choice = _choose(sight, entity, spots(), failures)
         if choice is None:
             return False
-        open_place = _open_place(sight, entity, choice[0]) if attempt == 0 else None
+        open_place = None
+        if attempt == 0 and not _from_the_side(sight, entity, choice[0]).any():
+            open_place = _open_place(sight, entity, choice[0])
         if open_place is not None:
             yield from drag(sight, entity, open_place, near=OUT / 3)
             choice = _choose(sight, entity, spots(), failures) or choice
@@ -131,8 +137,7 @@ def _open_place(sight: Sight, entity: EntityIndex, grasp: Grasp) -> np.ndarray |
 
     if sight.box(entity).size[2] > LOW or touching(np.zeros(3)) < HEMMED:
         return None
-    ways = [OUT * np.array([np.cos(angle), np.sin(angle), 0.0]) for angle in np.arange(8) * np.pi / 4]
-    best = min(ways, key=touching)
+    best = min((OUT * way for way in AROUND), key=touching)
     return np.asarray((sight.pose(entity)[0] + best)[:2]) if touching(best) < HEMMED else None
 
 
@@ -143,7 +148,7 @@ def raise_up(sight: Sight, entity: EntityIndex, height: float) -> Motion:
         grasp = next(islice(ranked_grasps(sight, entity), attempt, None), None)
         if grasp is None:
             return False
-        grasp, _ = _turned(sight, Reach(sight, entity), grasp)
+        grasp, _ = _turned(Reach(sight, entity), grasp)
         if (yield from _take(sight, entity, grasp)):
             here, rotation = sight.hand()
             left = height + 0.02 - sight.pose(entity)[0][2]
@@ -193,7 +198,7 @@ def _choose(
             cost += CROWDED * around.contain(hand_points(*_hand_at(spot, grasp, origin)))
         elif known == 1:
             if grasp not in turned:
-                turned[grasp] = _turned(sight, reach, grasp)
+                turned[grasp] = _turned(reach, grasp)
             grasp, strain = turned[grasp]
             cost += strain
         else:
@@ -215,25 +220,24 @@ def _hand_on_the_way(spot: Spot, grasp: Grasp, origin: np.ndarray) -> Iterator[t
         yield position + spot.outward * spot.threshold + (0.0, 0.0, spot.lift), rotation
 
 
-def _turned(sight: Sight, reach: Reach, grasp: Grasp) -> tuple[Grasp, float]:
+def _turned(reach: Reach, grasp: Grasp) -> tuple[Grasp, float]:
     """A grasp with its fingers exchanged if that is easier, or the only way; and what it costs to get there."""
-    best, strain = grasp, np.inf
-    first = nearest_turn(sight, grasp.rotation)
-    for rotation in (first, first @ FLIPPED):
-        cost = reach.cost(grasp.position, rotation, OPENED)
-        if cost < strain:
-            best, strain = replace(grasp, rotation=rotation), cost
-        if not cost:
-            break
-    return best, strain
+    rotation, strain = reach.easier(grasp.position, grasp.rotation, OPENED)
+    return replace(grasp, rotation=rotation), strain
 
 
 def _take(sight: Sight, entity: EntityIndex, grasp: Grasp) -> Motion:
+    """Take hold of a thing and lift it a little, out from under what hangs over it or over the hand."""
     here, _ = sight.hand()
     rotation = grasp.rotation
-    before = grasp.position - rotation[:, 2] * HOVER
+    side = _from_the_side(sight, entity, grasp)
+    before = grasp.position + side - rotation[:, 2] * HOVER
     clearance = sight.highest_between(here[:2], before[:2], entity) + CLEARANCE
     yield from travel(sight, before, rotation, OPEN, clearance=max(before[2], clearance))
+    if side.any():
+        over = _over(sight, entity, grasp)
+        yield from move(sight, over + side, rotation, OPEN, steps=30, near=0.01)
+        yield from move(sight, over, rotation, OPEN, steps=30, near=0.005)
     yield from move(sight, grasp.position, rotation, OPEN, steps=30, near=0.005)
     if np.linalg.norm(sight.hand()[0] - grasp.position) > MISSED:
         return False
@@ -244,6 +248,8 @@ def _take(sight: Sight, entity: EntityIndex, grasp: Grasp) -> Motion:
             break
         yield from grip(sight, CLOSED, steps=1)
     aside = _out_from_under(sight, entity)
+    if not aside.any():
+        aside = side
     if aside.any():
         here, _ = sight.hand()
         yield from move(sight, here + (0.0, 0.0, 0.02), rotation, CLOSED, steps=8, near=0.01)
@@ -261,6 +267,28 @@ def _take(sight: Sight, entity: EntityIndex, grasp: Grasp) -> Motion:
         yield from move(sight, here, rotation, CLOSED, steps=16, near=0.01)
         return False
     return bool(sight.pose(entity)[0][2] - start > LIFTED)
+
+
+def _from_the_side(sight: Sight, entity: EntityIndex, grasp: Grasp) -> np.ndarray:
+    """The shortest level way (3,) to where the hand comes down if something hangs over a grasp.
+
+    Zero if nothing does, or if there is no such way.
+    """
+    around = obstacles(sight, (geom for geom in sight.solid_geoms if geom not in entity.geoms))
+    over, rotation = _over(sight, entity, grasp), grasp.rotation
+    if not around.contain(hand_points(over, rotation)) or around.contain(hand_itself(over, rotation)):
+        return np.zeros(3)
+    ways = (length * way for length in ASIDES for way in AROUND)
+    free = (way for way in ways if not around.contain(hand_points(over + way, rotation)))
+    return np.asarray(next(free, np.zeros(3)))
+
+
+def _over(sight: Sight, entity: EntityIndex, grasp: Grasp) -> np.ndarray:
+    """Where the hand is (3,) when a thing just fits below its fingers, on the straight way back from a grasp."""
+    approach = grasp.rotation[:, 2]
+    tips = float((grasp.position + approach * TIP)[2])
+    back = max(0.0, float(sight.box(entity).high[2]) + OVER - tips) / max(-float(approach[2]), 0.5)
+    return np.asarray(grasp.position - approach * back)
 
 
 def _out_from_under(sight: Sight, entity: EntityIndex) -> np.ndarray:

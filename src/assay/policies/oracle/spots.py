@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from assay.policies.oracle.motion import about_vertical, tilting
+from assay.policies.oracle.motion import AROUND, about_vertical, tilting
 from assay.policies.oracle.placing import Spot
 from assay.policies.oracle.room import Room
 from assay.policies.oracle.sight import Sight
@@ -18,8 +18,6 @@ UP_SLOPE = 0.04
 LEANING = 0.1
 """What it costs to lean a thing by a radian."""
 UP = np.array([0.0, 0.0, 1.0])
-AROUND = tuple(np.array([np.cos(angle), np.sin(angle), 0.0]) for angle in np.arange(8) * np.pi / 4)
-"""Directions in which a thing can lean or lie."""
 LEANS = np.radians([35.0, 60.0, 85.0])
 """How far it leans where it does not fit upright, radians."""
 LEVEL = 0.1
