@@ -157,10 +157,10 @@ def _certified(
             if reason:
                 refused[reason] += 1
                 failed += 1
-                if len(task.goal.atoms) == 1:
-                    alone[task.goal.atoms[0]] = False
             else:
                 kept.append((task, steps))
+            if len(task.goal.atoms) == 1:
+                alone[task.goal.atoms[0]] = not reason
     finally:
         world.close()
     return kept
