@@ -85,23 +85,22 @@ def show(
     of_task = {spec.condition: spec for spec in reversed(plan) if spec.task == example.id}
     called = tasks.short_name(example.id) if tasks.names_file(example.id) else example.id
     table = table_of(
-        Column("condition", min_width=16),
+        Column("condition", no_wrap=True),
         Column("episodes\na seed", justify="right"),
-        "perturbations",
-        f"what {called} is told",
+        f"what {called} is told, and the perturbations",
         box=SIMPLE,
     )
     for condition, count in counts.items():
         spec = of_task.get(condition)
         if spec is None:
-            table.add_row(condition, str(count), "", f"({called} has no such condition)")
+            table.add_row(condition, str(count), f"({called} has no such condition)")
             continue
         try:
             told = task_of(spec).instruction.words
         except AssayError as error:
             told = f"refused: {error}"
-        kinds = "\n".join(each.kind for each in spec.perturbations)
-        table.add_row(condition, str(count), kinds, told)
+        kinds = ", ".join(each.kind for each in spec.perturbations)
+        table.add_row(condition, str(count), f"{told}\n{kinds}" if kinds else told)
     output.print(table)
     if sheet is not None:
         if design.played_in.sheet is None:

@@ -27,6 +27,8 @@ FEWEST = "best"
 """The label of the fewest actions that a task can be done with, where a world knows them."""
 REFERENCE = "_reference"
 """The column of reference times, control steps; it is no label."""
+UNTIMED = "_untimed"
+"""The column that says of which tasks no success within a limit can be told: one of them has no reference time."""
 LIMITED = "limit_factor"
 """The label of an episode's own limit, as a multiple of that time; null for none."""
 
@@ -109,10 +111,11 @@ def limits_by(
     """Success within each limit that the run can tell, of the groups that share the columns ``by``.
 
     What failed has failed within every limit, with a reference time or without. A success without one cannot be
-    judged: within a limit, its task is left out. Raises MeasureError where no limit can be told.
+    judged: within a limit, its task is left out, of parts of a `timed` run in all of them. Raises MeasureError where
+    no limit can be told.
     """
     rows = with_references(frame).drop_nulls(by)
-    known = _judged_in_time(rows)
+    known = rows.filter(~pl.col(UNTIMED))
     found: dict[tuple[Label, ...], list[Limit]] = {}
     told = possible(rows, factors)
     if not told:
@@ -128,11 +131,11 @@ def limits_by(
 
 
 def with_references(frame: pl.DataFrame, reference: Mapping[str, float] | None = None) -> pl.DataFrame:
-    """The judged rows with a column of reference times, control steps; null where none is known.
+    """The judged rows with a column of reference times, control steps, null where none is known; and `UNTIMED`.
 
     That is, for each episode: the task's in ``reference``; else the demonstrator's, which certified episodes
-    have as a label; else the median of the run's own successful controls of the task. A column that is there
-    already stays: part of a run has its references from the whole.
+    have as a label; else the median of the run's own successful controls of the task. Columns that are there
+    already stay: part of a run has its references from the whole.
     """
     rows = judged(frame)
     if REFERENCE in rows.columns:
@@ -144,7 +147,10 @@ def with_references(frame: pl.DataFrame, reference: Mapping[str, float] | None =
         for each in (reference or {}, usual)
     )
     label = pl.col(DEMONSTRATED).cast(pl.Float64) if DEMONSTRATED in rows.columns else pl.lit(None)
-    return rows.with_columns(pl.coalesce(given, label, own_median).alias(REFERENCE))
+    untold = (pl.col("success") == 1) & pl.col(REFERENCE).is_null()
+    return rows.with_columns(pl.coalesce(given, label, own_median).alias(REFERENCE)).with_columns(
+        untold.any().over("task").alias(UNTIMED)
+    )
 
 
 def within_limit(frame: pl.DataFrame, factor: float) -> pl.DataFrame:
@@ -154,19 +160,15 @@ def within_limit(frame: pl.DataFrame, factor: float) -> pl.DataFrame:
     """
     late = (pl.col("outcome") == "success") & (pl.col("steps") > factor * pl.col(REFERENCE)).fill_null(False)
     outcome = pl.when(late).then(pl.lit("failure")).otherwise("outcome").alias("outcome")
-    return _judged_in_time(timed(frame)).with_columns(outcome)
-
-
-def _judged_in_time(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows of tasks whose successes all have a reference time."""
-    unknown = rows.filter((pl.col("outcome") == "success") & pl.col(REFERENCE).is_null())["task"].unique()
-    return rows.filter(~pl.col("task").is_in(unknown.implode()))
+    return timed(frame).filter(~pl.col(UNTIMED)).with_columns(outcome)
 
 
 def timed(frame: pl.DataFrame) -> pl.DataFrame:
-    """All rows, errors too, with the column of reference times, for measures of parts of the run."""
-    times = with_references(frame).select("id", REFERENCE)
-    return frame.drop(REFERENCE, strict=False).join(times, on="id", how="left", maintain_order="left")
+    """All rows, errors too, with the columns of `with_references`, for measures of parts of the run."""
+    times = with_references(frame).select("id", REFERENCE, UNTIMED)
+    rows = frame.drop(REFERENCE, UNTIMED, strict=False)
+    rows = rows.join(times, on="id", how="left", maintain_order="left")
+    return rows.with_columns(pl.col(UNTIMED).fill_null(value=False).any().over("task"))
 
 
 def possible(rows: pl.DataFrame, factors: Sequence[float | None] = FACTORS) -> list[float | None]:

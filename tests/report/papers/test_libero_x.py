@@ -12,8 +12,10 @@ import pytest
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome
 from assay.episodes.episode import Intervals, Trajectory
 from assay.episodes.spec import Label
+from assay.measures.curves import curve
 from assay.measures.result import MeasureError
 from assay.measures.run_data import RunData
+from assay.measures.timing import within_limit
 from assay.perturb import Say
 from assay.report.papers import PaperError
 from assay.report.papers.base import PaperRun, Part
@@ -160,6 +162,21 @@ def test_levels_are_timed_by_the_controls_where_no_other_time_is_known(made: Mad
     table, _ = part(made("untimed", declining, reference=None), tables.levels_table)
     assert [row["level 1"] for row in lines(table)] == [0.0, 1.0]
     assert [row["time limit"] for row in lines(table)] == ["1.1", "none"]
+
+
+def test_a_task_that_cannot_be_timed_is_left_out_of_every_table_and_figure(made: Made):
+    """One task fails as control and on level 4, but not on level 3: within a limit, no level of it counts."""
+    path = made("odd", lambda task, level: 85 if task == "libero_goal/1" or level == 3 else 0, reference=None)
+
+    def counts(make: Callable[..., Iterator[Part]]) -> list[int]:
+        return [row["n"] for row in lines(part(path, make)[1]) if row["time limit"] == "1.1"]
+
+    by_level = counts(tables.levels_table)
+    assert by_level == [3, 3, 3, 6, 6], "two kinds of level 4, two forms of level 5"
+    assert counts(tables.unseen_table)[0] == counts(tables.forms_table)[0] == 6
+    with Store.reading(path) as store:
+        drawn = curve(within_limit(RunData(store).plausible, 1.1), "level")
+    assert [step.rate.count for step in drawn.steps if step.at] == by_level
 
 
 def test_an_episode_counts_for_each_of_its_labels(report: PaperReport):
