@@ -29,11 +29,10 @@ from assay.perturb.world.ground import movable, target
 from assay.perturb.world.targets import moves_things
 from assay.streams import stream
 from assay.tasks import Task
+from assay.tasks.labels import CONFOUNDING, UNSEEN
 
 CROWDED = 6
 """From how many movable things on one is added on level 3, and not two: LIBERO-X adds 1.3 in the mean."""
-UNSEEN, CONFOUNDING = "unseen", "confounding"
-"""The two halves of level 4."""
 
 
 def x(time: float | Literal["unlimited"] = 1.1, times: str = "") -> Experiment:

@@ -12,6 +12,7 @@ from assay.errors import PlacementError
 from assay.sim.compile import CompiledScene, EntityIndex, bounding_box, put_fixtures
 from assay.sim.compose import GRIPPER, MOUNT, ROBOT
 from assay.sim.layout import HOME_FINGERS
+from assay.sim.torque import ARM
 
 CLEARANCE = 0.002
 """Gap between an object and what is below it before it settles, metres."""
@@ -40,7 +41,7 @@ DIVERGED = (
 """What MuJoCo says of a simulation that became unstable."""
 
 _WINGS = 100.0  # where things wait, metres above the world: nothing looks up
-_ARM_DOFS = 9
+_JOINTS = ARM + 2  # of the robot: the arm's and the fingers'
 _UNSEEN = 4  # a group that looking down does not see: things stand on the table and not on the robot
 _SUBSTEPS = 25
 _SOLID = np.array([1, 0, 0, 0, 0, 0], dtype=np.uint8)
@@ -63,7 +64,7 @@ class PlacementScene:
         self.model = copy.copy(compiled.model)
         self.data = mujoco.MjData(self.model)
         self.data.qpos[: len(compiled.home)] = compiled.home
-        self.data.qpos[len(compiled.home) : _ARM_DOFS] = HOME_FINGERS
+        self.data.qpos[len(compiled.home) : _JOINTS] = HOME_FINGERS
         self._owner = {geom: name for name, entity in compiled.entities.items() for geom in entity.geoms}
         self.poses: dict[str, np.ndarray] = {}
         """Where things were put: position and quaternion (w, x, y, z), (7,)."""
@@ -138,14 +139,14 @@ class PlacementScene:
         """
         model, data = self.model, self.data
         self._restore_absent_fixtures()
-        arm = data.qpos[:_ARM_DOFS].copy()
+        arm = data.qpos[:_JOINTS].copy()
         movables = self._placed_movables()
         before = {each.name: data.xmat[each.body].reshape(3, 3).copy() for each in movables}
         for _ in range(SETTLING):
             for _ in range(_SUBSTEPS):
                 mujoco.mj_step(model, data)
-                data.qpos[:_ARM_DOFS] = arm
-                data.qvel[:_ARM_DOFS] = 0.0
+                data.qpos[:_JOINTS] = arm
+                data.qvel[:_JOINTS] = 0.0
             speed = float(np.abs(data.qvel).max())
             # MuJoCo answers what diverges by putting everything back to zero, at rest.
             if not speed < EXPLODED or any(data.warning[kind].number for kind in DIVERGED):

@@ -18,6 +18,8 @@ FAMILIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """Family -> its labels, in the paper's order."""
+UNSEEN, CONFOUNDING = "unseen", "confounding"
+"""The two halves of level 4: targets of unseen categories, and varied ones among look-alikes."""
 COLUMN = "label:"
 """How the names of episodes' labels begin that hold a family."""
 _BETWEEN = ", "

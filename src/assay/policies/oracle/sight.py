@@ -159,7 +159,7 @@ class Sight:
 
     def wrist(self) -> float:
         """The angle of the arm's last joint, radians."""
-        return float(self.data.qpos[6])
+        return float(self.data.qpos[ARM - 1])
 
     def holds(self, atom: Atom) -> bool:
         """Whether an atom is true now."""

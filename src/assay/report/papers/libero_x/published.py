@@ -9,7 +9,7 @@ from importlib.resources import files
 
 import yaml
 
-from assay.tasks.labels import FAMILIES
+from assay.tasks.labels import CONFOUNDING, FAMILIES, UNSEEN
 
 DEFAULT_LIMIT = 1.1
 """The time limit of Tables II to IV, times the human time."""
@@ -43,7 +43,7 @@ def published() -> Published:
     return Published(
         content["source"],
         table("levels", [str(level) for level in content["labels"]]),
-        table("level4", ["all", "unseen", "confounding"]),
+        table("level4", ["all", UNSEEN, CONFOUNDING]),
         table("level5", ["all", "synonym", "concise", "reorder", "passive", "verbose"]),
         {
             level: {

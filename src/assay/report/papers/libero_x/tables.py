@@ -14,7 +14,7 @@ from assay.report.papers.base import PaperRun, Part, of_each
 from assay.report.papers.libero_x.published import DEFAULT_LIMIT, Row, Shares, published
 from assay.report.table import Column, Table, Value
 from assay.report.tables import REFERENCE, limit_name
-from assay.tasks.labels import COLUMN, label_order
+from assay.tasks.labels import COLUMN, CONFOUNDING, UNSEEN, label_order
 
 LIMITS = (1.0, DEFAULT_LIMIT, 1.5, None)
 """The time limits of Tables V to IX, times the reference time."""
@@ -53,8 +53,8 @@ def unseen_table(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[
     """Table III: level 4, with unseen and with confounding objects."""
 
     def cells(run: PaperRun) -> Cells:
-        kind = pl.col("condition").str.extract(r"/(unseen|confounding)(?:/|$)").alias("_kind")
-        return _with_all(level_rows(run, 4).with_columns(kind), "_kind", ("unseen", "confounding"))
+        kind = pl.col("condition").str.extract(f"/({UNSEEN}|{CONFOUNDING})(?:/|$)").alias("_kind")
+        return _with_all(level_rows(run, 4).with_columns(kind), "_kind", (UNSEEN, CONFOUNDING))
 
     yield from _tables(runs, cells, "objects", published().unseen if beside else None)
 
