@@ -38,6 +38,10 @@ _GIVEN = ("task", "condition")
 _OUTCOMES = {"both": (1, 1), "only_control": (1, 0), "only_perturbed": (0, 1), "neither": (0, 0)}
 """Name -> success of the control, and of the perturbed episode."""
 
+_KEPT = ("key", "task", "seed", "start", "condition", "instruction", "control_success", "success")
+"""Columns that a drop keeps of its pairs."""
+_READ = (*_KEPT, "axis", "experiment", "plausible")
+
 
 @dataclass(frozen=True, slots=True)
 class Drop(Result):
@@ -125,6 +129,7 @@ def drops(
     if not len(changed):
         raise MeasureError("the run has no perturbed episode")
     matched = pairs(rows).drop_nulls(by)
+    matched = matched.select(name for name in matched.columns if name in (*_READ, *by))
     if not len(matched):
         raise MeasureError(f"none of the {len(changed)} perturbed episodes has a control")
     alone = {key: len(group) for key, group in changed.group_by(by)}
@@ -157,16 +162,15 @@ def _drop(
     resampling: bool,
     stopped: Collection[str],
 ) -> Drop:
-    outcomes = {
-        name: rows.select(((pl.col("control_success") == before) & (pl.col("success") == after)).sum()).item()
+    outcomes = rows.select(
+        ((pl.col("control_success") == before) & (pl.col("success") == after)).sum().alias(name)
         for name, (before, after) in _OUTCOMES.items()
-    }
+    ).row(0, named=True)
     family = (rows["axis"][0] if "axis" in rows.columns else None) or rows["experiment"][0]
     if "axis" in group:
         family = _AXES
     sensible = len(plausible(rows)) > 0
     early = bool({CONTROL, *rows["condition"].unique()} & set(stopped))
-    kept = ("key", "task", "seed", "start", "condition", "instruction", "control_success", "success")
     return Drop(
         group=group,
         family=family if sensible else f"{family}, success not expected",
@@ -175,7 +179,7 @@ def _drop(
         unpaired=unpaired,
         **outcomes,
         **_measured(
-            rows.select(name for name in kept if name in rows.columns),
+            rows.select(name for name in _KEPT if name in rows.columns),
             resampling=resampling,
             early=early,
         ),
