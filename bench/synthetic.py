@@ -23,7 +23,6 @@ from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Traits, Traje
 from assay.episodes.perturbation import TOGETHER
 from assay.experiments import load_experiment
 from assay.perturb.words.rewordings.other_task import Counterfactual, OtherTask
-from assay.perturb.words.say import Say
 from assay.runs.store import Store
 from assay.streams import stream
 
@@ -161,7 +160,7 @@ _PLANS: dict[int, Plan] = {}
 """By the identity of their episodes, which a plan keeps."""
 
 
-def _plan(specs: tuple[EpisodeSpec, ...]) -> Plan:
+def plan_of(specs: tuple[EpisodeSpec, ...]) -> Plan:
     if id(specs) not in _PLANS:
         _PLANS[id(specs)] = Plan.of(specs)
     return _PLANS[id(specs)]
@@ -213,7 +212,7 @@ class Held(Store):
 
 def drawn(policy: Synthetic, specs: tuple[EpisodeSpec, ...], key: object) -> Held:
     """A run of a policy that never was."""
-    plan, random = _plan(specs), stream("synthetic", "episodes", str(key))
+    plan, random = plan_of(specs), stream("synthetic", "episodes", str(key))
     count, control = len(specs), plan.control
     rate = np.array([policy.rate(spec) for spec in plan.kinds])[plan.kind]
     able = np.array([policy.able[spec.task] for spec in plan.kinds])[plan.kind]
@@ -268,11 +267,6 @@ def _goal(task: str) -> tuple[str, ...]:
     return tuple(map(str, tasks.load(task).goal.atoms))
 
 
-@cache
-def _told(task: str) -> str:
-    return tasks.load(task).instruction.text
-
-
 def _goes(spec: EpisodeSpec, asked: Sequence[str]) -> str:
     """Where an episode goes that plays nothing back: the name of a place."""
     if not spec.labels.get("plausible", True):
@@ -314,12 +308,16 @@ def _atoms(spec: EpisodeSpec) -> tuple[str, ...]:
 def _frame(specs: Sequence[EpisodeSpec]) -> pl.DataFrame:
     """The frame of a store in which every episode succeeded at once."""
     none = np.zeros((0, 3), np.float32), np.zeros(0, np.float32), np.zeros((0, 7), np.float32)
+    texts: dict[tuple[object, ...], str] = {}
     with Store.scratch() as store:
         store.plan(specs)
         numbers = {waiting.key: waiting.number for waiting in store.todo()}
         for spec in specs:
-            change = spec.perturbations[0] if spec.perturbations else None
-            text = change.text if isinstance(change, Say | OtherTask | Counterfactual) else _told(spec.task)
+            text = texts.get((spec.task, spec.perturbations))
+            if text is None:
+                words = spec.labels.get("axis") == "words"
+                text = (world_of(spec.task).task(spec) if words else tasks.load(spec.task)).instruction.text
+                texts[spec.task, spec.perturbations] = text
             episode = Episode(
                 Outcome.SUCCESS,
                 STEPS,

@@ -81,7 +81,7 @@ class Pattern:
 def search(among: Among) -> tuple[Pattern, ...]:
     """Everything that is looked for besides the flaws, the surest first."""
     found = [each for run, profile in among for each in _drops(run, profile)]
-    for measure, look in ((TASK_CHANGES, _tasks), (ACTIONS, _sayings)):
+    for measure, look in ((TASK_CHANGES, _tasks), (ACTIONS, sayings)):
         parts = [(run, value.rows) for run, profile in among if (value := profile.get(measure)) is not None]
         if parts:
             found += look(parts[0][0], pl.concat(rows for _, rows in parts))
@@ -159,7 +159,7 @@ def _tasks(run: int, rows: pl.DataFrame) -> Iterator[Pattern]:
         )
 
 
-def _sayings(run: int, rows: pl.DataFrame) -> Iterator[Pattern]:
+def sayings(run: int, rows: pl.DataFrame) -> Iterator[Pattern]:
     """Ways to say it, alone and those that belong together, in each task and in all."""
     ways: dict[str, tuple[str, ...]] = {name: (name,) for name in sorted(rows["action"].unique())}
     ways |= {name: each for name, each in FORMS.items() if len(set(each) & set(ways)) > 1}
