@@ -15,10 +15,10 @@ from scipy import special
 from assay.measures.result import Result
 from assay.stats.distributions import binomial_at_least, hypergeometric_moments, normal_below, normal_quantile
 from assay.stats.intervals import Interval, Z
+from assay.stats.power import POWER
 from assay.stats.significance import SURE, paired
 from assay.streams import stream
 
-POWER = 0.8
 MOST_SEEDS = 500
 """More than that is no advice."""
 _DRAWS = 400
