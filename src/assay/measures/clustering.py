@@ -44,9 +44,9 @@ UNVARIED = "one start for each task: how much starts matter is unknown"
 def variances(rows: pl.DataFrame, *off: pl.Expr, given: Sequence[str] = ("task",)) -> list[float]:
     """The variance of the sum of each expression over all rows: what each episode is off a mean.
 
-    Variants are drawn within what is ``given``, if there are enough of them. At least the variance of independent episodes; widened as far as
-    Student's distribution is wider than the normal one where there are few clusters. Of what is 0 throughout nothing
-    shows of any correlation, and the variance is 0.
+    Variants are drawn within what is ``given``, if there are enough of them. At least the variance of independent
+    episodes; widened as far as Student's distribution is wider than the normal one where there are few clusters. Of
+    what is 0 throughout nothing shows of any correlation, and the variance is 0.
     """
     rows = with_starts(rows)
     task, start, within, variant = (

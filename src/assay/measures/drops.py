@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 
 from assay.episodes.spec import CONTROL, Label
-from assay.measures.clustering import UNIT, shares, variances
+from assay.measures.clustering import shares, variances
 from assay.measures.measure import Measure, Panel
 from assay.measures.rates import SUCCESS
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.run_data import RunData
-from assay.measures.table import START, judged, pairs, perturbed_rows, plausible, sums
+from assay.measures.table import START, judged, pairs, perturbed_rows, plausible
 from assay.runs.sequential import anytime_p, start_order
 from assay.stats.bootstrap import bootstrap
 from assay.stats.conditional import LogOdds, conditional_log_odds
@@ -191,8 +191,13 @@ def _drop(
 def _measured(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str, Any]:
     """What pairs come to; ``early``: one of their conditions, or the control, was stopped as soon as it was decided."""
     table = rows.group_by(START, maintain_order=True).agg(
-        control=pl.col("control_success").sum(), perturbed=pl.col("success").sum(), count=pl.len()
+        control=pl.col("control_success").sum(),
+        perturbed=pl.col("success").sum(),
+        count=pl.len(),
+        kept=(pl.col("success") * pl.col("control_success")).sum(),
     )
+    kept = table["kept"].to_numpy().astype(float)
+    table = table.drop("kept")
     outcomes = table.select("control", "perturbed", "count").to_numpy().astype(float)
     control, changed, count = outcomes.T
     known = effective_count(control, count, kish(count)), effective_count(changed, count, count.sum())
@@ -208,13 +213,11 @@ def _measured(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str,
     if early:
         p = max(p, _whenever(rows))
     interval = tested(found.interval, p)
-    by_task, pairs_of = sums(
-        rows, ("task",), apart=pl.col("success") - pl.col("control_success"), count=UNIT
-    ).T
+    tasks = table["task"].rank("dense").to_numpy() - 1
+    by_task, pairs_of = np.bincount(tasks, changed - control), np.bincount(tasks, count)
     over, p_over = mean_over_tasks(by_task, pairs_of, interval) or (None, None)
     odds = conditional_log_odds(usual, ones, changed, count)
-    could = rows.filter(pl.col("control_success") == 1)
-    hits, tried = sums(could, START, hits=pl.col("success"), count=UNIT).T if len(could) else np.zeros((2, 0))
+    hits, tried = kept[control > 0], control[control > 0]
     return {
         "starts": len(table),
         "control": found.first,
