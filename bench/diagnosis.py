@@ -1,40 +1,67 @@
-"""The diagnosis of policies that never were: false alarms, power and coverage, through store, profile and diagnosis.
+"""The diagnosis of policies that never were: false alarms, power and coverage, from a run to its headline.
 
-    python -m bench.diagnosis            # everything, and the tables of docs/report.md
-    python -m bench.diagnosis alarms 5   # one part, with so many runs of each setting
+    python -m bench.diagnosis                      # everything, and the tables of docs/report.md
+    python -m bench.diagnosis --most 40 --seeds 5  # so many reports of each policy at most, and only these seeds
+    python -m bench.diagnosis --show               # the tables of what is done
 
 Every run is planned with a real experiment on the ten tasks of libero_goal, its outcomes and paths are drawn
-(``synthetic``), written with ``Store.append``, and read as a user's run is.
+(``synthetic``), and it is read as a user's run is. It is held in memory, and measures that no diagnosis asks for are
+not taken; the first run of each policy is also written into a file and read from there, and both must say the same.
+
+What each report says is a line of ``out/diagnosis.jsonl``: the command goes on where it was stopped. Delete that file
+after a change of the diagnosis.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
+import argparse
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+os.environ.setdefault("POLARS_MAX_THREADS", "1")  # tables are small: threads cost more than they give
 
 import numpy as np
 
-from assay.episodes import CONTROL, EpisodeSpec
-from assay.measures import Finding, Flaw, Profile, Verdict, diagnose, profile
+from assay.episodes import EpisodeSpec
+from assay.measures import MEASURES, Finding, Flaw, Missing, Profile, RunData, Verdict, diagnose, profile
 from assay.measures.drops import CHANGES
 from assay.measures.headline import ABILITY
 from assay.measures.rates import CONTROLS
 from assay.measures.task_changes import TASK_CHANGES
+from assay.runs.store import Store
 from assay.stats.intervals import Interval, wilson
+from assay.stats.power import POWER
+from assay.stats.result import plain
 from bench.figure import Figure
-from bench.synthetic import GOALS, Synthetic, changes_of, even, planned, uneven, written
+from bench.synthetic import GOALS, Plan, Synthetic, changes_of, drawn, even, plan_of, planned, uneven
 
 RATES = (0.2, 0.5, 0.8)
 EXPERIMENTS = {"pro": "pro", "para": "para?per_cell=1"}
 SEEDS = (5, 10, 20, 50)
-ALARMS, POWER = 60, 12
-"""Runs of each setting."""
+ALARMS, NAMED = 200, 100
+"""Reports of each flawless policy, and of each other one."""
+SOME = 20
+"""The same, in `python -m bench`."""
+AT_ONCE = 10
+"""Reports of one policy after which it is the next one's turn."""
 ALLOWED = 0.05
 USUAL = 0.9
 """Success with nothing changed, of the policies that lose something."""
 FALLS = (0.2, 0.4)
 """True falls under one change of ``pro``, the look of things: two episodes of a start at most."""
+LOOKS = frozenset({Flaw.APPEARANCE, Flaw.OBJECT})
+"""What is said of a policy that goes by looks: of objects, or of objects that are exchanged for others."""
+MEMORY = frozenset({Flaw.MEMORISES})
+LINES = Path("out/diagnosis.jsonl")
+TABLES_ONLY = ("bootstrap", "conditional_log_odds", "mean_over_tasks")
+"""What a drop has for tables, and no diagnosis reads."""
 
 
 @dataclass
@@ -57,25 +84,47 @@ class Counted:
         return f"{100 * self.share:.0f} ({100 * low:.0f} to {100 * high:.0f})"
 
 
-@dataclass
-class Covered:
-    """How often intervals contain the truth, by what they are of."""
-
-    of: dict[str, Counted] = field(default_factory=dict)
-
-    def add(self, name: str, interval: Interval | None, truth: float) -> None:
-        if interval is not None:
-            self.of.setdefault(name, Counted()).add(interval.low - 1e-9 <= truth <= interval.high + 1e-9)
-
-
 Told = tuple[Profile, tuple[Finding, ...]]
 
 
-def examined(policy: Synthetic, specs: Sequence[EpisodeSpec], key: object) -> Told:
+class AsRead(Profile):
+    """A run's profile in which a measure is taken when the diagnosis asks for it: pages need many more."""
+
+    def __init__(self, store: Store) -> None:
+        self._run = RunData(store)
+        applying = [measure for name in MEASURES if (measure := MEASURES[name]).applies(self._run)]
+        replaced = {name for measure in applying for name in measure.instead_of}
+        super().__init__(
+            store.planned, store.done, {}, {each.name: each for each in applying if each.name not in replaced}
+        )
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._results
+
+    def __getitem__(self, name: str) -> Any:
+        return self._run.attempt(self._results[name])
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        name = key if isinstance(key, str) else key.name
+        found = self[name] if name in self._results else default
+        return default if isinstance(found, Missing) else found
+
+    def why(self, name: str) -> str:
+        found = self[name] if name in self._results else None
+        return found.missing if isinstance(found, Missing) else ""
+
+
+def examined(policy: Synthetic, specs: tuple[EpisodeSpec, ...], key: object) -> Told:
     """A run of a policy that never was, read as a user's."""
-    with written(policy, specs, key) as store:
-        found = profile(store)
-    return found, diagnose(found)
+    found = AsRead(drawn(policy, specs, key))
+    with patch.multiple("assay.measures.drops", **dict.fromkeys(TABLES_ONLY, lambda *_: None)):
+        return found, diagnose(found)
+
+
+def as_a_user(policy: Synthetic, specs: tuple[EpisodeSpec, ...], key: object) -> tuple[Finding, ...]:
+    """The same run written episode by episode, and measured whole."""
+    with drawn(policy, specs, key).written() as store:
+        return diagnose(profile(store))
 
 
 def named(findings: Sequence[Finding]) -> set[str]:
@@ -84,119 +133,229 @@ def named(findings: Sequence[Finding]) -> set[str]:
     return {each.flaw for each in findings if each.verdict is Verdict.FOUND and each.flaw not in apart}
 
 
-def alarms(runs: int = ALARMS, seeds: int = 5) -> Iterator[tuple[str, float, Counted, Covered]]:
-    """Reports that claim a flaw of a flawless policy whose tasks differ."""
-    for name, experiment in EXPERIMENTS.items():
-        specs = planned(experiment, GOALS, seeds)
-        for rate in RATES:
-            wrong, covered = Counted(), Covered()
-            for number in range(runs):
-                policy = Synthetic(uneven(rate, key=(rate, number)))
-                found, findings = examined(policy, specs, ("alarms", name, rate, number))
-                wrong.add(bool(named(findings)))
-                _cover(covered, policy, specs, found)
-            yield name, rate, wrong, covered
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """A policy in one experiment, of which there are many reports."""
+
+    name: str
+    experiment: str
+    seeds: int
+    most: int
+    """Reports that are wanted."""
+    policy: Synthetic | float
+    """Or how often it succeeds, about: then its tasks differ, otherwise in each run, and it has no flaw."""
+    flaws: tuple[frozenset[Flaw], ...] = ()
+    """Those that it has, each by every name that is true of it."""
+
+    @property
+    def key(self) -> str:
+        return f"{self.name}, {self.experiment}, {self.seeds} seeds"
+
+    def report(self, number: int) -> Line:
+        """One report: what it names, and which intervals hold what was drawn from."""
+        policy = self.policy
+        if isinstance(policy, float):
+            policy = Synthetic(uneven(policy, key=(policy, number)))
+        specs, key = planned(EXPERIMENTS[self.experiment], GOALS, self.seeds), (self.key, number)
+        found, findings = examined(policy, specs, key)
+        if not number and plain(findings) != plain(as_a_user(policy, specs, key)):
+            raise AssertionError(f"{self.key}: the file says something else than the run in memory")
+        covered = {} if policy.replays else dict(_covered(policy, plan_of(specs), found))
+        return Line(self.key, number, sorted(named(findings)), covered)
 
 
-def power(runs: int = POWER, seeds: Sequence[int] = SEEDS) -> Iterator[tuple[str, int, Counted, Covered]]:
-    """Reports that name a true fall where things look different, or memory of half of the episodes."""
-    settings: list[tuple[str, Synthetic, str]] = [
-        (
-            f"{100 * fall:.0f} points where things look different",
+@dataclass(frozen=True)
+class Line:
+    """What one report says."""
+
+    cell: str
+    number: int
+    named: list[str]
+    covered: dict[str, list[int]]
+    """Of what -> intervals that hold the truth, and all."""
+
+
+@dataclass
+class Result:
+    """What the reports on a policy say."""
+
+    told: Counted = field(default_factory=Counted)
+    """Reports that name a flaw of a flawless policy, or every flaw of another."""
+    named: Counter[str] = field(default_factory=Counter)
+    covered: dict[str, Counted] = field(default_factory=dict)
+
+    def add(self, cell: Cell, line: Line) -> None:
+        self.told.add(all(each & set(line.named) for each in cell.flaws) if cell.flaws else bool(line.named))
+        self.named.update(line.named)
+        for what, (hits, count) in line.covered.items():
+            known = self.covered.setdefault(what, Counted())
+            known.hits, known.count = known.hits + hits, known.count + count
+
+
+def cells(alarms: int = ALARMS, power: int = NAMED, seeds: Sequence[int] = SEEDS) -> list[Cell]:
+    """Flawless policies of 5 seeds, and flawed ones of as many as there are."""
+    found = [
+        Cell(f"flawless, about {100 * rate:.0f} %", experiment, 5, alarms, rate)
+        for experiment in EXPERIMENTS
+        for rate in RATES
+        if 5 in seeds
+    ]
+    flawed = {
+        f"loses {100 * fall:.0f} points where things look different": (
             Synthetic(even(USUAL), {"appearance": fall / USUAL}),
-            Flaw.APPEARANCE,
+            (LOOKS,),
         )
         for fall in FALLS
-    ]
-    settings.append(("plays back half of the time", Synthetic(even(USUAL), replays=0.5), Flaw.MEMORISES))
-    for count in seeds:
-        specs = planned("pro", GOALS, count)
-        for name, policy, flaw in settings:
-            seen, covered = Counted(), Covered()
-            for number in range(max(2, runs * 5 // max(count, 5)) if count > 20 else runs):
-                found, findings = examined(policy, specs, ("power", name, count, number))
-                seen.add(flaw in named(findings))
-                if not policy.replays:
-                    _cover(covered, policy, specs, found)
-            yield name, count, seen, covered
-
-
-def _cover(covered: Covered, policy: Synthetic, specs: Sequence[EpisodeSpec], found: Profile) -> None:
-    """Whether the intervals of a profile contain what was drawn from."""
-    control = found.get(CONTROLS)
-    truth = _mean(policy, specs, lambda spec: spec.condition == CONTROL)
-    if control is not None:
-        covered.add("success, control", control.interval, truth)
-    for drop in found.get(CHANGES) or ():
-        change = str(drop.group["change"])
-        if change in ("position", "appearance", "room", "names", "wording") and not drop.unpaired:
-            mine = _is(change)
-            if change in ("names", "wording"):  # told from the text, not from the label
-                continue
-            usual = _mean(policy, [spec.control() for spec in specs if mine(spec)], lambda spec: True)
-            covered.add("difference to the control", drop.interval, _mean(policy, specs, mine) - usual)
-    for cost in (each for each in [found.get(TASK_CHANGES)] if each is not None):
-        for each in cost.costs:
-            if each.change in ("position", "appearance", "room"):
-                mine = _is(each.change)
-                weights = [policy.able[spec.task] for spec in specs if mine(spec)]
-                rates = [policy.rate(spec) for spec in specs if mine(spec)]
-                covered.add("success kept", each.interval, float(np.average(rates, weights=weights)))
-
-
-def _is(change: str) -> Callable[[EpisodeSpec], bool]:
-    return lambda spec: (
-        changes_of(spec) == [change]
-        and bool(spec.labels.get("plausible", True))
-        and not spec.labels.get("milder")
+    }
+    flawed["plays back half of the time"] = Synthetic(even(USUAL), replays=0.5), (MEMORY,)
+    flawed["plays back half of the time, loses 54 points in another room"] = (
+        Synthetic(even(USUAL), {"room": 0.6}, replays=0.5),
+        (MEMORY, frozenset({Flaw.ROOM})),
     )
+    return found + [
+        Cell(f"{100 * USUAL:.0f} %, {name}", "pro", count, power, policy, flaws)
+        for count in seeds
+        for name, (policy, flaws) in flawed.items()
+    ]
 
 
-def _mean(policy: Synthetic, specs: Sequence[EpisodeSpec], which: Callable[[EpisodeSpec], bool]) -> float:
-    return float(np.mean([policy.rate(spec) for spec in specs if which(spec)]))
+def results(wanted: Sequence[Cell], lines: Path) -> dict[Cell, Result]:
+    """What is done."""
+    found, known = {each: Result() for each in wanted}, {each.key: each for each in wanted}
+    for text in lines.read_text().splitlines() if lines.is_file() else ():
+        line = Line(**json.loads(text))
+        if line.cell in known and line.number < known[line.cell].most:
+            found[known[line.cell]].add(known[line.cell], line)
+    return found
+
+
+def work(wanted: Sequence[Cell], lines: Path) -> None:
+    """Do what is not done, policy after policy in turns: the ones with many seeds come last."""
+    lines.parent.mkdir(parents=True, exist_ok=True)
+    done = {each: result.told.count for each, result in results(wanted, lines).items()}
+    with lines.open("a") as file:
+        for seeds in sorted({each.seeds for each in wanted}):
+            mine = [each for each in wanted if each.seeds == seeds]
+            for _ in range(0, max(each.most for each in mine), AT_ONCE):
+                for cell in mine:
+                    for number in range(done[cell], min(done[cell] + AT_ONCE, cell.most)):
+                        file.write(json.dumps(vars(cell.report(number))) + "\n")
+                        file.flush()
+                    done[cell] = min(done[cell] + AT_ONCE, cell.most)
+
+
+def _covered(policy: Synthetic, plan: Plan, found: Profile) -> Iterator[tuple[str, list[int]]]:
+    """Whether the intervals of a profile hold what was drawn from."""
+    rate = np.array([policy.rate(spec) for spec in plan.kinds])[plan.kind]
+    held: dict[str, list[int]] = {}
+
+    def add(name: str, interval: Interval | None, truth: float) -> None:
+        if interval is not None:
+            kept = held.setdefault(name, [0, 0])
+            kept[0] += interval.low - 1e-9 <= truth <= interval.high + 1e-9
+            kept[1] += 1
+
+    control = found.get(CONTROLS)
+    if control is not None:
+        add("success of the controls", control.interval, float(rate[plan.control].mean()))
+    changes = _changes(plan)
+    for drop in found.get(CHANGES) or ():
+        rows = changes.get(str(drop.group["change"]))
+        if rows is not None and not drop.unpaired:
+            truth = float(rate[rows].mean() - rate[plan.usual[rows]].mean())
+            add("difference to the control", drop.interval, truth)
+    costs = found.get(TASK_CHANGES)
+    for each in () if costs is None else costs.costs:
+        rows = changes.get(each.change)
+        if rows is not None:
+            add("success kept", each.interval, float(np.average(rate[rows], weights=rate[plan.usual[rows]])))
+    yield from held.items()
+
+
+@cache
+def _changes(plan: Plan) -> Mapping[str, np.ndarray]:
+    """Changes that a label tells -> the rows that make them alone."""
+    return {
+        change: np.array(
+            [
+                row
+                for row, spec in enumerate(plan.specs)
+                if changes_of(spec) == [change]
+                and spec.labels.get("plausible", True)
+                and not spec.labels.get("milder")
+            ]
+        )
+        for change in ("position", "appearance", "room")
+        if any(changes_of(spec) == [change] for spec in plan.specs)
+    }
 
 
 def measure() -> list[Figure]:
-    figures, every = [], Covered()
-    for name, rate, wrong, covered in alarms():
-        what = f"false alarms, flawless policy of {100 * rate:.0f} % on {name}, 5 seeds"
-        note = f"{wrong} % of {wrong.count} reports"
-        figures.append(Figure(what, wrong.share, "of reports", ALLOWED, note=note))
-        _join(every, covered)
-    for name, count, seen, covered in power():
-        figures.append(
-            Figure(
-                f"power: {name}, {count} seeds", seen.share, "of reports", 0.0, at_most=False, note=str(seen)
+    """A few reports of each: so few cannot show 5 % of false alarms, only exclude it."""
+    chosen = cells(SOME, SOME, (5, 10))
+    lines = LINES.with_stem("diagnosis-some")
+    lines.unlink(missing_ok=True)
+    work(chosen, lines)
+    figures, every = [], Result()
+    for cell, result in results(chosen, lines).items():
+        told, note = result.told, f"{result.told} % of {result.told.count} reports"
+        if not cell.flaws:
+            low, _ = wilson(told.share, told.count)
+            figures.append(
+                Figure(f"false alarms: {cell.key}", low, "of reports at least", ALLOWED, note=note)
             )
+        elif cell.seeds == 10:
+            figures.append(
+                Figure(f"power: {cell.key}", told.share, "of reports", POWER, at_most=False, note=note)
+            )
+        for what, each in result.covered.items():
+            known = every.covered.setdefault(what, Counted())
+            known.hits, known.count = known.hits + each.hits, known.count + each.count
+    return figures + [
+        Figure(f"coverage: {what}", each.share, "of 95 % intervals", 0.93, at_most=False, note=f"{each} %")
+        for what, each in every.covered.items()
+    ]
+
+
+def show(found: Mapping[Cell, Result]) -> None:
+    """The tables, in Markdown."""
+    print(
+        "| policy | experiment | seeds | reports, % (95 % interval) | n | named |",
+        "| --- " * 6 + "|",
+        sep="\n",
+    )
+    covered: dict[tuple[str, str], Counted] = {}
+    for cell, result in found.items():
+        told = (
+            f"{'all named' if cell.flaws else 'a false alarm'} in {result.told}" if result.told.count else ""
         )
-        _join(every, covered)
-    for name, each in every.of.items():
-        what = f"coverage of 95 % intervals: {name}"
-        figures.append(Figure(what, each.share, "of intervals", 0.93, at_most=False, note=str(each)))
-    return figures
+        said = ", ".join(f"{flaw} {count}" for flaw, count in result.named.most_common())
+        print(f"| {cell.name} | `{cell.experiment}` | {cell.seeds} | {told} | {result.told.count} | {said} |")
+        for what, each in result.covered.items():
+            kind = cell.name if cell.flaws else f"{cell.name}, `{cell.experiment}`"
+            known = covered.setdefault((kind, what), Counted())
+            known.hits, known.count = known.hits + each.hits, known.count + each.count
+    print(
+        "\n| policy | 95 % intervals of | that hold the truth, % (95 % interval) | n |",
+        "| --- " * 4 + "|",
+        sep="\n",
+    )
+    for (kind, what), each in covered.items():
+        print(f"| {kind} | {what} | {100 * each.share:.1f} {str(each).partition(' ')[2]} | {each.count} |")
 
 
-def _join(every: Covered, more: Covered) -> None:
-    for name, each in more.of.items():
-        known = every.of.setdefault(name, Counted())
-        known.hits, known.count = known.hits + each.hits, known.count + each.count
-
-
-def main(part: str = "", runs: str = "", seeds: str = "") -> None:
-    if part in ("", "alarms"):
-        print(
-            "| experiment | success | reports with a false alarm, % | coverage, % |\n| --- | --- | --- | --- |"
-        )
-        for name, rate, wrong, covered in alarms(int(runs or ALARMS), int(seeds or 5)):
-            said = "; ".join(f"{what} {each}" for what, each in covered.of.items())
-            print(f"| `{name}` | {100 * rate:.0f} % | {wrong} of {wrong.count} | {said} |", flush=True)
-    if part in ("", "power"):
-        print("| true flaw | seeds | named, % of reports | coverage, % |\n| --- | --- | --- | --- |")
-        chosen = tuple(map(int, seeds.split(","))) if seeds else SEEDS
-        for name, count, seen, covered in power(int(runs or POWER), chosen):
-            said = "; ".join(f"{what} {each}" for what, each in covered.of.items())
-            print(f"| {name} | {count} | {seen} of {seen.count} | {said} |", flush=True)
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.diagnosis", description=__doc__.split("\n")[0])
+    parser.add_argument("--most", type=int, help="reports of each policy at most")
+    parser.add_argument("--seeds", type=int, nargs="*", default=SEEDS)
+    parser.add_argument("--lines", type=Path, default=LINES, help="where the lines are kept")
+    parser.add_argument("--show", action="store_true", help="only the tables of what is done")
+    given = parser.parse_args()
+    chosen = cells(given.most or ALARMS, given.most or NAMED, given.seeds)
+    if not given.show:
+        work(chosen, given.lines)
+    show(results(chosen, given.lines))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -1,25 +1,28 @@
 """Policies that never were: outcomes and paths are drawn, everything else is as in a user's run.
 
-A `Synthetic` says how often a policy succeeds at each task and what each change costs it; `written` plans a real
-experiment, draws an episode for every spec and records it with ``Store.append``. What is measured and diagnosed
-from the file is then compared with what was drawn.
+A `Synthetic` says how often a policy succeeds at each task and what each change costs it. `drawn` draws an episode for
+every spec of a real experiment, all of them at once; the `Held` that it returns is a run in memory, which is measured
+as a file is. `Held.written` records the same episodes with ``Store.append``, for whoever wants to see that files give
+the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from assay import tasks
-from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Trajectory
+from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Traits, Trajectory, world_of
 from assay.episodes.perturbation import TOGETHER
 from assay.experiments import load_experiment
 from assay.perturb.words.rewordings.other_task import Counterfactual, OtherTask
-from assay.perturb.words.say import Say
 from assay.runs.store import Store
 from assay.streams import stream
 
@@ -90,64 +93,161 @@ def planned(experiment: str, chosen: tuple[str, ...], seeds: int) -> tuple[Episo
     return tuple(load_experiment(experiment).plan(found, range(seeds)))
 
 
-def written(
-    policy: Synthetic, specs: Iterable[EpisodeSpec], key: object, path: Path | None = None, **meta: object
-) -> Store:
-    """A run of a policy that never was: recorded in a file, or in one that nobody keeps. Open; close it."""
-    random = stream("synthetic", "episodes", str(key))
-    store = Store.scratch() if path is None else Store.writing(path)
-    store.describe(policy="synthetic", **meta)
-    wanted = list(specs)
-    store.plan(wanted)
-    numbers = {waiting.key: waiting.number for waiting in store.todo()}
-    usual: dict[tuple[str, int], Drawn] = {}
-    for spec in sorted(wanted, key=lambda spec: spec.condition != CONTROL):
-        drawn = _drawn(policy, spec, usual, random)
-        store.append(numbers[spec.key], drawn.episode)
-    return store
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """The episodes of an experiment as arrays, (n,) each: what drawing a run needs and no run changes."""
+
+    specs: tuple[EpisodeSpec, ...]
+    frame: pl.DataFrame
+    """As a store has it, of episodes that all succeeded."""
+    usual: np.ndarray
+    """The row of each episode's control; its own, for a control; -1 where there is none."""
+    kinds: tuple[EpisodeSpec, ...]
+    """One episode of each kind: all of a kind succeed equally often."""
+    kind: np.ndarray
+    places: np.ndarray
+    """Paths of tasks, metres: (places, STEPS + 1, 3)."""
+    place: np.ndarray
+    """Where an episode goes that plays nothing back."""
+    far: np.ndarray
+    """How far the thing of the task is moved, metres."""
+    sensible: np.ndarray
+    nonsense: np.ndarray
+    """Whether words say nothing that could be done."""
+    request: np.ndarray
+    """Whether words ask for something else."""
+    control: np.ndarray
+    truth: np.ndarray
+    """JSON of a failure and of a success: (n, 2)."""
+
+    @classmethod
+    def of(cls, specs: tuple[EpisodeSpec, ...]) -> Plan:
+        starts = {(spec.task, spec.seed): row for row, spec in enumerate(specs) if spec.condition == CONTROL}
+        kinds: dict[tuple[object, ...], EpisodeSpec] = {}
+        named: dict[str, int] = {}
+        kind, place, far, request, nonsense, truth = [], [], [], [], [], []
+        for spec in specs:
+            asked, words = asked_tasks(spec), spec.labels.get("axis") == "words"
+            otherwise = spec.labels.get("asked_goal") is not None
+            like = (spec.task, spec.condition, asked, str(spec.labels.get("change")))
+            kinds.setdefault(like, spec)
+            kind.append(like)
+            place.append(named.setdefault(_goes(spec, asked), len(named)))
+            far.append(_far(spec))
+            request.append(words and otherwise)
+            nonsense.append(words and not spec.labels.get("plausible", True) and not otherwise)
+            atoms = _atoms(spec)
+            truth.append([json.dumps(dict.fromkeys(atoms, when)) for when in ((), ((STEPS - 1, STEPS),))])
+        numbers = {like: number for number, like in enumerate(kinds)}
+        return cls(
+            specs=specs,
+            frame=_frame(specs),
+            usual=np.array([starts.get((spec.task, spec.seed), -1) for spec in specs]),
+            kinds=tuple(kinds.values()),
+            kind=np.array([numbers[each] for each in kind]),
+            places=np.stack([_place(each) for each in named]),
+            place=np.array(place),
+            far=np.array(far),
+            sensible=np.array([bool(spec.labels.get("plausible", True)) for spec in specs]),
+            nonsense=np.array(nonsense),
+            request=np.array(request),
+            control=np.array([spec.condition == CONTROL for spec in specs]),
+            truth=np.array(truth),
+        )
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """An episode, and the path of which its own is a shaken copy."""
-
-    episode: Episode
-    path: np.ndarray
-    success: bool
+_PLANS: dict[int, Plan] = {}
+"""By the identity of their episodes, which a plan keeps."""
 
 
-def _drawn(
-    policy: Synthetic, spec: EpisodeSpec, usual: dict[tuple[str, int], Drawn], random: np.random.Generator
-) -> Drawn:
-    where, start = _place(spec.task), (spec.task, spec.seed)
-    if spec.condition == CONTROL:
-        success = bool(random.random() < policy.able[spec.task])
-        found = _episode(policy, spec, where, success, random)
-        return usual.setdefault(start, found)
-    asked, sensible = asked_tasks(spec), bool(spec.labels.get("plausible", True))
-    if not asked and any(isinstance(each, OtherTask) for each in spec.perturbations):
-        where = _place(f"new {spec.task}")
-    success = bool(random.random() < policy.rate(spec))
-    moved = _moved(spec, changes_of(spec), random)
-    words = spec.labels.get("axis") == "words"
-    otherwise = spec.labels.get("asked_goal") is not None
-    repeats = policy.replays
-    if words and not sensible:
-        repeats = max(repeats, policy.deaf if otherwise else policy.falls_back)
-    elif words and otherwise:
-        repeats = max(repeats, policy.deaf)
-    if random.random() < repeats and start in usual:
-        known = usual[start]
-        same = not moved.any() and not (words and (otherwise or asked))
-        kept = policy.rate(spec) / policy.able[spec.task] if policy.able[spec.task] else 0.0
-        success = known.success and (not sensible or (same and bool(random.random() < kept)))
-        return _episode(policy, spec, known.path, success, random, moved, misses=1.0)
-    if not sensible:
-        success = False
-        where = _place(f"elsewhere {spec.condition} {spec.task}")
-    elif asked and spec.task not in asked:
-        where = _place(asked[0])
-    return _episode(policy, spec, where + _towards(moved), success, random, moved)
+def plan_of(specs: tuple[EpisodeSpec, ...]) -> Plan:
+    if id(specs) not in _PLANS:
+        _PLANS[id(specs)] = Plan.of(specs)
+    return _PLANS[id(specs)]
+
+
+class Held(Store):
+    """A run in memory, with what measures read of a store."""
+
+    def __init__(self, plan: Plan, frame: pl.DataFrame, hands: np.ndarray, lengths: np.ndarray) -> None:
+        self._plan, self._frame, self._hands, self._lengths = plan, frame, hands, lengths
+        self.unread = set()
+
+    @property
+    def world(self) -> Traits:
+        return world_of(self._plan.specs[0].task).traits
+
+    @property
+    def stopped(self) -> dict[str, dict[str, Any]]:
+        return {}
+
+    @property
+    def planned(self) -> int:
+        return len(self._frame)
+
+    done = planned
+
+    def reasons(self) -> dict[str, int]:
+        return {}
+
+    def frame(self) -> pl.DataFrame:
+        return self._frame
+
+    def trajectories(self, ids: Iterable[int] | None = None) -> Iterator[tuple[int, Trajectory]]:
+        none = np.zeros(0, np.float32)
+        for number, hand, length in zip(self._frame["id"], self._hands, self._lengths, strict=True):
+            yield number, Trajectory(hand[:length], none, none)
+
+    def written(self, path: Path | None = None, **meta: object) -> Store:
+        """The same run recorded episode by episode, in a file or in one that nobody keeps. Open; close it."""
+        store = Store.scratch() if path is None else Store.writing(path)
+        store.describe(policy="synthetic", **meta)
+        store.plan(self._plan.specs)
+        numbers = {waiting.key: waiting.number for waiting in store.todo()}
+        paths = (path for _, path in self.trajectories())
+        for spec, row, hand in zip(self._plan.specs, self._frame.iter_rows(named=True), paths, strict=True):
+            store.append(numbers[spec.key], _episode(spec, row, hand.end_effector))
+        return store
+
+
+def drawn(policy: Synthetic, specs: tuple[EpisodeSpec, ...], key: object) -> Held:
+    """A run of a policy that never was."""
+    plan, random = plan_of(specs), stream("synthetic", "episodes", str(key))
+    count, control = len(specs), plan.control
+    rate = np.array([policy.rate(spec) for spec in plan.kinds])[plan.kind]
+    able = np.array([policy.able[spec.task] for spec in plan.kinds])[plan.kind]
+    chance, again, kept_again, misses = random.random((4, count))
+    success = (chance < rate) & plan.sensible
+    angle = random.uniform(0, 2 * np.pi, count)
+    moved = plan.far[:, None] * np.stack([np.cos(angle), np.sin(angle), np.zeros(count)], axis=1)
+    repeats = np.full(count, policy.replays)
+    repeats[plan.nonsense] = max(policy.replays, policy.falls_back)
+    repeats[plan.request] = max(policy.replays, policy.deaf)
+    repeated = (again < repeats) & (plan.usual >= 0) & ~control
+    otherwise = plan.request | np.array([bool(asked_tasks(spec)) for spec in plan.kinds])[plan.kind]
+    same = (plan.far == 0) & ~otherwise
+    kept = same & (kept_again < np.divide(rate, able, out=np.zeros(count), where=able > 0))
+    success[repeated] = (success[plan.usual] & (~plan.sensible | kept))[repeated]
+    base = plan.places[plan.place] + _SHARE[:, None] * moved[:, None]
+    base[repeated] = plan.places[plan.place[plan.usual[repeated]]]
+    shaken = base + np.cumsum(random.normal(0, NOISE / 4, base.shape), axis=1)
+    astray = ~success & ~repeated & (misses >= policy.misses)
+    away = np.concatenate([random.uniform(-0.4, 0.4, (count, 2)), np.full((count, 1), 0.3)], axis=1)
+    turn = STEPS // 2
+    shaken[astray, turn + 1 :] = (
+        shaken[astray, turn, None] + np.linspace(0, 1, turn)[:, None] * away[astray, None]
+    )
+    wait = np.repeat(shaken[:, -1:], turn, axis=1)  # a failure waits at its end
+    lengths = np.where(success, STEPS + 1, STEPS + 1 + turn)
+    stands = np.array([0.1, 0.1, 0.0]) + moved
+    frame = plan.frame.with_columns(
+        outcome=pl.Series(np.where(success, str(Outcome.SUCCESS), str(Outcome.FAILURE))),
+        steps=pl.Series(lengths - 1),
+        decisions=pl.Series((lengths - 1) // 8),
+        truth=pl.Series(plan.truth[np.arange(count), success.astype(int)]),
+        initial_positions=pl.Series([json.dumps({"thing_1": each}) for each in stands.tolist()]),
+    )
+    return Held(plan, frame, np.concatenate([shaken, wait], axis=1).astype(np.float32), lengths)
 
 
 def asked_tasks(spec: EpisodeSpec) -> tuple[str, ...]:
@@ -167,18 +267,21 @@ def _goal(task: str) -> tuple[str, ...]:
     return tuple(map(str, tasks.load(task).goal.atoms))
 
 
-@cache
-def _told(task: str) -> str:
-    return tasks.load(task).instruction.text
+def _goes(spec: EpisodeSpec, asked: Sequence[str]) -> str:
+    """Where an episode goes that plays nothing back: the name of a place."""
+    if not spec.labels.get("plausible", True):
+        return f"elsewhere {spec.condition} {spec.task}"
+    if not asked and any(isinstance(each, OtherTask) for each in spec.perturbations):
+        return f"new {spec.task}"
+    return spec.task if not asked or spec.task in asked else asked[0]
 
 
-def _moved(spec: EpisodeSpec, changes: Sequence[str], random: np.random.Generator) -> np.ndarray:
-    """Where the thing of the task was moved to, metres: (3,)."""
-    far = spec.labels.get("distance") if "distance" in spec.labels else None
-    if far is None and "position" in changes:
-        far = FAR
-    angle = random.uniform(0, 2 * np.pi)
-    return float(far or 0.0) * np.array([np.cos(angle), np.sin(angle), 0.0])
+def _far(spec: EpisodeSpec) -> float:
+    """How far the thing of the task is moved, metres."""
+    told = spec.labels.get("distance")
+    if told is None and "position" in changes_of(spec):
+        return FAR
+    return float(told or 0.0)
 
 
 @cache
@@ -191,46 +294,56 @@ def _place(what: str) -> np.ndarray:
     return np.concatenate([home + half * (thing - home), (thing + half * (place - thing))[1:]])
 
 
-def _towards(moved: np.ndarray) -> np.ndarray:
-    """What a moved thing changes of a path: most where it is taken up, (STEPS + 1, 3)."""
-    share = 1 - np.abs(np.linspace(-1, 1, STEPS + 1))
-    return np.asarray(share[:, None] * moved)
+_SHARE = 1 - np.abs(np.linspace(-1, 1, STEPS + 1))
+"""What a moved thing changes of a path: most where it is taken up, (STEPS + 1,)."""
 
 
-def _episode(
-    policy: Synthetic,
-    spec: EpisodeSpec,
-    path: np.ndarray,
-    success: bool,
-    random: np.random.Generator,
-    moved: np.ndarray | None = None,
-    misses: float | None = None,
-) -> Drawn:
-    """A shaken path: a failure that misses waits at its end, another one turns off half way."""
-    shaken = path + np.cumsum(random.normal(0, NOISE / 4, path.shape), axis=0)
-    if not success:
-        wait = np.repeat(shaken[-1:], STEPS // 2, axis=0)
-        if random.random() >= (policy.misses if misses is None else misses):
-            away = np.linspace(0, 1, STEPS // 2)[:, None] * np.array([*random.uniform(-0.4, 0.4, 2), 0.3])
-            shaken = shaken.copy()
-            shaken[STEPS // 2 + 1 :] = shaken[STEPS // 2] + away
-        shaken = np.concatenate([shaken, wait])
-    hand = shaken.astype(np.float32)
-    steps = len(hand) - 1
+def _atoms(spec: EpisodeSpec) -> tuple[str, ...]:
+    """What counts as success."""
     change = spec.perturbations[0] if spec.perturbations else None
     atoms = change.goal if isinstance(change, OtherTask) and not isinstance(change, Counterfactual) else None
-    atoms = atoms or _goal(spec.task)
-    text = change.text if isinstance(change, Say | OtherTask | Counterfactual) else _told(spec.task)
-    stands = np.array([0.1, 0.1, 0.0]) + (0.0 if moved is None else moved)
-    episode = Episode(
-        Outcome.SUCCESS if success else Outcome.FAILURE,
+    return tuple(atoms or _goal(spec.task))
+
+
+def _frame(specs: Sequence[EpisodeSpec]) -> pl.DataFrame:
+    """The frame of a store in which every episode succeeded at once."""
+    none = np.zeros((0, 3), np.float32), np.zeros(0, np.float32), np.zeros((0, 7), np.float32)
+    texts: dict[tuple[object, ...], str] = {}
+    with Store.scratch() as store:
+        store.plan(specs)
+        numbers = {waiting.key: waiting.number for waiting in store.todo()}
+        for spec in specs:
+            text = texts.get((spec.task, spec.perturbations))
+            if text is None:
+                words = spec.labels.get("axis") == "words"
+                text = (world_of(spec.task).task(spec) if words else tasks.load(spec.task)).instruction.text
+                texts[spec.task, spec.perturbations] = text
+            episode = Episode(
+                Outcome.SUCCESS,
+                STEPS,
+                Trajectory(*none),
+                text,
+                touched="thing_1",
+                moved="thing_1",
+                initial_positions={"thing_1": (0.0, 0.0, 0.0)},
+            )
+            store.append(numbers[spec.key], episode)
+        frame = store.frame()
+    assert frame["key"].to_list() == [spec.key for spec in specs]
+    return frame
+
+
+def _episode(spec: EpisodeSpec, row: Mapping[str, Any], hand: np.ndarray) -> Episode:
+    """An episode as a policy would have made it."""
+    steps = row["steps"]
+    return Episode(
+        Outcome(row["outcome"]),
         steps,
         Trajectory(hand, hand[:, 0].copy(), np.zeros((steps, 7), np.float32)),
-        text,
-        decisions=steps // 8,
-        touched="thing_1",
-        moved="thing_1",
-        truth=dict.fromkeys(atoms, ((steps - 1, steps),) if success else ()),
-        initial_positions={"thing_1": (float(stands[0]), float(stands[1]), float(stands[2]))},
+        row["instruction"],
+        decisions=row["decisions"],
+        touched=row["touched"],
+        moved=row["moved"],
+        truth={atom: tuple(map(tuple, when)) for atom, when in json.loads(row["truth"]).items()},
+        initial_positions={thing: tuple(at) for thing, at in json.loads(row["initial_positions"]).items()},
     )
-    return Drawn(episode, path, success)

@@ -11,8 +11,8 @@ import pytest
 from assay.episodes import Episode, EpisodeSpec, Outcome
 from assay.episodes.episode import no_trajectory
 from assay.errors import RunError
-from assay.runs.forecast import changes_alone, forecast
-from assay.runs.planning import OTHERS, Pace, changes_tested, duration, earlier, parse_duration, timed
+from assay.measures.forecast import changes_alone, forecast
+from assay.runs.planning import Pace, duration, earlier, parse_duration, timed
 from assay.runs.store import Store
 from assay.runs.work import Options, prepare
 
@@ -40,23 +40,6 @@ def test_earlier_runs_of_the_policy_tell_time_and_success(tmp_path: Path):
     assert "4 episodes of 2 earlier runs" in known.pace.source
     assert (known.success, known.controls) == (3 / 4, 4)
     assert earlier("mine", "libero", [tmp_path, tmp_path / "none"]).pace is None
-
-
-def test_what_is_tested_are_changes_and_not_what_cannot_be_lost():
-    work = prepare("corruption", Options(tasks="libero_goal/7,libero_goal/8", seeds=(0, 1, 2)))
-    found = changes_tested(work.specs)
-    assert found and all(each.named and each.starts == 6 for each in found)
-    unlikely = {spec.condition for spec in work.specs if spec.labels.get("plausible") is False}
-    assert unlikely and not unlikely & {name for each in found for name in each.conditions}
-
-
-def test_changes_made_together_are_only_looked_for():
-    work = prepare("x", Options(tasks="libero_goal/7", seeds=(0,)))
-    found = {each.change: each for each in changes_tested(work.specs)}
-    assert found["position"].named and found["position"].family == 1 + OTHERS
-    together = [each for name, each in found.items() if "+" in name]
-    assert together and not any(each.named for each in together)
-    assert {each.family for each in together} == {sum(len(each.conditions) for each in found.values())}
 
 
 def test_seeds_for_a_budget_and_for_a_loss_keep_what_they_promise(tmp_path: Path):

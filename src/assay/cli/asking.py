@@ -10,10 +10,10 @@ import typer
 from assay.cli.plan import print_forecast
 from assay.console import number_of, say
 from assay.errors import RunError
+from assay.measures.forecast import FEW, Forecast, forecast
 from assay.plugins import PYTHON
 from assay.runs.display import RunDisplay
 from assay.runs.execute import workers_of
-from assay.runs.forecast import FEW, Forecast, forecast
 from assay.runs.planning import duration
 from assay.runs.store import Store
 from assay.runs.work import Work

@@ -26,8 +26,8 @@ from assay.errors import RunError
 from assay.runs.seeds import parse_seeds
 
 if TYPE_CHECKING:
-    from assay.runs.forecast import Forecast
-    from assay.runs.planning import Tested
+    from assay.measures.expected import Tested
+    from assay.measures.forecast import Forecast
     from assay.runs.work import Work
 
 LADDER = (5, 10, 20, 50)
@@ -76,8 +76,8 @@ def plan(
 
     Nothing is recorded. --budget and --detect say how many seeds to choose, with the command to copy.
     """
+    from assay.measures.forecast import changes_alone, forecast
     from assay.policies.registry import check_address
-    from assay.runs.forecast import changes_alone, forecast
     from assay.runs.planning import duration, parse_duration
     from assay.runs.work import Options, prepare
 
@@ -195,6 +195,12 @@ def print_forecast(work: Work, found: Forecast, policy: str | None) -> None:
         starts = str(min(one.starts for one in each))
         table.add_row(name, str(sum(len(one.conditions) for one in each)), starts, told)
     output.print(table)
+    if found.unexpected:
+        names = [name.partition("/")[2] or name for name in found.unexpected]
+        say(
+            f"Besides, {number_of(len(names), 'condition')} in which success is not expected, which tell whether the "
+            f"policy repeats what it has learnt: {', '.join(names)}."
+        )
     say(
         "With a power of 80 %, after Holm over all that a report tests; success of the controls "
         f"{100 * found.success:.0f} % ({found.success_source})."

@@ -24,13 +24,12 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from assay.eqa.clues import clues
 from assay.eqa.errors import QuestionError
 from assay.eqa.question import LETTERS, Kind, Question
+from assay.stats.power import POWER
 
 CHANCE = 1.0 / len(LETTERS)
 FOLDS = 5
 LEVEL = 0.95
 """How sure the interval of chance is, for all probes and kinds together."""
-POWER = 0.8
-"""With which probability a leak that is said to be seen is seen."""
 PROBES = ("logistic regression", "boosted trees")
 
 

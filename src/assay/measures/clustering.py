@@ -34,6 +34,9 @@ UNIT = pl.col("task").is_not_null().cast(pl.Float64)
 """The weight of every row, where all count the same."""
 _TRUST = 2.0
 """The starts that the variance of all tasks together is worth, as a guess at that of one."""
+FEWEST_VARIANTS = 4
+"""Variants, besides the first of each task and condition, below which they are given, as tasks are: two wordings
+cannot tell what others would do, and one degree of freedom would drown what starts do tell."""
 UNVARIED = "one start for each task: how much starts matter is unknown"
 """How the method of an interval ends that is about the very starts that were seen."""
 
@@ -41,9 +44,9 @@ UNVARIED = "one start for each task: how much starts matter is unknown"
 def variances(rows: pl.DataFrame, *off: pl.Expr, given: Sequence[str] = ("task",)) -> list[float]:
     """The variance of the sum of each expression over all rows: what each episode is off a mean.
 
-    Variants are drawn within what is ``given``. At least the variance of independent episodes; widened as far as
-    Student's distribution is wider than the normal one where there are few clusters. Of what is 0 throughout nothing
-    shows of any correlation, and the variance is 0.
+    Variants are drawn within what is ``given``, if there are enough of them. At least the variance of independent
+    episodes; widened as far as Student's distribution is wider than the normal one where there are few clusters. Of
+    what is 0 throughout nothing shows of any correlation, and the variance is 0.
     """
     rows = with_starts(rows)
     task, start, within, variant = (
@@ -59,13 +62,14 @@ def _variance(
     by_start, start_free = _between_sums(off, task, start)
     by_variant, variant_free = _between_sums(off, given, variant)
     alone_here, _ = _between_sums(off, given, None)
-    several = variant_free > 0
+    known = variant_free.sum() >= FEWEST_VARIANTS
+    several = (variant_free > 0) & known
     spread = by_start.sum() + (by_variant - alone_here)[several].sum()
     alone = float(off @ off)
     single = _between_sums(off, task, None)[0].sum()  # more than that where each start has one episode
     if spread <= max(alone, single) * (1 + 1e-9):
         return alone
-    freedom = min(free.sum() for free in (start_free, variant_free) if free.sum() > 0)
+    freedom = min(free for free in (start_free.sum(), variant_free[several].sum()) if free > 0)
     return float(spread / small_sample_factor(freedom + 1))
 
 

@@ -23,6 +23,7 @@ from assay.measures.result import MeasureError
 from assay.measures.table import PAIR, START, judged, sums
 from assay.stats.distributions import normal_below, normal_quantile
 from assay.stats.intervals import Interval, Z, tested
+from assay.stats.power import POWER
 from assay.stats.sampled_tasks import mean_over_tasks
 from assay.stats.significance import SURE, holm, least_p, sign_flip
 
@@ -32,8 +33,6 @@ COLUMNS = ("key", "condition", "task", "seed", "start", "instruction", "outcome"
 """What a frame must have to be compared; ``plausible`` counts too, where there is such a label."""
 MARGIN = 0.05
 """Differences smaller than this do not matter."""
-POWER = 0.8
-"""With which probability as many starts as are needed show a difference as large as the one seen."""
 
 
 C = TypeVar("C", Contrast, Robustness)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import polars as pl
 
@@ -43,11 +44,11 @@ class Examination:
 
     findings: tuple[Finding, ...]
     adjusted: Adjusted
-    """Measure and part (a change, an axis, a condition) -> p, one-sided, adjusted for the whole family."""
+    """Run, measure and part (a change, an axis, a condition) -> p, one-sided, adjusted for the whole family."""
 
-    def shown(self, profile: Profile) -> Profile:
-        """A run's profile in which each difference has the one p of the diagnosis."""
-        return shown(profile, self.adjusted)
+    def shown(self, profile: Profile, run: int = 0) -> Profile:
+        """The profile of one of the runs, in which each difference has the one p of the diagnosis."""
+        return shown(profile, self.adjusted, run)
 
 
 def diagnose(*profiles: Profile) -> tuple[Finding, ...]:
@@ -173,15 +174,30 @@ def _with_more(finding: Finding, tests: Mapping[str, FlawTest], times: Mapping[s
     return replace(finding, more=more_seeds(test.table, times[finding.flaw]))
 
 
+_WHOLE: Mapping[str, Change] = MappingProxyType(
+    {
+        Flaw.OTHER_TASKS: Change.TASK,
+        Flaw.UNKNOWN_NAMES: Change.NAMES,
+        Flaw.SURFACE: Change.SURFACE,
+    }
+)
+"""Flaws whose test is not that of the change itself, but of what it is made of -> the change that is shown."""
+
+
 def _all_p(
     tested: Sequence[FlawTest], raised: Sequence[float], patterns: Iterable[Pattern]
-) -> dict[tuple[str, str], float]:
-    """The p of every difference that is shown, under the name of its measure and its part."""
+) -> dict[tuple[int, str, str], float]:
+    """The p of every difference that is shown, under its run and the names of its measure and its part."""
     measures = {Kind.AXIS: AXES.name, Kind.TOGETHER: CHANGES.name, Kind.CONDITION: DROPS.name}
-    found = {(measures[each.kind], each.what): each.p_adjusted for each in patterns if each.kind in measures}
+    found = {
+        (each.run, measures[each.kind], each.what): each.p_adjusted
+        for each in patterns
+        if each.kind in measures
+    }
     named = {
-        (CHANGES.name, str(Change.TASK) if test.flaw == Flaw.OTHER_TASKS else first.part): p
+        (run, CHANGES.name, str(_WHOLE.get(test.flaw, first.part))): p
         for test, p in zip(tested, raised, strict=True)
         if test.flaw != Flaw.LOSS and (first := test.evidence[0]).cost
+        for run in first.runs or (first.run,)
     }
     return found | named

@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 
 from assay.episodes.spec import CONTROL, Label
-from assay.measures.clustering import UNIT, shares, variances
+from assay.measures.clustering import shares, variances
 from assay.measures.measure import Measure, Panel
 from assay.measures.rates import SUCCESS
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.run_data import RunData
-from assay.measures.table import START, judged, pairs, perturbed_rows, plausible, sums
+from assay.measures.table import START, judged, pairs, perturbed_rows, plausible
 from assay.runs.sequential import anytime_p, start_order
 from assay.stats.bootstrap import bootstrap
 from assay.stats.conditional import LogOdds, conditional_log_odds
@@ -37,6 +37,10 @@ _GIVEN = ("task", "condition")
 """Within what wordings are drawn."""
 _OUTCOMES = {"both": (1, 1), "only_control": (1, 0), "only_perturbed": (0, 1), "neither": (0, 0)}
 """Name -> success of the control, and of the perturbed episode."""
+
+_KEPT = ("key", "task", "seed", "start", "condition", "instruction", "control_success", "success")
+"""Columns that a drop keeps of its pairs."""
+_READ = (*_KEPT, "axis", "experiment", "plausible")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +129,7 @@ def drops(
     if not len(changed):
         raise MeasureError("the run has no perturbed episode")
     matched = pairs(rows).drop_nulls(by)
+    matched = matched.select(name for name in matched.columns if name in (*_READ, *by))
     if not len(matched):
         raise MeasureError(f"none of the {len(changed)} perturbed episodes has a control")
     alone = {key: len(group) for key, group in changed.group_by(by)}
@@ -157,16 +162,15 @@ def _drop(
     resampling: bool,
     stopped: Collection[str],
 ) -> Drop:
-    outcomes = {
-        name: rows.select(((pl.col("control_success") == before) & (pl.col("success") == after)).sum()).item()
+    outcomes = rows.select(
+        ((pl.col("control_success") == before) & (pl.col("success") == after)).sum().alias(name)
         for name, (before, after) in _OUTCOMES.items()
-    }
+    ).row(0, named=True)
     family = (rows["axis"][0] if "axis" in rows.columns else None) or rows["experiment"][0]
     if "axis" in group:
         family = _AXES
     sensible = len(plausible(rows)) > 0
     early = bool({CONTROL, *rows["condition"].unique()} & set(stopped))
-    kept = ("key", "task", "seed", "start", "condition", "instruction", "control_success", "success")
     return Drop(
         group=group,
         family=family if sensible else f"{family}, success not expected",
@@ -175,7 +179,7 @@ def _drop(
         unpaired=unpaired,
         **outcomes,
         **_measured(
-            rows.select(name for name in kept if name in rows.columns),
+            rows.select(name for name in _KEPT if name in rows.columns),
             resampling=resampling,
             early=early,
         ),
@@ -187,8 +191,13 @@ def _drop(
 def _measured(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str, Any]:
     """What pairs come to; ``early``: one of their conditions, or the control, was stopped as soon as it was decided."""
     table = rows.group_by(START, maintain_order=True).agg(
-        control=pl.col("control_success").sum(), perturbed=pl.col("success").sum(), count=pl.len()
+        control=pl.col("control_success").sum(),
+        perturbed=pl.col("success").sum(),
+        count=pl.len(),
+        kept=(pl.col("success") * pl.col("control_success")).sum(),
     )
+    kept = table["kept"].to_numpy().astype(float)
+    table = table.drop("kept")
     outcomes = table.select("control", "perturbed", "count").to_numpy().astype(float)
     control, changed, count = outcomes.T
     known = effective_count(control, count, kish(count)), effective_count(changed, count, count.sum())
@@ -204,13 +213,11 @@ def _measured(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str,
     if early:
         p = max(p, _whenever(rows))
     interval = tested(found.interval, p)
-    by_task, pairs_of = sums(
-        rows, ("task",), apart=pl.col("success") - pl.col("control_success"), count=UNIT
-    ).T
+    tasks = table["task"].rank("dense").to_numpy() - 1
+    by_task, pairs_of = np.bincount(tasks, changed - control), np.bincount(tasks, count)
     over, p_over = mean_over_tasks(by_task, pairs_of, interval) or (None, None)
     odds = conditional_log_odds(usual, ones, changed, count)
-    could = rows.filter(pl.col("control_success") == 1)
-    hits, tried = sums(could, START, hits=pl.col("success"), count=UNIT).T if len(could) else np.zeros((2, 0))
+    hits, tried = kept[control > 0], control[control > 0]
     return {
         "starts": len(table),
         "control": found.first,

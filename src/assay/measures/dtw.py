@@ -49,24 +49,24 @@ def _distances(
 ) -> np.ndarray:
     count, points = paths.shape[0], references.shape[1]
     result = np.empty(count)
-    row = np.empty(points)
+    row, costs = np.empty(points), np.empty(points)
     for number in range(count):
         path, reference = paths[number], references[which[number]]
         nearest = np.inf
         for i in range(lengths[number]):
             x, y, z = path[i, 0], path[i, 1], path[i, 2]
-            diagonal = 0.0 if i == 0 else row[0]
-            for j in range(points):
+            for j in range(points):  # a loop of its own: several at a time
                 dx, dy, dz = x - reference[j, 0], y - reference[j, 1], z - reference[j, 2]
-                cost = np.sqrt(dx * dx + dy * dy + dz * dz)
-                if i == 0:
-                    best = row[j - 1] if j > 0 else 0.0
-                elif j == 0:
-                    best = row[0]
-                else:
-                    best = min(diagonal, row[j], row[j - 1])
+                costs[j] = np.sqrt(dx * dx + dy * dy + dz * dz)
+            if i == 0:
+                row[:] = np.cumsum(costs)
+            else:
+                diagonal = row[0]
+                before = row[0] = diagonal + costs[0]
+                for j in range(1, points):
+                    best = min(diagonal, row[j], before)
                     diagonal = row[j]
-                row[j] = best + cost
+                    before = row[j] = best + costs[j]
             if open_end:
                 nearest = min(nearest, row[points - 1] / max(points, i + 1))
         result[number] = nearest if open_end else row[points - 1] / points

@@ -15,10 +15,10 @@ from scipy import special
 from assay.measures.result import Result
 from assay.stats.distributions import binomial_at_least, hypergeometric_moments, normal_below, normal_quantile
 from assay.stats.intervals import Interval, Z
+from assay.stats.power import POWER
 from assay.stats.significance import SURE, paired
 from assay.streams import stream
 
-POWER = 0.8
 MOST_SEEDS = 500
 """More than that is no advice."""
 _DRAWS = 400
@@ -69,14 +69,17 @@ def more_seeds(table: pl.DataFrame, times: float) -> MoreSeeds | None:
     values = _columns(table)
     if values[:, 1].sum() >= values[:, 0].sum():
         return None
-    tasks = table["task"].to_numpy()
+    outcomes = ["control", "perturbed", "count"]
+    kinds = table.group_by("task", *outcomes, maintain_order=True).len("starts")  # starts that are alike
+    tasks, starts = kinds["task"].to_numpy(), kinds["starts"].to_numpy()
     rows = [np.flatnonzero(tasks == task) for task in dict.fromkeys(tasks)]
-    now, known, single = max(map(len, rows)), _parts(values), bool((values[:, 2] == 1).all())
+    now = max(int(starts[each].sum()) for each in rows)
+    known, single = _parts(_columns(kinds)), bool((values[:, 2] == 1).all())
 
     def enough(seeds: int) -> bool:
-        random, drawn = stream("more seeds", seeds), np.zeros((_DRAWS, len(values)))
+        random, drawn = stream("more seeds", seeds), np.zeros((_DRAWS, len(kinds)))
         for each in rows:
-            drawn[:, each] = random.multinomial(seeds, np.full(len(each), 1 / len(each)), _DRAWS)
+            drawn[:, each] = random.multinomial(seeds, starts[each] / starts[each].sum(), _DRAWS)
         return float((times * _approximate_p(drawn @ known, single) < SURE).mean()) >= POWER
 
     high = now + 1

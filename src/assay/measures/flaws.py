@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from types import MappingProxyType
 
 from assay.episodes.perturbation import TOGETHER, Change
@@ -101,6 +102,7 @@ ONE_QUESTION: Mapping[frozenset[str], Flaw] = MappingProxyType(
 """What is one question although it is two changes: what the object is, and how that looks."""
 
 
+@cache
 def shown_by(change: str) -> tuple[Flaw, ...]:
     """The flaws of which one at least is there if success is lost under a change: several, if it is several."""
     parts, flaws = set(change.split(TOGETHER)), []

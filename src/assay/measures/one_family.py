@@ -19,31 +19,32 @@ from assay.measures.starts import STARTS
 from assay.stats.intervals import Interval, tested
 from assay.stats.significance import holm
 
-Adjusted = Mapping[tuple[str, str], float]
-"""Measure and part (a change, an axis, a condition) -> p, one-sided, adjusted for the whole family."""
+Adjusted = Mapping[tuple[int, str, str], float]
+"""Run, measure and part (a change, an axis, a condition) -> p, one-sided, adjusted for the whole family."""
 
 
-def shown(profile: Profile, p: Adjusted) -> Profile:
-    """The profile with the p of the family, and requests for other tasks against what was asked for."""
+def shown(profile: Profile, p: Adjusted, run: int = 0) -> Profile:
+    """The profile of a run with the p of the family, and requests for other tasks against what was asked for."""
+    mine = {(measure, part): value for (which, measure, part), value in p.items() if which == run}
     other = profile.get(OTHER_TASKS)
     parts: dict[str, object] = {}
     for measure in (CHANGES, AXES, DROPS):
         if (found := profile.get(measure)) is not None:
             right = by_axis(profile) if measure is AXES else fair(found, other)
-            parts[measure.name] = tuple(_with_p(measure.name, drop, p) for drop in right)
+            parts[measure.name] = tuple(_with_p(measure.name, drop, mine) for drop in right)
     if (effects := profile.get(ATTRIBUTION)) is not None:
         starts = profile.get(STARTS)
         telling = effects.starts if starts is None else starts.count - starts.failures
-        parts[ATTRIBUTION.name] = _attribution(effects, p, telling)
+        parts[ATTRIBUTION.name] = _attribution(effects, mine, telling)
     return profile.replaced(**parts)
 
 
-def _with_p(measure: str, drop: Drop, p: Adjusted) -> Drop:
+def _with_p(measure: str, drop: Drop, p: Mapping[tuple[str, str], float]) -> Drop:
     known = p.get((measure, str(next(iter(drop.group.values())))))
     return drop if known is None or not drop.plausible else replace(drop, p_holm=known)
 
 
-def _attribution(found: Attribution, p: Adjusted, telling: int) -> Attribution:
+def _attribution(found: Attribution, p: Mapping[tuple[str, str], float], telling: int) -> Attribution:
     """Main effects have the p of their change; interactions are looked for, and adjusted for each other.
 
     An interval reaches to 0 where so few starts could not exclude that in an exact test.

@@ -22,7 +22,7 @@ from assay.measures.family import SEARCHED, adjusted
 from assay.measures.flaws import shown_by
 from assay.measures.other_tasks import OTHER_TASKS, fair
 from assay.measures.profile import Profile
-from assay.measures.task_changes import TASK_CHANGES, by_start
+from assay.measures.task_changes import TASK_CHANGES, by_cell
 from assay.stats.significance import SURE, within
 
 FORMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -81,7 +81,7 @@ class Pattern:
 def search(among: Among) -> tuple[Pattern, ...]:
     """Everything that is looked for besides the flaws, the surest first."""
     found = [each for run, profile in among for each in _drops(run, profile)]
-    for measure, look in ((TASK_CHANGES, _tasks), (ACTIONS, _sayings)):
+    for measure, look in ((TASK_CHANGES, _tasks), (ACTIONS, sayings)):
         parts = [(run, value.rows) for run, profile in among if (value := profile.get(measure)) is not None]
         if parts:
             found += look(parts[0][0], pl.concat(rows for _, rows in parts))
@@ -141,25 +141,25 @@ def _tasks(run: int, rows: pl.DataFrame) -> Iterator[Pattern]:
     """What changes cost in single tasks."""
     if rows["task"].n_unique() < 2:
         return
-    for (task, change), group in rows.group_by("task", "change", maintain_order=True):
-        table = by_start(group)
+    for (task, change), table in by_cell(rows).items():
+        control, hits, count = map(int, table.sum(axis=0))
         yield Pattern(
             kind=Kind.TASK,
             run=run,
-            task=str(task),
-            what=str(change),
-            change=str(change),
-            hits=int(table["perturbed"].sum()),
-            count=len(group),
-            reference_hits=int(table["control"].sum()),
-            reference_count=len(group),
+            task=task,
+            what=change,
+            change=change,
+            hits=hits,
+            count=count,
+            reference_hits=control,
+            reference_count=count,
             p=loss_p(table),
             p_adjusted=1.0,
-            least_p=least_one_sided(telling(table)),
+            least_p=least_one_sided(int((table[:, 0] > 0).sum())),
         )
 
 
-def _sayings(run: int, rows: pl.DataFrame) -> Iterator[Pattern]:
+def sayings(run: int, rows: pl.DataFrame) -> Iterator[Pattern]:
     """Ways to say it, alone and those that belong together, in each task and in all."""
     ways: dict[str, tuple[str, ...]] = {name: (name,) for name in sorted(rows["action"].unique())}
     ways |= {name: each for name, each in FORMS.items() if len(set(each) & set(ways)) > 1}

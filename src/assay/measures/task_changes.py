@@ -14,7 +14,7 @@ import polars as pl
 from scipy import special
 
 from assay.episodes.perturbation import Change
-from assay.measures.enough import loss_p, telling
+from assay.measures.enough import loss_p
 from assay.measures.flaws import shown_by
 from assay.measures.measure import Measure, Panel
 from assay.measures.memorisation import MEMORISATION, displacement
@@ -159,30 +159,29 @@ def cells(change: str, rows: pl.DataFrame) -> list[TaskChange]:
     """What a change costs in each task, in the order of the tasks."""
     rows = rows.filter(pl.col("change") == change)
     found = []
-    for (task,), group in rows.group_by("task", maintain_order=True):
-        table = by_start(group)
+    for (task, _), table in by_cell(rows).items():
+        control, perturbed, pairs = table.sum(axis=0)
         found.append(
             TaskChange(
-                task=str(task),
+                task=task,
                 change=change,
-                pairs=len(group),
+                pairs=int(pairs),
                 starts=len(table),
-                telling=telling(table),
-                control=float(table["control"].sum() / len(group)),
-                perturbed=float(table["perturbed"].sum() / len(group)),
+                telling=int((table[:, 0] > 0).sum()),
+                control=float(control / pairs),
+                perturbed=float(perturbed / pairs),
                 p=loss_p(table),
                 more_p=1.0,
             )
         )
-    raised = holm([_more_lost(each.task, rows) for each in found])
+    able = by_start(rows.filter(pl.col("control_success") == 1))
+    lost, tasks = (2 * able["perturbed"] <= able["count"]).to_numpy(), able["task"].to_numpy()
+    raised = holm([_more_lost(tasks == each.task, lost) for each in found])
     return [replace(each, more_p=p) for each, p in zip(found, raised, strict=True)]
 
 
-def _more_lost(task: str, rows: pl.DataFrame) -> float:
-    """One-sided p that more starts of a task are lost than of the others, of those whose controls succeed."""
-    table = by_start(rows.filter(pl.col("control_success") == 1))
-    lost = (2 * table["perturbed"] <= table["count"]).to_numpy()
-    mine = (table["task"] == task).to_numpy()
+def _more_lost(mine: np.ndarray, lost: np.ndarray) -> float:
+    """One-sided p that more of the starts that are ``mine`` are lost than of the others, (starts,) each."""
     hits, count, total = int(lost[mine].sum()), int(mine.sum()), len(lost)
     if not hits or count == total:
         return 1.0
@@ -195,6 +194,19 @@ def by_start(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.group_by(START, maintain_order=True).agg(
         control=pl.col("control_success").sum(), perturbed=pl.col("success").sum(), count=pl.len()
     )
+
+
+def by_cell(rows: pl.DataFrame) -> dict[tuple[str, str], np.ndarray]:
+    """Task and change -> start by start: control, perturbed and count, (starts, 3), in the order of the rows."""
+    cell = ("task", "change")
+    table = rows.group_by(*cell, "start", maintain_order=True).agg(
+        control=pl.col("control_success").sum(), perturbed=pl.col("success").sum(), count=pl.len()
+    )
+    values = table.select("control", "perturbed", "count").to_numpy().astype(float)
+    places: dict[tuple[str, str], list[int]] = {}
+    for place, key in enumerate(table.select(cell).iter_rows()):
+        places.setdefault(key, []).append(place)
+    return {key: values[mine] for key, mine in places.items()}
 
 
 def alike_p(rows: pl.DataFrame) -> float:

@@ -1,4 +1,4 @@
-"""What a run will cost and what it can find, before it is begun: episodes, certificates, time, detectable losses."""
+"""What a run will cost, before it is begun: certificates, time; and what earlier runs tell of the policy."""
 
 from __future__ import annotations
 
@@ -17,16 +17,11 @@ from assay.runs.certificates.certify import claims
 from assay.runs.store import SUFFIX, Store
 from assay.runs.work import Work
 from assay.runs.worker import EpisodeRunner, WorkerConfig
-from assay.stats.power import NAMED, SEARCHED, detectable, starts_for
 
 USUAL_SUCCESS = 0.9
 """Success of the controls that is reckoned with where nothing is known of the policy."""
 SAMPLE = 3
 """Episodes that are timed where no earlier run tells how long they take."""
-OTHERS = 4
-"""Flaws that a report tests besides those of changes: fails unchanged, clumsy, memorised, does not listen."""
-TOGETHER = "+"
-"""Between changes that are made together."""
 MOST_RUNS = 200
 """Earlier runs that are looked at, the newest first."""
 _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
@@ -60,56 +55,11 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
-    """A change whose cost a report tests, in one family with all that it tests besides."""
-
-    change: str
-    """What is changed: names, position, ...; changes made together have a + between."""
-    conditions: tuple[str, ...]
-    starts: int
-    """Tasks and initial states with one of them."""
-    family: int
-    """How many are tested together (Holm)."""
-    named: bool
-    """Whether a flaw of this name is tested; changes made together are only looked for."""
-
-    def detectable(self, success: float) -> float | None:
-        """The least loss that is found with a power of 80 %, where so much of the controls succeeds."""
-        return detectable(self.starts, success, self.family, self._level)
-
-    def starts_for(self, loss: float, success: float) -> int | None:
-        """How many starts find a loss with a power of 80 %."""
-        return starts_for(loss, success, self.family, self._level)
-
-    @property
-    def _level(self) -> float:
-        return NAMED if self.named else SEARCHED
-
-
-@dataclass(frozen=True, slots=True)
 class Certificates:
     """Of a plan: those that are there, and those that are to be made."""
 
     known: int
     missing: int
-
-
-def changes_tested(specs: Iterable[EpisodeSpec]) -> list[Tested]:
-    """The changes of a plan whose cost a report tests; those after which success is not expected are left out."""
-    starts: dict[str, set[tuple[str, int]]] = {}
-    conditions: dict[str, dict[str, None]] = {}
-    for spec in specs:
-        if spec.condition != CONTROL and spec.labels.get("plausible", True):
-            change = str(spec.labels.get("change") or spec.condition)
-            starts.setdefault(change, set()).add((spec.task, spec.world_seed))
-            conditions.setdefault(change, {})[spec.condition] = None
-    alone = [change for change in starts if TOGETHER not in change]
-    named, looked_for = len(alone) + OTHERS, sum(map(len, conditions.values()))
-    return [
-        Tested(change, tuple(conditions[change]), len(found), named if is_named else looked_for, is_named)
-        for change, found in starts.items()
-        for is_named in (TOGETHER not in change,)
-    ]
 
 
 def alone(specs: Sequence[EpisodeSpec]) -> tuple[str, ...]:

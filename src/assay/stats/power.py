@@ -16,7 +16,7 @@ from assay.stats.distributions import binomial_at_least
 from assay.stats.significance import SURE
 
 POWER = 0.8
-"""How often a loss that is there should be found."""
+"""How often something that is there should be found: wherever it is said what can be, or how many starts it takes."""
 NAMED, SEARCHED = 0.8 * SURE, 0.2 * SURE
 """One-sided levels: of a report's 5 %, four fifths are for flaws that are named beforehand, the rest for what is only
 looked for."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from math import lcm
 
 import numpy as np
@@ -30,11 +31,6 @@ def paired(hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_no
     """
     differences = (hits_now * counts - hits * counts_now) / (counts + counts_now)
     return max(sign_flip(differences), within(hits, counts, hits_now, counts_now))
-
-
-def least(strata: int) -> float:
-    """The least p, two-sided, that ``paired`` can come to with so many strata."""
-    return least_p(strata)
 
 
 def least_p(telling: int, family: int = 1, sides: int = 2) -> float:
@@ -86,7 +82,7 @@ def sign_flip(differences: np.ndarray) -> float:
 def _whole(differences: np.ndarray) -> np.ndarray | None:
     """The differences, none of them 0, as whole numbers over their common denominator; None if that is large."""
     values, where = np.unique(differences, return_inverse=True)
-    shares = [Fraction(float(each)).limit_denominator(10_000) for each in values]
+    shares = [_fraction(float(each)) for each in values]
     if any(abs(float(share) - value) > 1e-9 for share, value in zip(shares, values, strict=True)):
         return None
     common = 1
@@ -98,6 +94,11 @@ def _whole(differences: np.ndarray) -> np.ndarray | None:
     whole //= np.gcd.reduce(whole)
     found = whole[where]
     return None if np.abs(found).sum() > _EXACT else found
+
+
+@lru_cache(maxsize=4096)
+def _fraction(value: float) -> Fraction:
+    return Fraction(value).limit_denominator(10_000)
 
 
 def _all_signs(differences: np.ndarray) -> float:

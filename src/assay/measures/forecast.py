@@ -10,16 +10,15 @@ from typing import Any
 
 from assay.episodes import EpisodeSpec
 from assay.errors import AssayError
+from assay.measures.expected import Tested, expected
 from assay.runs.execute import workers_of
 from assay.runs.planning import (
     USUAL_SUCCESS,
     Certificates,
     Known,
     Pace,
-    Tested,
     alone,
     certificates,
-    changes_tested,
     earlier,
     timed,
 )
@@ -49,6 +48,8 @@ class Forecast:
     success_source: str
     tested: tuple[Tested, ...]
     """The changes whose cost is tested."""
+    unexpected: tuple[str, ...] = ()
+    """Conditions in which success is not expected: no loss is looked for in them."""
 
     @property
     def seconds(self) -> float | None:
@@ -132,6 +133,7 @@ def forecast(
     source = "given" if success is not None else "assumed"
     if success is None and known.success is not None:
         success, source = known.success, f"measured in {known.controls} controls of earlier runs"
+    to_test = expected(work.specs)
     return Forecast(
         episodes=len(work.specs),
         done=0 if path is None else _done(path, work.specs),
@@ -142,7 +144,8 @@ def forecast(
         certificate_pace=certifying,
         success=USUAL_SUCCESS if success is None else success,
         success_source=source,
-        tested=tuple(changes_tested(work.specs)),
+        tested=to_test.changes,
+        unexpected=to_test.unexpected,
     )
 
 

@@ -1,0 +1,44 @@
+"""A plan counts the same tests as the report that comes of it."""
+
+from __future__ import annotations
+
+import pytest
+from bench.diagnosis import AsRead
+from bench.synthetic import GOALS, Synthetic, drawn, even, planned
+
+from assay.measures.diagnosis import _tests
+from assay.measures.expected import expected
+from assay.measures.search import search
+
+
+@pytest.mark.parametrize(
+    "experiment",
+    [
+        "pro?conditions=position,semantic,object=colour,object,object%2Bposition,task=known,displace=0.2,words=xxx",
+        "para?per_cell=1",
+        "surface",
+        "corruption",
+    ],
+)
+def test_a_plan_counts_the_tests_and_the_patterns_of_its_report(experiment: str):
+    specs = planned(experiment, GOALS[:4], 4)
+    report = AsRead(drawn(Synthetic(even(0.6)), specs, experiment))
+    told = expected(specs)
+    assert told.named == len(_tests([report])[0])
+    assert told.searched == len(search([(0, report)]))
+
+
+def test_what_is_tested_are_changes_and_not_what_cannot_be_lost():
+    specs = planned("corruption", GOALS[:2], 3)
+    told = expected(specs)
+    assert told.changes and all(each.named and each.starts == 6 for each in told.changes)
+    unlikely = {spec.condition for spec in specs if spec.labels.get("plausible") is False}
+    assert unlikely == set(told.unexpected)
+    assert not unlikely & {name for each in told.changes for name in each.conditions}
+
+
+def test_changes_made_together_are_only_looked_for_unless_they_are_one_question():
+    found = {each.change: each for each in expected(planned("pro", GOALS[:1], 1)).changes}
+    assert found["position"].named and found["appearance+object"].named
+    assert not found["position+appearance+object"].named
+    assert found["position"].family < found["position+appearance+object"].family
