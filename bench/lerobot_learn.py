@@ -40,7 +40,7 @@ def _compared(python: Path, kind: str, what: str) -> Iterator[Figure]:
         np.savez(place / "given.npz", **given)
         private = {"HF_HOME": f"{scratch}/hf", "HF_HUB_OFFLINE": "1", "XDG_CACHE_HOME": f"{scratch}/cache"}
         script = Path(__file__).with_name("lerobot_write.py")
-        written = _done(private, python, script, place / "set", place / "given.npz", kind)
+        written = _done(private, python, "-P", script, place / "set", place / "given.npz", kind)
         frames = read(place / "set", SIZE, Orientation.UPRIGHT)
         told = np.array(frames.instructions)[frames.episodes]
         same = (

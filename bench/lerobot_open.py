@@ -68,7 +68,7 @@ def _compare(python: Path) -> dict[str, Any]:
         script = Path(__file__).with_name("lerobot_read.py")
         private = {"HF_HOME": f"{scratch}/hf", "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
         result = subprocess.run(
-            [python, script, place / "set", place / "expected.npz", str(frames)],
+            [python, "-P", script, place / "set", place / "expected.npz", str(frames)],
             capture_output=True,
             text=True,
             env=os.environ | private,

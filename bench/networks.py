@@ -49,7 +49,7 @@ class Training:
     flaws: frozenset[Flaw]
     """What a diagnosis may rightly name."""
     data: str = "demos"
-    options: str = "--steps 2000"
+    options: str = "--steps 1000"
     """Of `assay learn`."""
     seeds: str = NEW_STARTS
 
@@ -62,9 +62,9 @@ SEES = PLACES | SENSED
 NETWORKS = {
     "full": Training("one wording of each task; starts that differ by centimetres", SEES | ONE_WORDING),
     "bins": Training(
-        "as full, with the head of OpenVLA", SEES | ONE_WORDING, options="--head bins --steps 2000"
+        "as full, with the head of OpenVLA", SEES | ONE_WORDING, options="--head bins --steps 1000"
     ),
-    "flow": Training("as full, with the head of pi0", SEES | ONE_WORDING, options="--head flow --steps 2000"),
+    "flow": Training("as full, with the head of pi0", SEES | ONE_WORDING, options="--head flow --steps 1000"),
     "without-words": Training(
         "which task is asked for",
         SEES | {Flaw.IGNORES_WORDS, Flaw.OTHER_TASKS, Flaw.UNABLE},
@@ -83,7 +83,7 @@ NETWORKS = {
     ),
     "wide": Training("one wording of each task", SENSED | ONE_WORDING | PLACES - {Flaw.POSITION}, "moved"),
     "paraphrased": Training(
-        "starts that differ by more than centimetres", SEES, options="--paraphrases 2 --steps 2000"
+        "starts that differ by more than centimetres", SEES, options="--paraphrases 2 --steps 1000"
     ),
 }
 EXPERIMENTS = {
@@ -112,7 +112,7 @@ def make(folder: Path, name: str, experiments: Sequence[str], seeds: int) -> Non
     if not (folder / checkpoint).is_file():
         how = DEMONSTRATIONS[training.data]
         _call(folder, f"collect --tasks {TASKS} --size 64 {how} --out {training.data}")
-        _call(folder, f"learn {training.data} {training.options} --threads 2 --out {checkpoint}")
+        _call(folder, f"learn {training.data} {training.options} --out {checkpoint}")
     for each in experiments:
         design, conditions = EXPERIMENTS[each]
         _call(
