@@ -59,12 +59,9 @@ PLACES = frozenset({Flaw.POSITION, Flaw.LOSS, Flaw.ROOM, Flaw.CLUTTER, Flaw.OBJE
 SENSED = frozenset({Flaw.CAMERA, Flaw.ROBOT, Flaw.SENSES})
 ONE_WORDING = frozenset({Flaw.UNKNOWN_NAMES, Flaw.WORDING, Flaw.OTHER_TASKS, Flaw.SURFACE})
 SEES = PLACES | SENSED
+FEW_STARTS = SEES | ONE_WORDING | {Flaw.MEMORISES}
 NETWORKS = {
     "full": Training("one wording of each task; starts that differ by centimetres", SEES | ONE_WORDING),
-    "bins": Training(
-        "as full, with the head of OpenVLA", SEES | ONE_WORDING, options="--head bins --steps 1000"
-    ),
-    "flow": Training("as full, with the head of pi0", SEES | ONE_WORDING, options="--head flow --steps 1000"),
     "without-words": Training(
         "which task is asked for",
         SEES | {Flaw.IGNORES_WORDS, Flaw.OTHER_TASKS, Flaw.UNABLE},
@@ -75,12 +72,16 @@ NETWORKS = {
         PLACES | {Flaw.ROBOT, Flaw.MEMORISES, Flaw.UNABLE} | ONE_WORDING,
         options="--without images --steps 1000",
     ),
-    "narrow": Training(
-        "starts other than five of each task",
-        SEES | ONE_WORDING | {Flaw.MEMORISES},
-        "few-starts",
-        seeds=SEEN_STARTS,
-    ),
+    **{
+        name: Training(
+            f"starts other than five of each task{head}", FEW_STARTS, "few-starts", options, SEEN_STARTS
+        )
+        for name, head, options in (
+            ("narrow", "", "--steps 1000"),
+            ("narrow-bins", " (actions in bins, as OpenVLA)", "--head bins --steps 1000"),
+            ("narrow-flow", " (flow matching, as pi0)", "--head flow --steps 1000"),
+        )
+    },
     "wide": Training("one wording of each task", SENSED | ONE_WORDING | PLACES - {Flaw.POSITION}, "moved"),
     "paraphrased": Training(
         "starts that differ by more than centimetres", SEES, options="--paraphrases 2 --steps 1000"
