@@ -15,6 +15,7 @@ from bench import (
     eqa_scoring,
     experiments,
     importing,
+    lerobot_learn,
     lerobot_open,
     libero_pro,
     libero_x,
@@ -52,6 +53,7 @@ SECTIONS = {
     "scoring": eqa_scoring.measure,
     "tabletop": tabletop.measure,
     "lerobot": lerobot_open.measure,
+    "lerobot-learn": lerobot_learn.measure,
 }
 
 

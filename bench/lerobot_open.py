@@ -41,7 +41,7 @@ def measure() -> list[Figure]:
     numbers = "LeRobot: frames that are missing, or whose numbers or task are not ours"
     pictures = "LeRobot: mean difference of its pictures from what was drawn (worst picture)"
     try:
-        found = _compare(_environment())
+        found = _compare(environment())
     except (NotMeasuredError, RenderingError) as error:
         return [
             Figure(numbers, None, "frames", 0, note=str(error)),
@@ -68,7 +68,7 @@ def _compare(python: Path) -> dict[str, Any]:
         script = Path(__file__).with_name("lerobot_read.py")
         private = {"HF_HOME": f"{scratch}/hf", "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
         result = subprocess.run(
-            [python, script, place / "set", place / "expected.npz", str(frames)],
+            [python, "-P", script, place / "set", place / "expected.npz", str(frames)],
             capture_output=True,
             text=True,
             env=os.environ | private,
@@ -76,7 +76,7 @@ def _compare(python: Path) -> dict[str, Any]:
             timeout=600,
         )
     if result.returncode:
-        error = f"LeRobot cannot read it: {_last_line(result.stderr)}"
+        error = f"LeRobot cannot read it: {last_line(result.stderr)}"
         return {
             "version": "?",
             "compared": 0,
@@ -108,7 +108,7 @@ def _expected(episode: Episode, start: int) -> Iterator[dict[str, object]]:
     world.close()
 
 
-def _environment() -> Path:
+def environment() -> Path:
     """The interpreter of an environment with LeRobot, which is made if there is none."""
     base = os.environ.get(LEROBOT_PYTHON, sys.executable)
     version = _run(base, "-c", "import sys; print('%d.%d' % sys.version_info[:2])").strip()
@@ -126,10 +126,10 @@ def _run(*command: str | Path) -> str:
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=3600).stdout
     except subprocess.CalledProcessError as error:
-        raise NotMeasuredError(f"no environment for LeRobot: {_last_line(error.stderr)}") from error
+        raise NotMeasuredError(f"no environment for LeRobot: {last_line(error.stderr)}") from error
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NotMeasuredError(f"no environment for LeRobot: {error}") from error
 
 
-def _last_line(text: str) -> str:
+def last_line(text: str) -> str:
     return (text.strip().splitlines() or ["it said nothing"])[-1][:200]

@@ -69,8 +69,13 @@ def test_a_network_learns_a_few_examples_by_heart(recorded: Path):
     torch.manual_seed(0)
     torch.set_num_threads(1)
     network = Network(dataset.vocabulary.size, cross=True, form=dataset.form)
-    optimizer = torch.optim.AdamW(network.parameters(), lr=1.5e-3)
-    losses = [learn(network, optimizer, dataset.examples, dataset.vocabulary, 1.5e-3) for _ in range(40)]
+    optimizer, schedule = torch.optim.AdamW(network.parameters()), Schedule(steps=40)
+    losses = [
+        learn(
+            network, optimizer, dataset.examples, dataset.vocabulary, schedule.rate_at(step / schedule.steps)
+        )
+        for step in range(schedule.steps)
+    ]
     assert losses[-1] < 1.4 < 3 < losses[0]
     assert scores(network.eval(), dataset.examples, dataset.vocabulary) == {"T1": 1.0, "T3": 1.0, "T15": 1.0}
 

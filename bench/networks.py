@@ -1,0 +1,203 @@
+"""Networks whose flaw is known, because of what they were trained on, through the experiments: every figure of
+docs/learned.md.
+
+    python -m bench.networks                            # everything: hours
+    python -m bench.networks narrow wide --experiments pro,x
+    python -m bench.networks --tables                   # what is there, as Markdown
+
+Demonstrations, checkpoints and runs are kept in a folder (``--folder``, by default ``out/networks``). What is there is
+not made again, and what was interrupted goes on: each step is a command of `assay`, shown before it begins. Needs
+torch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import assay
+from assay.episodes import CONTROL, Outcome
+from assay.measures import Flaw, Verdict
+from assay.policies.learned.visuomotor.checkpoint import load
+from assay.report.sentences import sentence
+from assay.stats.intervals import wilson
+
+TASKS = "libero_goal/1,libero_goal/5,libero_goal/7,libero_goal/8"
+STEPS = 200
+"""Control steps of an episode at most; the demonstrator needs about 120."""
+DEMONSTRATIONS = {
+    "demos": "--episodes 20 --seeds 1000-1999 --noise 0.2",
+    "few-starts": "--episodes 20 --seeds 2000-2099 --noise 0.2 --starts 5",
+    "moved": "--episodes 30 --seeds 3000-3999 --noise 0.2 --relocate 0.5",
+}
+"""Options of `assay collect`, by the name of the folder."""
+NEW_STARTS, SEEN_STARTS = "0-4", "2000-2004"
+"""Seeds of the experiments: five starts of each task."""
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """How a network is trained, and what is then known of it."""
+
+    truth: str
+    """What it cannot know."""
+    flaws: frozenset[Flaw]
+    """What a diagnosis may rightly name."""
+    data: str = "demos"
+    options: str = "--steps 1000"
+    """Of `assay learn`."""
+    seeds: str = NEW_STARTS
+
+
+PLACES = frozenset({Flaw.POSITION, Flaw.LOSS, Flaw.ROOM, Flaw.CLUTTER, Flaw.OBJECT, Flaw.APPEARANCE})
+"""What moves things or shows what no demonstration showed."""
+SENSED = frozenset({Flaw.CAMERA, Flaw.ROBOT, Flaw.SENSES})
+ONE_WORDING = frozenset({Flaw.UNKNOWN_NAMES, Flaw.WORDING, Flaw.OTHER_TASKS, Flaw.SURFACE})
+SEES = PLACES | SENSED
+FEW_STARTS = SEES | ONE_WORDING | {Flaw.MEMORISES}
+NETWORKS = {
+    "full": Training("one wording of each task; starts that differ by centimetres", SEES | ONE_WORDING),
+    "without-words": Training(
+        "which task is asked for",
+        SEES | {Flaw.IGNORES_WORDS, Flaw.OTHER_TASKS, Flaw.UNABLE},
+        options="--without words --steps 1000",
+    ),
+    "without-images": Training(
+        "where objects are",
+        PLACES | {Flaw.ROBOT, Flaw.MEMORISES, Flaw.UNABLE} | ONE_WORDING,
+        options="--without images --steps 1000",
+    ),
+    **{
+        name: Training(
+            f"starts other than five of each task{head}", FEW_STARTS, "few-starts", options, SEEN_STARTS
+        )
+        for name, head, options in (
+            ("narrow", "", "--steps 1000"),
+            ("narrow-bins", " (actions in bins, as OpenVLA)", "--head bins --steps 1000"),
+            ("narrow-flow", " (flow matching, as pi0)", "--head flow --steps 1000"),
+        )
+    },
+    "wide": Training("one wording of each task", SENSED | ONE_WORDING | PLACES - {Flaw.POSITION}, "moved"),
+    "paraphrased": Training(
+        "starts that differ by more than centimetres", SEES, options="--paraphrases 2 --steps 1000"
+    ),
+}
+EXPERIMENTS = {
+    "pro": ("pro", "displace=0.1,position,object"),
+    "x": ("x?time=unlimited", "level1,level2"),
+    "corruption": ("corruption", "paraphrase,synonyms,gobbledygook_words,counterfactual"),
+    "para": ("para?per_cell=1", "obj=none,act=question,obj=none,act=coordination,obj=habitual,act=none"),
+    "plus": ("plus?difficulties=3", "camera/zoom=*,robot/joints=*,light/*,noise/*"),
+    "factors": ("factors", "words,world,senses"),
+}
+"""Experiments and their conditions; the control is always there."""
+
+
+def _call(folder: Path, command: str) -> None:
+    """Carry out a command of `assay` in a folder. Ends the program where it fails."""
+    print(f"$ assay {command}", flush=True)
+    done = subprocess.run([sys.executable, "-m", "assay", *shlex.split(command)], cwd=folder, check=False)
+    if done.returncode:
+        sys.exit(done.returncode)
+
+
+def make(folder: Path, name: str, experiments: Sequence[str], seeds: int) -> None:
+    """Bring a network and its runs into a folder; ``seeds`` is how many of its starts are used."""
+    training, checkpoint = NETWORKS[name], f"{name}.safetensors"
+    first = int(training.seeds.partition("-")[0])
+    if not (folder / checkpoint).is_file():
+        how = DEMONSTRATIONS[training.data]
+        _call(folder, f"collect --tasks {TASKS} --size 64 {how} --out {training.data}")
+        _call(folder, f"learn {training.data} {training.options} --out {checkpoint}")
+    for each in experiments:
+        design, conditions = EXPERIMENTS[each]
+        _call(
+            folder,
+            f"run '{design}' --policy 'learned?checkpoint={checkpoint}' --label {name} --tasks {TASKS} "
+            f"--conditions '{conditions}' --seeds {first}-{first + seeds - 1} --steps {STEPS} --workers 1 --yes "
+            f"--out {name}-{each}.assay",
+        )
+
+
+def tables(folder: Path, names: Sequence[str], experiments: Sequence[str]) -> Iterator[str]:
+    """What a folder holds, as Markdown."""
+    there = [name for name in names if (folder / f"{name}.safetensors").is_file()]
+    yield "| network | options of `assay learn` | demonstrations | processor minutes |\n| --- | --- | ---: | ---: |"
+    for name in there:
+        _, made = load(folder / f"{name}.safetensors")
+        count = sum(made.episodes.values())
+        yield f"| {name} | `{NETWORKS[name].options}` | {count} | {made.processor_minutes:g} |"
+    for each in experiments:
+        runs = {name: run for name in there if (run := _opened(folder / f"{name}-{each}.assay"))}
+        if runs:
+            yield from _successes(each, runs)
+            yield from _diagnoses(each, runs)
+
+
+def _opened(path: Path) -> assay.Run | None:
+    return assay.open(path) if path.is_file() else None
+
+
+def _successes(experiment: str, runs: dict[str, assay.Run]) -> Iterator[str]:
+    """Successes of each network in each condition, with Wilson's interval."""
+    counted = {name: _counts(run) for name, run in runs.items()}
+    conditions = dict.fromkeys(each for counts in counted.values() for each in counts)
+    yield f"\n| `{experiment}` | {' | '.join(runs)} |\n| --- |{' ---: |' * len(runs)}"
+    for condition in sorted(conditions, key=lambda each: each != CONTROL):
+        cells = (_said(*counts.get(condition, (0, 0))) for counts in counted.values())
+        yield f"| `{condition}` | {' | '.join(cells)} |"
+
+
+def _counts(run: assay.Run) -> dict[str, tuple[int, int]]:
+    """Successes and episodes by condition; episodes that broke are left out."""
+    counts: dict[str, tuple[int, int]] = {}
+    for condition, outcome in run.frame().select("condition", "outcome").iter_rows():
+        if outcome != Outcome.ERROR:
+            hits, episodes = counts.get(condition, (0, 0))
+            counts[condition] = hits + (outcome == Outcome.SUCCESS), episodes + 1
+    return counts
+
+
+def _said(hits: int, episodes: int) -> str:
+    if not episodes:
+        return ""
+    low, high = wilson(hits / episodes, episodes)
+    return f"{hits} of {episodes} ({100 * low:.0f} to {100 * high:.0f})"
+
+
+def _diagnoses(experiment: str, runs: dict[str, assay.Run]) -> Iterator[str]:
+    """What each report says first, and whether that is true."""
+    yield f"\n| `{experiment}` | what is known | what Assay says | right? |\n| --- | --- | --- | --- |"
+    for name, run in runs.items():
+        training, findings = NETWORKS[name], run.diagnose()
+        found = [each for each in findings if each.verdict is Verdict.FOUND]
+        wrong = {each.flaw for each in found} - training.flaws - {Flaw.NOTHING, Flaw.PARTICULAR}
+        verdict = f"no: {', '.join(sorted(wrong))}" if wrong else "yes"
+        yield f"| {name} | {training.truth} | {' '.join(sentence(each).text for each in found)} | {verdict} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.networks", description=__doc__.split("\n\n")[0])
+    parser.add_argument("networks", nargs="*", choices=[[], *NETWORKS], help="default: all")
+    parser.add_argument("--folder", type=Path, default=Path("out/networks"))
+    parser.add_argument("--experiments", default=",".join(EXPERIMENTS), help="separated by commas")
+    parser.add_argument("--seeds", type=int, default=5, help="starts of each task, at most 5 for narrow")
+    parser.add_argument("--tables", action="store_true", help="make nothing: show what is there")
+    arguments = parser.parse_args()
+    names, experiments = arguments.networks or list(NETWORKS), arguments.experiments.split(",")
+    if unknown := set(experiments) - set(EXPERIMENTS):
+        parser.error(f"no experiment {', '.join(sorted(unknown))}: valid: {', '.join(EXPERIMENTS)}")
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    if not arguments.tables:
+        for name in names:
+            make(arguments.folder, name, experiments, arguments.seeds)
+    print("\n".join(tables(arguments.folder, names, experiments)))
+
+
+if __name__ == "__main__":
+    main()
