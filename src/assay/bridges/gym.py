@@ -9,8 +9,6 @@ observation, info = env.reset(seed=0)   # the episode that `assay run x` plays w
 
 from __future__ import annotations
 
-import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,12 +17,12 @@ import numpy as np
 from gymnasium import spaces
 
 from assay import tasks
+from assay.bridges.player import Player
 from assay.bridges.tasks import ConditionedTask
 from assay.bridges.words_space import WordsSpace
-from assay.episodes import CONTROL, Initial, Stepwise, world_of
+from assay.episodes import CONTROL, Initial, Stepwise
 from assay.policies.demonstrations.features import state
 from assay.policies.remote.pictures import Orientation, parsed, turned
-from assay.runs.recording import record
 from assay.sim import Observation
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ
 
@@ -73,12 +71,10 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         self._task = ConditionedTask(task, condition, experiment, assets, initial, steps)
         self._orientation = parsed(orientation)
         self._size, self._cameras = size, CAMERAS if images else {}
-        self._out = None if out is None else Path(out)
-        if self._out is not None:
-            self._task.begin(self._out, policy, folder)
-        self._env = world_of(task).open(folder)
-        self._play: Stepwise | None = None
-        self._begun = 0.0
+        path = None if out is None else Path(out)
+        if path is not None:
+            self._task.begin(path, policy, folder)
+        self._player = Player(path, folder)
         self.render_mode = render_mode
         self.action_space = spaces.Box(-1.0, 1.0, (ACTION_SIZE,), np.float32)
         self.observation_space = spaces.Dict(
@@ -97,32 +93,29 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         if seed is None:
             stored = self._task.initial == "stored"
             seed = int(self.np_random.integers(STORED if stored else 2**31))
-        self._begun = time.perf_counter()
-        self._play = Stepwise(self._env, self._task.episode(seed))
+        self._player.begin(self._task.episode(seed))
         return self._observed(), self._info()
 
     def step(self, action: np.ndarray) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         """Carry out one action, (7,), for 50 ms; the reward is 1 when the goal is reached."""
         play = self.play
         play.step(action)
-        if play.over and self._out is not None:
-            record(self._out, play.spec, replace(play.ended(), seconds=time.perf_counter() - self._begun))
+        if play.over:
+            self._player.end()
         return self._observed(), float(play.succeeded), play.succeeded, play.truncated, self._info()
 
     def render(self) -> np.ndarray:
         """Both cameras side by side, upright: uint8, (256, 512, 3)."""
-        return self._env.frame(self.play.observation)
+        return self.play.env.frame(self.play.observation)
 
     def close(self) -> None:
         """Give back what it holds."""
-        self._env.close()
+        self._player.close()
 
     @property
     def play(self) -> Stepwise:
         """The episode; ``env.unwrapped.play.ended()`` is its record until now."""
-        if self._play is None:
-            raise gymnasium.error.ResetNeeded("the environment has no state yet: call reset first")
-        return self._play
+        return self._player.play
 
     def _observed(self) -> dict[str, Any]:
         seen: Observation = self.play.observation
