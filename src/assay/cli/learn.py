@@ -38,7 +38,9 @@ def learn(
     seed: Annotated[int, typer.Option(help="Another seed gives another network.")] = 0,
     orientation: Annotated[
         str | None,
-        typer.Option(help="How images lie in the data: upright (Assay's own), rotated (others) or raw."),
+        typer.Option(
+            help="Which way up images lie in the data: rotated, upright or raw; Assay's own say it."
+        ),
     ] = None,
     checkpoints: Annotated[
         int, typer.Option(min=0, help="Write FILE-STEPS.safetensors, too, every so many steps.")

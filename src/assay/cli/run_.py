@@ -30,7 +30,7 @@ from assay.runs.seeds import parse_seeds
 PRIMITIVES = "primitives"
 ON_PRIMITIVES = (
     "note: these are the built-in assets; "
-    "a policy trained on LIBERO's images needs --assets libero (assay assets add PATH)"
+    "a policy trained on LIBERO's images needs --assets libero (assay assets get)"
 )
 UNCERTIFIED = "uncertified: the oracle has not solved these scenes; no time limit comes from it"
 

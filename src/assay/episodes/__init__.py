@@ -3,7 +3,7 @@
 spec            everything that determines one rollout
 perturbation    what a perturbation is; senses: those between the world and the policy
 policy, world   the two protocols: whoever acts, and where
-rollout         one episode
+rollout         one episode; stepwise: the same under a loop of somebody else's
 episode         what happened in it
 """
 
@@ -23,6 +23,7 @@ from assay.episodes.policy import Policy, Privileged
 from assay.episodes.rollout import rollout
 from assay.episodes.senses import Chance, Filter, Sense, Senses
 from assay.episodes.spec import CONTROL, EpisodeSpec, Initial, Label
+from assay.episodes.stepwise import Stepwise
 from assay.episodes.world import (
     LIBERO,
     WORLDS,
@@ -60,6 +61,7 @@ __all__ = [
     "Record",
     "Sense",
     "Senses",
+    "Stepwise",
     "Task",
     "Traits",
     "Trajectory",

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
-from assay.episodes.episode import Episode, Outcome
+from assay.episodes.episode import Episode
 from assay.episodes.policy import Policy, Privileged
-from assay.episodes.senses import Senses
 from assay.episodes.spec import EpisodeSpec
+from assay.episodes.stepwise import Stepwise
 from assay.episodes.world import Env
 from assay.errors import AssayError, PolicyError, one_line, short_traceback
 
@@ -20,8 +19,6 @@ T = TypeVar("T")
 
 MOST_ACTIONS = 1_000
 """The most actions a policy may return at once."""
-HAIR = 1e-3
-"""By how much a number may be outside of [-1, 1] for its rounding."""
 
 
 def rollout(
@@ -36,60 +33,27 @@ def rollout(
     What the policy does wrong, and a simulation that breaks on the way, are told in the episode with all that
     happened until then; raises AssayError where the episode cannot be begun.
     """
-    world = env.world
-    senses = Senses(spec.perturbations, task=spec.task, seed=spec.world_seed)
-    actions: list[np.ndarray] = []
+    play = Stepwise(env, spec, watch=watch)
     decisions = 0
-
-    def ended(outcome: Outcome, error: str = "", broken: Exception | None = None) -> Episode:
-        record = env.record()
-        done = np.array(actions, np.float32).reshape(-1, world.action_size)
-        return Episode(
-            outcome=outcome,
-            steps=len(done),
-            trajectory=replace(record.trajectory, actions=done),
-            instruction=env.task.instruction.words,
-            decisions=decisions,
-            images=env.images,
-            touched=record.touched,
-            moved=record.moved,
-            truth=dict(record.truth or {}),
-            initial_positions=dict(record.initial_positions or {}),
-            contacts=None if record.contacts is None else dict(record.contacts),
-            error=error or ("" if outcome is Outcome.SUCCESS else record.note),
-            transient=isinstance(broken, PolicyError) and broken.transient,
-            traceback=_traceback(broken),
-            clipped=_clipped(done, world.traits.clips),
-        )
-
-    def sensed(observation: Any) -> Any:
-        watch(observation)
-        return senses.observe(observation)
-
-    observation = sensed(env.reset(spec))
     try:
         if isinstance(policy, Privileged):
             _guarded(policy, env.steps, policy.attach, env)
-        _guarded(policy, env.steps, policy.reset, env.task.instruction, spec)
+        _guarded(policy, env.steps, policy.reset, play.instruction, spec)
         # The steps that a client waits for objects to settle are not counted, as in LIBERO's own scripts.
-        most = world.horizon(spec) + int(getattr(policy, "waiting", 0))
-        while env.steps < most:
-            given = _guarded(policy, env.steps, policy.act, observation)
-            chunk = _actions(policy, env.steps, given, world.action_size)
+        play.horizon += int(getattr(policy, "waiting", 0))
+        while not play.over:
+            given = _guarded(policy, env.steps, policy.act, play.observation)
+            chunk = _actions(policy, env.steps, given, env.world.action_size)
             decisions += 1
-            for action in chunk[: spec.replan or len(chunk)][: most - env.steps]:
-                now = env.step(senses.act(action, env.steps))
-                actions.append(action)
-                observation = sensed(now)
-                if env.succeeded():
-                    return ended(Outcome.SUCCESS)
-    except PolicyError as error:
-        return ended(Outcome.ERROR, str(error), error)
-    except AssayError as error:  # the simulation broke
-        return ended(Outcome.ERROR, str(error), error)
+            for action in chunk[: spec.replan or len(chunk)]:
+                play.step(action)
+                if play.over:
+                    break
+    except AssayError as error:  # the policy's, or the simulation broke
+        return play.ended(str(error), broken=error, decisions=decisions)
     except Exception as error:  # ... in a way that nobody foresaw
-        return ended(Outcome.ERROR, one_line(error, 300), error)
-    return ended(Outcome.FAILURE, str(getattr(policy, "note", "")))
+        return play.ended(one_line(error, 300), broken=error, decisions=decisions)
+    return play.ended("" if play.succeeded else str(getattr(policy, "note", "")), decisions=decisions)
 
 
 def _guarded(policy: object, step: int, call: Callable[..., T], *arguments: object) -> T:
@@ -103,17 +67,6 @@ def _guarded(policy: object, step: int, call: Callable[..., T], *arguments: obje
         broken.transient = isinstance(error, PolicyError) and error.transient
         broken.traceback = short_traceback(error)
         raise broken from error
-
-
-def _traceback(broken: Exception | None) -> str:
-    if broken is None:
-        return ""
-    return broken.traceback if isinstance(broken, PolicyError) else short_traceback(broken)
-
-
-def _clipped(actions: np.ndarray, cut: int) -> int | None:
-    """How many actions (steps, action size) have one of their first ``cut`` numbers outside [-1, 1]."""
-    return int((np.abs(actions[:, :cut]) > 1 + HAIR).any(axis=1).sum()) if cut else None
 
 
 def _text(error: BaseException) -> str:

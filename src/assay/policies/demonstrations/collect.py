@@ -14,6 +14,7 @@ from assay.policies.demonstrations.errors import DemonstrationError
 from assay.policies.demonstrations.folder import Folder, opened
 from assay.policies.demonstrations.recipe import PLAIN, Recipe
 from assay.policies.demonstrations.record import attempt
+from assay.policies.remote.pictures import Orientation
 from assay.sim import Simulation, compile_scene, load_pack
 from assay.sim.packs.base import AssetPack
 from assay.tasks import Task
@@ -48,11 +49,13 @@ def collect(
     size: int = 256,
     pack: str = "primitives",
     recipe: Recipe = PLAIN,
+    orientation: Orientation = Orientation.ROTATED,
     on_episode: Callable[[str], None] = lambda task: None,
 ) -> Collected:
     """Bring a folder to the first ``episodes`` successful episodes of each task, of ``seeds`` or from 0 on.
 
-    ``recipe`` says how they are varied.
+    ``recipe`` says how they are varied, ``orientation`` which way up the pictures lie: by default as policy servers
+    get them by default.
 
     What is there already stays and is not done again. ``on_episode`` is told of each episode that is there.
     """
@@ -63,7 +66,7 @@ def collect(
     assets = load_pack(pack)
     seeds = range(tries(episodes)) if seeds is None else seeds
     short = {}
-    with opened(out, pack, size, recipe) as folder:
+    with opened(out, pack, size, recipe, orientation) as folder:
         for task in chosen:
             got = 0
             for _ in islice(_demonstrated(folder, task, assets, seeds), episodes):
@@ -94,7 +97,7 @@ def _demonstrated(folder: Folder, task: Task, assets: AssetPack, seeds: Sequence
                     if world is not None:
                         world.close()
                     world = Simulation(compile_scene(told.scene, assets))
-                folder.add(attempt(world, told, spec, there.size, folder.scratch, there.recipe.noise))
+                folder.add(attempt(world, told, spec, there, folder.scratch))
             if seed in folder.demonstrations.seeds(task.id):
                 yield seed
     finally:

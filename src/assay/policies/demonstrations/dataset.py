@@ -2,7 +2,7 @@
 
     meta/info.json, stats.json, tasks.parquet          what is in it
     meta/episodes/chunk-000/file-000.parquet           one row for each episode, with its own statistics
-    meta/assay.json                                    ours: pack, picture size, attempts left out
+    meta/assay.json                                    ours: pack, picture size and orientation, attempts left out
     data/chunk-000/file-000.parquet                    one row for each frame
     videos/{feature}/chunk-000/file-000.mp4            the pictures
 
@@ -23,11 +23,13 @@ import polars as pl
 
 from assay.episodes.episode import Outcome
 from assay.errors import one_line
+from assay.formats.lerobot import LerobotFolder
 from assay.policies.demonstrations.demonstration import Demonstrations, Episode, LeftOut
 from assay.policies.demonstrations.errors import DemonstrationError
 from assay.policies.demonstrations.features import CAMERAS, COUNTERS, FPS, VECTORS, features
 from assay.policies.demonstrations.recipe import Recipe
 from assay.policies.demonstrations.stats import NAMES, Stats, joined, of_values
+from assay.policies.remote.pictures import Orientation
 from assay.video import Clip, splice
 
 MOST_FRAMES = 20_000
@@ -36,6 +38,8 @@ MOST_FRAMES = 20_000
 LeRobot looks pictures up by seconds in single precision, to 0.1 ms: beyond 1024 s it begins to miss.
 """
 FILES_IN_CHUNK = 1000
+OLD = Orientation.UPRIGHT
+"""Which way up pictures lie where a folder of ours does not say it: it is of Assay 0.1."""
 INFO, STATS, TASKS, OURS = "meta/info.json", "meta/stats.json", "meta/tasks.parquet", "meta/assay.json"
 _FILE = "chunk-{chunk_index:03d}/file-{file_index:03d}"
 EPISODES = f"meta/episodes/{_FILE}.parquet"
@@ -50,6 +54,7 @@ def write(folder: Path, demonstrations: Demonstrations, *, most_frames: int = MO
     ours = {
         "pack": demonstrations.pack,
         "size": demonstrations.size,
+        "orientation": demonstrations.orientation.value,
         "recipe": asdict(demonstrations.recipe),
         "left_out": [asdict(attempt) for attempt in demonstrations.left_out],
     }
@@ -65,12 +70,19 @@ def read(folder: Path) -> Demonstrations:
         )
         episodes = tuple(_read_episodes(folder)) if (folder / INFO).exists() else ()
         recipe = Recipe(**ours.get("recipe", {}))
-        return Demonstrations(ours["pack"], ours["size"], episodes, left_out, recipe)
+        lies = Orientation(ours.get("orientation", OLD))
+        return Demonstrations(ours["pack"], ours["size"], episodes, left_out, recipe, lies)
     except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
         reason = one_line(error)
         raise DemonstrationError(
             f"{folder} is not a dataset that assay collect wrote, or it is damaged ({reason})"
         ) from error
+
+
+def orientation(data: LerobotFolder, camera: str) -> Orientation:
+    """Which way up the pictures of a camera lie, as far as it is known: nearly all of LIBERO's data is rotated."""
+    usual = OLD if (data.folder / OURS).is_file() else Orientation.ROTATED
+    return Orientation(data.orientation(camera) or usual)
 
 
 def _write_dataset(folder: Path, demonstrations: Demonstrations, most_frames: int) -> None:
@@ -112,7 +124,7 @@ def _write_dataset(folder: Path, demonstrations: Demonstrations, most_frames: in
         "splits": {"train": f"0:{len(rows)}"},
         "data_path": DATA,
         "video_path": VIDEO,
-        "features": features(demonstrations.size),
+        "features": features(demonstrations.size, demonstrations.orientation),
     }
     _write_json(folder / INFO, info)
 

@@ -12,6 +12,7 @@ from assay import tasks
 from assay.episodes.episode import Outcome
 from assay.policies.demonstrations.recipe import PLAIN, Recipe
 from assay.policies.demonstrations.stats import Stats
+from assay.policies.remote.pictures import Orientation
 from assay.video import Clip
 
 T = TypeVar("T", "Episode", "LeftOut")
@@ -47,7 +48,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Demonstrations:
-    """Episodes of one asset pack with pictures of one size, in the order of tasks and seeds."""
+    """Episodes of one asset pack with pictures of one size and orientation, in the order of tasks and seeds."""
 
     pack: str
     """Name of the asset pack."""
@@ -57,6 +58,8 @@ class Demonstrations:
     left_out: tuple[LeftOut, ...] = ()
     recipe: Recipe = PLAIN
     """How they are varied."""
+    orientation: Orientation = Orientation.ROTATED
+    """Which way up the pictures lie."""
 
     def seeds(self, task: str) -> frozenset[int]:
         """From which seeds a task was demonstrated."""
@@ -67,7 +70,7 @@ class Demonstrations:
         return self.seeds(task) | {attempt.seed for attempt in self.left_out if attempt.task == task}
 
     def and_also(self, others: Iterable[Demonstrations]) -> Demonstrations:
-        """These and others, each attempt once. They must have the same pack and size."""
+        """These and others, each attempt once. They must be of the same kind."""
         parts = (self, *others)
         return Demonstrations(
             self.pack,
@@ -75,6 +78,7 @@ class Demonstrations:
             _in_order(episode for part in parts for episode in part.episodes),
             _in_order(attempt for part in parts for attempt in part.left_out),
             self.recipe,
+            self.orientation,
         )
 
 

@@ -8,6 +8,8 @@ from types import MappingProxyType
 import numpy as np
 import polars as pl
 
+from assay.formats.lerobot import ORIENTATION
+from assay.policies.remote.pictures import Orientation
 from assay.sim import Observation
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ
 from assay.video import ENCODER
@@ -39,8 +41,12 @@ COUNTERS = {
 VECTORS = {ACTION: pl.Array(pl.Float32, ACTION_SIZE), STATE: pl.Array(pl.Float32, len(STATE_NAMES))}
 
 
-def features(size: int) -> dict[str, dict[str, object]]:
-    """The features of a dataset with pictures of ``size`` x ``size``, as ``meta/info.json`` has them."""
+def features(size: int, orientation: Orientation) -> dict[str, dict[str, object]]:
+    """The features of a dataset with pictures of ``size`` x ``size``, as ``meta/info.json`` has them.
+
+    The orientation is among what is said of each camera: LeRobot keeps that, and drops fields of the whole that it
+    does not know.
+    """
     video = {
         "video.height": size,
         "video.width": size,
@@ -52,6 +58,7 @@ def features(size: int) -> dict[str, dict[str, object]]:
         "video.crf": int(ENCODER["crf"]),
         "is_depth_map": False,
         "has_audio": False,
+        ORIENTATION: orientation.value,
     }
     return {
         ACTION: _vector(ACTION_NAMES),

@@ -22,6 +22,7 @@ from assay.policies.demonstrations import dataset
 from assay.policies.demonstrations.demonstration import Demonstrations, Episode, LeftOut
 from assay.policies.demonstrations.errors import DemonstrationError
 from assay.policies.demonstrations.recipe import PLAIN, Recipe
+from assay.policies.remote.pictures import Orientation
 from assay.tasks import short_name
 
 _PARTS = ("data", "videos", "meta")
@@ -31,7 +32,14 @@ _OURS = (".staged", ".next", ".ready", ".scratch", ".lock")
 class Folder:
     """Demonstrations on disk: what is there, and more of it."""
 
-    def __init__(self, root: Path, pack: str, size: int, recipe: Recipe = PLAIN) -> None:
+    def __init__(
+        self,
+        root: Path,
+        pack: str,
+        size: int,
+        recipe: Recipe = PLAIN,
+        orientation: Orientation = Orientation.ROTATED,
+    ) -> None:
         self.root = root
         self._staged, self._next, self._ready = root / ".staged", root / ".next", root / ".ready"
         if self._ready.exists():
@@ -56,7 +64,13 @@ class Folder:
                     f"'{pack}' with {size} does not go with them: "
                     f"use --assets {part.pack} --size {part.size}, or name another folder"
                 )
-        self.demonstrations = Demonstrations(pack, size, recipe=recipe).and_also(parts)
+            if part.orientation is not orientation:
+                raise DemonstrationError(
+                    f"{root} holds demonstrations with {part.orientation} images, {orientation} ones do not go with "
+                    f"them: use --orientation {part.orientation}, or name another folder"
+                )
+        empty = Demonstrations(pack, size, recipe=recipe, orientation=orientation)
+        self.demonstrations = empty.and_also(parts)
         """All that is there, staged or not."""
 
     @property
@@ -98,7 +112,13 @@ class Folder:
 
 
 @contextmanager
-def opened(root: Path, pack: str, size: int, recipe: Recipe = PLAIN) -> Iterator[Folder]:
+def opened(
+    root: Path,
+    pack: str,
+    size: int,
+    recipe: Recipe = PLAIN,
+    orientation: Orientation = Orientation.ROTATED,
+) -> Iterator[Folder]:
     """A folder for one process alone; made if there is none."""
     root.mkdir(parents=True, exist_ok=True)
     with ExitStack() as held:
@@ -106,7 +126,7 @@ def opened(root: Path, pack: str, size: int, recipe: Recipe = PLAIN) -> Iterator
             held.enter_context(locked(root / ".lock"))
         except BlockingIOError:
             raise DemonstrationError(f"{root} is in use: another process collects into it") from None
-        yield Folder(root, pack, size, recipe)
+        yield Folder(root, pack, size, recipe, orientation)
 
 
 def _remove(folder: Path) -> None:

@@ -12,10 +12,11 @@ import polars as pl
 from assay.episodes import Outcome, rollout
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import PlacementError, StateError
-from assay.policies.demonstrations.demonstration import Episode, LeftOut
+from assay.policies.demonstrations.demonstration import Demonstrations, Episode, LeftOut
 from assay.policies.demonstrations.demonstrator import Demonstrator
 from assay.policies.demonstrations.features import ACTION, CAMERAS, FPS, KEYFRAMES, STATE, VECTORS, state
 from assay.policies.demonstrations.stats import PictureStats
+from assay.policies.remote.pictures import turned
 from assay.sim import Observation, Simulation
 from assay.sim.world import SceneEnv
 from assay.tasks import Task
@@ -23,14 +24,14 @@ from assay.video import Clip, VideoWriter
 
 
 def attempt(
-    world: Simulation, task: Task, spec: EpisodeSpec, size: int, scratch: Path, noise: float = 0.0
+    world: Simulation, task: Task, spec: EpisodeSpec, wanted: Demonstrations, scratch: Path
 ) -> Episode | LeftOut:
-    """Let the oracle try, disturbed by ``noise``; videos of ``size`` x ``size`` pixels go into ``scratch``.
+    """Let the oracle try, disturbed and shown as ``wanted`` says; videos go into ``scratch``.
 
     Pictures are drawn afterwards: an attempt that fails costs none.
     """
     seen: deque[Observation] = deque()
-    oracle = Demonstrator(noise)
+    oracle = Demonstrator(wanted.recipe.noise)
     try:
         env = SceneEnv(world, task, world.sample(spec.world_seed))
         result = rollout(env, oracle, spec, watch=seen.append)
@@ -53,7 +54,7 @@ def attempt(
         while seen:
             observation = seen.popleft()  # an observation keeps its pictures; let it go
             for key, camera in CAMERAS.items():
-                picture = observation.image(camera, size)
+                picture = turned(observation.image(camera, wanted.size), wanted.orientation)
                 videos[key].add(picture)
                 statistics[key].add(picture)
     return Episode(

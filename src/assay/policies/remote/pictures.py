@@ -45,7 +45,7 @@ _TURNS = MappingProxyType(
 
 
 def turned(picture: np.ndarray, orientation: Orientation) -> np.ndarray:
-    """An upright picture (height, width, 3) as it goes over the wire; and back: each turn undoes itself."""
+    """An upright picture (height, width, ...) as it goes over the wire; and back: each turn undoes itself."""
     return np.ascontiguousarray(picture[_TURNS[orientation]])
 
 

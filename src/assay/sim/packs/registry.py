@@ -68,7 +68,7 @@ def libero_pack(libero: Path | None = None, robosuite: Path | None = None) -> Li
             if folder is None
         ]
         raise AssetError(
-            f"the libero pack needs {' and '.join(missing)}: set the variable, or run "
-            "'assay assets add PATH' with a LIBERO checkout or an installed robosuite or hf-libero"
+            f"the libero pack needs {' and '.join(missing)}: fetch them with 'assay assets get', set the variable, "
+            "or run 'assay assets add PATH' with a LIBERO checkout or an installed robosuite"
         )
     return LiberoPack(assets.libero, assets.robosuite)

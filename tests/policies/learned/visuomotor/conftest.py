@@ -10,6 +10,7 @@ from assay.policies.demonstrations import dataset
 from assay.policies.demonstrations.demonstration import Demonstrations, Episode
 from assay.policies.demonstrations.features import ACTION, CAMERAS, FPS, KEYFRAMES, STATE, VECTORS
 from assay.policies.demonstrations.stats import PictureStats
+from assay.policies.remote.pictures import Orientation
 from assay.streams import stream
 from assay.video import Clip, VideoWriter
 
@@ -57,5 +58,7 @@ def demonstrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data set whose actions hang on words, images and state, each on one axis."""
     folder = tmp_path_factory.mktemp("visuomotor")
     episodes = tuple(_episode(folder, task, seed) for task in TASKS for seed in range(12))
-    dataset.write(folder / "set", Demonstrations("primitives", SIZE, episodes))
+    dataset.write(
+        folder / "set", Demonstrations("primitives", SIZE, episodes, orientation=Orientation.UPRIGHT)
+    )
     return folder / "set"

@@ -19,7 +19,9 @@ from assay.policies.remote.pictures import Orientation
 STEPS = 12
 
 
-def test_our_own_images_are_upright_and_others_are_taken_for_mirrored(demonstrated: Path, tmp_path: Path):
+def test_images_are_read_upright_however_they_lie_and_others_are_taken_for_mirrored(
+    demonstrated: Path, tmp_path: Path
+):
     frames = read(demonstrated, 32)
     assert len(frames) == 24 * STEPS and frames.size == 32 and len(frames.instructions) == 24
     assert set(frames.tasks) == {"libero_goal/7", "libero_goal/8"}
@@ -28,6 +30,11 @@ def test_our_own_images_are_upright_and_others_are_taken_for_mirrored(demonstrat
         assert red[:2, :2].min() > 100 > red[:2, -4:].max() and red[-4:, :2].max() < 100
     other = tmp_path / "other"
     shutil.copytree(demonstrated, other)
+    info = json.loads((other / "meta/info.json").read_text())
+    for feature in info["features"].values():
+        feature.pop("info", None)
+    (other / "meta/info.json").write_text(json.dumps(info))
+    assert np.array_equal(read(other, 32).images["agentview"], frames.images["agentview"]), "of Assay 0.1"
     (other / OURS).unlink()
     mirrored = read(other, 32)
     assert np.array_equal(mirrored.images["agentview"], frames.images["agentview"][:, :, ::-1])

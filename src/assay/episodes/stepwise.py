@@ -1,0 +1,154 @@
+"""One episode, step by step: whoever has the loop calls `step`, and gets the record in the end.
+
+`rollout` is such a loop, with a policy of ours. Gymnasium, LeRobot, vla-eval and scripts for LIBERO have loops of
+their own:
+
+    play = Stepwise(env, spec)
+    while not play.over:
+        play.step(somebody_acts(play.observation, play.instruction))
+    episode = play.ended()
+
+Both give the same episode to the bit, because there is but one path: an action is rounded to single precision, as it
+is stored; then the senses change it, by the number of steps done before; then the world carries it out; then the
+senses change what is to be seen; then the goal is looked at. Nothing here draws a random number or renders an image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from assay.episodes.episode import Episode, Outcome
+from assay.episodes.instruction import Instruction
+from assay.episodes.senses import Senses
+from assay.episodes.spec import EpisodeSpec
+from assay.episodes.world import Env
+from assay.errors import PolicyError, StateError, short_traceback
+
+HAIR = 1e-3
+"""By how much a number may be outside of [-1, 1] for its rounding."""
+
+
+class Stepwise:
+    """An episode that has begun. ``watch`` is shown every observation as it is, before the senses change it."""
+
+    def __init__(
+        self,
+        env: Env,
+        spec: EpisodeSpec,
+        *,
+        watch: Callable[[Any], None] = lambda observation: None,
+    ) -> None:
+        """Begin the episode of a spec. Raises AssayError where it cannot be begun."""
+        self.env, self.spec = env, spec
+        self._watch = watch
+        self._senses = Senses(spec.perturbations, task=spec.task, seed=spec.world_seed)
+        self._actions: list[np.ndarray] = []
+        self.horizon = env.world.horizon(spec)
+        """The most control steps."""
+        self.succeeded = False
+        """Whether the goal held after the last step."""
+        self.observation = self._sensed(env.reset(spec))
+        """What the policy gets to see now."""
+
+    @property
+    def instruction(self) -> Instruction:
+        """What the policy is told."""
+        told: Instruction = self.env.task.instruction
+        return told
+
+    @property
+    def steps(self) -> int:
+        """Control steps done."""
+        return self.env.steps
+
+    @property
+    def truncated(self) -> bool:
+        """Whether the time is over and the goal is not reached."""
+        return not self.succeeded and self.env.steps >= self.horizon
+
+    @property
+    def over(self) -> bool:
+        """Whether there is nothing more to do."""
+        return self.succeeded or self.truncated
+
+    def step(self, action: object) -> Any:
+        """Carry out one action, (action size,); returns what the policy sees then.
+
+        Raises PolicyError for what is no action, StateError once the episode is over, and what the simulation
+        raises where it breaks.
+        """
+        if self.over:
+            raise StateError(
+                f"{self.spec.task}: the episode is over after {self.env.steps} steps: reset first"
+            )
+        given = _action(action, self.env.world.action_size)
+        now = self.env.step(self._senses.act(given, self.env.steps))
+        self._actions.append(given)
+        self.observation = self._sensed(now)
+        self.succeeded = self.env.succeeded()
+        return self.observation
+
+    def ended(
+        self,
+        error: str = "",
+        *,
+        broken: Exception | None = None,
+        decisions: int | None = None,
+    ) -> Episode:
+        """What happened until now. An episode that is left before its time is a failure.
+
+        ``broken`` is what the policy or the simulation raised, which makes the outcome an error; ``error`` says that,
+        or why it failed, in words. ``decisions`` says how often the policy was asked; at every step if nobody knows.
+        """
+        record, world = self.env.record(), self.env.world
+        done = np.array(self._actions, np.float32).reshape(-1, world.action_size)
+        failed = Outcome.FAILURE if broken is None else Outcome.ERROR
+        outcome = Outcome.SUCCESS if self.succeeded else failed
+        return Episode(
+            outcome=outcome,
+            steps=len(done),
+            trajectory=replace(record.trajectory, actions=done),
+            instruction=self.instruction.words,
+            decisions=len(done) if decisions is None else decisions,
+            images=self.env.images,
+            touched=record.touched,
+            moved=record.moved,
+            truth=dict(record.truth or {}),
+            initial_positions=dict(record.initial_positions or {}),
+            contacts=None if record.contacts is None else dict(record.contacts),
+            error=error or ("" if outcome is Outcome.SUCCESS else record.note),
+            transient=isinstance(broken, PolicyError) and broken.transient,
+            traceback=_traceback(broken),
+            clipped=_clipped(done, world.traits.clips),
+        )
+
+    def _sensed(self, observation: Any) -> Any:
+        self._watch(observation)
+        return self._senses.observe(observation)
+
+
+def _action(given: object, size: int) -> np.ndarray:
+    try:
+        action = np.asarray(given, np.float32)
+    except (TypeError, ValueError):
+        raise PolicyError(f"an action is {size} numbers, not {type(given).__name__}") from None
+    if action.shape != (size,):
+        raise PolicyError(f"an action of shape {action.shape}; valid: ({size},)")
+    if not np.isfinite(action).all():
+        raise PolicyError("an action with numbers that are not finite")
+    return action
+
+
+def _traceback(broken: Exception | None) -> str:
+    if broken is None:
+        return ""
+    return broken.traceback if isinstance(broken, PolicyError) else short_traceback(broken)
+
+
+def _clipped(actions: np.ndarray, cut: int) -> int | None:
+    """How many actions (steps, action size) have one of their first ``cut`` numbers outside [-1, 1]."""
+    return int((np.abs(actions[:, :cut]) > 1 + HAIR).any(axis=1).sum()) if cut else None

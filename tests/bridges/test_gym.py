@@ -1,0 +1,132 @@
+"""Gymnasium's own checks, and that its loop plays Assay's episodes."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import assay
+from assay.errors import ExperimentError, PolicyError, TaskError
+from assay.policies.remote.pictures import Orientation, turned
+from assay.policies.simple import Random
+
+gymnasium = pytest.importorskip(
+    "gymnasium", reason="Gymnasium is not here: pip install 'assay-robotics[gym]'"
+)
+
+import assay.bridges.gym  # noqa: E402
+
+TASK = "assay/libero_goal-7-v0"
+SMALL = {"size": 32, "steps": 3}
+
+
+def test_every_built_in_task_has_an_environment():
+    ids = [name for name in gymnasium.registry if name.startswith("assay/")]
+    assert len(ids) == 131 and {"assay/libero_90-89-v0", "assay/libero_goal-3-v0", "assay/Task-v0"} <= set(
+        ids
+    )
+
+
+@pytest.mark.parametrize("condition", ["control", "x/level3"])
+def test_gymnasiums_own_checker_has_nothing_to_say(drawing: str, condition: str):
+    from gymnasium.utils.env_checker import check_env
+
+    env = gymnasium.make(TASK, condition=condition, size=32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(env.unwrapped)
+    env.close()
+
+
+def test_an_episode_is_the_one_that_a_run_plays_and_is_recorded_as_it_is(tmp_path: Path):
+    condition, seed = "x/level3", 4
+    played = assay.run(
+        "x",
+        Random(),
+        tasks="libero_goal/7",
+        seeds=[seed],
+        conditions=condition,
+        certified=False,
+        steps=12,
+        out=tmp_path / "run.assay",
+    )
+    (expected,) = [
+        each for each in map(played.episodes.get, played.episodes) if each.row["condition"] != "control"
+    ]
+    env = gymnasium.make(
+        TASK, condition=condition, steps=12, images=False, out=tmp_path / "gym.assay", policy="mine"
+    )
+    policy = Random()
+    observation, info = env.reset(seed=seed)
+    policy.reset(env.unwrapped.play.instruction, env.unwrapped.play.spec)
+    ended = False
+    while not ended:
+        (action, *_) = policy.act(env.unwrapped.play.observation)
+        observation, reward, terminated, truncated, info = env.step(action)
+        ended = terminated or truncated
+    env.close()
+    assert truncated and not terminated and reward == 0.0 and not info["is_success"]
+    assert observation["instruction"] == "turn on the stove" and "image" not in observation
+    recorded = assay.open(tmp_path / "gym.assay")
+    assert recorded.meta["policy"] == "mine" and recorded.meta["experiment"] == "x"
+    assert list(recorded.episodes) == [expected.key]
+    mine = recorded.episodes[expected.key]
+    assert np.array_equal(mine.trajectory.actions, expected.trajectory.actions)
+    assert np.array_equal(mine.trajectory.end_effector, expected.trajectory.end_effector)
+    assert mine.row["seconds"] > 0
+
+
+def test_images_lie_as_they_are_asked_for_and_seeds_are_starts(drawing: str):
+    rotated, upright = (
+        gymnasium.make(TASK, **SMALL, orientation=each) for each in (Orientation.ROTATED, Orientation.UPRIGHT)
+    )
+    seen, plain = rotated.reset(seed=1)[0], upright.reset(seed=1)[0]
+    for camera in ("image", "wrist_image"):
+        assert np.array_equal(turned(plain[camera], Orientation.ROTATED), seen[camera])
+    other, info = rotated.reset(seed=2)
+    assert info["seed"] == 2 and not np.array_equal(other["image"], seen["image"])
+    drawn = [rotated.reset()[1]["seed"] for _ in range(2)]
+    rotated.reset(seed=2)
+    assert [rotated.reset()[1]["seed"] for _ in range(2)] == drawn and drawn[0] != drawn[1]
+    assert rotated.unwrapped.render().shape == (256, 512, 3)
+    rotated.close()
+    upright.close()
+
+
+def test_vectors_of_environments_keep_their_words(drawing: str):
+    several = gymnasium.make_vec(TASK, num_envs=2, vectorization_mode="sync", **SMALL)
+    observation, info = several.reset(seed=7)
+    assert observation["image"].shape == (2, 32, 32, 3) and info["seed"].tolist() == [7, 8]
+    assert observation["instruction"] == ("turn on the stove",) * 2
+    for _ in range(3):
+        *_, truncated, _ = several.step(several.action_space.sample())
+    assert truncated.all()
+    several.close()
+    with pytest.raises(ValueError, match="shared_memory=False"):  # in which Gymnasium would lose them
+        gymnasium.make_vec(TASK, num_envs=2, vectorization_mode="async", vector_kwargs={"context": "spawn"})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "reason"),
+    [
+        ({"task": "libero_goal"}, TaskError, "names 10 tasks; valid: one"),
+        ({"task": "tabletop/visual_manipulation/0"}, TaskError, "no task of LIBERO's world"),
+        ({"task": "libero_goal/3", "condition": "x/level9"}, ExperimentError, "did you mean|valid"),
+        ({"task": "libero_goal/3", "condition": "xx"}, ExperimentError, "there is no experiment 'xx'"),
+    ],
+)
+def test_what_is_not_there_is_one_line(arguments: dict, error: type, reason: str):
+    with pytest.raises(error, match=reason) as caught:
+        gymnasium.make("assay/Task-v0", **arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_no_action_is_refused():
+    env = gymnasium.make(TASK, images=False, disable_env_checker=True)
+    env.reset(seed=0)
+    with pytest.raises(PolicyError, match=r"of shape \(6,\); valid: \(7,\)"):
+        env.step(np.zeros(6))
+    env.close()

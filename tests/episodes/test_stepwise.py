@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from assay.episodes import Episode, EpisodeSpec, Outcome, Stepwise, rollout, world_of
+from assay.episodes.world import Env
+from assay.errors import PolicyError, StateError
+from assay.perturb.senses.actuators import ActionDelay, ActionNoise
+from assay.perturb.senses.proprioception import ProprioceptionNoise
+from assay.policies.registry import load_policy
+from assay.streams import stream
+
+SPEC = EpisodeSpec("libero_goal/7", 3, steps=25)
+
+
+@pytest.fixture(scope="module")
+def env() -> Iterator[Env]:
+    opened = world_of(SPEC.task).open()
+    yield opened
+    opened.close()
+
+
+def same(one: Episode, other: Episode) -> bool:
+    told = [each.name for each in fields(Episode) if each.name not in ("trajectory", "decisions", "seconds")]
+    return all(getattr(one, name) == getattr(other, name) for name in told) and all(
+        np.array_equal(getattr(one.trajectory, each.name), getattr(other.trajectory, each.name))
+        for each in fields(one.trajectory)
+    )
+
+
+class Reeling:
+    """Goes where what it observes and its dice lead it, in double precision, two actions at a time."""
+
+    def reset(self, instruction: object, spec: EpisodeSpec) -> None:
+        self.rng = stream("reeling", spec.seed)
+
+    def act(self, observation) -> np.ndarray:
+        aim = np.append(10 * observation.eef_position, [0.0, 0.0, 0.0, 1.0])
+        return np.clip(aim + self.rng.normal(size=(2, 7)), -1.2, 1.2)
+
+
+@pytest.mark.parametrize(
+    "senses", [(), (ActionNoise(0.2), ActionDelay(2), ProprioceptionNoise(0.01))], ids=["plain", "disturbed"]
+)
+def test_somebody_elses_loop_plays_the_episode_that_a_rollout_plays(env: Env, senses: tuple):
+    spec, policy = replace(SPEC, perturbations=senses), Reeling()
+    expected = rollout(env, policy, spec)
+    play = Stepwise(env, spec)
+    policy.reset(play.instruction, spec)
+    while not play.over:
+        for action in policy.act(play.observation):
+            if not play.over:
+                play.step(action.tolist())
+    assert play.truncated and same(play.ended(), expected) and expected.steps == 25
+    assert play.ended().decisions == 25 and expected.decisions == 13
+
+
+def test_it_is_over_when_the_goal_holds(env: Env):
+    spec = replace(SPEC, steps=None)
+    oracle = load_policy("oracle")
+    solved = rollout(env, oracle, spec)
+    play = Stepwise(env, spec)
+    for action in solved.trajectory.actions:
+        assert not play.over and play.ended().outcome is Outcome.FAILURE
+        play.step(action)
+    assert play.succeeded and play.over and not play.truncated
+    assert same(play.ended(), solved)
+    with pytest.raises(StateError, match=rf"the episode is over after {solved.steps} steps: reset first"):
+        play.step(action)
+
+
+@pytest.mark.parametrize(
+    ("action", "reason"),
+    [
+        ([0.0] * 6, r"of shape \(6,\); valid: \(7,\)"),
+        ([[0.0] * 7], r"of shape \(1, 7\)"),
+        ([float("nan")] * 7, "not finite"),
+        (None, r"of shape \(\)"),
+        ("forward", "7 numbers, not str"),
+    ],
+)
+def test_what_is_no_action_is_refused_and_does_nothing(env: Env, action: object, reason: str):
+    play = Stepwise(env, SPEC)
+    with pytest.raises(PolicyError, match=reason):
+        play.step(action)
+    assert play.steps == 0
+    broken = play.ended("it broke", broken=ValueError("no"))
+    assert broken.outcome is Outcome.ERROR and broken.error == "it broke"
