@@ -21,6 +21,7 @@ from bench import (
     measures,
     memory,
     oracle,
+    probe,
     report,
     runs,
     senses,
@@ -34,6 +35,7 @@ from bench.figure import Figure
 SECTIONS = {
     "engine": engine.measure,
     "oracle": oracle.measure,
+    "probe": probe.measure,
     "runs": runs.measure,
     "importing": importing.measure,
     "words": words.measure,

@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.episodes import EpisodeSpec
 from assay.policies.remote import address, codec
-from assay.policies.remote.convention import Convention
+from assay.policies.remote.convention import Convention, checked_actions
 from assay.policies.remote.errors import ReplyError, ServerError
 from assay.policies.remote.wire import LARGEST_REPLY, Wire
 from assay.policies.simple import STILL
@@ -59,9 +59,12 @@ class RemotePolicy(ABC):
         left = self.convention.wait - observation.step
         if left > 0:
             return np.tile(STILL, (left, 1))
-        actions = self._ask(observation)
+        return self.convention.executed(self.reply(observation))
+
+    def reply(self, observation: Observation) -> np.ndarray:
+        """All actions of the server's for an observation, as they came: (k, 7). Raises RemoteError."""
         try:
-            return self.convention.executed(actions)
+            return checked_actions(self._ask(observation))
         except ValueError as error:
             raise self._refused(str(error)) from None
 

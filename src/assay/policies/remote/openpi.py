@@ -48,10 +48,11 @@ class OpenPI(RemotePolicy):
 
     def _ask(self, observation: Observation) -> object:
         convention = self.convention
-        request: dict[str, Any] = dict(convention.pictures(observation))
-        if convention.state is not None:
-            request[convention.state] = convention.state_vector(observation)
-        request[convention.prompt] = self._prompt
+        request: dict[str, Any] = {
+            **convention.pictures(observation),
+            **convention.states(observation),
+            convention.prompt: self._prompt,
+        }
         reply = self._decoded(self._wire.ask(codec.encode_openpi(request)))
         if "actions" not in reply:
             raise self._refused(f"a reply without 'actions'; it has {sorted(map(str, reply))[:6]}")

@@ -97,9 +97,8 @@ class VlaEval(RemotePolicy):
         payload: dict[str, Any] = {
             "images": convention.pictures(observation),
             convention.prompt: self._prompt,
+            **convention.states(observation),
         }
-        if convention.state is not None:
-            payload[convention.state] = convention.state_vector(observation)
         action = self._exchange(OBSERVATION, payload, ACTION)
         for key in ("actions", "action"):
             if key in action:
