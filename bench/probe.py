@@ -47,7 +47,9 @@ def secrets() -> list[Convention]:
     """Every orientation with every way to write the state, and the ways to write the gripper in turn."""
     turns = cycle(GRIPPERS)
     return [
-        replace(CONVENTION, orientation=orientation, layout=layout, rotation=rotation, gripper=kind, closes=sign)
+        replace(
+            CONVENTION, orientation=orientation, layout=layout, rotation=rotation, gripper=kind, closes=sign
+        )
         for (orientation, (layout, rotation)), (kind, sign) in zip(
             product(Orientation, STATES), turns, strict=False
         )
@@ -88,7 +90,11 @@ def measure() -> list[Figure]:
     asked = sum(trial.examination.asked for trial in trials) / len(trials)
     return [
         Figure(
-            f"convention found right, {len(trials)} servers", 100 * right / len(trials), "%", 95.0, at_most=False,
+            f"convention found right, {len(trials)} servers",
+            100 * right / len(trials),
+            "%",
+            95.0,
+            at_most=False,
             note=f"{right} of {len(trials)}",
         ),
         Figure("requests to find it (mean)", asked, "", 1500.0),

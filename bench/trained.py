@@ -37,7 +37,9 @@ class Frame:
     """(CHUNK, 7)."""
 
 
-def frames(tasks: Sequence[str], seeds: Sequence[int], pack: str = "primitives", every: int = 2) -> list[Frame]:
+def frames(
+    tasks: Sequence[str], seeds: Sequence[int], pack: str = "primitives", every: int = 2
+) -> list[Frame]:
     """Frames of the oracle's successful episodes."""
     found = []
     for spec in (EpisodeSpec(task, seed, pack) for task in tasks for seed in seeds):
@@ -87,7 +89,9 @@ class Trained:
         return mixed
 
     def _features(self, *parts: np.ndarray) -> np.ndarray:
-        return np.concatenate([standard(part) for standard, part in zip(self._parts, parts, strict=True)], axis=1)
+        return np.concatenate(
+            [standard(part) for standard, part in zip(self._parts, parts, strict=True)], axis=1
+        )
 
 
 class _Standard:

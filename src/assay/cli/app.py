@@ -28,6 +28,7 @@ from assay.cli import (
     parity,
     plan,
     policies,
+    probe,
     report,
     run_,
     runs,
@@ -56,6 +57,7 @@ app.command("doctor")(doctor.doctor)
 app.command("demo")(demo.demo)
 app.command("try")(try_.try_)
 app.command("policies")(policies.policies)
+app.command("probe")(probe.probe)
 app.command("collect")(collect.collect)
 app.command("learn")(learn.learn)
 app.command("run")(run_.run)

@@ -1,6 +1,5 @@
 """Finds out by which convention a policy server wants to be spoken to."""
 
-from assay.policies.probe.examination import Examination, Plan, examine
-from assay.policies.probe.race import Entry
+from assay.policies.probe.examination import Examination, Plan, Settled, examine, written
 
-__all__ = ["Entry", "Examination", "Plan", "examine"]
+__all__ = ["Examination", "Plan", "Settled", "examine", "written"]

@@ -228,16 +228,18 @@ def written(options: Options) -> str:
 def _first_taken(server: Server, moment: Moment) -> Options:
     """The first options to which the server replies at all: the usual ones, or other sizes and states."""
     complaint = ""
-    for size, state in product(
-        *(field.usual_first(server.usual).alternatives for field in (SIZE, STATE))
-    ):
-        options = {} if not complaint else {k: v for k, v in {**size, **state}.items() if k not in server.given}
+    for size, state in product(*(field.usual_first(server.usual).alternatives for field in (SIZE, STATE))):
+        options = (
+            {} if not complaint else {k: v for k, v in {**size, **state}.items() if k not in server.given}
+        )
         try:
             server.reply(options, moment)
             return options
         except Refused as reason:
             complaint = complaint or str(reason)
-    raise PolicyError(f"{server.place}: it takes none of the conventions that are known; at first: {complaint}")
+    raise PolicyError(
+        f"{server.place}: it takes none of the conventions that are known; at first: {complaint}"
+    )
 
 
 def _agreement(server: Server, options: Options, shown: Sequence[Moment]) -> float:

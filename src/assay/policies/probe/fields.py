@@ -57,7 +57,9 @@ WAIT = _field("wait", {"wait": 10}, {"wait": 0})
 
 def replan_field(chunk: int) -> Field:
     """How many actions of a reply of ``chunk`` to execute: one, some, half of them, all."""
-    return _field("replan", *({"replan": each} for each in sorted({1, 5, max(chunk // 2, 1), chunk}) if each <= chunk))
+    return _field(
+        "replan", *({"replan": each} for each in sorted({1, 5, max(chunk // 2, 1), chunk}) if each <= chunk)
+    )
 
 
 def options_of(convention: Convention) -> dict[str, str]:

@@ -39,7 +39,9 @@ def moments(tasks: Sequence[str], seeds: Sequence[int], pack: str, count: int) -
     shown = [list(_shown(EpisodeSpec(task, seed, pack))) for task in tasks for seed in seeds]
     found = [moment for episode in shown for moment in _spread(episode, -(-count // max(len(shown), 1)))]
     if not found:
-        raise PolicyError(f"the oracle has nothing to show: it solves none of {', '.join(tasks)} from these seeds")
+        raise PolicyError(
+            f"the oracle has nothing to show: it solves none of {', '.join(tasks)} from these seeds"
+        )
     order = stream("probe", "moments", *tasks).permutation(len(found))
     return [found[number] for number in order[:count]]
 

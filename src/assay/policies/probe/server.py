@@ -23,7 +23,9 @@ class Server:
 
     def __init__(self, address: str) -> None:
         if "://" not in address:
-            raise PolicyError(f"'{address}' is no policy server: only those have conventions, e.g. openpi://host:8000")
+            raise PolicyError(
+                f"'{address}' is no policy server: only those have conventions, e.g. openpi://host:8000"
+            )
         self.place, _, query = address.partition("?")
         self.given: Options = dict(parse_qsl(query))
         """Options that the user has set: they are not searched."""
@@ -108,5 +110,3 @@ def _cosine(given: np.ndarray, shown: np.ndarray) -> float:
     a, b = given.ravel(), shown.ravel()
     lengths = float(np.linalg.norm(a) * np.linalg.norm(b))
     return float(a @ b) / lengths if lengths > 1e-9 else 0.0
-
-
