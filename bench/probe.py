@@ -73,7 +73,7 @@ def tried(secret: Convention, shown: list[Frame], plan: Plan) -> Trial:
 def measure() -> list[Figure]:
     plan = Plan(TASKS, PROBED_WITH, "primitives", episodes=0)
     try:
-        shown = frames(TASKS, TRAINED_ON)
+        shown = frames(TASKS, TRAINED_ON, every=3)
         trials = []
         for secret in secrets():
             trials.append(tried(secret, shown, plan))

@@ -17,6 +17,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "vlm": ("transformers", "torch"),
         "eqa": ("sklearn", "tfrecord", "crc32c"),
         "bleu": ("sacrebleu",),
+        "gr00t": ("zmq",),
     }
 )
 """The modules that each extra of ``pyproject.toml`` brings."""

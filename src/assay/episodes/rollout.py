@@ -60,6 +60,7 @@ def rollout(
             transient=isinstance(broken, PolicyError) and broken.transient,
             traceback=_traceback(broken),
             clipped=_clipped(done, world.traits.clips),
+            inference=_inference(policy),
         )
 
     def sensed(observation: Any) -> Any:
@@ -114,6 +115,12 @@ def _traceback(broken: Exception | None) -> str:
 def _clipped(actions: np.ndarray, cut: int) -> int | None:
     """How many actions (steps, action size) have one of their first ``cut`` numbers outside [-1, 1]."""
     return int((np.abs(actions[:, :cut]) > 1 + HAIR).any(axis=1).sum()) if cut else None
+
+
+def _inference(policy: object) -> tuple[float, ...]:
+    """Milliseconds that a policy says its decisions took; somebody's class may mean anything else by that name."""
+    said = getattr(policy, "inference_ms", None)
+    return tuple(said) if isinstance(said, list) and all(isinstance(each, float) for each in said) else ()
 
 
 def _text(error: BaseException) -> str:

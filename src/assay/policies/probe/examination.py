@@ -24,7 +24,6 @@ from assay.policies.probe.fields import (
 from assay.policies.probe.moments import Moment, moments
 from assay.policies.probe.race import Entry, Refused, race
 from assay.policies.probe.server import Server
-from assay.policies.remote.convention import Layout
 
 R = TypeVar("R")
 

@@ -35,7 +35,7 @@ class Field:
         return replace(self, alternatives=(first, *(each for each in self.alternatives if each != held)))
 
 
-def _field(name: str, *alternatives: dict[str, object]) -> Field:
+def _field(name: str, *alternatives: Mapping[str, object]) -> Field:
     return Field(
         name,
         tuple(MappingProxyType({key: str(value) for key, value in each.items()}) for each in alternatives),

@@ -22,7 +22,7 @@ PREFERENCE = math.log(3.0)
 """The first entry, which is what is usual, stays ahead of others that are better by less evidence than this."""
 
 
-class Refused(Exception):  # noqa: N818: not a failure of ours
+class Refused(Exception):  # noqa: N818
     """Somebody cannot take part; says why."""
 
 

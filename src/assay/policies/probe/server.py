@@ -14,8 +14,12 @@ from assay.policies.probe.moments import AHEAD, Moment
 from assay.policies.probe.race import Refused
 from assay.policies.registry import load_policy
 from assay.policies.remote.client import RemotePolicy
-from assay.policies.remote.convention import Convention
+from assay.policies.remote.convention import Convention, Gripper
 from assay.policies.remote.errors import ReplyError, ServerError
+
+
+LEAST = {Gripper.SIGNED: -np.inf, Gripper.UNIT: -0.25}
+"""A gripper component below is none of its kind."""
 
 
 class Server:
@@ -70,9 +74,10 @@ class Server:
 
         The server is asked by the ``usual`` options, and its reply is read by others.
         """
-        given = self.convention(options).executed(self.reply(usual, moment))[:AHEAD, 6]
-        shown = moment.actions[: len(given), 6]
-        return float(np.mean(np.sign(given) == np.sign(shown)))
+        convention, raw = self.convention(options), self.reply(usual, moment)[:AHEAD]
+        done = np.sign(convention.adjusted({"replan": None, "binary": False}).executed(raw)[:, 6])
+        possible = raw[:, 6] > LEAST[convention.gripper]
+        return float(np.mean((done == np.sign(moment.actions[: len(raw), 6])) & possible))
 
     def success(self, options: Options, spec: EpisodeSpec) -> float:
         """1 if an episode succeeds, 0 if not. Raises Refused where the server objects."""

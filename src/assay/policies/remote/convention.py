@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Annotated, get_type_hints
 
@@ -109,13 +110,16 @@ class Convention:
     def state_vector(self, observation: Observation) -> np.ndarray:
         """The state, float64, in the convention's layout; (8,) unless it is changed."""
         hand = (observation.eef_position, written(observation.eef_quaternion, self.rotation))
-        parts = {
-            Layout.HAND: lambda: (*hand, observation.gripper),
-            Layout.FINGERS_FIRST: lambda: (observation.gripper, *hand),
-            Layout.JOINTS: lambda: (observation.joints, observation.gripper),
-            Layout.NONE: lambda: (np.zeros(0),),
-        }[self.layout]()
-        return np.concatenate(parts).astype(np.float64)
+        match self.layout:
+            case Layout.HAND:
+                parts = (*hand, observation.gripper)
+            case Layout.FINGERS_FIRST:
+                parts = (observation.gripper, *hand)
+            case Layout.JOINTS:
+                parts = (observation.joints, observation.gripper)
+            case Layout.NONE:
+                parts = ()
+        return np.concatenate([np.zeros(0), *parts])
 
     def executed(self, actions: object) -> np.ndarray:
         """Our actions (k, 7), k at most ``replan``, for a server's. Raises ValueError that says why not."""
@@ -145,10 +149,15 @@ def adjustments(given: Mapping[str, str], address: str) -> dict[str, object]:
     return {name: validated(Convention, name, text, address) for name, text in given.items()}
 
 
+@lru_cache(maxsize=64)
+def _adapter(owner: type, name: str) -> TypeAdapter[object]:
+    return TypeAdapter(get_type_hints(owner, include_extras=True)[name])
+
+
 def validated(owner: type, name: str, text: str, address: str) -> object:
     """A field's value from its text, by the type it is declared with."""
     try:
-        return TypeAdapter(get_type_hints(owner, include_extras=True)[name]).validate_strings(text)
+        return _adapter(owner, name).validate_strings(text)
     except ValidationError as error:
         reason = error.errors()[0]["msg"]
         raise PolicyError(f"{address}: {name}={text}: {reason[0].lower()}{reason[1:]}") from None
