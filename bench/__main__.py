@@ -22,6 +22,7 @@ from bench import (
     measures,
     memory,
     oracle,
+    probe,
     report,
     runs,
     senses,
@@ -35,6 +36,7 @@ from bench.figure import Figure
 SECTIONS = {
     "engine": engine.measure,
     "oracle": oracle.measure,
+    "probe": probe.measure,
     "runs": runs.measure,
     "importing": importing.measure,
     "words": words.measure,

@@ -18,6 +18,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "eqa": ("sklearn", "tfrecord", "crc32c"),
         "bleu": ("sacrebleu",),
         "gym": ("gymnasium",),
+        "gr00t": ("zmq",),
     }
 )
 """The modules that each extra of ``pyproject.toml`` brings."""

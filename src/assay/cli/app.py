@@ -30,6 +30,7 @@ from assay.cli import (
     parity,
     plan,
     policies,
+    probe,
     report,
     run_,
     runs,
@@ -58,6 +59,7 @@ app.command("doctor")(doctor.doctor)
 app.command("demo")(demo.demo)
 app.command("try")(try_.try_)
 app.command("policies")(policies.policies)
+app.command("probe")(probe.probe)
 app.command("collect")(collect.collect)
 app.command("learn")(learn.learn)
 app.command("run")(run_.run)

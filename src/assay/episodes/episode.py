@@ -78,3 +78,5 @@ class Episode:
     """Where in somebody's own code it broke, as Python tells it; empty where nothing broke, or not there."""
     clipped: int | None = None
     """How many actions had a part outside [-1, 1], which was cut; None where the world cuts nothing."""
+    inference: tuple[float, ...] = ()
+    """Milliseconds that each decision took, as a policy server says; empty where none does."""

@@ -35,6 +35,10 @@ def rollout(
     """
     play = Stepwise(env, spec, watch=watch)
     decisions = 0
+
+    def ended(error: str = "", broken: Exception | None = None) -> Episode:
+        return play.ended(error, broken=broken, decisions=decisions, inference=_inference(policy))
+
     try:
         if isinstance(policy, Privileged):
             _guarded(policy, env.steps, policy.attach, env)
@@ -50,10 +54,10 @@ def rollout(
                 if play.over:
                     break
     except AssayError as error:  # the policy's, or the simulation broke
-        return play.ended(str(error), broken=error, decisions=decisions)
+        return ended(str(error), error)
     except Exception as error:  # ... in a way that nobody foresaw
-        return play.ended(one_line(error, 300), broken=error, decisions=decisions)
-    return play.ended("" if play.succeeded else str(getattr(policy, "note", "")), decisions=decisions)
+        return ended(one_line(error, 300), error)
+    return ended("" if play.succeeded else str(getattr(policy, "note", "")))
 
 
 def _guarded(policy: object, step: int, call: Callable[..., T], *arguments: object) -> T:
@@ -67,6 +71,12 @@ def _guarded(policy: object, step: int, call: Callable[..., T], *arguments: obje
         broken.transient = isinstance(error, PolicyError) and error.transient
         broken.traceback = short_traceback(error)
         raise broken from error
+
+
+def _inference(policy: object) -> tuple[float, ...]:
+    """Milliseconds that a policy says its decisions took; somebody's class may mean anything else by that name."""
+    said = getattr(policy, "inference_ms", None)
+    return tuple(said) if isinstance(said, list) and all(isinstance(each, float) for each in said) else ()
 
 
 def _text(error: BaseException) -> str:

@@ -98,11 +98,13 @@ class Stepwise:
         *,
         broken: Exception | None = None,
         decisions: int | None = None,
+        inference: tuple[float, ...] = (),
     ) -> Episode:
         """What happened until now. An episode that is left before its time is a failure.
 
         ``broken`` is what the policy or the simulation raised, which makes the outcome an error; ``error`` says that,
         or why it failed, in words. ``decisions`` says how often the policy was asked; at every step if nobody knows.
+        ``inference`` is how long each of these took, in milliseconds, where that is known.
         """
         record, world = self.env.record(), self.env.world
         done = np.array(self._actions, np.float32).reshape(-1, world.action_size)
@@ -124,6 +126,7 @@ class Stepwise:
             transient=isinstance(broken, PolicyError) and broken.transient,
             traceback=_traceback(broken),
             clipped=_clipped(done, world.traits.clips),
+            inference=inference,
         )
 
     def _sensed(self, observation: Any) -> Any:

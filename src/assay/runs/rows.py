@@ -22,9 +22,11 @@ SINCE = {
     "contacts": "intervals",
     "clipped": "cut",
     "traceback": "lines",
+    "inference": "milliseconds",
 }
 """Tables that older runs of this format lack, and the column of each, JSON: where the things that a task is about
-stood at the start, when the robot touched what, how many actions were cut, and where somebody's code broke."""
+stood at the start, when the robot touched what, how many actions were cut, where somebody's code broke, and how long
+each decision took."""
 ADDED = "".join(
     f"CREATE TABLE IF NOT EXISTS {table} (id INTEGER PRIMARY KEY REFERENCES specs, {column} TEXT NOT NULL);\n"
     for table, column in SINCE.items()

@@ -88,6 +88,7 @@ class Trial:
                     "why_not": each.episode.error,
                     "traceback": each.episode.traceback,
                     "clipped": each.episode.clipped,
+                    "inference_ms": list(each.episode.inference),
                 }
                 for each in self.attempts
             ],

@@ -58,6 +58,10 @@ class LiberoWorld:
         {
             "openpi": "assay.policies.remote.openpi:OpenPI",
             "vla-eval": "assay.policies.remote.vla_eval:VlaEval",
+            "gr00t": "assay.policies.remote.gr00t:Gr00t",
+            "openvla-oft": "assay.policies.remote.openvla_oft:OpenVlaOft",
+            "starvla": "assay.policies.remote.starvla:StarVla",
+            "roboarena": "assay.policies.remote.roboarena:RoboArena",
         }
     )
     disturbance = "assay.perturb.senses.actuators:DISTURBANCE"

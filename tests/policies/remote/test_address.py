@@ -9,7 +9,7 @@ from assay.policies.remote.address import parse
 
 def test_an_address_is_a_host_a_port_and_options():
     address = parse("openpi://gpu-1:9000?replan=10&timeout=2.5&connect=1&size=256&wait=0", "openpi")
-    assert (address.text, address.url) == ("openpi://gpu-1:9000", "ws://gpu-1:9000")
+    assert (address.text, address.urls("ws")) == ("openpi://gpu-1:9000", ("ws://gpu-1:9000",))
     assert (address.patience.timeout, address.patience.connect) == (2.5, 1.0)
     assert dict(address.adjusted) == {"replan": 10, "size": 256, "wait": 0}
 
@@ -19,7 +19,7 @@ def test_an_address_is_a_host_a_port_and_options():
     [("openpi://gpu", "ws://gpu:8000"), ("openpi://[::1]:9/", "ws://[::1]:9"), ("openpi://h:0", "ws://h:0")],
 )
 def test_the_port_may_be_left_out_and_the_host_may_be_a_number(text: str, url: str):
-    assert parse(text, "openpi").url == url
+    assert parse(text, "openpi").urls("ws") == (url,)
 
 
 def test_options_change_the_convention_and_nothing_else():
@@ -28,6 +28,24 @@ def test_options_change_the_convention_and_nothing_else():
     assert policy.convention == OpenPI.default.adjusted(changes)
     assert OpenPI("openpi://h:1").convention == OpenPI.default
     assert policy.waiting == 10 and OpenPI("openpi://h:1?wait=0").waiting == 0
+
+
+def test_an_address_may_have_a_path_copies_and_tls():
+    address = parse("openpi://a:1,b,[::1]:3/v1/robot?tls=1", "openpi")
+    assert address.text == "openpi://a:1,b:8000,[::1]:3/v1/robot"
+    assert address.urls("ws") == ("wss://a:1/v1/robot", "wss://b:8000/v1/robot", "wss://[::1]:3/v1/robot")
+
+
+@pytest.mark.parametrize(
+    ("option", "header"), [("key=ROBOT_KEY", "Api-Key s3cret"), ("bearer=ROBOT_KEY", "Bearer s3cret")]
+)
+def test_a_key_comes_from_the_environment_and_stays_out_of_what_is_printed(
+    option: str, header: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("ROBOT_KEY", "s3cret")
+    address = parse(f"openpi://h:1?{option}", "openpi")
+    assert address.access.headers(address.text) == {"Authorization": header}
+    assert "s3cret" not in repr(address)
 
 
 def test_it_can_be_like_the_client_of_libero_x_but_for_what_the_address_sets():
@@ -50,7 +68,11 @@ def test_the_scheme_chooses_the_client():
         ("vla_eval://h:1", "did you mean 'vla-eval'?"),
         ("openpi://", "should be openpi://host:port"),
         ("openpi://:80", "should be openpi://host:port"),
-        ("openpi://h:1/path", "should be openpi://host:port"),
+        ("openpi://h:1,", "should be openpi://host:port"),
+        ("gr00t://h:1/path", "should be gr00t://host:port, without a path"),
+        ("openpi://h:1?tls=perhaps", "tls=perhaps: "),
+        ("openpi://h:1?key=NO_SUCH_KEY", "there is no environment variable NO_SUCH_KEY, or it is empty"),
+        ("openpi://h:1?unnorm_key=x", "has no option 'unnorm_key'"),
         ("openpi://me@h:1", "should be openpi://host:port"),
         ("openpi://h:port", "valid: openpi://host:port"),
         ("openpi://h:99999", "valid: openpi://host:port"),

@@ -1,7 +1,11 @@
-"""Where a policy server is, and what is known about it: ``openpi://host:port?replan=5&timeout=60``."""
+"""Where a policy server is, and what is known about it: ``openpi://host:port?replan=5&timeout=60``.
+
+Several copies of a server are written with commas, ``openpi://a:8000,a:8001,b:8000``: they share the episodes out.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Annotated
@@ -13,7 +17,7 @@ from assay.errors import PolicyError, did_you_mean
 from assay.policies.remote.convention import ADJUSTABLE, CLIENTS, adjustments, validated
 
 PORT = 8000
-"""Where both kinds of server listen unless they are told otherwise."""
+"""Where most kinds of server listen unless they are told otherwise."""
 
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 
@@ -29,39 +33,107 @@ class Patience:
 
 
 @dataclass(frozen=True, slots=True)
+class Access:
+    """How to be let in."""
+
+    tls: bool = False
+    """Whether the connection is encrypted."""
+    key: str = ""
+    """The environment variable that holds the key, which is sent as ``Authorization: Api-Key ...``, openpi's way."""
+    bearer: str = ""
+    """The environment variable that holds the key, which is sent as ``Authorization: Bearer ...``, vLLM's way."""
+
+    def secret(self, address: str) -> str:
+        """The key itself; empty if none is needed. Raises PolicyError."""
+        name = self.key or self.bearer
+        found = os.environ.get(name, "")
+        if name and not found:
+            option = "key" if self.key else "bearer"
+            raise PolicyError(
+                f"{address}: {option}={name}: there is no environment variable {name}, or it is empty"
+            )
+        return found
+
+    def headers(self, address: str) -> dict[str, str]:
+        """What goes with every request. Raises PolicyError."""
+        secret = self.secret(address)
+        return {"Authorization": f"{'Api-Key' if self.key else 'Bearer'} {secret}"} if secret else {}
+
+
+@dataclass(frozen=True, slots=True)
 class Address:
     """A server's address, taken apart."""
 
     text: str
-    """``scheme://host:port``, for people."""
-    url: str
-    """``ws://host:port``."""
+    """``scheme://host:port/path``, for people."""
+    places: tuple[str, ...]
+    """``host:port/path`` of each copy of the server."""
     patience: Patience
+    access: Access
     adjusted: Mapping[str, object]
     """Fields of the convention that the address sets."""
+    extra: Mapping[str, str]
+    """Options that only this kind of server has."""
+
+    def urls(self, transport: str) -> tuple[str, ...]:
+        """Where the copies are, for ``ws``, ``http`` or ``tcp``; the first two become ``wss`` and ``https``."""
+        kind = f"{transport}s" if self.access.tls else transport
+        return tuple(f"{kind}://{place}" for place in self.places)
 
 
-def parse(address: str, scheme: str) -> Address:
-    """Take an address apart. Raises PolicyError that says what would be valid."""
+def parse(
+    address: str, scheme: str, *, port: int = PORT, path: bool = True, extra: tuple[str, ...] = ()
+) -> Address:
+    """Take an address apart; ``path``: whether it may have one. Raises PolicyError that says what would be valid."""
+    valid = f"{scheme}://host:port"
     try:
         parts = urlsplit(address)
-        host, port = parts.hostname, parts.port
+        copies = [urlsplit(f"//{each}") for each in parts.netloc.split(",")]
+        hosts = [(each.hostname, each.port) for each in copies]
     except ValueError as error:
-        raise PolicyError(f"'{address}': {error}; valid: {scheme}://host:port") from None
-    if parts.scheme != scheme or not host or parts.path not in ("", "/") or parts.fragment or parts.username:
-        raise PolicyError(f"'{address}' should be {scheme}://host:port")
-    place = f"[{host}]" if ":" in host else host
-    place = f"{place}:{PORT if port is None else port}"
-    text = f"{scheme}://{place}"
-    given = _options(parts.query, address)
-    patience = {field.name: given.pop(field.name) for field in fields(Patience) if field.name in given}
-    waits = {name: validated(Patience, name, value, text) for name, value in patience.items()}
-    return Address(text, f"ws://{place}", Patience(**waits), adjustments(given, text))  # type: ignore[arg-type]
+        raise PolicyError(f"'{address}': {error}; valid: {valid}") from None
+    beyond = parts.path if parts.path != "/" else ""
+    if (
+        parts.scheme != scheme
+        or not all(host for host, _ in hosts)
+        or (beyond and not path)
+        or parts.fragment
+        or "@" in parts.netloc
+    ):
+        raise PolicyError(f"'{address}' should be {valid}{'' if path or not beyond else ', without a path'}")
+    places = tuple(
+        f"{f'[{host}]' if ':' in str(host) else host}:{port if number is None else number}"
+        for host, number in hosts
+    )
+    text = f"{scheme}://{','.join(places)}{beyond}"
+    given = _options(parts.query, address, extra)
+    patience, access = (
+        {
+            field.name: validated(kind, field.name, given.pop(field.name), text)
+            for field in fields(kind)
+            if field.name in given
+        }
+        for kind in (Patience, Access)
+    )
+    own = {name: given.pop(name) for name in extra if name in given}
+    return Address(
+        text,
+        tuple(f"{place}{beyond}" for place in places),
+        Patience(**patience),  # type: ignore[arg-type]
+        Access(**access),  # type: ignore[arg-type]
+        adjustments(given, text),
+        own,
+    )
 
 
-def _options(query: str, address: str) -> dict[str, str]:
+def _options(query: str, address: str, extra: tuple[str, ...]) -> dict[str, str]:
     """The options of an address, as texts; those of a client that it names first, and then its own."""
-    valid = (*ADJUSTABLE, "client", *(field.name for field in fields(Patience)))
+    valid = (
+        *ADJUSTABLE,
+        "client",
+        *(field.name for kind in (Patience, Access) for field in fields(kind)),
+        *extra,
+    )
     given: dict[str, str] = {}
     for name, value in parse_qsl(query, keep_blank_values=True):
         if name not in valid:

@@ -2,20 +2,44 @@
 
 from __future__ import annotations
 
+import math
+import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from assay.episodes import EpisodeSpec
-from assay.policies.remote import address, codec
-from assay.policies.remote.convention import Convention
+from assay.policies.remote import codec
+from assay.policies.remote.address import PORT, Address, parse
+from assay.policies.remote.convention import Convention, checked_actions
 from assay.policies.remote.errors import ReplyError, ServerError
 from assay.policies.remote.wire import LARGEST_REPLY, Wire
 from assay.policies.simple import STILL
 from assay.sim import Observation
 from assay.tasks import Instruction
+
+
+class Carrier(Protocol):
+    """Carries messages to a server and back, one at a time. Whatever fails is a RemoteError, and closes it."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether messages can be sent."""
+        ...
+
+    def open(self, turn: int = 0) -> None:
+        """Begin anew, with the copy of the server whose turn it is."""
+        ...
+
+    def ask(self, message: bytes) -> bytes | str:
+        """Send a message; return the reply."""
+        ...
+
+    def close(self) -> None:
+        """End it."""
+        ...
 
 
 class RemotePolicy(ABC):
@@ -29,13 +53,26 @@ class RemotePolicy(ABC):
     """What addresses of the protocol begin with."""
     default: ClassVar[Convention]
     """What the protocol's servers expect."""
+    port: ClassVar[int] = PORT
+    """Where its servers listen unless they are told otherwise."""
+    options: ClassVar[tuple[str, ...]] = ()
+    """Options of an address that only this protocol has."""
+    paths: ClassVar[bool] = True
+    """Whether an address may have a path."""
+    carrier: ClassVar[Callable[[Address], Carrier]] = Wire
+    """What carries messages."""
 
     def __init__(self, where: str) -> None:
-        self.address = address.parse(where, self.scheme)
+        self.address = parse(where, self.scheme, port=self.port, path=self.paths, extra=self.options)
+        self.address.access.secret(self.address.text)  # a key that is missing is missed now
         self.convention = self.default.adjusted(self.address.adjusted)
         self.metadata: Mapping[str, Any] = {}
         """What the server said about itself when it was last connected to."""
-        self._wire = Wire(self.address)
+        self.inference_ms: list[float] = []
+        """Milliseconds that each decision of the episode took, where the server says so."""
+        self._turn = 0
+        self._prompt = ""
+        self._wire = type(self).carrier(self.address)
 
     @property
     def waiting(self) -> int:
@@ -46,9 +83,20 @@ class RemotePolicy(ABC):
     def connect(self) -> None:
         """Connect anew and learn what the server says about itself. Raises RemoteError."""
 
-    @abstractmethod
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
-        """Begin an episode; raises RemoteError if the server cannot be had."""
+        """Begin an episode; raises RemoteError if the server cannot be had.
+
+        Of several copies of a server, the episode itself decides which plays it, whoever executes it.
+        """
+        turn = zlib.crc32(f"{spec.task} {spec.condition} {spec.seed}".encode()) % len(self.address.places)
+        if turn != self._turn:
+            self.close()
+        self._turn, self._prompt, self.inference_ms = turn, instruction.text, []
+        self._begin(instruction, spec)
+
+    @abstractmethod
+    def _begin(self, instruction: Instruction, spec: EpisodeSpec) -> None:
+        """Tell the server, where that is usual, that an episode begins; connect if there is no connection."""
 
     @abstractmethod
     def _ask(self, observation: Observation) -> object:
@@ -59,9 +107,12 @@ class RemotePolicy(ABC):
         left = self.convention.wait - observation.step
         if left > 0:
             return np.tile(STILL, (left, 1))
-        actions = self._ask(observation)
+        return self.convention.executed(self.reply(observation))
+
+    def reply(self, observation: Observation) -> np.ndarray:
+        """All actions of the server's for an observation, as they came: (k, 7). Raises RemoteError."""
         try:
-            return self.convention.executed(actions)
+            return checked_actions(self._ask(observation))
         except ValueError as error:
             raise self._refused(str(error)) from None
 
@@ -84,6 +135,11 @@ class RemotePolicy(ABC):
         if not isinstance(decoded, dict):
             raise self._refused(f"a reply should be a map, not {codec.brief(decoded)}")
         return decoded
+
+    def _timed(self, milliseconds: object) -> None:
+        """Keep how long the server says that a decision took, if it says so."""
+        if isinstance(milliseconds, float | int) and math.isfinite(milliseconds) and milliseconds >= 0:
+            self.inference_ms.append(float(milliseconds))
 
     def _refused(self, reason: str) -> ReplyError:
         """The error for an answer that makes no sense; whoever sent it is not asked again."""

@@ -1,8 +1,9 @@
 """Messages as msgpack, with arrays as the policy servers of the field write them.
 
 An array is a map that says so: ``{"__ndarray__": true, "data", "dtype", "shape"}``. openpi's keys are bytes,
-vla-eval's are text; both are read. What is read may come from anybody: only numbers become arrays, nothing is
-executed, and size, depth and shapes are checked before anything is made of them.
+vla-eval's are text; both are read, and so is msgpack-numpy's ``{b"nd": true, b"type", b"shape", b"data"}``. What is
+read may come from anybody: only numbers become arrays, nothing is executed, and size, depth and shapes are checked
+before anything is made of them.
 """
 
 from __future__ import annotations
@@ -41,6 +42,11 @@ def encode_openpi(message: object) -> bytes:
 def encode_vla_eval(message: object) -> bytes:
     """A message as vla-eval reads it; pictures go uncompressed."""
     return cast(bytes, msgpack.packb(message, default=_vla_eval))
+
+
+def encode_msgpack_numpy(message: object) -> bytes:
+    """A message as the package msgpack-numpy writes it, which GR00T's servers read."""
+    return cast(bytes, msgpack.packb(message, default=_msgpack_numpy))
 
 
 def decode(data: bytes, *, largest: int) -> Any:
@@ -117,6 +123,19 @@ def _vla_eval(value: object) -> object:
     raise TypeError(f"{brief(value)} has no form on the wire")
 
 
+def _msgpack_numpy(value: object) -> dict[bytes, object]:
+    if not isinstance(value, np.ndarray):
+        raise TypeError(f"{brief(value)} has no form on the wire")
+    _require_numbers(value)
+    return {
+        b"nd": True,
+        b"type": value.dtype.str,
+        b"kind": b"",
+        b"shape": value.shape,
+        b"data": value.tobytes(),
+    }
+
+
 def _require_numbers(value: np.ndarray | np.generic) -> None:
     if value.dtype.kind not in "biuf":
         raise TypeError(f"{value.dtype} has no form on the wire")
@@ -136,6 +155,19 @@ def _revived(value: Any, depth: int) -> Any:
         if marker in value:
             return made(value)
     return {key: _revived(each, depth - 1) for key, each in value.items()}
+
+
+def _of_msgpack_numpy(spelled: dict[Any, Any]) -> object:
+    """An array, or one number, which comes as an array without sides."""
+    number = {} if spelled.get(b"nd", spelled.get("nd")) else {"shape": []}
+    if _part(spelled, "kind") if "kind" in spelled or b"kind" in spelled else b"":
+        raise CodecError("an array of objects; only numbers are read")
+    return _array({**spelled, **number, "dtype": _part(spelled, "type")})
+
+
+def array_of(data: object, dtype: object, shape: object) -> np.ndarray:
+    """An array of numbers from its bytes. Raises CodecError."""
+    return _array({"data": data, "dtype": dtype, "shape": shape})
 
 
 def _array(spelled: dict[Any, Any]) -> np.ndarray:
@@ -202,6 +234,7 @@ _MARKED: dict[str | bytes, Callable[[dict[Any, Any]], object]] = {
     b"__ndarray__": _array,
     "__ndarray__": _array,
     b"__npgeneric__": _scalar,
+    b"nd": _of_msgpack_numpy,
     "__image__": lambda compressed: compressed,
 }
 """Maps that stand for something else. A picture stays as it came until somebody wants it: see ``picture``."""

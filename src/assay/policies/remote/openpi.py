@@ -7,6 +7,7 @@ connection for each. A text frame is a traceback: the server broke.
 
 from __future__ import annotations
 
+import time
 import zlib
 from typing import Any
 
@@ -15,6 +16,7 @@ from assay.policies.remote import codec
 from assay.policies.remote.client import RemotePolicy
 from assay.policies.remote.convention import Convention
 from assay.policies.remote.served import Session, read, text
+from assay.policies.remote.wire import Wire
 from assay.sim import Observation
 from assay.tasks import Instruction
 
@@ -35,26 +37,28 @@ class OpenPI(RemotePolicy):
 
     scheme = "openpi"
     default = CONVENTION
+    _wire: Wire
 
     def connect(self) -> None:
         """Connect anew; the server speaks first."""
-        self._wire.open()
+        self._wire.open(self._turn)
         self.metadata = self._decoded(self._wire.receive())
 
-    def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
-        """Connect anew and keep the instruction, which goes with every observation."""
+    def _begin(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         self.connect()
-        self._prompt = instruction.text
 
     def _ask(self, observation: Observation) -> object:
         convention = self.convention
-        request: dict[str, Any] = dict(convention.pictures(observation))
-        if convention.state is not None:
-            request[convention.state] = convention.state_vector(observation)
-        request[convention.prompt] = self._prompt
+        request: dict[str, Any] = {
+            **convention.pictures(observation),
+            **convention.states(observation),
+            convention.prompt: self._prompt,
+        }
         reply = self._decoded(self._wire.ask(codec.encode_openpi(request)))
         if "actions" not in reply:
             raise self._refused(f"a reply without 'actions'; it has {sorted(map(str, reply))[:6]}")
+        timing = reply.get("server_timing", reply.get("policy_timing"))
+        self._timed(timing.get("infer_ms") if isinstance(timing, dict) else None)
         return reply["actions"]
 
 
@@ -75,10 +79,12 @@ class OpenPISession(Session):
         """Actions for an observation."""
         request = read(message)
         prompt = text(request, self.convention.prompt)
+        start = time.monotonic()
         if self.begins(prompt):
             self.begin(prompt, task=prompt, seed=zlib.crc32(message))
         actions = self.look(request, request.get(self.convention.state), least=self.replan or EXPECTED)
-        return codec.encode_openpi({"actions": actions})
+        timing = {"infer_ms": 1e3 * (time.monotonic() - start)}
+        return codec.encode_openpi({"actions": actions, "server_timing": timing})
 
     def complaint(self, reason: str) -> tuple[bytes | str, bool]:
         """A text frame, and the connection ends."""

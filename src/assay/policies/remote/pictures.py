@@ -24,6 +24,8 @@ class Orientation(StrEnum):
     """As LIBERO gives it: the bottom row first."""
     UPRIGHT = "upright"
     """As the camera sees it: the top row first."""
+    MIRRORED = "mirrored"
+    """LIBERO's raw picture with left and right swapped: an upright picture rotated by 180 degrees."""
 
 
 def parsed(text: str) -> Orientation:
@@ -40,6 +42,7 @@ _TURNS = MappingProxyType(
         Orientation.ROTATED: (_FORWARDS, _BACKWARDS),
         Orientation.RAW: (_BACKWARDS, _FORWARDS),
         Orientation.UPRIGHT: (_FORWARDS, _FORWARDS),
+        Orientation.MIRRORED: (_BACKWARDS, _BACKWARDS),
     }
 )
 

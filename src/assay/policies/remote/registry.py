@@ -7,11 +7,15 @@ from types import MappingProxyType
 
 from assay.errors import PolicyError, did_you_mean
 from assay.policies.remote.client import RemotePolicy
+from assay.policies.remote.gr00t import Gr00t
 from assay.policies.remote.openpi import OpenPI
+from assay.policies.remote.openvla_oft import OpenVlaOft
+from assay.policies.remote.roboarena import RoboArena
+from assay.policies.remote.starvla import StarVla
 from assay.policies.remote.vla_eval import VlaEval
 
 SCHEMES: Mapping[str, type[RemotePolicy]] = MappingProxyType(
-    {kind.scheme: kind for kind in (OpenPI, VlaEval)}
+    {kind.scheme: kind for kind in (OpenPI, VlaEval, Gr00t, OpenVlaOft, StarVla, RoboArena)}
 )
 
 

@@ -1,4 +1,4 @@
-"""Orientations as rotation vectors (axis times angle), in the two ways the field writes them."""
+"""Orientations in the ways the field writes them: rotation vectors (axis times angle), quaternions, Euler angles."""
 
 from __future__ import annotations
 
@@ -9,16 +9,47 @@ import numpy as np
 
 
 class Rotation(StrEnum):
-    """Which of the two rotation vectors of an orientation goes over the wire.
+    """How the hand's orientation goes over the wire.
 
     A quaternion and its negative are the same orientation, but their rotation vectors differ. LIBERO's hand
     points down, half a turn from the world's axes, so the scalar part is near zero and may have either sign.
     """
 
     ROBOSUITE = "robosuite"
-    """The quaternion's sign is kept: angles from 0 to 2 pi. What LIBERO's demonstrations hold."""
+    """Rotation vector; the quaternion's sign is kept: angles from 0 to 2 pi. What LIBERO's demonstrations hold."""
     SHORTEST = "shortest"
-    """The quaternion is negated where its scalar part is negative: angles from 0 to pi."""
+    """Rotation vector of the quaternion, negated where its scalar part is negative: angles from 0 to pi."""
+    XYZW = "xyzw"
+    """The quaternion, scalar last, its sign kept: robosuite's ``robot0_eef_quat``."""
+    WXYZ = "wxyz"
+    """The quaternion, scalar first, its sign kept: MuJoCo's."""
+    EULER = "euler"
+    """Roll, pitch and yaw about the world's fixed x, y and z, radians."""
+
+
+def written(quaternion: np.ndarray, rotation: Rotation) -> np.ndarray:
+    """A unit quaternion (w, x, y, z) as it goes over the wire, (3,) or (4,)."""
+    match rotation:
+        case Rotation.XYZW:
+            return np.roll(quaternion, -1)
+        case Rotation.WXYZ:
+            return quaternion
+        case Rotation.EULER:
+            return euler_angles(quaternion)
+        case _:
+            return rotation_vector(quaternion, rotation)
+
+
+def euler_angles(quaternion: np.ndarray) -> np.ndarray:
+    """Roll, pitch, yaw (3,), radians, about fixed axes, of a unit quaternion (w, x, y, z)."""
+    w, x, y, z = map(float, quaternion)
+    return np.array(
+        [
+            math.atan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y)),
+            math.asin(min(max(2.0 * (w * y - z * x), -1.0), 1.0)),
+            math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)),
+        ]
+    )
 
 
 def rotation_vector(quaternion: np.ndarray, rotation: Rotation) -> np.ndarray:

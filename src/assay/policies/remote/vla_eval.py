@@ -25,6 +25,7 @@ from assay.policies.remote.convention import Convention
 from assay.policies.remote.errors import RemoteError, ServerError
 from assay.policies.remote.rotations import Rotation
 from assay.policies.remote.served import Session, read, text
+from assay.policies.remote.wire import Wire
 from assay.sim import Observation
 from assay.tasks import Instruction
 
@@ -53,6 +54,7 @@ class VlaEval(RemotePolicy):
 
     scheme = "vla-eval"
     default = CONVENTION
+    _wire: Wire
 
     def __init__(self, where: str) -> None:
         super().__init__(where)
@@ -62,7 +64,7 @@ class VlaEval(RemotePolicy):
     def connect(self) -> None:
         """Connect anew, say hello, and send from then on what the server says it needs."""
         self._playing = False
-        self._wire.open()
+        self._wire.open(self._turn)
         hello = {"harness_version": f"assay {__version__}", "protocol_version": VERSION, "benchmark": "assay"}
         self.metadata = self._exchange(HELLO, hello, HELLO)
         version = self.metadata.get("protocol_version")
@@ -74,15 +76,14 @@ class VlaEval(RemotePolicy):
         declared = as_declared(CONVENTION, wanted) if isinstance(wanted, dict) else CONVENTION
         self.convention = declared.adjusted(self.address.adjusted)
 
-    def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
-        """End the last episode and begin one; connect if there is no connection."""
+    def _begin(self, instruction: Instruction, spec: EpisodeSpec) -> None:
+        """End the last episode and begin one."""
         if not self._wire.is_open:
             self.connect()
         if self._playing:
             self._send(END, {})
         self._send(START, {"task": _task(instruction, spec)})
         self._playing = True
-        self._prompt = instruction.text
 
     def close(self) -> None:
         """End the episode and the connection."""
@@ -97,9 +98,8 @@ class VlaEval(RemotePolicy):
         payload: dict[str, Any] = {
             "images": convention.pictures(observation),
             convention.prompt: self._prompt,
+            **convention.states(observation),
         }
-        if convention.state is not None:
-            payload[convention.state] = convention.state_vector(observation)
         action = self._exchange(OBSERVATION, payload, ACTION)
         for key in ("actions", "action"):
             if key in action:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
 import socket
+import ssl
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 from websockets.protocol import State
@@ -22,6 +24,7 @@ FIRST_DELAY, LONGEST_DELAY = 0.1, 5.0
 """Seconds between attempts to connect; each is twice the last."""
 GOODBYE = 1.0
 """Seconds for a server to agree that a connection is over."""
+UNAUTHORISED = (401, 403)
 _TOO_BIG = 1009
 _SILENT = logging.getLogger(f"{__name__}.websockets")
 """What goes wrong is raised, and need not be logged as well."""
@@ -34,6 +37,7 @@ class Wire:
 
     def __init__(self, address: Address) -> None:
         self.address = address
+        self._urls = address.urls("ws")
         self._connection: ClientConnection | None = None
 
     @property
@@ -41,23 +45,31 @@ class Wire:
         """Whether there is a connection that neither side has closed."""
         return self._connection is not None and self._connection.state is State.OPEN
 
-    def open(self) -> None:
-        """Connect anew; a server that is not there is tried again, with growing pauses.
+    def open(self, turn: int = 0) -> None:
+        """Connect anew, to the copy of the server whose ``turn`` it is; one that is not there is tried again, with
+        growing pauses, and so are the other copies.
 
         Raises UnreachableError.
         """
         self.close()
+        headers = self.address.access.headers(self.address.text)
         deadline = time.monotonic() + self.address.patience.connect
         delay = FIRST_DELAY
-        while True:
+        for attempt in itertools.count(turn):
+            url = self._urls[attempt % len(self._urls)]
             try:
-                self._connection = self._attempt(max(deadline - time.monotonic(), FIRST_DELAY))
+                self._connection = self._attempt(url, headers, max(deadline - time.monotonic(), FIRST_DELAY))
                 return
             except InvalidStatus as error:
-                reason, hopeless = (
-                    f"answers HTTP {error.response.status_code}",
-                    error.response.status_code < 500,
+                status = error.response.status_code
+                hint = (
+                    ": it wants another key (?key=VARIABLE or ?bearer=VARIABLE)"
+                    if status in UNAUTHORISED
+                    else ""
                 )
+                reason, hopeless = f"answers HTTP {status}{hint}", status < 500
+            except ssl.SSLError as error:
+                reason, hopeless = f"cannot be trusted: {error.reason or error}", True
             except WebSocketException as error:
                 reason, hopeless = f"is no websocket server: {error}", False
             except TimeoutError:
@@ -103,9 +115,10 @@ class Wire:
                 connection.close()
         self._drop()
 
-    def _attempt(self, seconds: float) -> ClientConnection:
+    def _attempt(self, url: str, headers: Mapping[str, str], seconds: float) -> ClientConnection:
         connection = connect(
-            self.address.url,
+            url,
+            additional_headers=headers,
             open_timeout=min(seconds, self.address.patience.timeout),
             close_timeout=GOODBYE,
             ping_interval=None,  # a server that compiles its model can be deaf for minutes

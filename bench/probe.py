@@ -1,0 +1,101 @@
+"""`assay probe`: how often it finds the convention of a server that tells nobody which it is."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from itertools import cycle, product
+from urllib.parse import parse_qsl, urlencode
+
+from assay.errors import RenderingError
+from assay.policies.probe import Examination, Plan, examine
+from assay.policies.probe.fields import options_of
+from assay.policies.remote.convention import Convention, Gripper, Layout, Sign
+from assay.policies.remote.openpi import CONVENTION
+from assay.policies.remote.pictures import Orientation
+from assay.policies.remote.rotations import Rotation
+from bench.figure import Figure
+from bench.trained import Frame, Trained, frames, served
+
+TASKS = ("libero_goal/7", "libero_goal/8", "libero_spatial/0")
+TRAINED_ON, PROBED_WITH = range(100, 106), (0, 1, 2, 3)
+"""Seeds: no initial state of the probe's was trained on."""
+STATES = (
+    *((Layout.HAND, rotation) for rotation in Rotation),
+    (Layout.FINGERS_FIRST, Rotation.XYZW),
+    (Layout.JOINTS, Rotation.ROBOSUITE),
+)
+GRIPPERS = tuple(product(Gripper, Sign))
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One server, and what was found."""
+
+    secret: Convention
+    examination: Examination
+    seconds: float
+    """Of the processor."""
+
+    @property
+    def right(self) -> bool:
+        """Whether the address that was found says what the server was trained on."""
+        return dict(parse_qsl(self.examination.address.partition("?")[2])) == expected(self.secret)
+
+
+def secrets() -> list[Convention]:
+    """Every orientation with every way to write the state, and the ways to write the gripper in turn."""
+    turns = cycle(GRIPPERS)
+    return [
+        replace(
+            CONVENTION, orientation=orientation, layout=layout, rotation=rotation, gripper=kind, closes=sign
+        )
+        for (orientation, (layout, rotation)), (kind, sign) in zip(
+            product(Orientation, STATES), turns, strict=False
+        )
+    ]
+
+
+def expected(secret: Convention) -> dict[str, str]:
+    """The options that an address needs for a convention."""
+    usual = options_of(CONVENTION)
+    return {name: value for name, value in options_of(secret).items() if usual[name] != value}
+
+
+def tried(secret: Convention, shown: list[Frame], plan: Plan) -> Trial:
+    """Train a policy by a convention, serve it, and examine the server."""
+    with served(Trained(secret, shown)) as address:
+        start = time.process_time()
+        found = examine(address, plan)
+        return Trial(secret, found, time.process_time() - start)
+
+
+def measure() -> list[Figure]:
+    plan = Plan(TASKS, PROBED_WITH, "primitives", episodes=0)
+    try:
+        shown = frames(TASKS, TRAINED_ON, every=3)
+        trials = []
+        for secret in secrets():
+            trials.append(tried(secret, shown, plan))
+            last = trials[-1]
+            print(
+                f"{urlencode(expected(secret)) or '(as openpi)':62} "
+                f"{'right' if last.right else last.examination.address}, "
+                f"{last.examination.asked} requests, {last.seconds:.0f} s of the processor",
+                flush=True,
+            )
+    except RenderingError as error:
+        return [Figure("convention found", None, "%", 95.0, note=str(error))]
+    right = sum(trial.right for trial in trials)
+    asked = sum(trial.examination.asked for trial in trials) / len(trials)
+    return [
+        Figure(
+            f"convention found right, {len(trials)} servers",
+            100 * right / len(trials),
+            "%",
+            95.0,
+            at_most=False,
+            note=f"{right} of {len(trials)}",
+        ),
+        Figure("requests to find it (mean)", asked, "", 1500.0),
+    ]
