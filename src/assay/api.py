@@ -75,6 +75,7 @@ def run(
     certified: bool | None = None,
     retry_errors: bool = False,
     timeout: float = 1800.0,
+    shard: str | None = None,
     label: str | None = None,
     progress: bool | None = None,
     observer: Observer | None = None,
@@ -99,7 +100,7 @@ def run(
     if out is not None:
         path = Path(out)
     elif isinstance(policy, str):
-        path = default_path(experiment if isinstance(experiment, str) else experiment.name, policy)
+        path = default_path(experiment if isinstance(experiment, str) else experiment.name, policy, shard)
     else:
         scratch = tempfile.TemporaryDirectory(prefix="assay-", ignore_cleanup_errors=True)
         path = Path(scratch.name) / "run.assay"
@@ -120,6 +121,7 @@ def run(
         certified=certified,
         retry_errors=retry_errors,
         timeout=timeout,
+        shard=shard,
     )
     shown = sys.stderr.isatty() if progress is None else progress
     if observer is None and shown:

@@ -66,6 +66,10 @@ def run(
     ] = None,
     retry_errors: Annotated[bool, typer.Option(help="Try episodes that ended in an error again.")] = False,
     timeout: Silence = 1800.0,
+    shard: Annotated[
+        str | None,
+        typer.Option(metavar="I/N", help="Only part I of N of the plan; assay runs merge puts the parts together."),
+    ] = None,
     label: Annotated[
         str | None, typer.Option(help="What reports, comparisons and figures call the policy.")
     ] = None,
@@ -91,7 +95,7 @@ def run(
     from assay.runs.execute import default_path
     from assay.runs.store import Store
 
-    path = out or default_path(experiment, policy)
+    path = out or default_path(experiment, policy, shard)
     if "://" in policy and assets in (None, PRIMITIVES):
         say(ON_PRIMITIVES, aside=True)
     with AskingDisplay(yes=yes, dry=dry_run) as display:
@@ -115,6 +119,7 @@ def run(
             certified=certified,
             retry_errors=retry_errors,
             timeout=timeout,
+            shard=shard,
             label=label,
             observer=display,
         ).ending
