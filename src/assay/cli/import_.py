@@ -64,7 +64,10 @@ def results(
             f"trajectories) written to {done.out}"
         )
         if done.errors:
-            say(f"{number_of(done.errors, 'episode')} broke, and count neither as success nor as failure", aside=True)
+            say(
+                f"{number_of(done.errors, 'episode')} broke, and count neither as success nor as failure",
+                aside=True,
+            )
         for remark in done.remarks:
             say(f"note: {remark}", aside=True)
 

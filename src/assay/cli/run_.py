@@ -68,7 +68,9 @@ def run(
     timeout: Silence = 1800.0,
     shard: Annotated[
         str | None,
-        typer.Option(metavar="I/N", help="Only part I of N of the plan; assay runs merge puts the parts together."),
+        typer.Option(
+            metavar="I/N", help="Only part I of N of the plan; assay runs merge puts the parts together."
+        ),
     ] = None,
     label: Annotated[
         str | None, typer.Option(help="What reports, comparisons and figures call the policy.")

@@ -110,4 +110,7 @@ def merge_(
     if lacking:
         say(f"not there: {number_of(len(lacking), 'shard')}: {', '.join(map(str, lacking))}", aside=True)
     if left:
-        say(f"{number_of(left, 'planned episode')} not done: the shard's own command goes on with it", aside=True)
+        say(
+            f"{number_of(left, 'planned episode')} not done: the shard's own command goes on with it",
+            aside=True,
+        )

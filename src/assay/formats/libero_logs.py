@@ -39,7 +39,9 @@ def read(file: Path) -> tuple[Evaluation, ...]:
     suite = (_SUITE.search(text) or _in_name(file.stem) or [None, ""])[1]
     episodes = tuple(_episodes(text, str(suite)))
     if not episodes:
-        raise ReleaseError(f"{file}: no line says 'Success: True' or 'Success: False' after one with 'Task: ...'")
+        raise ReleaseError(
+            f"{file}: no line says 'Success: True' or 'Success: False' after one with 'Task: ...'"
+        )
     checkpoint = _CHECKPOINT.search(text)
     return (
         Evaluation(

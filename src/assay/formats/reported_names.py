@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from assay import tasks
 from assay.episodes import CONTROL, Change
+from assay.episodes.perturbation import changed_by
 from assay.formats import libero_pro
 from assay.formats.release import Label
 from assay.formats.results import known_task, said, task_told
@@ -27,7 +28,7 @@ PRO_CHANGES: Mapping[str, str] = {
     "task": Change.TASK,
     "environment": Change.ROOM,
 }
-PRO_TYPES: Mapping[str, str] = {**libero_pro.FROZEN, "language": "semantic", "position": "position"}
+PRO_TYPES: Mapping[str, str] = {**libero_pro.FROZEN, "language": "semantic"}
 """What LIBERO-PRO's tools call a change -> what the paper calls it."""
 PLUS_CATEGORIES: Mapping[str, tuple[str, str]] = {
     "add": ("Objects Layout", Change.CLUTTER),
@@ -43,8 +44,6 @@ PLUS_CATEGORIES: Mapping[str, tuple[str, str]] = {
 """What a suffix changes -> LIBERO-plus's category, and how findings name the change."""
 MIXED = "temp"
 """What LIBERO-PRO's tool calls the suite that it has just made, whatever it changes."""
-UNNAMED = "reworded"
-"""The variant of a prompt that is no task's own."""
 _USUAL_VIEW = "0 0 100 0 0"
 _SUFFIX = re.compile(
     r"(?:language (?P<language>\d+))?\s*(?:view (?P<view>\d+ \d+ \d+ \d+ \d+) initstate (?P<start>\d+)"
@@ -87,9 +86,8 @@ def pro_condition(kind: str) -> tuple[str, str]:
     """The condition of LIBERO-PRO's ``perturbation_type``, and how findings name its change; ``none`` is a control."""
     if kind in ("", "none"):
         return CONTROL, ""
-    parts = [PRO_TYPES.get(part, part) for part in re.split(r"[+,]", kind)]
-    changes = "+".join(dict.fromkeys(str(PRO_CHANGES.get(part, part)) for part in parts))
-    return f"libero-pro/{'+'.join(parts)}", changes
+    parts = [PRO_TYPES.get(part, part) for part in kind.split("+")]
+    return f"libero-pro/{'+'.join(parts)}", changed_by(PRO_CHANGES.get(part, part) for part in parts)
 
 
 def plus_condition(category: str) -> str:

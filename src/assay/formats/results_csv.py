@@ -99,9 +99,7 @@ def read(file: Path) -> tuple[Evaluation, ...]:
     return tuple(Evaluation(TOOL, policy, tuple(each), remarks=remarks) for policy, each in rows.items())
 
 
-UNSEEDED = (
-    "no column says the seed: episodes of a task are taken to start alike in every condition, in the table's order"
-)
+UNSEEDED = "no column says the seed: a task's episodes are taken to start alike in all conditions, in the table's order"
 
 
 def _columns(given: object, file: Path) -> dict[str, str]:
@@ -165,7 +163,7 @@ def _recognises(path: Path, head: bytes) -> bool:
     first = head.decode("utf-8-sig", "ignore").partition("\n")[0].lower()
     names = {each.strip().strip('"') for each in first.replace("\t", ",").replace(";", ",").split(",")}
     return not first.lstrip().startswith(("{", "[")) and bool(
-        names & set(NAMES["success"]) and names & set(NAMES["task"]) or path.suffix in (".csv", ".tsv")
+        (names & set(NAMES["success"]) and names & set(NAMES["task"])) or path.suffix in (".csv", ".tsv")
     )
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from assay import tasks
 from assay.episodes import Outcome, Trajectory, no_trajectory
 from assay.errors import one_line
 from assay.formats.release import ReleaseError
@@ -41,7 +42,7 @@ def read(file: Path) -> tuple[Evaluation, ...]:
             }
             rows = db.execute(
                 "SELECT sid, eid, eval_id, task_name, episode_id, status, metrics, steps, elapsed_sec, context, "
-                "failure_reason FROM episode_results ORDER BY rowid"
+                "failure_reason, failure_detail FROM episode_results ORDER BY rowid"
             ).fetchall()
             found: dict[tuple[str, str, int, str], ReportedEpisode] = {}
             for row in rows:
@@ -60,14 +61,14 @@ def read(file: Path) -> tuple[Evaluation, ...]:
             _policy(about),
             episodes,
             settings=_settings(about),
-            stored=all("libero" in str(each.get("benchmark", "")).lower() for each in about.values()),
+            stored=all(each.task in tasks.built_in_ids() for each in episodes),
             remarks=tuple(_remarks(episodes)),
         ),
     )
 
 
 def _episode(db: sqlite3.Connection, row: tuple[Any, ...], about: dict[str, Any]) -> ReportedEpisode:
-    sid, eid, evaluation, told, number, status, metrics, steps, seconds, context, reason = row
+    sid, eid, evaluation, told, number, status, metrics, steps, seconds, context, *broke = row
     kwargs = json.loads(context or "{}")
     suite = str(kwargs.get("suite") or _benchmark(about.get(evaluation, {})))
     which = named(suite, str(told), kwargs.get("category"), kwargs.get("difficulty_level"))
@@ -87,10 +88,16 @@ def _episode(db: sqlite3.Connection, row: tuple[Any, ...], about: dict[str, Any]
         steps=len(path.actions) or int(steps or 0),
         seconds=float(seconds or 0.0),
         instruction=str(kwargs.get("instruction") or told),
-        error=str(reason or "error") if status == "error" else "",
+        error=_reason(*broke) if status == "error" else "",
         trajectory=path,
         labels={**which.labels, **labels},
     )
+
+
+def _reason(phase: str | None, detail: str | None) -> str:
+    """Why an episode broke: the last line of what the harness kept."""
+    lines = (detail or "").strip().splitlines()
+    return one_line(": ".join(part for part in (phase, lines[-1] if lines else "") if part) or "error")
 
 
 def _trajectory(db: sqlite3.Connection, sid: str, eid: str) -> Trajectory:
@@ -114,11 +121,14 @@ def _array(rows: list[Any]) -> np.ndarray | None:
 
 
 def _remarks(episodes: tuple[ReportedEpisode, ...]) -> list[str]:
-    without = sum(not len(each.trajectory.end_effector) for each in episodes)
+    whole = [each for each in episodes if each.outcome is not Outcome.ERROR]
+    without = sum(not len(each.trajectory.end_effector) for each in whole)
     if not without:
         return []
-    some = "" if without == len(episodes) else f" of {without} of {len(episodes)} episodes"
-    return [f"the recording has no states{some}: nothing can be said of paths there (recording.record_step: true)"]
+    some = "" if without == len(whole) else f" of {without} of {len(whole)} episodes"
+    return [
+        f"the recording has no states{some}: nothing can be said of paths there (recording.record_step: true)"
+    ]
 
 
 def _benchmark(about: dict[str, Any]) -> str:
@@ -130,7 +140,7 @@ def _policy(about: dict[str, Any]) -> str:
     """What the server calls itself, if it does."""
     for each in about.values():
         server = each.get("server_info") or {}
-        for name in ("model", "model_name", "name", "server"):
+        for name in ("model", "model_name", "model_server"):
             if isinstance(server.get(name), str):
                 return str(server[name])
     return ""

@@ -68,7 +68,9 @@ def _check(merged: Store, part: Store, path: Path) -> None:
         )
     known, fresh = merged.meta, part.meta
     if not known:
-        merged.describe(**{name: value for name, value in fresh.items() if name != META_SHARD}, merged=[path.name])
+        merged.describe(
+            **{name: value for name, value in fresh.items() if name != META_SHARD}, merged=[path.name]
+        )
         return
     if found := differing(fresh, known):
         name, is_now, should_be = found

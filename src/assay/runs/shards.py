@@ -1,8 +1,8 @@
 """A plan in parts that know nothing of each other: one for each job of a cluster, put together by `merge`.
 
-A start (task and seed) is whole in one shard, so that an episode, its control and their certificates are made by one job.
-Every shard keeps the places of its episodes in the whole plan and a digest of that plan: shards of one plan, merged, are
-the run that nobody divided, and shards of different plans are refused.
+A start (task and seed) is whole in one shard, so that an episode, its control and their certificates are made by one
+job. Every shard keeps the places of its episodes in the whole plan and a digest of that plan: shards of one plan,
+merged, are the run that nobody divided, and shards of different plans are refused.
 """
 
 from __future__ import annotations
@@ -65,7 +65,9 @@ class Part:
 
 def divided(specs: Sequence[EpisodeSpec], shard: Shard) -> Part:
     """A shard of a plan: every so-manieth start. Raises RunError where there are fewer starts than shards."""
-    starts = {start: place for place, start in enumerate(dict.fromkeys((each.task, each.seed) for each in specs))}
+    starts = {
+        start: place for place, start in enumerate(dict.fromkeys((each.task, each.seed) for each in specs))
+    }
     if shard.of > len(starts):
         raise RunError(
             f"--shard {shard}: the plan has {len(starts)} starts (tasks and seeds); valid: at most so many shards"
@@ -109,9 +111,13 @@ def together(metas: Sequence[Mapping[str, Any]], paths: Sequence[Path]) -> dict[
         return None
     for path, known in zip(paths, found, strict=True):
         if known is None:
-            raise RunError(f"{path}: is no shard, and others are: only shards of one plan are merged with shards")
+            raise RunError(
+                f"{path}: is no shard, and others are: only shards of one plan are merged with shards"
+            )
         if (known["plan"], known["of"]) != (found[0]["plan"], found[0]["of"]):  # type: ignore[index]
-            raise RunError(f"{path}: is a shard of another plan than {paths[0]}: tasks, seeds or conditions differ")
+            raise RunError(
+                f"{path}: is a shard of another plan than {paths[0]}: tasks, seeds or conditions differ"
+            )
     return {"of": found[0]["of"], "there": sorted(each["number"] for each in found if each)}  # type: ignore[index]
 
 

@@ -181,9 +181,7 @@ class Store:
 
     # -- the plan
 
-    def plan(
-        self, specs: Iterable[EpisodeSpec], place: Callable[[EpisodeSpec], int] | None = None
-    ) -> int:
+    def plan(self, specs: Iterable[EpisodeSpec], place: Callable[[EpisodeSpec], int] | None = None) -> int:
         """Add specs to the plan, in one transaction, unless they are there; returns how many are new.
 
         ``place`` says where each stands in the order of the plan, from 0; without it each stands after those before it.
@@ -193,7 +191,7 @@ class Store:
         return self.add_plan((number, *row) for number, row in zip(places, spec_rows(several), strict=True))
 
     def add_plan(self, rows: Iterable[tuple[object, ...]]) -> int:
-        """Add rows of plans to this one, unless they are there: id (None for the next one) and what `spec_rows` gives."""
+        """Add rows of plans, unless they are there: id (None for the next one) and what `spec_rows` gives."""
         before = self.planned
         with self._transaction():
             self._db.executemany(

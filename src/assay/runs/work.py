@@ -157,7 +157,9 @@ def prepare(experiment: str | Experiment, options: Options) -> Work:
     plugins = plugins_used(experiment, design, pack, specs)
     part = None if options.shard is None else divided(specs, Shard.parse(options.shard))
     if part is not None and rule is not None:
-        raise RunError("--shard and --until contradict each other: a shard cannot know when all of a plan is decided")
+        raise RunError(
+            "--shard and --until contradict each other: a shard cannot know when all of a plan is decided"
+        )
     specs = specs if part is None else part.specs
     return Work(design, pack, specs, served, settings, plugins, rule, options, part)
 
