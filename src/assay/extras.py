@@ -17,6 +17,10 @@ EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "vlm": ("transformers", "torch"),
         "eqa": ("sklearn", "tfrecord", "crc32c"),
         "bleu": ("sacrebleu",),
+        "wandb": ("wandb",),
+        "trackio": ("trackio",),
+        "tensorboard": ("tensorboard",),
+        "rerun": ("rerun",),
     }
 )
 """The modules that each extra of ``pyproject.toml`` brings."""

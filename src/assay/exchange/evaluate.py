@@ -1,7 +1,7 @@
 """An evaluation that fits into a time, for a training loop: few seeds, whole, and what was left out is said.
 
-Its episodes are those of seeds 0 to n - 1 of the tasks chosen: given the same ``seeds`` and ``tasks`` they are the same,
-however long they take. A budget only decides how many of them there are.
+Its episodes are those of the experiment's first n seeds and of the tasks chosen: given the same ``seeds`` and ``tasks``
+they are the same, however long they take. A budget only decides how many of them there are.
 """
 
 from __future__ import annotations
@@ -71,9 +71,7 @@ def fit(
     return _fitted(path, whole, began, 1 + more, chosen)
 
 
-def _chosen(
-    first: Work, policy: str | Policy, allowed: float, began: float, budget: str
-) -> tuple[str, ...]:
+def _chosen(first: Work, policy: str | Policy, allowed: float, began: float, budget: str) -> tuple[str, ...]:
     """The tasks of which one seed fits: all of them, or some, evenly from the list."""
     tasks = _tasks(first)
     pace = timed(first, policy, SAMPLE)
@@ -93,9 +91,7 @@ def _chosen(
     return tuple(tasks[at * len(tasks) // count] for at in range(count))
 
 
-def _more(
-    experiment: str | Experiment, options: Options, whole: Work, watch: _Clock, left: float
-) -> int:
+def _more(experiment: str | Experiment, options: Options, whole: Work, watch: _Clock, left: float) -> int:
     """How many more seeds fit, by what the first one took; at most the experiment's own."""
     seeds = _seeds(whole)
     more = 0
