@@ -20,6 +20,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "wandb": ("wandb",),
         "trackio": ("trackio",),
         "tensorboard": ("tensorboard",),
+        "track": ("wandb", "trackio", "tensorboard"),
         "rerun": ("rerun",),
     }
 )

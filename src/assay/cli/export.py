@@ -32,6 +32,7 @@ def export(
         int | None, typer.Option(min=1, help="Of rerun and lerobot: the most episodes. [50]")
     ] = None,
     images: Annotated[bool, typer.Option(help="Of rerun: draw images, by playing the actions again.")] = True,
+    size: Annotated[int, typer.Option(help="Of lerobot: height and width of the images, pixels.")] = 256,
     project: Annotated[str, typer.Option(help="Of wandb and trackio: the project.")] = "assay",
     dataset: Annotated[
         str, typer.Option(help="Of hf: the id of the benchmark's dataset on the Hub, OWNER/NAME.")
@@ -51,7 +52,7 @@ def export(
         if to is not None:
             from assay.exchange.exporters import Wish, exporter
 
-            wish = Wish(out, episodes, most, images, project, dataset)
+            wish = Wish(out, episodes, most, images, size, project, dataset)
             say(exporter(to).write(store, wish))
         for form, target in wanted:
             if target is not None and str(target) == "-":

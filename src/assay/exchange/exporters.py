@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from assay.errors import RunError, did_you_mean
-from assay.exchange.selection import MOST
+from assay.exchange.selection import MOST, SIZE
 from assay.exchange.tracker import PROJECT, export
 from assay.exchange.trackers import TRACKERS, tracker
 from assay.extras import require
@@ -24,6 +24,8 @@ class Wish:
     """all, failures, or keys with commas."""
     most: int | None = None
     images: bool = True
+    size: int = SIZE
+    """Of images, pixels each way."""
     project: str = PROJECT
     dataset: str = ""
 
@@ -74,7 +76,9 @@ def _lerobot(store: Store, wish: Wish) -> str:
     from assay.exchange import lerobot_folders
 
     folder = wish.place("lerobot", "rollouts")
-    count, left = lerobot_folders.write(store, folder, which=wish.episodes, most=wish.most or MOST)
+    count, left = lerobot_folders.write(
+        store, folder, which=wish.episodes, most=wish.most or MOST, size=wish.size
+    )
     return f"{count} episodes written to {folder}{_left(left)}"
 
 

@@ -17,7 +17,7 @@ import polars as pl
 
 from assay.episodes import LIBERO, Outcome, world_name, world_of
 from assay.errors import RunError
-from assay.exchange.selection import Kept, chosen, kept
+from assay.exchange.selection import SIZE, Kept, chosen, kept
 from assay.policies.demonstrations import dataset
 from assay.policies.demonstrations.demonstration import Demonstrations, Episode
 from assay.policies.demonstrations.features import ACTION, CAMERAS, FPS, KEYFRAMES, STATE, VECTORS, state
@@ -29,7 +29,6 @@ from assay.video import Clip, VideoWriter
 
 NEXT = {"next.reward": pl.Float32(), "next.done": pl.Boolean(), "next.success": pl.Boolean()}
 """What each frame says of the moment after its action."""
-SIZE = 256
 
 
 def write(
@@ -39,6 +38,8 @@ def write(
 
     Raises RunError where the folder holds something, or the episodes cannot be played again.
     """
+    if size < 16 or size % 2:  # the codec's
+        raise RunError(f"--size {size}: valid: an even number of pixels, 16 or more")
     if folder.exists() and any(folder.iterdir()):
         raise RunError(f"{folder}: holds files already; valid: a new folder")
     if store.meta.get("imported"):

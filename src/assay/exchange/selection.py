@@ -12,6 +12,8 @@ from assay.episodes import EpisodeSpec, Outcome, Trajectory
 from assay.errors import RunError
 from assay.runs.store import Store
 
+SIZE = 256
+"""Of images of a dataset, pixels each way: what policies of LIBERO are trained on."""
 MOST = 50
 """Episodes that are exported where nobody says how many: what is drawn takes time and room."""
 

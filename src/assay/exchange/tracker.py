@@ -236,6 +236,8 @@ class Tracked(Observer):
             raise
         except Exception as error:
             self._tracker = None
+            reason = one_line(error)
             say(
-                f"warning: tracking ended ({one_line(error)}); the run goes on, and assay export --to adds it later"
+                f"warning: tracking ended: {reason}; the run goes on (assay export --to tells the rest)",
+                aside=True,
             )
