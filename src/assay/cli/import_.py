@@ -11,16 +11,18 @@ from typer.core import TyperGroup
 from assay.console import number_of, say
 
 RESULTS = "results"
-"""The command that is meant where none is named: `assay import FILE...`."""
 
 
 class _FilesToo(TyperGroup):
     """Takes files where the name of a command may stand."""
 
+    default = RESULTS
+    """The command that is meant where none is named: `assay import FILE...`."""
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Words of the command line; a first one that is no command's name belongs to `results`."""
         if args and args[0] not in self.commands and args[0] != "--help":
-            args = [RESULTS, *args]
+            args = [self.default, *args]
         return super().parse_args(ctx, args)
 
 
