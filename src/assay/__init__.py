@@ -14,9 +14,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from assay.api import Evaluated as Evaluated
     from assay.api import Run as Run
     from assay.api import TaskEnv as TaskEnv
     from assay.api import compare as compare
+    from assay.api import evaluate as evaluate
     from assay.api import load_task as load_task
     from assay.api import make_env as make_env
     from assay.api import open as open
@@ -40,6 +42,7 @@ _HOMES = {
     "AssayError": "assay.errors",
     "Episode": "assay.episodes",
     "EpisodeSpec": "assay.episodes",
+    "Evaluated": "assay.api",
     "Experiment": "assay.experiments",
     "Perturbation": "assay.episodes",
     "Policy": "assay.episodes",
@@ -50,6 +53,7 @@ _HOMES = {
     "World": "assay.episodes",
     "compare": "assay.api",
     "distance": "assay.perturb.words.distance",
+    "evaluate": "assay.api",
     "load_task": "assay.api",
     "make_env": "assay.api",
     "open": "assay.api",

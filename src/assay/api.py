@@ -46,6 +46,7 @@ from assay.runs.seeds import as_seeds
 from assay.runs.store import Store
 
 if TYPE_CHECKING:
+    from assay.exchange.summary import Cost, Share, Summary
     from assay.measures.findings import Finding
     from assay.measures.profile import Profile
     from assay.report.comparison import Compared
@@ -75,6 +76,7 @@ def run(
     certified: bool | None = None,
     retry_errors: bool = False,
     timeout: float = 1800.0,
+    shard: str | None = None,
     label: str | None = None,
     progress: bool | None = None,
     observer: Observer | None = None,
@@ -99,7 +101,7 @@ def run(
     if out is not None:
         path = Path(out)
     elif isinstance(policy, str):
-        path = default_path(experiment if isinstance(experiment, str) else experiment.name, policy)
+        path = default_path(experiment if isinstance(experiment, str) else experiment.name, policy, shard)
     else:
         scratch = tempfile.TemporaryDirectory(prefix="assay-", ignore_cleanup_errors=True)
         path = Path(scratch.name) / "run.assay"
@@ -120,6 +122,7 @@ def run(
         certified=certified,
         retry_errors=retry_errors,
         timeout=timeout,
+        shard=shard,
     )
     shown = sys.stderr.isatty() if progress is None else progress
     if observer is None and shown:
@@ -128,6 +131,58 @@ def run(
     else:
         ending = execute(experiment, policy, path, options, observer, label)
     return Run(path, ending=ending, _scratch=scratch)
+
+
+def evaluate(
+    policy: str | Policy,
+    experiment: str | Experiment = "pro",
+    *,
+    budget: str | None = "2min",
+    tasks: str | Iterable[str] | None = None,
+    seeds: Seeds | None = None,
+    conditions: str | Iterable[str] | None = None,
+    out: str | Path | None = None,
+    assets: str | None = None,
+    steps: int | None = None,
+    replan: int | None = None,
+    workers: int | None = None,
+    certified: bool | None = None,
+    observer: Observer | None = None,
+) -> Evaluated:
+    """A short evaluation inside a training loop: success for each condition with intervals, and the drop.
+
+    ``budget`` ("2min", "90s") decides how many of the experiment's seeds are played, and if need be of how few tasks;
+    what is left out is in the result. Given ``seeds`` and no budget (``budget=None``) nothing hangs on time. The same
+    policy gives the same episodes for the same tasks and seeds. ``out`` keeps the run; without it, the run lives as
+    long as the result does.
+    """
+    from assay.exchange.evaluate import fit
+
+    scratch = None
+    if out is None:
+        scratch = tempfile.TemporaryDirectory(prefix="assay-", ignore_cleanup_errors=True)
+        out = Path(scratch.name) / "run.assay"
+    options = Options(
+        tasks=_selection(tasks, TaskError, "tasks", "'libero_goal/3'"),
+        seeds=None if seeds is None else as_seeds(seeds),
+        conditions=_selection(conditions, ExperimentError, "conditions", "'position,displace=*'"),
+        assets=assets,
+        steps=steps,
+        replan=replan,
+        workers=workers if isinstance(policy, str) else 0,
+        certified=certified,
+    )
+    found = fit(experiment, policy, Path(out), options, budget, observer)
+    return Evaluated(
+        rates=found.summary.rates,
+        drop=found.summary.drop,
+        tasks=found.tasks,
+        seeds=found.seeds,
+        left_out=found.left_out,
+        seconds=found.seconds,
+        summary=found.summary,
+        run=Run(found.path, _scratch=scratch),
+    )
 
 
 def open(path: str | Path) -> Run:
@@ -234,6 +289,34 @@ class TaskEnv:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluated:
+    """What a short evaluation found."""
+
+    rates: Mapping[str, Share]
+    """Success with its interval, by condition; ``control`` has nothing changed."""
+    drop: Cost | None
+    """What all changes cost together, in pairs with the controls; None where nothing was changed."""
+    tasks: tuple[str, ...]
+    seeds: int
+    """Seeds 0 to this number less one, if the experiment's begin with 0."""
+    left_out: tuple[str, ...]
+    """What of the experiment there was no time for, a sentence each."""
+    seconds: float
+    """How long it took, of the clock."""
+    summary: Summary
+    run: Run
+    """All of it: to be reported, diagnosed, kept."""
+
+    def metrics(self, prefix: str = "assay/") -> dict[str, float]:
+        """Flat numbers for a logger: ``assay/rate/control``, ``assay/low/control``, ``assay/drop``, ..."""
+        return self.summary.metrics(prefix)
+
+    def __str__(self) -> str:
+        lines = [str(self.summary), f"{len(self.tasks)} tasks, {self.seeds} seeds, {self.seconds:.0f} s"]
+        return "\n".join([*lines, *(f"left out: {each}" for each in self.left_out)])
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,11 @@ EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "bleu": ("sacrebleu",),
         "gym": ("gymnasium",),
         "gr00t": ("zmq",),
+        "wandb": ("wandb",),
+        "trackio": ("trackio",),
+        "tensorboard": ("tensorboard",),
+        "track": ("wandb", "trackio", "tensorboard"),
+        "rerun": ("rerun",),
     }
 )
 """The modules that each extra of ``pyproject.toml`` brings."""

@@ -1,20 +1,77 @@
-"""`assay import`: other people's logs as runs."""
+"""`assay import`: other people's results as runs."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from assay.console import say
+from assay.console import number_of, say
 
-app = typer.Typer(help="Turn other people's logs into runs.", no_args_is_help=True)
+RESULTS = "results"
+
+
+class _FilesToo(TyperGroup):
+    """Takes files where the name of a command may stand."""
+
+    default = RESULTS
+    """The command that is meant where none is named: `assay import FILE...`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Words of the command line; a first one that is no command's name belongs to `results`."""
+        if args and args[0] not in self.commands and args[0] != "--help":
+            args = [self.default, *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(cls=_FilesToo, no_args_is_help=True)
 
 
 @app.callback()
 def root() -> None:
-    """Turn other people's logs into runs."""
+    """Turn other people's results into runs: assay import FILE... --out NAME.assay"""
+
+
+@app.command(RESULTS)
+def results(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE|CONDITION=FILE...",
+            help="vla-eval's recording, lerobot's eval_info.json, a log of LIBERO's, LIBERO-plus's or LIBERO-PRO's "
+            "evaluation, LIBERO-PRO's episodes.jsonl, or a CSV table.",
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option(help="The new run's file, NAME.assay; or a folder, for one run per policy.")
+    ],
+    policy: Annotated[str, typer.Option(help="Who acted, where no file says it.")] = "",
+    control: Annotated[
+        str, typer.Option(help="What the files call the condition in which nothing is changed.")
+    ] = "control",
+) -> None:
+    """Read results of other tools; the kind of each file is known by its content.
+
+    CONDITION=FILE says under which condition the unchanged episodes of a file count: control=a.json camera=b.json
+    """
+    from assay.runs.importing.results import Source, import_results
+
+    sources = [Source.parse(each) for each in files]
+    for done in import_results(sources, out, policy=policy, control=control):
+        say(
+            f"{number_of(done.episodes, 'episode')} of {done.policy} ({', '.join(done.tools)}; "
+            f"{number_of(done.tasks, 'task')}; {number_of(done.controls, 'control')}; {done.paths:,} with "
+            f"trajectories) written to {done.out}"
+        )
+        if done.errors:
+            say(
+                f"{number_of(done.errors, 'episode')} broke, and count neither as success nor as failure",
+                aside=True,
+            )
+        for remark in done.remarks:
+            say(f"note: {remark}", aside=True)
 
 
 @app.command("libero-para")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -26,6 +28,9 @@ from assay.cli.execution import (
 from assay.console import number_of, output, say
 from assay.errors import RunError
 from assay.runs.seeds import parse_seeds
+
+if TYPE_CHECKING:
+    from assay.runs.execute import Observer
 
 PRIMITIVES = "primitives"
 ON_PRIMITIVES = (
@@ -66,6 +71,21 @@ def run(
     ] = None,
     retry_errors: Annotated[bool, typer.Option(help="Try episodes that ended in an error again.")] = False,
     timeout: Silence = 1800.0,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            metavar="I/N", help="Only part I of N of the plan; assay runs merge puts the parts together."
+        ),
+    ] = None,
+    track: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TOOL", help="Tell a dashboard of every episode: wandb, trackio or tensorboard."
+        ),
+    ] = None,
+    project: Annotated[
+        str, typer.Option(help="With --track: what the dashboard calls the project.")
+    ] = "assay",
     label: Annotated[
         str | None, typer.Option(help="What reports, comparisons and figures call the policy.")
     ] = None,
@@ -91,10 +111,10 @@ def run(
     from assay.runs.execute import default_path
     from assay.runs.store import Store
 
-    path = out or default_path(experiment, policy)
+    path = out or default_path(experiment, policy, shard)
     if "://" in policy and assets in (None, PRIMITIVES):
         say(ON_PRIMITIVES, aside=True)
-    with AskingDisplay(yes=yes, dry=dry_run) as display:
+    with AskingDisplay(yes=yes, dry=dry_run) as display, _tracked(display, track, project) as observer:
         ending = api.run(
             experiment,
             policy,
@@ -115,8 +135,9 @@ def run(
             certified=certified,
             retry_errors=retry_errors,
             timeout=timeout,
+            shard=shard,
             label=label,
-            observer=display,
+            observer=observer,
         ).ending
     assert ending is not None
     if display.declined:
@@ -149,3 +170,19 @@ def run(
             aside=True,
         )
         raise typer.Exit(1)
+
+
+@contextmanager
+def _tracked(display: Observer, track: str | None, project: str) -> Iterator[Observer]:
+    """An observer that also tells a dashboard, if one is wanted, and in the end how the run stands."""
+    if track is None:
+        yield display
+        return
+    from assay.exchange.tracker import Tracked
+    from assay.exchange.trackers import tracker
+
+    observer = Tracked(display, tracker(track), project)
+    try:
+        yield observer
+    finally:
+        observer.close()

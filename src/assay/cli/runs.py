@@ -100,6 +100,17 @@ def merge_(
 ) -> None:
     """Put the parts of one experiment together."""
     from assay.runs.merge import merge
+    from assay.runs.shards import missing
+    from assay.runs.store import Store
 
     count = merge(paths, out)
     say(f"{number_of(count, 'episode')} in {out}")
+    with Store.reading(out) as store:
+        lacking, left = missing(store.meta), store.planned - store.done
+    if lacking:
+        say(f"not there: {number_of(len(lacking), 'shard')}: {', '.join(map(str, lacking))}", aside=True)
+    if left:
+        say(
+            f"{number_of(left, 'planned episode')} not done: the shard's own command goes on with it",
+            aside=True,
+        )

@@ -90,7 +90,7 @@ def frozen_files(folder: Path) -> tuple[FrozenFile, ...]:
     found = []
     for suite in SUITES:
         for place in _folders(folder, suite):
-            known = _dimension(place.name.removeprefix(f"{suite}_"))
+            known = dimension_of(place.name.removeprefix(f"{suite}_"))
             if known is not None:
                 dimension, axis, distance = known
                 for file in sorted(place.glob("*.bddl")):
@@ -114,7 +114,7 @@ def _folders(folder: Path, suite: str) -> list[Path]:
     return []
 
 
-def _dimension(suffix: str) -> tuple[str, str, float | None] | None:
+def dimension_of(suffix: str) -> tuple[str, str, float | None] | None:
     """Dimension, axis and distance of a folder of frozen files; None for folders that are none of the paper's."""
     if suffix in FROZEN:
         return FROZEN[suffix], "", None

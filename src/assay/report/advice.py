@@ -35,7 +35,10 @@ class Advice:
 def advice(report: RunReport) -> list[Advice]:
     """What to do next with a run's policy; the most important first."""
     weak = list(_weak(report))
-    return weak if any(each.command for each in weak) else [*weak, *_more(report)]
+    found = weak if any(each.command for each in weak) else [*weak, *_more(report)]
+    if report.meta.get("imported"):  # no command of ours made it
+        return [Advice(f"{each.text.rstrip(':.')}.") for each in found]
+    return found
 
 
 def command_for_more(report: RunReport, *, seeds: int | None = None, tasks: Sequence[str] = ()) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,6 +29,8 @@ from assay.runs.executor import Executor
 from assay.runs.in_process import InProcess
 from assay.runs.local import LocalProcesses
 from assay.runs.provenance import check, describe, provenance
+from assay.runs.shards import META as SHARD
+from assay.runs.shards import Shard, check_shard
 from assay.runs.store import Store
 from assay.runs.work import Options, Videos, Work, prepare
 from assay.runs.worker import WorkerConfig
@@ -63,9 +65,10 @@ class Observer:
         return False
 
 
-def default_path(experiment: str, policy: str) -> Path:
+def default_path(experiment: str, policy: str, shard: str | None = None) -> Path:
     """Where a run goes if nobody says."""
-    return Path("runs") / f"{_plain(experiment)}-{_plain(policy)}.assay"
+    which = "" if shard is None else "-shard-{0.number}-of-{0.of}".format(Shard.parse(shard))
+    return Path("runs") / f"{_plain(experiment)}-{_plain(policy)}{which}.assay"
 
 
 def execute(
@@ -104,6 +107,7 @@ def execute(
         plugins=work.plugins,
     )
     check(path, known)
+    check_shard(path, work.part)
     if not observer.approve(work, path, address):
         return Ending(0, len(work.specs))
     is_new = not path.exists()
@@ -114,6 +118,8 @@ def execute(
                 store.describe(label=label)
             if options.states is not None:
                 store.describe(states_folder=str(options.states.absolute()))
+            if work.part is not None:
+                store.describe(**{SHARD: work.part.as_json()})
             return _carry_out(store, work, config, observer, None if isinstance(policy, str) else policy)
     except PolicyError:
         if is_new:
@@ -156,7 +162,7 @@ def plan(store: Store, work: Work, config: WorkerConfig, observer: Observer) -> 
     """Plan the episodes of a run, those that need it after they were certified; ``left`` where that was interrupted."""
     demonstrator = work.design.played_in.traits.demonstrator
     if not work.served:
-        store.plan(_limited(work.design, work.specs))
+        store.plan(_limited(work.design, work.specs), _place(work))
         return Ending(0, 0)
     assert demonstrator is not None
     return _serve(store, work, replace(config, policy=demonstrator, retries=0, videos=None), observer)
@@ -198,12 +204,17 @@ def _serve(store: Store, work: Work, config: WorkerConfig, observer: Observer) -
         if ending.left:
             return ending
         service = Service(cache, work.design.limit, work.design.reference)
-        store.plan(service.serve(work.specs))
+        store.plan(service.serve(work.specs), _place(work))
     remember(store, service.refused, work.specs)
     if not store.planned:
         often, *_ = counted(service.refused)
         raise RunError(f"all {len(service.refused)} episodes were refused, most often: {often}")
     return ending
+
+
+def _place(work: Work) -> Callable[[EpisodeSpec], int] | None:
+    """Where episodes stand in the plan, if only a part of it is planned."""
+    return None if work.part is None else work.part.place
 
 
 def _limited(design: Experiment, specs: list[EpisodeSpec]) -> Iterable[EpisodeSpec]:

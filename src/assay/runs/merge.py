@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,6 +13,8 @@ from assay.files import replacing
 from assay.runs.certificates.serve import META, recall
 from assay.runs.provenance import all_conditions, all_plugins, differing
 from assay.runs.rows import VERSION
+from assay.runs.shards import MERGED, in_order, together
+from assay.runs.shards import META as META_SHARD
 from assay.runs.store import SUFFIX, Store
 
 
@@ -25,11 +27,24 @@ def merge(paths: Sequence[Path], out: Path) -> int:
     if out.exists():
         raise RunError(f"{out} exists already")
     with replacing(out, suffix=SUFFIX) as growing, Store.writing(growing) as merged:
+        shards = _plan_shards(merged, paths)
         for path in paths:
             with _up_to_date(path) as part:
                 _check(merged, part, path)
                 merged.add_all(part)
+        if shards is not None:
+            merged.describe(**{MERGED: shards})
         return merged.done
+
+
+def _plan_shards(merged: Store, paths: Sequence[Path]) -> dict[str, object] | None:
+    """Plan the episodes of shards in the order of the plan that was divided; None where the runs are no shards."""
+    with ExitStack() as opened:
+        parts = [opened.enter_context(Store.reading(path)) for path in paths]
+        shards = together([part.meta for part in parts], paths)
+        if shards is not None:
+            merged.add_plan(in_order(parts))
+        return shards
 
 
 @contextmanager
@@ -53,7 +68,9 @@ def _check(merged: Store, part: Store, path: Path) -> None:
         )
     known, fresh = merged.meta, part.meta
     if not known:
-        merged.describe(**fresh, merged=[path.name])
+        merged.describe(
+            **{name: value for name, value in fresh.items() if name != META_SHARD}, merged=[path.name]
+        )
         return
     if found := differing(fresh, known):
         name, is_now, should_be = found

@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.episodes import CONTROL, EpisodeSpec, Outcome
+from assay.episodes import CONTROL, EpisodeSpec, Outcome, Policy
 from assay.errors import AssayError, RunError
 from assay.runs.certificates import Cache, cache_file
 from assay.runs.certificates.certify import claims
@@ -105,27 +105,35 @@ def earlier(policy: str, pack: str, folders: Iterable[Path]) -> Known:
     )
 
 
-def timed(work: Work, policy: str, count: int = SAMPLE) -> Pace | None:
-    """How long a few controls of a plan take in this process; None where all of them break. Raises PolicyError."""
+def timed(work: Work, policy: str | Policy, count: int = SAMPLE) -> Pace | None:
+    """How long a few controls of a plan take in this process; None where all of them break. Raises PolicyError.
+
+    ``policy`` is an address, or an object of this process.
+    """
     controls = [spec for spec in work.specs if spec.condition == CONTROL] or work.specs
     chosen = controls[:: max(1, len(controls) // count)][:count]
     states = work.options.states
     plugins = tuple(each.module for each in work.plugins)
-    config = WorkerConfig(policy, work.design.world, states=states and states.absolute(), plugins=plugins)
-    with closing(EpisodeRunner(config)) as runner:
+    given = None if isinstance(policy, str) else policy
+    name = policy if isinstance(policy, str) else type(policy).__name__
+    config = WorkerConfig(name, work.design.world, states=states and states.absolute(), plugins=plugins)
+    runner = EpisodeRunner(config, given)
+    try:
         done = [runner.run(spec) for spec in chosen]
+    finally:
+        runner.close(policy=given is None)
     seconds = [each.seconds for each in done if each.outcome is not Outcome.ERROR]
     if not seconds:
         return None
     number = f"{len(seconds)} episode{'s' if len(seconds) > 1 else ''}"
-    return Pace(statistics.fmean(seconds), f"measured on {number} of {policy}")
+    return Pace(statistics.fmean(seconds), f"measured on {number} of {name}")
 
 
 def parse_duration(text: str) -> float:
     """Seconds of ``2h``, ``90min``, ``1h30m``. Raises RunError."""
     parts = re.findall(r"(\d+(?:\.\d+)?)\s*(min|[smhd])", text)
     if not parts or re.sub(r"(\d+(?:\.\d+)?)\s*(min|[smhd])", "", text).strip():
-        raise RunError(f"--budget '{text}': valid: a time such as 2h, 90min or 1h30m")
+        raise RunError(f"budget '{text}': valid: a time such as 2h, 90min or 1h30m")
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 

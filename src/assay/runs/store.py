@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -53,6 +53,8 @@ from assay.runs.rows import (
 )
 
 SUFFIX = ".assay"
+PLAN = "key, experiment, condition, task, seed, scene, spec, labels"
+"""The columns of a plan, but for the id."""
 _AFTER_ALL = "~"
 """Greater than every key."""
 
@@ -184,16 +186,27 @@ class Store:
 
     # -- the plan
 
-    def plan(self, specs: Iterable[EpisodeSpec]) -> int:
-        """Add specs to the plan, in one transaction, unless they are there; returns how many are new."""
+    def plan(self, specs: Iterable[EpisodeSpec], place: Callable[[EpisodeSpec], int] | None = None) -> int:
+        """Add specs to the plan, in one transaction, unless they are there; returns how many are new.
+
+        ``place`` says where each stands in the order of the plan, from 0; without it each stands after those before it.
+        """
+        several = list(specs)
+        places = (None if place is None else place(each) + 1 for each in several)
+        return self.add_plan((number, *row) for number, row in zip(places, spec_rows(several), strict=True))
+
+    def add_plan(self, rows: Iterable[tuple[object, ...]]) -> int:
+        """Add rows of plans, unless they are there: id (None for the next one) and what `spec_rows` gives."""
         before = self.planned
         with self._transaction():
             self._db.executemany(
-                "INSERT OR IGNORE INTO specs (key, experiment, condition, task, seed, scene, spec, labels) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                spec_rows(specs),
+                f"INSERT OR IGNORE INTO specs (id, {PLAN}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows
             )
         return self.planned - before
+
+    def plan_rows(self) -> list[tuple[Any, ...]]:
+        """The rows of the plan: id and what `spec_rows` gives."""
+        return self._db.execute(f"SELECT id, {PLAN} FROM specs ORDER BY id").fetchall()
 
     @property
     def planned(self) -> int:
@@ -384,7 +397,6 @@ class Store:
 
     def add_all(self, other: Store) -> None:
         """Add another run's plan and episodes; an episode that is here already, and no error, stays."""
-        specs = "key, experiment, condition, task, seed, scene, spec, labels"
         episodes = (
             "outcome, instruction, steps, seconds, decisions, images, attempts, touched, moved, truth, "
             "error, transient"
@@ -393,7 +405,7 @@ class Store:
         try:
             with self._transaction():
                 self._db.execute(
-                    f"INSERT OR IGNORE INTO specs ({specs}) SELECT {specs} FROM other.specs ORDER BY id"
+                    f"INSERT OR IGNORE INTO specs ({PLAN}) SELECT {PLAN} FROM other.specs ORDER BY id"
                 )
                 self._db.execute(
                     "CREATE TEMP TABLE taken AS SELECT mine.id AS mine, theirs.id AS theirs "

@@ -14,6 +14,7 @@ from assay.plugins import PYTHON, Plugin, imported, plugins_of
 from assay.runs.certificates import engine_digest
 from assay.runs.provenance import states_digest
 from assay.runs.sequential import Until, parse_until
+from assay.runs.shards import Part, Shard, divided
 from assay.runs.store import Retry
 
 Videos = Literal["failures", "all"]
@@ -56,6 +57,8 @@ class Options:
     """Try episodes that ended in an error again."""
     timeout: float = 1800.0
     """Seconds after which a silent worker is ended."""
+    shard: str | None = None
+    """Only this part of the plan: ``3/16``; `assay runs merge` puts the parts together."""
 
     def __post_init__(self) -> None:
         """Raise RunError for a number that makes no sense."""
@@ -94,6 +97,8 @@ class Work:
     plugins: tuple[Plugin, ...]
     until: Until | None
     options: Options
+    part: Part | None = None
+    """Which part of the plan it is; None for all of it."""
 
     @property
     def states(self) -> str:
@@ -150,7 +155,13 @@ def prepare(experiment: str | Experiment, options: Options) -> Work:
     if options.states is not None and world.stored_states is not None:
         imported(world.stored_states)(specs, options.states)
     plugins = plugins_used(experiment, design, pack, specs)
-    return Work(design, pack, specs, served, settings, plugins, rule, options)
+    part = None if options.shard is None else divided(specs, Shard.parse(options.shard))
+    if part is not None and rule is not None:
+        raise RunError(
+            "--shard and --until contradict each other: a shard cannot know when all of a plan is decided"
+        )
+    specs = specs if part is None else part.specs
+    return Work(design, pack, specs, served, settings, plugins, rule, options, part)
 
 
 def plugins_used(

@@ -15,6 +15,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import nanoarrow  # type: ignore[import-untyped]
@@ -26,7 +27,7 @@ from assay.errors import one_line
 from assay.formats.lerobot import LerobotFolder
 from assay.policies.demonstrations.demonstration import Demonstrations, Episode, LeftOut
 from assay.policies.demonstrations.errors import DemonstrationError
-from assay.policies.demonstrations.features import CAMERAS, COUNTERS, FPS, VECTORS, features
+from assay.policies.demonstrations.features import CAMERAS, COUNTERS, FPS, VECTORS, features, scalar
 from assay.policies.demonstrations.recipe import Recipe
 from assay.policies.demonstrations.stats import NAMES, Stats, joined, of_values
 from assay.policies.remote.pictures import Orientation
@@ -47,10 +48,19 @@ DATA = f"data/{_FILE}.parquet"
 VIDEO = f"videos/{{video_key}}/{_FILE}.mp4"
 
 
-def write(folder: Path, demonstrations: Demonstrations, *, most_frames: int = MOST_FRAMES) -> None:
-    """Write a dataset into a new folder; without any episode, what was left out alone."""
+def write(
+    folder: Path,
+    demonstrations: Demonstrations,
+    *,
+    most_frames: int = MOST_FRAMES,
+    more: Mapping[str, pl.DataType] = MappingProxyType({}),
+) -> None:
+    """Write a dataset into a new folder; without any episode, what was left out alone.
+
+    ``more``: further columns that its frames have, one number each.
+    """
     if demonstrations.episodes:
-        _write_dataset(folder, demonstrations, most_frames)
+        _write_dataset(folder, demonstrations, most_frames, more)
     ours = {
         "pack": demonstrations.pack,
         "size": demonstrations.size,
@@ -85,7 +95,9 @@ def orientation(data: LerobotFolder, camera: str) -> Orientation:
     return Orientation(data.orientation(camera) or usual)
 
 
-def _write_dataset(folder: Path, demonstrations: Demonstrations, most_frames: int) -> None:
+def _write_dataset(
+    folder: Path, demonstrations: Demonstrations, most_frames: int, more: Mapping[str, pl.DataType]
+) -> None:
     instructions = list(dict.fromkeys(episode.instruction for episode in demonstrations.episodes))
     rows: list[dict[str, Any]] = []
     tables: list[pl.DataFrame] = []
@@ -124,7 +136,8 @@ def _write_dataset(folder: Path, demonstrations: Demonstrations, most_frames: in
         "splits": {"train": f"0:{len(rows)}"},
         "data_path": DATA,
         "video_path": VIDEO,
-        "features": features(demonstrations.size, demonstrations.orientation),
+        "features": features(demonstrations.size, demonstrations.orientation)
+        | {name: scalar(kind) for name, kind in more.items()},
     }
     _write_json(folder / INFO, info)
 
@@ -166,6 +179,7 @@ def _row(
         "assay/task": episode.task,
         "assay/seed": episode.seed,
         "assay/pack": pack,
+        **{f"assay/{name}": value for name, value in episode.said.items()},
         "meta/episodes/chunk_index": 0,
         "meta/episodes/file_index": 0,
         **{f"data/{key}": value for key, value in place.items()},

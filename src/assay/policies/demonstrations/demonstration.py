@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import polars as pl
@@ -20,7 +20,7 @@ T = TypeVar("T", "Episode", "LeftOut")
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """A successful episode."""
+    """A recorded episode; of demonstrations, a successful one."""
 
     task: str
     """The task's id."""
@@ -32,6 +32,8 @@ class Episode:
     """The pictures of each camera, by feature."""
     pictures: Mapping[str, Stats]
     """Their statistics."""
+    said: Mapping[str, str] = field(default_factory=dict)
+    """What else the dataset says of it, by name."""
 
 
 @dataclass(frozen=True, slots=True)

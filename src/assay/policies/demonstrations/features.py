@@ -72,10 +72,14 @@ def features(size: int, orientation: Orientation) -> dict[str, dict[str, object]
             }
             for key in CAMERAS
         },
-        **{
-            key: {"dtype": str(dtype).lower(), "shape": [1], "names": None} for key, dtype in COUNTERS.items()
-        },
+        **{key: scalar(dtype) for key, dtype in COUNTERS.items()},
     }
+
+
+def scalar(dtype: pl.DataType) -> dict[str, object]:
+    """A feature of one number."""
+    name = "bool" if dtype == pl.Boolean else str(dtype).lower()
+    return {"dtype": name, "shape": [1], "names": None}
 
 
 def state(observation: Observation) -> np.ndarray:

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from assay import api
+from assay.episodes import EpisodeSpec
+from assay.errors import RunError
+from assay.runs.merge import merge
+from assay.runs.shards import Shard, divided, missing
+from assay.runs.store import Store
+
+TABLES = ("specs", "trajectories", "initial_positions", "contacts", "clipped")
+OUTCOMES = (
+    "SELECT id, outcome, instruction, steps, decisions, images, touched, moved, truth, error FROM episodes"
+)
+
+
+def run(out: Path, **options) -> api.Run:
+    given = {
+        "tasks": "libero_goal/7,libero_goal/0",
+        "seeds": 2,
+        "conditions": "semantic",
+        "steps": 2,
+        "workers": 0,
+    }
+    return api.run("pro", "random", out=out, certified=False, **(given | options))
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run, whole and in three shards."""
+    folder = tmp_path_factory.mktemp("shards")
+    run(folder / "whole.assay")
+    for number in (1, 2, 3):
+        run(folder / f"{number}.assay", shard=f"{number}/3")
+    return folder
+
+
+def test_shards_merged_in_any_order_are_the_whole_run_to_the_bit(parts: Path, tmp_path: Path):
+    out = tmp_path / "all.assay"
+    merge([parts / f"{number}.assay" for number in (3, 1, 2)], out)
+    one, other = (sqlite3.connect(each) for each in (parts / "whole.assay", out))
+    for query in (*(f"SELECT * FROM {table}" for table in TABLES), OUTCOMES):
+        rows = [db.execute(f"{query} ORDER BY id").fetchall() for db in (one, other)]
+        assert rows[0] == rows[1] and rows[0], query
+    with Store.reading(out) as store:
+        assert "shard" not in store.meta and not missing(store.meta)
+
+
+def test_a_start_and_its_control_are_in_one_shard(parts: Path):
+    for number in (1, 2, 3):
+        with Store.reading(parts / f"{number}.assay") as store:
+            frame = store.frame()
+        assert set(frame.group_by("task", "seed").len()["len"]) == {2}
+
+
+def test_shards_that_are_missing_are_known_and_the_rest_keeps_the_order(parts: Path, tmp_path: Path):
+    merge([parts / "3.assay", parts / "1.assay"], tmp_path / "some.assay")
+    with Store.reading(tmp_path / "some.assay") as some, Store.reading(parts / "whole.assay") as whole:
+        assert missing(some.meta) == [2]
+        there = set(some.frame()["key"])
+        assert some.frame()["key"].to_list() == [key for key in whole.frame()["key"] if key in there]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"shard": "2/3"}, "holds shard 1/3, not 2/3"),
+        ({}, "holds shard 1/3: --shard 1/3 goes on with it"),
+        ({"shard": "1/3", "seeds": 3}, "holds shard 1/3 of another plan"),
+        ({"shard": "9/9"}, "the plan has 4 starts"),
+        ({"shard": "0/3"}, "valid: which one of how many"),
+        ({"shard": "1/3", "until": "decided=0.5"}, "--shard and --until contradict each other"),
+    ],
+)
+def test_what_does_not_fit_a_shards_file_is_refused(parts: Path, options: dict, said: str):
+    with pytest.raises(RunError, match=said):
+        run(parts / "1.assay", **options)
+
+
+def test_a_whole_run_is_no_shard_and_shards_of_two_plans_do_not_merge(parts: Path, tmp_path: Path):
+    with pytest.raises(RunError, match="holds a whole run"):
+        run(parts / "whole.assay", shard="1/3")
+    with pytest.raises(RunError, match="is no shard, and others are"):
+        merge([parts / "1.assay", parts / "whole.assay"], tmp_path / "no.assay")
+    run(tmp_path / "other.assay", shard="2/3", tasks="libero_goal/7", seeds=3)
+    with pytest.raises(RunError, match="is a shard of another plan"):
+        merge([parts / "1.assay", tmp_path / "other.assay"], tmp_path / "no.assay")
+
+
+def test_every_episode_is_in_one_shard():
+    specs = [
+        EpisodeSpec("libero_goal/1", seed, condition=name) for name in ("control", "x") for seed in range(7)
+    ]
+    shards = [divided(specs, Shard(number, 3)) for number in (1, 2, 3)]
+    assert sorted(part.place(spec) for part in shards for spec in part.specs) == list(range(14))
+    assert len({part.plan for part in shards}) == 1
