@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -42,25 +42,7 @@ def rollout(
     decisions = 0
 
     def ended(outcome: Outcome, error: str = "", broken: Exception | None = None) -> Episode:
-        record = env.record()
-        done = np.array(actions, np.float32).reshape(-1, world.action_size)
-        return Episode(
-            outcome=outcome,
-            steps=len(done),
-            trajectory=replace(record.trajectory, actions=done),
-            instruction=env.task.instruction.words,
-            decisions=decisions,
-            images=env.images,
-            touched=record.touched,
-            moved=record.moved,
-            truth=dict(record.truth or {}),
-            initial_positions=dict(record.initial_positions or {}),
-            contacts=None if record.contacts is None else dict(record.contacts),
-            error=error or ("" if outcome is Outcome.SUCCESS else record.note),
-            transient=isinstance(broken, PolicyError) and broken.transient,
-            traceback=_traceback(broken),
-            clipped=_clipped(done, world.traits.clips),
-        )
+        return episode_of(env, outcome, actions, decisions=decisions, error=error, broken=broken)
 
     def sensed(observation: Any) -> Any:
         watch(observation)
@@ -90,6 +72,37 @@ def rollout(
     except Exception as error:  # ... in a way that nobody foresaw
         return ended(Outcome.ERROR, one_line(error, 300), error)
     return ended(Outcome.FAILURE, str(getattr(policy, "note", "")))
+
+
+def episode_of(
+    env: Env,
+    outcome: Outcome,
+    actions: Sequence[np.ndarray],
+    *,
+    decisions: int,
+    error: str = "",
+    broken: Exception | None = None,
+) -> Episode:
+    """What has happened in an environment since its reset; ``actions`` are what it was told, (action size,) each."""
+    record = env.record()
+    done = np.array(actions, np.float32).reshape(-1, env.world.action_size)
+    return Episode(
+        outcome=outcome,
+        steps=len(done),
+        trajectory=replace(record.trajectory, actions=done),
+        instruction=env.task.instruction.words,
+        decisions=decisions,
+        images=env.images,
+        touched=record.touched,
+        moved=record.moved,
+        truth=dict(record.truth or {}),
+        initial_positions=dict(record.initial_positions or {}),
+        contacts=None if record.contacts is None else dict(record.contacts),
+        error=error or ("" if outcome is Outcome.SUCCESS else record.note),
+        transient=isinstance(broken, PolicyError) and broken.transient,
+        traceback=_traceback(broken),
+        clipped=_clipped(done, env.world.traits.clips),
+    )
 
 
 def _guarded(policy: object, step: int, call: Callable[..., T], *arguments: object) -> T:
