@@ -221,7 +221,9 @@ def test_a_state_taken_midway_goes_on_exactly(pack: str, request: pytest.Fixture
     world.reset(InitialState(midway.vector, midway.fixtures))
     for move in moves[6:]:
         world.step(move)
-    assert not np.allclose(world.state().vector[8:10], end.vector[8:10], atol=1e-3), "without its drive it does not"
+    assert not np.allclose(world.state().vector[8:10], end.vector[8:10], atol=1e-3), (
+        "without its drive it does not"
+    )
 
 
 def test_only_what_is_put_changes(world: Simulation):

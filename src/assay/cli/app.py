@@ -25,6 +25,7 @@ from assay.cli import (
     export,
     import_,
     learn,
+    libero,
     parity,
     plan,
     policies,
@@ -59,6 +60,7 @@ app.command("policies")(policies.policies)
 app.command("collect")(collect.collect)
 app.command("learn")(learn.learn)
 app.command("run")(run_.run)
+app.command("libero")(libero.libero)
 app.command("plan")(plan.plan)
 app.command("certify")(certify.certify)
 app.add_typer(experiments.app, name="experiments")

@@ -40,7 +40,11 @@ class Task(_Task):
     @property
     def init_states_file(self) -> str:
         """What the file of its initial states is called."""
-        if not plan() and self.problem_folder in tasks.suites() and self.name in dict(entries(self.problem_folder)):
+        if (
+            not plan()
+            and self.problem_folder in tasks.suites()
+            and self.name in dict(entries(self.problem_folder))
+        ):
             states_file(self.problem_folder, self.name)
         return self[5]
 
@@ -83,7 +87,7 @@ class _TaskMaps(dict[str, dict[str, Task]]):
 
     def get(self, key: str, default: Any = None) -> Any:
         """As a dict's."""
-        return self[key] if key in self else default
+        return self[key] if key in self else default  # noqa: SIM401
 
     def __contains__(self, key: object) -> bool:
         return key in libero_suites
@@ -128,7 +132,9 @@ def get_benchmark_dict(help: bool = False) -> dict[str, Any]:
 def get_benchmark(benchmark_name: str) -> Any:
     """The suite of a name. Raises TaskError that says what is valid."""
     if benchmark_name.lower() not in BENCHMARK_MAPPING:
-        raise TaskError(f"there is no suite '{benchmark_name}': {did_you_mean(benchmark_name.lower(), BENCHMARK_MAPPING)}")
+        raise TaskError(
+            f"there is no suite '{benchmark_name}': {did_you_mean(benchmark_name.lower(), BENCHMARK_MAPPING)}"
+        )
     return BENCHMARK_MAPPING[benchmark_name.lower()]
 
 
@@ -145,8 +151,8 @@ class InitialStates(np.ndarray):
             return super().__getitem__(key)
         except IndexError:
             raise IndexError(
-                f"this task has {len(self)} initial states, one for each seed of the experiment: let the script do so many "
-                "trials of each task, or give assay libero more --seeds"
+                f"this task has {len(self)} initial states, one for each seed of the experiment: let the script do so "
+                "many trials of each task, or give assay libero more --seeds"
             ) from None
 
 
@@ -161,7 +167,11 @@ class Benchmark(Partial, abc.ABC):
 
     def _make_benchmark(self) -> None:
         found = list(task_maps[self.name].values())
-        order = _ORDERS[self.task_order_index] if self.task_order_index and len(found) == 10 else range(len(found))
+        order = (
+            _ORDERS[self.task_order_index]
+            if self.task_order_index and len(found) == 10
+            else range(len(found))
+        )
         self.tasks = [found[index] for index in order]
         self.n_tasks = len(self.tasks)
 

@@ -33,8 +33,15 @@ ROBOT_PARTS = {"Panda0": ROBOT, "RethinkMount0": MOUNT, "PandaGripper0": GRIPPER
 class Game(Protocol):
     """How a task is played: freely, or as an episode of a plan."""
 
-    simulation: Simulation
-    task: Task
+    @property
+    def simulation(self) -> Simulation:
+        """That of the present episode."""
+        ...
+
+    @property
+    def task(self) -> Task:
+        """Its task."""
+        ...
 
     def reset(self, seed: int) -> Observation:
         """Begin anew."""
@@ -134,7 +141,9 @@ class Domain(Partial):
         self.object_states_dict = {name: ThingState(simulation, name) for name in names}
         self.workspace_name = scene.arena.workspace
         self._geom_instances, self.instance_names = _instances(simulation)
-        self._sensors = Sensors(simulation.compiled, self._cameras, _Segmented(self._geom_instances), self.use_object_obs)
+        self._sensors = Sensors(
+            simulation.compiled, self._cameras, _Segmented(self._geom_instances), self.use_object_obs
+        )
 
     # -- LIBERO's own methods
 
@@ -305,5 +314,3 @@ def _geom_names(given: Any) -> list[str]:
     if isinstance(given, str):
         return [given]
     return list(getattr(given, "contact_geoms", given))
-
-

@@ -71,7 +71,11 @@ class ControlEnv(Partial):
         self.env = Domain(
             bddl_file_name,
             cameras=_cameras(
-                names if use_camera_obs else [], camera_heights, camera_widths, camera_depths, camera_segmentations
+                names if use_camera_obs else [],
+                camera_heights,
+                camera_widths,
+                camera_depths,
+                camera_segmentations,
             ),
             horizon=horizon,
             ignore_done=ignore_done,
@@ -210,7 +214,7 @@ def _check(owner: str, options: dict[str, Any]) -> None:
             continue
         if name not in _ONLY:
             raise TypeError(f"assay libero: {owner} has no option '{name}': {did_you_mean(name, known)}")
-        if not any(_equal(value, valid) for valid in _ONLY[name]):
+        if value not in _ONLY[name]:
             raise SpecError(f"{owner}({name}={value!r}): valid here: {_ONLY[name][0]!r}")
 
 
@@ -227,10 +231,6 @@ _NAMED = (
     "use_object_obs",
     "reward_scale",
 )
-
-
-def _equal(one: Any, other: Any) -> bool:
-    return type(one) is type(other) and bool(one == other) or (not isinstance(one, str | list) and one == other)
 
 
 def _cameras(
@@ -250,4 +250,7 @@ def _cameras(
         for kind in each(segmentations)
     ]
     found = zip(names, each(heights), each(widths), each(depths), kinds, strict=True)
-    return [Cameras(name, int(height), int(width), bool(depth), kind) for name, height, width, depth, kind in found]
+    return [
+        Cameras(name, int(height), int(width), bool(depth), kind)
+        for name, height, width, depth, kind in found
+    ]

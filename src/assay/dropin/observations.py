@@ -1,4 +1,4 @@
-"""Observations with LIBERO's keys: a dict whose images are rendered, and whose dear numbers are computed, when touched."""
+"""Observations with LIBERO's keys: a dict whose images are rendered, and dear numbers computed, when touched."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Observations(OrderedDict[str, Any]):
 
     def get(self, key: str, default: Any = None) -> Any:
         """As a dict's."""
-        return self[key] if key in self else default
+        return self[key] if key in self else default  # noqa: SIM401 - this is it
 
     def items(self) -> Any:
         """Everything, made."""

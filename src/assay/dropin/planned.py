@@ -1,4 +1,4 @@
-"""The episodes of an experiment as a suite of LIBERO's: its conditions and tasks are tasks, its seeds initial states."""
+"""The episodes of an experiment as a suite of LIBERO's: conditions and tasks are tasks, seeds are initial states."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ class Planned:
     specs: tuple[str, ...]
     """The episodes, one for each initial state, in JSON."""
     numbers: tuple[int, ...]
-    """Their numbers in the run; -1 for one that is recorded already."""
+    """Their numbers in the run."""
 
     @cached_property
     def task(self) -> Task:
@@ -72,7 +73,8 @@ class Planned:
 def group(specs: Sequence[EpisodeSpec], numbers: Sequence[int], *, apart: bool = False) -> list[Planned]:
     """Episodes as tasks of LIBERO's, in the order of the plan; ``apart``: each is a task of its own.
 
-    They are kept apart, too, where the seeds of one condition have different instructions.
+    They are kept apart, too, where the seeds of one condition have different instructions. All have as many initial
+    states, because scripts do as many trials of every task: where some are recorded already, the others are repeated.
     """
     found: dict[tuple[str, str], list[tuple[EpisodeSpec, int, str]]] = {}
     for spec, number in zip(specs, numbers, strict=True):
@@ -80,11 +82,13 @@ def group(specs: Sequence[EpisodeSpec], numbers: Sequence[int], *, apart: bool =
         found.setdefault((spec.condition, spec.task), []).append((spec, number, said))
     if not apart:
         apart = any(len({said for *_, said in each}) > 1 for each in found.values())
-    groups = [[one] for each in found.values() for one in each] if apart else list(found.values())
-    return [_planned(each, apart) for each in groups]
+    if apart:
+        return [_planned([one], apart=True) for each in found.values() for one in each]
+    most = max(map(len, found.values()), default=0)
+    return [_planned(list(islice(cycle(each), most)), apart=False) for each in found.values()]
 
 
-def _planned(each: Sequence[tuple[EpisodeSpec, int, str]], apart: bool) -> Planned:
+def _planned(each: Sequence[tuple[EpisodeSpec, int, str]], *, apart: bool) -> Planned:
     spec, _, said = each[0]
     suite, name = _place(spec.task)
     if spec.condition != CONTROL:

@@ -13,9 +13,9 @@ import numpy as np
 
 from assay.dropin.planned import Planned
 from assay.dropin.session import session
-from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Senses, horizon
+from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Senses, horizon, no_trajectory
 from assay.episodes.rollout import episode_of
-from assay.errors import AssayError
+from assay.errors import AssayError, one_line
 from assay.files import replacing
 from assay.sim.observation import Observation
 from assay.sim.simulation import Simulation
@@ -38,7 +38,7 @@ class Recorder:
         self._planned = planned
         self._env = LiberoEnv(Path(session().states) if session().states else None)
         self._index = -1
-        self._open = False
+        self._open = self._absolute = False
         self._turn = 0
         self._begin(self._next())
 
@@ -91,24 +91,39 @@ class Recorder:
     def _next(self) -> int:
         """The next episode that is not recorded; when all are, one after the other again."""
         numbers = self._planned.numbers
-        waiting = [index for index, number in enumerate(numbers) if number >= 0 and not _file(number).exists()]
+        waiting = [index for index, number in enumerate(numbers) if not _file(number).exists()]
         later = [index for index in waiting if index > self._index]
         self._turn += 1
         return (later or waiting or [(self._turn - 1) % len(numbers)])[0]
 
     def _begin(self, index: int) -> Observation:
         self._index = index
-        self._spec = spec = self._planned.spec(index)
+        number = self._planned.numbers[index]
+        self._open = not _file(number).exists()
+        spec = self._planned.spec(index)
+        try:
+            return self._start(spec)
+        except AssayError as error:
+            if self._open:
+                put(number, never_began(str(error)))
+            self._open = False
+            print(
+                f"assay libero: an episode of {spec.condition} cannot be begun ({error}): it is recorded as an error, "
+                "and the script plays the unchanged task meanwhile",
+                file=sys.stderr,
+            )
+            return self._start(spec.control())
+
+    def _start(self, spec: EpisodeSpec) -> Observation:
+        self._spec = spec
         self._senses = Senses(spec.perturbations, task=spec.task, seed=spec.world_seed)
         self._actions: list[np.ndarray] = []
         self._absolute = False
-        number = self._planned.numbers[index]
-        self._open = number >= 0 and not _file(number).exists()
         self._since = time.perf_counter()
         return self._senses.observe(self._env.reset(spec))  # type: ignore[no-any-return]
 
     def _waited(self) -> int:
-        """The steps at the start in which the script let things settle: they are not counted, as in LIBERO's scripts."""
+        """The steps at the start in which the script let things settle: LIBERO's scripts do not count them."""
         moving = (index for index, action in enumerate(self._actions) if action[:6].any())
         return next(moving, len(self._actions))
 
@@ -134,6 +149,11 @@ class Recorder:
 
 def _file(number: int) -> Path:
     return Path(session().episodes) / f"{number}.episode"
+
+
+def never_began(reason: str) -> Episode:
+    """An episode whose scene cannot be made."""
+    return Episode(Outcome.ERROR, 0, no_trajectory(), error=one_line(reason, 300))
 
 
 def put(number: int, episode: Episode) -> None:

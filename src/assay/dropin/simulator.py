@@ -58,11 +58,15 @@ class MjModel(_Wrapped):
 
     def get_joint_qpos_addr(self, name: str) -> int | tuple[int, int]:
         """Where a joint's position is in qpos: one number, or first and last of several."""
-        return self._address(name, self._model.jnt_qposadr, {mujoco.mjtJoint.mjJNT_FREE: 7, mujoco.mjtJoint.mjJNT_BALL: 4})
+        return self._address(
+            name, self._model.jnt_qposadr, {mujoco.mjtJoint.mjJNT_FREE: 7, mujoco.mjtJoint.mjJNT_BALL: 4}
+        )
 
     def get_joint_qvel_addr(self, name: str) -> int | tuple[int, int]:
         """Where a joint's velocity is in qvel."""
-        return self._address(name, self._model.jnt_dofadr, {mujoco.mjtJoint.mjJNT_FREE: 6, mujoco.mjtJoint.mjJNT_BALL: 3})
+        return self._address(
+            name, self._model.jnt_dofadr, {mujoco.mjtJoint.mjJNT_FREE: 6, mujoco.mjtJoint.mjJNT_BALL: 3}
+        )
 
     def _address(self, name: str, addresses: np.ndarray, sizes: dict[Any, int]) -> int | tuple[int, int]:
         joint = id_of(self._model, "joint", name)
@@ -76,7 +80,7 @@ def id_of(model: mujoco.MjModel, kind: str, name: str) -> int:
     found = int(mujoco.mj_name2id(model, _OBJECTS[kind], name))
     if found < 0:
         known = [mujoco.mj_id2name(model, _OBJECTS[kind], i) for i in range(getattr(model, _COUNTS[kind]))]
-        raise ValueError(f"No \"{kind}\" with name {name} exists. Available \"{kind}\" names = {tuple(known)}.")
+        raise ValueError(f'No "{kind}" with name {name} exists. Available "{kind}" names = {tuple(known)}.')
     return found
 
 
@@ -171,7 +175,9 @@ def _placing(kind: str, prefix: str) -> None:
         return np.asarray(getattr(self._data, f"{prefix}xpos")[id_of(self._of._model, kind, name)])
 
     def xmat(self: MjData, name: str) -> np.ndarray:
-        return np.asarray(getattr(self._data, f"{prefix}xmat")[id_of(self._of._model, kind, name)]).reshape(3, 3)
+        return np.asarray(getattr(self._data, f"{prefix}xmat")[id_of(self._of._model, kind, name)]).reshape(
+            3, 3
+        )
 
     setattr(MjData, f"get_{kind}_xpos", xpos)
     setattr(MjData, f"get_{kind}_xmat", xmat)
@@ -208,7 +214,9 @@ class MjSim:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        missing("sim", name, [each for each in dir(type(self)) if not each.startswith("_")] + ["model", "data"])
+        missing(
+            "sim", name, [each for each in dir(type(self)) if not each.startswith("_")] + ["model", "data"]
+        )
 
     def get_state(self) -> MjSimState:
         """Time, joint positions and velocities now."""

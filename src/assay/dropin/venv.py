@@ -12,7 +12,7 @@ import pickle
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from types import ModuleType
 from typing import Any
@@ -186,10 +186,8 @@ class SubprocEnvWorker(EnvWorker):
 
     def close_env(self) -> None:
         """Close it, and end its process."""
-        try:
+        with suppress(OSError, SpecError):  # it may have ended by itself
             self.call("close")
-        except (BrokenPipeError, SpecError, OSError):
-            pass
         self.parent_remote.close()
         self.process.join(10)
         self.process.terminate()
@@ -224,9 +222,10 @@ def _serve(pipe: Connection, make: CloudpickleWrapper) -> None:
         try:
             env = make.data() if env is None else env
             if name == "__getattr__":
-                answer = getattr(env, *arguments, None)
+                answer = getattr(env, arguments[0], None)
             elif name == "__setattr__":
-                answer = setattr(env, *arguments)
+                answer = None
+                setattr(env, *arguments)
             else:
                 answer = getattr(env, name)(*arguments, **named)
         except Exception as error:
@@ -242,9 +241,13 @@ def _serve(pipe: Connection, make: CloudpickleWrapper) -> None:
 class BaseVectorEnv(Partial):
     """Several environments, stepped together."""
 
-    def __init__(self, env_fns: Sequence[MakeEnv], worker_fn: Callable[[MakeEnv], EnvWorker], **options: Any) -> None:
+    def __init__(
+        self, env_fns: Sequence[MakeEnv], worker_fn: Callable[[MakeEnv], EnvWorker], **options: Any
+    ) -> None:
         if waiting := [name for name, value in options.items() if value is not None]:
-            raise SpecError(f"{type(self).__name__}({waiting[0]}=...): all environments are stepped together here")
+            raise SpecError(
+                f"{type(self).__name__}({waiting[0]}=...): all environments are stepped together here"
+            )
         self._env_fns = list(env_fns)
         self.workers = [worker_fn(each) for each in env_fns]
         self.env_num = len(self.workers)

@@ -192,7 +192,8 @@ def measure(
             share_within=float((worst <= TOLERANCE).mean()) if errors else None,
             share_within_early=float((early <= TOLERANCE).mean()) if errors else None,
             max_observed_error=max(
-                (seen for error, seen in replayed if seen is not None and error.max() <= TOLERANCE), default=None
+                (seen for error, seen in replayed if seen is not None and error.max() <= TOLERANCE),
+                default=None,
             ),
         ),
         PredicateParity(len(truths), sum(n for n, _ in truths), sum(wrong for _, wrong in truths)),

@@ -107,7 +107,8 @@ class Simulation:
     def step(self, action: np.ndarray, *, absolute: bool = False, seen_at: int = SEEN) -> Observation:
         """Do one control step of 50 ms with an action (7,) in [-1, 1].
 
-        ``absolute``: the action is the pose to go to, metres and rotation vector in the world, and the gripper's number.
+        ``absolute``: the action is the pose to go to, metres and rotation vector in the world, and the gripper's
+        number.
         ``seen_at``: the substep before which the observation is taken, where that is not LIBERO's usual one.
         """
         self._require_start()

@@ -60,7 +60,9 @@ def from_flat(compiled: CompiledScene, numbers: np.ndarray) -> InitialState:
 def _same(one: Drive | None, other: Drive | None) -> bool:
     if one is None or other is None:
         return one is other
-    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in Drive.__dataclass_fields__)
+    return all(
+        np.array_equal(getattr(one, name), getattr(other, name)) for name in Drive.__dataclass_fields__
+    )
 
 
 def checked(compiled: CompiledScene, state: InitialState) -> InitialState:

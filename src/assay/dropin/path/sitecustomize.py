@@ -1,18 +1,25 @@
 """Makes `import libero` mean Assay's stand-in in every process of `assay libero`, whatever else is on the path."""
 
+from __future__ import annotations
+
+import importlib.abc
 import importlib.machinery
 import importlib.util
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 
 HERE = Path(__file__).resolve().parent
 
 
-class Libero:
+class Libero(importlib.abc.MetaPathFinder):
     """Finds the stand-in first, and says of parts of LIBERO that it lacks that it does."""
 
-    @staticmethod
-    def find_spec(name, path=None, target=None):  # noqa: D102
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """See the base class."""
         if name == "libero":
             file = HERE / "libero" / "__init__.py"
             return importlib.util.spec_from_file_location(
@@ -21,11 +28,13 @@ class Libero:
         return None
 
 
-class Lacking:
+class Lacking(importlib.abc.MetaPathFinder):
     """Asked last."""
 
-    @staticmethod
-    def find_spec(name, path=None, target=None):  # noqa: D102
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """See the base class."""
         if name.startswith("libero."):
             raise ModuleNotFoundError(
                 f"assay libero: LIBERO's module {name} is not offered; there are libero.libero, .benchmark, .envs "
@@ -41,8 +50,8 @@ class Lacking:
         return None
 
 
-sys.meta_path.insert(0, Libero)
-sys.meta_path.append(Lacking)
+sys.meta_path.insert(0, Libero())
+sys.meta_path.append(Lacking())
 
 # The environment's own sitecustomize, which this one stands before.
 _others = [place for place in sys.path if Path(place or ".").resolve() != HERE]

@@ -1,12 +1,12 @@
 """LIBERO's paths."""
 
 try:
-    import assay.dropin
+    import assay.dropin  # noqa: F401
 except ModuleNotFoundError as error:
     import sys
 
     raise ModuleNotFoundError(
-        f"assay libero: {sys.executable} lacks {error.name}: install assay-robotics into the Python that runs the script",
+        f"assay libero: {sys.executable} lacks {error.name}: install assay-robotics there, where the script runs",
         name=error.name,
     ) from None
 

@@ -1,5 +1,6 @@
 """LIBERO's suites and tasks."""
 
+from assay.dropin.benchmark import _ORDERS as task_orders  # noqa: N811
 from assay.dropin.benchmark import (
     BENCHMARK_MAPPING,
     Benchmark,
@@ -12,7 +13,6 @@ from assay.dropin.benchmark import (
     register_benchmark,
     task_maps,
 )
-from assay.dropin.benchmark import _ORDERS as task_orders  # noqa: N811
 from assay.dropin.paths import get_libero_path
 
 globals().update({made.__name__: made for made in BENCHMARK_MAPPING.values()})  # LIBERO_GOAL and its like
