@@ -233,6 +233,7 @@ class MjSim:
 
     def forward(self) -> None:
         """Compute everything that follows from the state."""
+        self._simulation.controller.remember()
         mujoco.mj_forward(self._simulation.model, self._simulation.data)
 
     def step(self, with_udd: bool = True) -> None:

@@ -2,23 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-
-def matrix_of(quaternion: np.ndarray) -> np.ndarray:
-    """The rotation matrix (3, 3) of a quaternion (x, y, z, w), through single precision."""
-    q = np.asarray(quaternion)[[3, 0, 1, 2]].astype(np.float32)
-    q = q * np.float32(math.sqrt(2.0 / float(q @ q)))
-    p = np.outer(q, q).astype(np.float64)
-    return np.array(
-        [
-            [1.0 - p[2, 2] - p[3, 3], p[1, 2] - p[3, 0], p[1, 3] + p[2, 0]],
-            [p[1, 2] + p[3, 0], 1.0 - p[1, 1] - p[3, 3], p[2, 3] - p[1, 0]],
-            [p[1, 3] - p[2, 0], p[2, 3] + p[1, 0], 1.0 - p[1, 1] - p[2, 2]],
-        ]
-    )
+from assay.sim.controller import single_precision_matrix
 
 
 def quaternion_of(matrix: np.ndarray) -> np.ndarray:
@@ -41,7 +27,7 @@ def quaternion_of(matrix: np.ndarray) -> np.ndarray:
 def pose_of(position: np.ndarray, quaternion: np.ndarray) -> np.ndarray:
     """The homogeneous matrix (4, 4), float32, of a position and a quaternion (x, y, z, w)."""
     pose = np.eye(4, dtype=np.float32)
-    pose[:3, :3] = matrix_of(quaternion)
+    pose[:3, :3] = single_precision_matrix(quaternion[[3, 0, 1, 2]])
     pose[:3, 3] = position
     return pose
 

@@ -98,7 +98,9 @@ class Controller:
         self._sight = self._live
 
     def remember(self) -> None:
-        """Go on with what is seen now, whatever happens to the simulation, until the next look."""
+        """Go on with what was last looked at, whatever happens to the simulation, until the next look."""
+        if self._sight is not self._live:
+            return
         self._sight = replace(
             self._live,
             **{name: getattr(self._live, name).copy() for name in _Sight.__dataclass_fields__},
@@ -185,6 +187,12 @@ def _rotation(vector: np.ndarray) -> np.ndarray:
     if angle == 0.0:
         return np.eye(3)
     q = np.array([math.cos(angle / 2), *(vector / angle * math.sin(angle / 2))], dtype=np.float32)
+    return single_precision_matrix(q)
+
+
+def single_precision_matrix(quaternion: np.ndarray) -> np.ndarray:
+    """The matrix (3, 3) of a quaternion (w, x, y, z), as robosuite computes it: in single precision, mostly."""
+    q = np.asarray(quaternion, dtype=np.float32)
     q = (q.astype(np.float64) * math.sqrt(2.0 / float(q @ q))).astype(np.float32)
     p = np.outer(q, q)  # single precision too
     return np.array(

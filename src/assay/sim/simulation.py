@@ -94,6 +94,7 @@ class Simulation:
     def put(self, vector: np.ndarray) -> None:
         """Set time, joint positions and velocities, (1 + nq + nv,), and nothing else: the controller goes on."""
         self._require_start()
+        self._controller.remember()  # what it has seen, not what is now
         state = checked(self.compiled, InitialState(vector, live_fixtures(self.model, self.compiled)))
         nq = self.model.nq
         self.data.time = state.vector[0]
