@@ -10,6 +10,7 @@ from rich.table import Table
 from bench import (
     certificates,
     diagnosis,
+    dropin,
     engine,
     eqa,
     eqa_scoring,
@@ -35,6 +36,7 @@ from bench.figure import Figure
 
 SECTIONS = {
     "engine": engine.measure,
+    "dropin": dropin.measure,
     "oracle": oracle.measure,
     "probe": probe.measure,
     "runs": runs.measure,

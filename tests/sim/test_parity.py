@@ -22,6 +22,7 @@ KEYS = {
         "max_qpos_error",
         "share_within_1e-6",
         "share_within_1e-6_at_40",
+        "max_observed_error",
     },
     "predicates": {"count", "atoms", "disagreements"},
     "images": {"count", "mean_abs_diff", "max_abs_diff"},

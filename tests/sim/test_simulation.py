@@ -15,7 +15,7 @@ from assay.errors import ActionError, AssayError, StateError, TaskError
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.packs.primitives import PrimitivesPack
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ, SUBSTEPS, Simulation
-from assay.sim.states import InitialState
+from assay.sim.states import InitialState, from_flat
 from assay.tasks import Atom, Goal, Predicate
 
 Compiled = Callable[[str], CompiledScene]
@@ -192,7 +192,7 @@ def test_a_state_taken_midway_can_be_gone_back_to(world: Simulation):
     for move in actions(5):
         world.step(move)
     midway = world.state()
-    kept = InitialState(midway.vector.copy(), midway.fixtures.copy())
+    kept = InitialState(midway.vector.copy(), midway.fixtures.copy(), midway.drive)
     world.step(np.ones(7))
     assert midway == kept, "what was taken stays as it was"
     seen = world.reset(midway)
@@ -200,6 +200,73 @@ def test_a_state_taken_midway_can_be_gone_back_to(world: Simulation):
     assert world.data.time == pytest.approx(0.25) and seen.step == 0
     world.step(np.zeros(7))
     assert np.abs(world.data.qpos[:7] - midway.vector[1:8]).max() < 0.1
+
+
+@pytest.mark.parametrize("pack", ["compiled", "compiled_libero"])
+def test_a_state_taken_midway_goes_on_exactly(pack: str, request: pytest.FixtureRequest):
+    world = Simulation(request.getfixturevalue(pack)("libero_goal/0"))
+    world.reset(world.sample(0))
+    moves = actions(12)
+    moves[:, 6] = 1.0  # the gripper closes: its command takes many substeps
+    for move in moves[:6]:
+        world.step(move)
+    midway = world.state()
+    for move in moves[6:]:
+        world.step(move)
+    end = world.state()
+    world.reset(midway)
+    for move in moves[6:]:
+        world.step(move)
+    assert np.array_equal(world.state().vector[1:], end.vector[1:])
+    world.reset(InitialState(midway.vector, midway.fixtures))
+    for move in moves[6:]:
+        world.step(move)
+    assert not np.allclose(world.state().vector[8:10], end.vector[8:10], atol=1e-3), (
+        "without its drive it does not"
+    )
+
+
+def test_only_what_is_put_changes(world: Simulation):
+    world.reset(world.sample(0))
+    world.step(np.array([0, 0, 0, 0, 0, 0, 1.0]))
+    before, command = world.state(), world.controller.drive()
+    world.step(np.ones(7))
+    world.put(before.vector)
+    assert np.array_equal(world.state().vector, before.vector) and world.steps == 2
+    assert world.controller.drive().grip < command.grip, "the controller goes on"
+
+
+def test_a_flat_state_may_have_the_fixtures(world: Simulation):
+    state = world.sample(0)
+    assert from_flat(world.compiled, state.flat()) == state
+    plain = from_flat(world.compiled, state.vector)
+    assert np.array_equal(plain.vector, state.vector) and not np.array_equal(plain.fixtures, state.fixtures)
+    with pytest.raises(StateError, match="needs"):
+        from_flat(world.compiled, state.vector[:-1])
+
+
+def test_a_fixture_moved_in_the_model_is_seen_and_belongs_to_the_state(world: Simulation):
+    state = world.sample(0)
+    before = world.reset(state)
+    body = world.compiled.fixture_bodies[0]
+    world.model.body_pos[body] += (0.0, 0.0, 0.1)
+    seen = world.step(np.zeros(7))
+    assert seen.moment.fixtures[0, 2] == pytest.approx(before.moment.fixtures[0, 2] + 0.1)
+    assert world.state().fixtures[0, 2] == pytest.approx(state.fixtures[0, 2] + 0.1)
+
+
+@pytest.mark.parametrize("pack", ["compiled", "compiled_libero"])
+def test_an_absolute_action_is_the_pose_to_go_to(pack: str, request: pytest.FixtureRequest):
+    world = Simulation(request.getfixturevalue(pack)("libero_goal/0"))
+    seen = world.reset(world.sample(0))
+    world.step(np.zeros(7))
+    aim = seen.eef_position + (0.03, -0.04, -0.05)
+    turn = np.array([np.pi, 0.0, 0.0])
+    for _ in range(25):
+        seen = world.step(np.concatenate([aim, turn, [-1.0]]), absolute=True)
+    assert seen.eef_position == pytest.approx(aim, abs=6e-3)
+    assert world.controller.drive().goal_position == pytest.approx(aim)
+    assert world.controller.seen_rotation == pytest.approx(np.diag([1.0, -1.0, -1.0]), abs=0.2)
 
 
 def test_a_state_cannot_be_changed_from_outside(world: Simulation):

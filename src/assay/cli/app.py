@@ -27,6 +27,7 @@ from assay.cli import (
     export,
     import_,
     learn,
+    libero,
     parity,
     plan,
     policies,
@@ -63,6 +64,7 @@ app.command("probe")(probe.probe)
 app.command("collect")(collect.collect)
 app.command("learn")(learn.learn)
 app.command("run")(run_.run)
+app.command("libero")(libero.libero)
 app.command("plan")(plan.plan)
 app.command("certify")(certify.certify)
 app.add_typer(experiments.app, name="experiments")

@@ -15,7 +15,7 @@ senses change what is to be seen; then the goal is looked at. Nothing here draws
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -106,32 +106,53 @@ class Stepwise:
         or why it failed, in words. ``decisions`` says how often the policy was asked; at every step if nobody knows.
         ``inference`` is how long each of these took, in milliseconds, where that is known.
         """
-        record, world = self.env.record(), self.env.world
-        done = np.array(self._actions, np.float32).reshape(-1, world.action_size)
         failed = Outcome.FAILURE if broken is None else Outcome.ERROR
-        outcome = Outcome.SUCCESS if self.succeeded else failed
-        return Episode(
-            outcome=outcome,
-            steps=len(done),
-            trajectory=replace(record.trajectory, actions=done),
-            instruction=self.instruction.words,
-            decisions=len(done) if decisions is None else decisions,
-            images=self.env.images,
-            touched=record.touched,
-            moved=record.moved,
-            truth=dict(record.truth or {}),
-            initial_positions=dict(record.initial_positions or {}),
-            contacts=None if record.contacts is None else dict(record.contacts),
-            error=error or ("" if outcome is Outcome.SUCCESS else record.note),
-            transient=isinstance(broken, PolicyError) and broken.transient,
-            traceback=_traceback(broken),
-            clipped=_clipped(done, world.traits.clips),
+        return episode_of(
+            self.env,
+            Outcome.SUCCESS if self.succeeded else failed,
+            self._actions,
+            decisions=len(self._actions) if decisions is None else decisions,
+            error=error,
+            broken=broken,
             inference=inference,
         )
 
     def _sensed(self, observation: Any) -> Any:
         self._watch(observation)
         return self._senses.observe(observation)
+
+
+def episode_of(
+    env: Env,
+    outcome: Outcome,
+    actions: Sequence[np.ndarray],
+    *,
+    decisions: int,
+    error: str = "",
+    broken: Exception | None = None,
+    inference: tuple[float, ...] = (),
+) -> Episode:
+    """What has happened in an environment since its reset; ``actions`` are what it was told, (action size,) each."""
+    record = env.record()
+    done = np.array(actions, np.float32).reshape(-1, env.world.action_size)
+    return Episode(
+        outcome=outcome,
+        steps=len(done),
+        trajectory=replace(record.trajectory, actions=done),
+        instruction=env.task.instruction.words,
+        decisions=decisions,
+        images=env.images,
+        touched=record.touched,
+        moved=record.moved,
+        truth=dict(record.truth or {}),
+        initial_positions=dict(record.initial_positions or {}),
+        contacts=None if record.contacts is None else dict(record.contacts),
+        error=error or ("" if outcome is Outcome.SUCCESS else record.note),
+        transient=isinstance(broken, PolicyError) and broken.transient,
+        traceback=_traceback(broken),
+        clipped=_clipped(done, env.world.traits.clips),
+        inference=inference,
+    )
 
 
 def _action(given: object, size: int) -> np.ndarray:

@@ -25,7 +25,7 @@ from assay.runs.certificates import (
     remember,
 )
 from assay.runs.driver import Ending, drive
-from assay.runs.executor import Executor
+from assay.runs.executor import Executor, Player
 from assay.runs.in_process import InProcess
 from assay.runs.local import LocalProcesses
 from assay.runs.provenance import check, describe, provenance
@@ -73,7 +73,7 @@ def default_path(experiment: str, policy: str, shard: str | None = None) -> Path
 
 def execute(
     experiment: str | Experiment,
-    policy: str | Policy,
+    policy: str | Policy | Player,
     path: Path,
     options: Options | None = None,
     observer: Observer | None = None,
@@ -81,10 +81,11 @@ def execute(
 ) -> Ending:
     """Run an experiment with a policy into a file. Whatever is wrong with the request is said before it is made.
 
-    ``policy`` is an address, or an object that acts in this process; ``label`` what reports call it. Raises AssayError.
+    ``policy`` is an address, an object that acts in this process, or a player that executes episodes by itself;
+    ``label`` what reports call it. Raises AssayError.
     """
     options, observer = options or Options(), observer or Observer()
-    if not isinstance(policy, str) and ((options.workers or 0) > 1 or options.ray is not None):
+    if not isinstance(policy, str | Player) and ((options.workers or 0) > 1 or options.ray is not None):
         raise RunError(
             "a policy that is an object acts in this process: workers must be 0 or 1, or give its address"
         )
@@ -140,7 +141,7 @@ def worker_config(work: Work, policy: str) -> WorkerConfig:
 
 
 def _carry_out(
-    store: Store, work: Work, config: WorkerConfig, observer: Observer, policy: Policy | None
+    store: Store, work: Work, config: WorkerConfig, observer: Observer, policy: Policy | Player | None
 ) -> Ending:
     """Certify, plan and execute."""
     options = work.options
@@ -223,10 +224,12 @@ def _limited(design: Experiment, specs: list[EpisodeSpec]) -> Iterable[EpisodeSp
     return specs if times is None else (limited(spec, design.limit, times.of(spec.task)) for spec in specs)
 
 
-def _checked(policy: str | Policy, world: str) -> tuple[str, dict[str, str], dict[str, str]]:
+def _checked(policy: str | Policy | Player, world: str) -> tuple[str, dict[str, str], dict[str, str]]:
     """A policy's address, what it says of itself, and its identity. Raises PolicyError where it cannot be one."""
     if isinstance(policy, str):
         return policy, check_address(policy, world), identity(policy, world)
+    if isinstance(policy, Player):
+        return policy.address, {}, policy.identity()
     if isinstance(policy, type):
         raise PolicyError(
             f"{policy.__name__} is a class, not a policy: give {policy.__name__}(...), or its address"
@@ -237,8 +240,10 @@ def _checked(policy: str | Policy, world: str) -> tuple[str, dict[str, str], dic
     return f"{OBJECT}{kind.__module__}.{kind.__qualname__}", {}, identity_of(policy)
 
 
-def _executor(config: WorkerConfig, options: Options, policy: Policy | None = None) -> Executor:
-    """Local processes, actors on Ray, or this process."""
+def _executor(config: WorkerConfig, options: Options, policy: Policy | Player | None = None) -> Executor:
+    """Local processes, actors on Ray, this process, or whoever plays by itself."""
+    if isinstance(policy, Player):
+        return policy.executor(config)
     if policy is not None or (options.workers == 0 and options.ray is None):
         return InProcess(config, policy)
     if options.ray is not None:

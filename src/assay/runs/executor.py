@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from assay.episodes.episode import Episode
 from assay.episodes.spec import EpisodeSpec
+
+if TYPE_CHECKING:
+    from assay.runs.worker import WorkerConfig
 
 Batch = Sequence[tuple[int, EpisodeSpec]]
 """Numbered specs that share a compiled scene."""
@@ -63,4 +66,22 @@ class Executor(Protocol):
         A worker that dies gives its batch back and is replaced; the episode it died of is not given back:
         that is for the driver to decide. Raises PolicyError if the policy cannot be loaded.
         """
+        ...
+
+
+@runtime_checkable
+class Player(Protocol):
+    """Whoever plays episodes by itself, in place of a policy that is asked for actions: somebody's script."""
+
+    @property
+    def address(self) -> str:
+        """What the run calls it."""
+        ...
+
+    def identity(self) -> dict[str, str]:
+        """What it hangs on: name -> digest."""
+        ...
+
+    def executor(self, config: WorkerConfig) -> Executor:
+        """What executes the episodes."""
         ...

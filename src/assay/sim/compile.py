@@ -152,6 +152,12 @@ def put_fixtures(model: mujoco.MjModel, compiled: CompiledScene, poses: np.ndarr
     model.body_pos[bodies], model.body_quat[bodies] = poses[:, :3], poses[:, 3:]
 
 
+def live_fixtures(model: mujoco.MjModel, compiled: CompiledScene) -> np.ndarray:
+    """The fixtures' poses (fixtures, 7) in a copy of the compiled model, whoever has put them there."""
+    bodies = list(compiled.fixture_bodies)
+    return np.hstack([model.body_pos[bodies], model.body_quat[bodies]])
+
+
 def _entity_index(model: mujoco.MjModel, scene: Scene, name: str) -> EntityIndex:
     entity = next(each for each in scene.entities if each.name == name)
     root = model.body(f"{name}_main").id

@@ -19,6 +19,22 @@ GRIPPER_SPEED = 0.01
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Drive:
+    """What the controller is doing in the middle of an episode; with it, a state resumes exactly."""
+
+    goal_position: np.ndarray
+    """Where the grip site is to go, metres, (3,)."""
+    goal_rotation: np.ndarray
+    """How it is to be turned, (3, 3)."""
+    grip: float
+    """The gripper's command: -1 closed to 1 open."""
+    actuators: np.ndarray
+    """The commands of the latest substep, (actuators,)."""
+    warm_start: np.ndarray
+    """The accelerations from which MuJoCo's solver goes on, (nv,)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Sight:
     """What the controller sees of the arm: windows onto MuJoCo's data, or copies of them."""
 
@@ -67,10 +83,14 @@ class Controller:
 
     def reset(self) -> None:
         """Look at the arm and make its present pose the goal; the gripper's command starts in the middle."""
+        self.hold()
+        self._grip = 0.0
+
+    def hold(self) -> None:
+        """Look at the arm and make its present pose the goal."""
         self.look()
         self._goal_position = self._sight.position.copy()
         self._goal_rotation = self._sight.rotation.reshape(3, 3).copy()
-        self._grip = 0.0
 
     def look(self) -> None:
         """Take in the arm's pose, velocity, Jacobian and mass matrix; the kinematics must be fresh."""
@@ -78,11 +98,46 @@ class Controller:
         self._sight = self._live
 
     def remember(self) -> None:
-        """Go on with what is seen now, whatever happens to the simulation, until the next look."""
+        """Go on with what was last looked at, whatever happens to the simulation, until the next look."""
+        if self._sight is not self._live:
+            return
         self._sight = replace(
             self._live,
             **{name: getattr(self._live, name).copy() for name in _Sight.__dataclass_fields__},
         )
+
+    def drive(self) -> Drive:
+        """What it is doing now."""
+        return Drive(
+            self._goal_position.copy(),
+            self._goal_rotation.copy(),
+            self._grip,
+            self._ctrl.copy(),
+            self._data.qacc_warmstart.copy(),
+        )
+
+    def resume(self, drive: Drive) -> None:
+        """Go on with what was being done; the data must have the state that belongs to it, kinematics included."""
+        self.look()
+        self._goal_position, self._goal_rotation = drive.goal_position.copy(), drive.goal_rotation.copy()
+        self._grip = drive.grip
+        self._ctrl[:] = drive.actuators
+        self._data.qacc_warmstart[:] = drive.warm_start
+
+    @property
+    def seen_position(self) -> np.ndarray:
+        """The grip site where it was last looked at, metres, (3,)."""
+        return self._sight.position.copy()
+
+    @property
+    def seen_rotation(self) -> np.ndarray:
+        """Its rotation then, (3, 3)."""
+        return self._sight.rotation.reshape(3, 3).copy()
+
+    def aim_at(self, action: np.ndarray) -> None:
+        """Set the goal from an absolute action (7,): position in the world, metres, and rotation vector, radians."""
+        self._goal_position = action[:3].copy()
+        self._goal_rotation = _rotation(action[3:6])
 
     def aim(self, action: np.ndarray) -> None:
         """Set the goal from an action (7,) relative to the pose last looked at."""
@@ -129,7 +184,15 @@ def _arm_mass_index(model: mujoco.MjModel) -> np.ndarray:
 def _rotation(vector: np.ndarray) -> np.ndarray:
     """The matrix of a rotation vector, through a single-precision quaternion as LIBERO has it."""
     angle = math.sqrt(float(vector @ vector))
+    if angle == 0.0:
+        return np.eye(3)
     q = np.array([math.cos(angle / 2), *(vector / angle * math.sin(angle / 2))], dtype=np.float32)
+    return single_precision_matrix(q)
+
+
+def single_precision_matrix(quaternion: np.ndarray) -> np.ndarray:
+    """The matrix (3, 3) of a quaternion (w, x, y, z), as robosuite computes it: in single precision, mostly."""
+    q = np.asarray(quaternion, dtype=np.float32)
     q = (q.astype(np.float64) * math.sqrt(2.0 / float(q @ q))).astype(np.float32)
     p = np.outer(q, q)  # single precision too
     return np.array(

@@ -11,7 +11,7 @@ import numpy as np
 
 from assay.sim.render import Moment, Renderer
 
-Kind = Literal["colour", "depth", "segmentation"]
+Kind = Literal["colour", "depth", "segmentation", "raw_depth", "geoms"]
 Lens = Callable[["Observation", Kind, str, int, int], np.ndarray]
 """Gives a picture in place of the one behind it: observation, kind, camera, height, width."""
 
@@ -20,20 +20,24 @@ Lens = Callable[["Observation", Kind, str, int, int], np.ndarray]
 class Observation:
     """The robot's own sensing, and cameras that draw on demand.
 
-    The timing is LIBERO's: pose, pictures and joints are those of the 23rd of a step's 25 substeps, the
-    fingers those of the 24th.
+    The timing is LIBERO's: poses and pictures are those after 23 of a step's 25 substeps, joints and fingers, and
+    their velocities, those after 24.
     """
 
     step: int
     """Control steps since the start."""
     joints: np.ndarray
     """The arm's joint angles, radians, (7,)."""
+    joint_velocities: np.ndarray
+    """Radians a second, (7,)."""
     eef_position: np.ndarray
     """The grip site in the world, metres, (3,)."""
     eef_quaternion: np.ndarray
     """The hand's orientation in the world, (w, x, y, z), (4,)."""
     gripper: np.ndarray
     """The two finger joints, metres, (2,): (0.04, -0.04) is open."""
+    gripper_velocities: np.ndarray
+    """Metres a second, (2,)."""
     moment: Moment
     """What the pictures show."""
     _renderer: Renderer = field(repr=False)

@@ -17,6 +17,7 @@ import numpy as np
 from assay import tasks
 from assay.errors import ActionError, RenderingError, StateError, did_you_mean
 from assay.sim.compile import CompiledScene, compile_scene
+from assay.sim.observation import Observation
 from assay.sim.packs.libero import LiberoPack
 from assay.sim.render import CAMERAS
 from assay.sim.simulation import Simulation
@@ -46,6 +47,8 @@ class TrajectoryParity:
     max_qpos_error: float | None
     share_within: float | None
     share_within_early: float | None
+    max_observed_error: float | None = None
+    """The largest difference of what policies are given of the robot, where a rollout is within the tolerance."""
 
     def as_json(self) -> dict[str, object]:
         """With the tolerance spelled out in the keys."""
@@ -55,6 +58,7 @@ class TrajectoryParity:
             "max_qpos_error": self.max_qpos_error,
             f"share_within_{_spelled(TOLERANCE)}": self.share_within,
             f"share_within_{_spelled(TOLERANCE)}_at_{EARLY}": self.share_within_early,
+            "max_observed_error": self.max_observed_error,
         }
 
 
@@ -160,7 +164,8 @@ def measure(
             yield file
             done += 1
 
-    errors = [_trajectory_errors(file, scenes) for file in each(records.trajectories)]
+    replayed = [_trajectory_errors(file, scenes) for file in each(records.trajectories)]
+    errors = [error for error, _ in replayed]
     truths = [_truths(file, scenes, details) for file in each(records.predicates)]
     try:
         pictures = [
@@ -186,6 +191,10 @@ def measure(
             max_qpos_error=float(worst.max()) if errors else None,
             share_within=float((worst <= TOLERANCE).mean()) if errors else None,
             share_within_early=float((early <= TOLERANCE).mean()) if errors else None,
+            max_observed_error=max(
+                (seen for error, seen in replayed if seen is not None and error.max() <= TOLERANCE),
+                default=None,
+            ),
         ),
         PredicateParity(len(truths), sum(n for n, _ in truths), sum(wrong for _, wrong in truths)),
         ImageParity(
@@ -220,22 +229,34 @@ class _Scenes:
             self._world = None
 
 
-def _trajectory_errors(file: Path, scenes: _Scenes) -> np.ndarray:
-    """The largest joint difference after each step, (steps,)."""
+_OBSERVED: dict[str, Callable[[Observation], np.ndarray]] = {
+    "eef_pos": lambda seen: seen.eef_position,
+    "gripper_qpos": lambda seen: seen.gripper,
+    "gripper_qvel": lambda seen: seen.gripper_velocities,
+    "joint_pos": lambda seen: seen.joints,
+    "joint_vel": lambda seen: seen.joint_velocities,
+}
+"""What a record may hold of LIBERO's observations after each step, (steps, n), and where it is in ours."""
+
+
+def _trajectory_errors(file: Path, scenes: _Scenes) -> tuple[np.ndarray, float | None]:
+    """The largest joint difference after each step, (steps,); and that of observations, where the record has some."""
     record = _load(file, "suite", "task", "actions", "states")
     world = scenes.world(*_task(record, file))
     states = record["states"]
     if len(states) != len(record["actions"]) + 1 or len(states) < 2:
         raise StateError(f"{file}: {len(record['actions'])} actions do not lead through {len(states)} states")
     world.reset(InitialState(states[0], _fixtures(record, world.compiled, file)))
-    errors = []
-    for action, state in zip(record["actions"], states[1:], strict=True):
+    told = {key: record[key] for key in _OBSERVED if key in record}
+    errors, observed = [], [0.0]
+    for step, (action, state) in enumerate(zip(record["actions"], states[1:], strict=True)):
         try:
-            world.step(action)
+            seen = world.step(action)
         except ActionError as error:
             raise StateError(f"{file}: {error}") from None
         errors.append(np.abs(world.data.qpos - state[1 : 1 + world.model.nq]).max())
-    return np.array(errors)
+        observed += [float(np.abs(_OBSERVED[key](seen) - values[step]).max()) for key, values in told.items()]
+    return np.array(errors), max(observed) if told else None
 
 
 def _truths(file: Path, scenes: _Scenes, details: list[str]) -> tuple[int, int]:

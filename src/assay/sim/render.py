@@ -15,7 +15,7 @@ import numpy as np
 from assay.errors import RenderingError, did_you_mean
 from assay.sim import gl
 from assay.sim.categories import GLOWING, SWITCHING, Mechanism
-from assay.sim.compile import CompiledScene, put_fixtures
+from assay.sim.compile import CompiledScene, live_fixtures, put_fixtures
 from assay.sim.compose import GRIPPER, MOUNT, ROBOT
 
 MOST_GEOMS = 10_000
@@ -48,18 +48,28 @@ class Renderer:
         self._data = mujoco.MjData(model)
         self._labels = _labels(compiled)
         self._glows = _glows(compiled)
+        model.site_rgba[:, 3] = 0.0  # nobody is shown the sites; those that glow are, when they do
         self._context: Any = None
         self._gl: Any = None
         self._release: Callable[[], object] = lambda: None
         self.count = 0
         """How many pictures were drawn."""
 
-    def colour(self, moment: Moment, camera: str, height: int, width: int) -> np.ndarray:
-        """uint8, (height, width, 3), the top row first."""
+    def colour(self, moment: Moment | mujoco.MjData, camera: str, height: int, width: int) -> np.ndarray:
+        """uint8, (height, width, 3), the top row first. Data is drawn as it stands, its kinematics as they are."""
         self._draw(moment, camera, height, width, segmented=False)
         picture = np.empty((height, width, 3), dtype=np.uint8)
         mujoco.mjr_readPixels(picture, None, self._viewport, self._context)
         return picture[::-1].copy()
+
+    def raw_depth(self, moment: Moment | mujoco.MjData, camera: str, height: int, width: int) -> np.ndarray:
+        """GL's depth buffer, 0 at the near plane to 1 at the far one: float32, (height, width), the top row first."""
+        self._draw(moment, camera, height, width, segmented=False)
+        raw = np.empty((height, width), dtype=np.float32)
+        self._context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZERONEAR
+        mujoco.mjr_readPixels(None, raw, self._viewport, self._context)
+        self._context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR
+        return raw[::-1].copy()
 
     def depth(self, moment: Moment, camera: str, height: int, width: int) -> np.ndarray:
         """Distance from the camera's plane in metres: float32, (height, width), the top row first."""
@@ -74,22 +84,29 @@ class Renderer:
 
     def segmentation(self, moment: Moment, camera: str, height: int, width: int) -> np.ndarray:
         """What each pixel shows, as labels: int32, (height, width), the top row first."""
+        geoms = self.geoms(moment, camera, height, width)
+        return np.where(geoms >= 0, self._labels[geoms], BACKGROUND).astype(np.int32)
+
+    def geoms(self, moment: Moment | mujoco.MjData, camera: str, height: int, width: int) -> np.ndarray:
+        """The id of the geom that each pixel shows, or -1: int32, (height, width), the top row first."""
         self._draw(moment, camera, height, width, segmented=True)
         picture = np.empty((height, width, 3), dtype=np.uint8)
         mujoco.mjr_readPixels(picture, None, self._viewport, self._context)
         index = picture[::-1].astype(np.int64) @ (1, 2**8, 2**16)
-        label = np.zeros(self._scene.ngeom + 1, dtype=np.int32)
+        shown = np.full(self._scene.ngeom + 1, -1, dtype=np.int32)
         for geom in self._scene.geoms[: self._scene.ngeom]:
             if geom.segid >= 0 and geom.objtype == mujoco.mjtObj.mjOBJ_GEOM:
-                label[geom.segid + 1] = self._labels[geom.objid]
-        return np.asarray(label[np.clip(index, 0, self._scene.ngeom)])
+                shown[geom.segid + 1] = geom.objid
+        return np.asarray(shown[np.clip(index, 0, self._scene.ngeom)])
 
     def close(self) -> None:
         """Give back what GL holds of the scene; the next picture hands it over again."""
         self._release()
         self._context = self._gl = None
 
-    def _draw(self, moment: Moment, camera: str, height: int, width: int, *, segmented: bool) -> None:
+    def _draw(
+        self, moment: Moment | mujoco.MjData, camera: str, height: int, width: int, *, segmented: bool
+    ) -> None:
         if not isinstance(camera, str):
             raise RenderingError(f"a camera is named by text, not by {camera!r}")
         camera_id = mujoco.mj_name2id(self._model, mujoco.mjtObj.mjOBJ_CAMERA, camera)
@@ -110,11 +127,16 @@ class Renderer:
                 self._context,
             )
         self._viewport = mujoco.MjrRect(0, 0, width, height)
-        self._pose(moment)
+        if isinstance(moment, Moment):
+            self._pose(moment)
+            data = self._data
+        else:
+            data = moment
+        self._light_up(data.qpos)
         self._camera.fixedcamid = camera_id
         mujoco.mjv_updateScene(
             self._model,
-            self._data,
+            data,
             self._options,
             None,
             self._camera,
@@ -129,18 +151,19 @@ class Renderer:
     def _pose(self, moment: Moment) -> None:
         """Put the scratch data into the moment's pose, without touching the model's fixtures for good."""
         model, data = self._model, self._data
-        bodies = list(self._compiled.fixture_bodies)
-        live = np.hstack([model.body_pos[bodies], model.body_quat[bodies]])
+        live = live_fixtures(model, self._compiled)
         put_fixtures(model, self._compiled, moment.fixtures)
         data.qpos[:] = moment.qpos
         mujoco.mj_kinematics(model, data)
         mujoco.mj_comPos(model, data)
         mujoco.mj_camlight(model, data)
         put_fixtures(model, self._compiled, live)
-        model.site_rgba[:, 3] = 0.0
+
+    def _light_up(self, qpos: np.ndarray) -> None:
+        """Let glow what is on where the joints are at ``qpos`` (nq,)."""
         for site, joints, mechanism in self._glows:
-            on = any(mechanism.active.holds(float(moment.qpos[joint])) for joint in joints)
-            model.site_rgba[site, 3] = 1.0 if on else 0.0
+            on = any(mechanism.active.holds(float(qpos[joint])) for joint in joints)
+            self._model.site_rgba[site, 3] = 1.0 if on else 0.0
 
     def _open(self) -> None:
         if _DRAWING_PROCESS.setdefault("id", os.getpid()) != os.getpid():

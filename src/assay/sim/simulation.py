@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 from assay.errors import ActionError, StateError
-from assay.sim.compile import CompiledScene, put_fixtures
+from assay.sim.compile import CompiledScene, live_fixtures, put_fixtures
 from assay.sim.compose import GRIPPER, ROBOT
 from assay.sim.controller import Controller
 from assay.sim.observation import Observation
@@ -33,7 +33,7 @@ _DIVERGED = (
 )
 _FULL = (mujoco.mjtWarning.mjWARN_CONTACTFULL, mujoco.mjtWarning.mjWARN_CNSTRFULL)
 """MuJoCo had no memory for a contact, and left it out."""
-_SEEN = 23
+SEEN = 23
 """The substep before which a step's observation is taken."""
 
 
@@ -52,36 +52,66 @@ class Simulation:
         self._controller = Controller(self.model, self.data, compiled.home)
         self._grip_site = compiled.model.site(f"{GRIPPER}grip_site").id
         self._hand = compiled.model.body(f"{ROBOT}right_hand").id
-        self._fixtures = compiled.fixture_poses
         self._checked: set[Goal] = set()
         self._stale = False
         self._started = False
+        self._resumed = False
+
+    @property
+    def controller(self) -> Controller:
+        """The arm's and the gripper's."""
+        return self._controller
 
     def sample(self, seed: int) -> InitialState:
         """An initial state drawn from the scene's regions by a seed, at rest."""
         return InitialState(*sample(self.compiled, operator.index(seed)))
 
     def reset(self, state: InitialState) -> Observation:
-        """Restore a state; the model is not compiled again."""
+        """Restore a state; the model is not compiled again.
+
+        One that was taken in the middle of an episode goes on exactly as it did, the gripper's command included.
+        """
         checked(self.compiled, state)
         model, data = self.model, self.data
-        self._fixtures = state.fixtures.copy()
-        put_fixtures(model, self.compiled, self._fixtures)
-        if self.compiled.exact:
+        put_fixtures(model, self.compiled, state.fixtures)
+        self._resumed = state.drive is not None
+        if self.compiled.exact and not self._resumed:
             self._look_at_home()
         mujoco.mj_resetData(model, data)
         data.time = state.vector[0]
         data.qpos[:] = state.vector[1 : 1 + model.nq]
         data.qvel[:] = state.vector[1 + model.nq :]
         mujoco.mj_forward(model, data)
-        if not self.compiled.exact:
+        if state.drive is not None:
+            self._controller.resume(state.drive)
+            self._stale = False
+        elif not self.compiled.exact:
             self._controller.reset()
         self.steps = 0
         self._started = True
         return self._observe(data.qpos.copy())
 
-    def step(self, action: np.ndarray) -> Observation:
-        """Do one control step of 50 ms with an action (7,) in [-1, 1]."""
+    def put(self, vector: np.ndarray) -> None:
+        """Set time, joint positions and velocities, (1 + nq + nv,), and nothing else: the controller goes on."""
+        self._require_start()
+        self._controller.remember()  # what it has seen, not what is now
+        state = checked(self.compiled, InitialState(vector, live_fixtures(self.model, self.compiled)))
+        nq = self.model.nq
+        self.data.time = state.vector[0]
+        self.data.qpos[:], self.data.qvel[:] = state.vector[1 : 1 + nq], state.vector[1 + nq :]
+
+    def observe(self) -> Observation:
+        """What is to see now; the kinematics must be fresh."""
+        self._require_start()
+        return self._observe(self.data.qpos.copy())
+
+    def step(self, action: np.ndarray, *, absolute: bool = False, seen_at: int = SEEN) -> Observation:
+        """Do one control step of 50 ms with an action (7,) in [-1, 1].
+
+        ``absolute``: the action is the pose to go to, metres and rotation vector in the world, and the gripper's
+        number.
+        ``seen_at``: the substep before which the observation is taken, where that is not LIBERO's usual one.
+        """
         self._require_start()
         action = self._valid(action)
         model, data, controller = self.model, self.data, self._controller
@@ -95,12 +125,12 @@ class Simulation:
                 controller.look()
             self._stale = False
             if substep == 0:
-                controller.aim(action)
+                (controller.aim_at if absolute else controller.aim)(action)
             controller.command(gripper)
-            if substep == _SEEN:
+            if substep == seen_at:
                 seen = data.qpos.copy()
             mujoco.mj_step2(model, data)
-            if substep == _SEEN:
+            if substep == seen_at:
                 self.steps += 1
                 observation = self._observe(seen)
         self._refuse_divergence()
@@ -120,10 +150,11 @@ class Simulation:
         return self.predicates.satisfied(goal, self.data)
 
     def state(self) -> InitialState:
-        """The present physical state. What the controller was doing is not part of it."""
+        """The present state; in the middle of an episode with what the controller is doing."""
         data = self.data
         vector = np.concatenate([[data.time], data.qpos, data.qvel])
-        return InitialState(vector, self._fixtures.copy())
+        drive = self._controller.drive() if self.steps or self._resumed else None
+        return InitialState(vector, live_fixtures(self.model, self.compiled), drive)
 
     def pose(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Position (3,) and rotation (3, 3) of an entity or region in the world."""
@@ -136,13 +167,16 @@ class Simulation:
 
     def _observe(self, seen: np.ndarray) -> Observation:
         """What was to see when the joints were at ``seen`` (nq,): the kinematics still are those."""
+        data = self.data
         return Observation(
             step=self.steps,
-            joints=seen[:ARM].copy(),
-            eef_position=self.data.site_xpos[self._grip_site].copy(),
-            eef_quaternion=self.data.xquat[self._hand].copy(),
-            gripper=self.data.qpos[ARM : ARM + 2].copy(),
-            moment=Moment(seen, self._fixtures),
+            joints=data.qpos[:ARM].copy(),
+            joint_velocities=data.qvel[:ARM].copy(),
+            eef_position=data.site_xpos[self._grip_site].copy(),
+            eef_quaternion=data.xquat[self._hand].copy(),
+            gripper=data.qpos[ARM : ARM + 2].copy(),
+            gripper_velocities=data.qvel[ARM : ARM + 2].copy(),
+            moment=Moment(seen, live_fixtures(self.model, self.compiled)),
             _renderer=self.renderer,
         )
 

@@ -14,6 +14,7 @@ import numpy as np
 from assay.errors import StateError
 from assay.formats.init_files import read_states
 from assay.sim.compile import CompiledScene
+from assay.sim.controller import Drive
 from assay.sim.placement import central_fixtures
 
 
@@ -25,6 +26,8 @@ class InitialState:
     """Time, joint positions and velocities: float64, (1 + nq + nv,)."""
     fixtures: np.ndarray
     """Position and quaternion (w, x, y, z) of each fixture, in the scene's order: (fixtures, 7)."""
+    drive: Drive | None = None
+    """What the controller was doing, in a state that was taken in the middle of an episode."""
 
     def __post_init__(self) -> None:
         for name in ("vector", "fixtures"):
@@ -37,7 +40,29 @@ class InitialState:
             isinstance(other, InitialState)
             and np.array_equal(self.vector, other.vector)
             and np.array_equal(self.fixtures, other.fixtures)
+            and _same(self.drive, other.drive)
         )
+
+    def flat(self) -> np.ndarray:
+        """All of it but the drive in one vector, the fixtures last: what LIBERO's states are, and 7 numbers each."""
+        return np.concatenate([self.vector, self.fixtures.ravel()])
+
+
+def from_flat(compiled: CompiledScene, numbers: np.ndarray) -> InitialState:
+    """The state in a vector as LIBERO has it, or in a longer one with the fixtures' poses. Raises StateError."""
+    numbers = np.asarray(numbers, dtype=np.float64).ravel()
+    size, fixtures = compiled.state_size, len(compiled.scene.fixtures)
+    if fixtures and numbers.size == size + 7 * fixtures:
+        return checked(compiled, InitialState(numbers[:size], numbers[size:].reshape(fixtures, 7)))
+    return checked(compiled, InitialState(numbers, central_fixtures(compiled)))
+
+
+def _same(one: Drive | None, other: Drive | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return all(
+        np.array_equal(getattr(one, name), getattr(other, name)) for name in Drive.__dataclass_fields__
+    )
 
 
 def checked(compiled: CompiledScene, state: InitialState) -> InitialState:
@@ -64,8 +89,12 @@ def stored_states(compiled: CompiledScene, path: Path | str) -> tuple[InitialSta
 
     The file does not say where fixtures stood; they are put into the middle of their regions.
     """
-    fixtures = central_fixtures(compiled)
+    return tuple(stored_state(compiled, vector, path) for vector in read_states(path))
+
+
+def stored_state(compiled: CompiledScene, vector: np.ndarray, path: Path | str) -> InitialState:
+    """One of the states of a file, (1 + nq + nv,). Raises StateError that names the file."""
     try:
-        return tuple(checked(compiled, InitialState(vector, fixtures)) for vector in read_states(path))
+        return checked(compiled, InitialState(vector, central_fixtures(compiled)))
     except StateError as error:
-        raise StateError(str(error) if str(path) in str(error) else f"{path}: {error}") from None
+        raise StateError(f"{path}: {error}") from None

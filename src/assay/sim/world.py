@@ -14,13 +14,14 @@ import numpy as np
 from assay import tasks
 from assay.episodes import EpisodeSpec, Record, Traits, Trajectory, apply_perturbations
 from assay.errors import SpecError, StateError, TaskError
+from assay.formats.init_files import read_states
 from assay.sim.compile import compile_scene
 from assay.sim.observation import Observation
 from assay.sim.packs.locate import locate_states
 from assay.sim.packs.registry import PACKS, load_pack, planned_on
 from assay.sim.render import CAMERAS
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ, Simulation
-from assay.sim.states import InitialState, stored_states
+from assay.sim.states import InitialState, stored_state
 from assay.sim.trace import Trace
 from assay.tasks import Scene, Task
 from assay.tasks.horizons import horizon
@@ -132,9 +133,9 @@ class SceneEnv:
         self._trace(observation)
         return observation
 
-    def step(self, action: np.ndarray) -> Observation:
-        """Do one control step of 50 ms with an action (7,) in [-1, 1]."""
-        observation = self.simulation.step(action)
+    def step(self, action: np.ndarray, *, absolute: bool = False) -> Observation:
+        """Do one control step of 50 ms with an action (7,) in [-1, 1], or the pose to go to."""
+        observation = self.simulation.step(action, absolute=absolute)
         assert self._trace is not None
         self._trace(observation)
         return observation
@@ -192,10 +193,11 @@ def initial_state(simulation: Simulation, spec: EpisodeSpec, states: Path | None
     """Where an episode starts: drawn by its seed or held start, or that one's place in LIBERO's file of the task."""
     if spec.initial == "sampled":
         return simulation.sample(spec.world_seed)
-    stored, number = _stored(simulation, _file(_layout(spec), states)), spec.world_seed
+    file, number = _file(_layout(spec), states), spec.world_seed
+    stored = _vectors(file)
     if not 0 <= number < len(stored):
         raise StateError(f"{spec.task} has stored states 0 to {len(stored) - 1}, not {number}")
-    return stored[number]
+    return stored_state(simulation.compiled, stored[number], file)
 
 
 def check_states(specs: Iterable[EpisodeSpec], folder: Path) -> None:
@@ -232,8 +234,9 @@ def _layout(spec: EpisodeSpec) -> str:
 
 
 @lru_cache(maxsize=4)
-def _stored(simulation: Simulation, file: Path) -> tuple[InitialState, ...]:
-    return stored_states(simulation.compiled, file)
+def _vectors(file: Path) -> np.ndarray:
+    """The states in a file, (count, 1 + nq + nv)."""
+    return read_states(file)
 
 
 def _of_libero(task: str, states: Path | None) -> Path | None:

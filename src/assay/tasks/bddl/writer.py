@@ -11,13 +11,14 @@ from assay.tasks.checks import check, quoted
 from assay.tasks.scene import Atom, Entity, Region, Task
 
 
-def write(task: Task) -> str:
+def write(task: Task, *, silent: bool = False) -> str:
     """The text of a task file. Reading it gives an equal task, but for the id: a file does not hold it.
 
     Numbers are written in full, so nothing is rounded; runs of blanks in the instruction become one. Raises
-    TaskError if the task makes no sense or the instruction has a sign that no task file can hold.
+    TaskError if the task makes no sense or the instruction has a sign that no task file can hold; ``silent``: an
+    empty instruction, which LIBERO reads, is written all the same.
     """
-    check(task)
+    check(task, silent=silent)
     return "\n".join(_lines(task)) + "\n"
 
 

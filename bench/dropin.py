@@ -1,0 +1,137 @@
+"""The drop-in `libero`: speed beside LIBERO itself, sameness with LIBERO, sameness with `assay run`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.runs.store import Store
+from bench.engine import LIBERO_PYTHON
+from bench.figure import Figure
+
+HERE = Path(__file__).parent
+STEPS = 60
+CONDITIONS = "position,environment,words=empty,object=colour,semantic"
+SEEN_BOTH = ("agentview_image", "robot0_eye_in_hand_image")
+SINGLE = "_to_robot0_eef_quat"
+"""Ends the keys that LIBERO computes in single precision."""
+
+
+def measure() -> list[Figure]:
+    return [*_speed(), *_sameness(), _as_assay_run()]
+
+
+def _environment() -> dict[str, str]:
+    shared = Path(os.environ.get("ASSAY_SHARED", "../shared")).absolute() / "libero"
+    usual = {
+        "ASSAY_LIBERO_ASSETS": shared / "assets",
+        "ASSAY_ROBOSUITE_ASSETS": shared / "robosuite_assets",
+        "ASSAY_LIBERO_STATES": shared / "init",
+    }
+    return {**{name: str(value) for name, value in usual.items() if shared.is_dir()}, **os.environ}
+
+
+def _ours(pack: str, *arguments: object) -> float:
+    command = [sys.executable, "-m", "assay", "libero", "--assets", pack, "--", "python"]
+    return _seconds([*command, str(HERE / "libero_episode.py"), *map(str, arguments)])
+
+
+def _theirs(*arguments: object) -> float | None:
+    """The same in LIBERO's own interpreter, where there is one."""
+    python = os.environ.get(LIBERO_PYTHON)
+    if not python:
+        return None
+    return _seconds([python, str(HERE / "libero_episode.py"), *map(str, arguments)])
+
+
+def _seconds(command: Sequence[str]) -> float:
+    done = subprocess.run(command, capture_output=True, text=True, env=_environment(), check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr[-2000:])
+    return float(json.loads(done.stdout.strip().splitlines()[-1])["seconds"])
+
+
+def _speed() -> list[Figure]:
+    task = ("libero_object", 0, STEPS)
+    theirs = _theirs(*task, 1)  # it renders in every step, whoever looks
+    cases = (("libero", 5, 6.0), ("libero", 1, 2.0), ("primitives", 5, 25.0), ("primitives", 1, 7.0))
+    found = []
+    for pack, every, bound in cases:
+        ours = _ours(pack, *task, every)
+        name = f"LIBERO's episode / the drop-in's, images every {every} steps, {pack}"
+        note = (
+            f"{ours:.2f} s of {STEPS} steps" if theirs else f"{ours:.2f} s; {LIBERO_PYTHON} names no LIBERO"
+        )
+        found.append(Figure(name, theirs and theirs / ours, "x", bound, at_most=False, note=note))
+    return found
+
+
+def _sameness() -> list[Figure]:
+    names = ("pixels that differ from LIBERO's in 50 steps", "largest difference of numbers in 50 steps")
+    if not os.environ.get(LIBERO_PYTHON):
+        note = f"{LIBERO_PYTHON} names no LIBERO"
+        return [Figure(names[0], None, "pixels", 0, note=note), Figure(names[1], None, "", 1e-9, note=note)]
+    pixels, worst = 0, 0.0
+    for suite, task in (("libero_object", 0), ("libero_goal", 3), ("libero_10", 2)):
+        with tempfile.TemporaryDirectory() as folder:
+            files = [Path(folder, name) for name in ("ours.npz", "theirs.npz", "fixtures.npz")]
+            _ours("libero", suite, task, 50, 50, files[0], files[2])
+            _theirs(suite, task, 50, 50, files[1], files[2])
+            ours, theirs = (dict(np.load(file)) for file in files[:2])
+        pixels += sum(int((ours[key] != theirs[key]).sum()) for key in SEEN_BOTH)
+        worst = max(worst, *(_difference(ours, theirs, key) for key in theirs if key not in SEEN_BOTH))
+    return [Figure(names[0], pixels, "pixels", 0), Figure(names[1], worst, "", 1e-9)]
+
+
+def _difference(ours: dict[str, Any], theirs: dict[str, Any], key: str) -> float:
+    if key.endswith(SINGLE) or key == "object-state":
+        return 0.0
+    return float(np.abs(ours[key] - theirs[key]).max())
+
+
+def _as_assay_run() -> Figure:
+    """How many of 40 episodes of `pro` are others by a script than by `assay run`."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder, f"{name}.assay") for name in ("script", "run")]
+        asked = ["--tasks", "libero_goal/0,libero_goal/3,libero_goal/5,libero_goal/7,libero_goal/8"]
+        asked += ["--seeds", "2", "--steps", "40", "--uncertified", "--conditions", CONDITIONS]
+        command = [sys.executable, "-m", "assay"]
+        script = ["--", "python", str(HERE / "libero_policy.py"), "libero_goal", "2"]
+        calls = (
+            [*command, "libero", "--experiment", "pro", *asked, "--out", str(files[0]), *script],
+            [*command, "run", "pro", "--policy", "python:bench.libero_policy:Waving", *asked, "--yes"]
+            + ["--out", str(files[1])],
+        )
+        for call in calls:
+            subprocess.run(call, capture_output=True, env=_environment(), check=False)
+        one, other = (_episodes(file) for file in files)
+    differing = sum(one.get(key) != other[key] for key in other)
+    return Figure(
+        "episodes of pro that a script plays otherwise than assay run",
+        differing,
+        "",
+        0,
+        note=f"of {len(other)}",
+    )
+
+
+def _episodes(file: Path) -> dict[str, tuple[object, ...]]:
+    """What happened, by the key of the episode: outcome, steps, path and actions to the bit."""
+    with Store.reading(file) as store:
+        rows = store.frame().select("id", "key", "outcome", "steps", "instruction").rows()
+        paths = {number: path for number, path in store.trajectories()}
+    return {
+        key: (outcome, steps, said, *(getattr(paths[number], name).tobytes() for name in FIELDS))
+        for number, key, outcome, steps, said in rows
+    }
+
+
+FIELDS = ("end_effector", "gripper", "actions")

@@ -1,0 +1,71 @@
+"""A script written for LIBERO: plays seeded actions from a stored state, and keeps what it observes.
+
+    python libero_episode.py SUITE TASK STEPS EVERY [KEPT.npz [FIXTURES.npz]]
+
+Both 256 x 256 images are looked at in every EVERYth step. Prints JSON: processor seconds of an episode, its reset
+included. With KEPT, everything observed is kept in that file; FIXTURES holds where fixtures stand, which LIBERO draws
+anew in every episode: it is read where it is there, and written where not.
+"""
+
+import json
+import os
+import sys
+import time
+
+import numpy as np
+from libero.libero import benchmark, get_libero_path
+from libero.libero.envs import OffScreenRenderEnv
+
+suite_name, task_id, steps, every = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+kept, fixtures = ([*sys.argv[5:], "", ""])[:2]
+try:  # newer versions of torch refuse LIBERO's files
+    import torch
+
+    load = torch.load
+    torch.load = lambda *given, **named: load(*given, **{**named, "weights_only": False})
+except ImportError:
+    pass
+suite = benchmark.get_benchmark_dict()[suite_name]()
+task, states = suite.get_task(task_id), suite.get_task_init_states(task_id)
+env = OffScreenRenderEnv(
+    bddl_file_name=os.path.join(get_libero_path("bddl_files"), task.problem_folder, task.bddl_file),
+    camera_heights=256,
+    camera_widths=256,
+)
+env.seed(0)
+found = {}
+
+
+def keep(seen):
+    for key, value in {**seen, "sim_state": env.get_sim_state()}.items():
+        found.setdefault(key, []).append(np.array(value))
+
+
+def episode():
+    env.reset()
+    bodies = [env.sim.model.body_name2id(each.root_body) for each in env.env.fixtures_dict.values()]
+    if fixtures and os.path.exists(fixtures):
+        poses = np.load(fixtures)["poses"]
+        env.sim.model.body_pos[bodies], env.sim.model.body_quat[bodies] = poses[:, :3], poses[:, 3:]
+    seen = env.set_init_state(states[0])
+    if fixtures and not os.path.exists(fixtures):
+        np.savez(fixtures, poses=np.hstack([env.sim.model.body_pos[bodies], env.sim.model.body_quat[bodies]]))
+    rng = np.random.default_rng(0)
+    for step in range(steps):
+        if kept:
+            keep(seen)
+        if step % every == 0:
+            seen["agentview_image"].mean(), seen["robot0_eye_in_hand_image"].mean()
+        action = [0.0] * 6 + [-1.0] if step < 10 else np.clip(rng.normal(0, 0.6, 7), -1, 1)
+        seen, _, _, _ = env.step(action)
+    if kept:
+        keep(seen)
+        np.savez(kept, **{key: np.array(values) for key, values in found.items()})
+
+
+if not kept:
+    env.reset()  # whatever is made once
+    env.set_init_state(states[0])["agentview_image"].mean()
+start = time.process_time()
+episode()
+print(json.dumps({"seconds": time.process_time() - start}))

@@ -1,0 +1,173 @@
+"""The command's side: starts a script with the stand-in on its path, and takes the episodes that it records."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from assay.dropin.planned import Planned, group, write_plan
+from assay.dropin.recorder import never_began
+from assay.dropin.session import PATH, VARIABLE, Session
+from assay.episodes import Episode, EpisodeSpec, task_of
+from assay.errors import AssayError, RunError
+from assay.runs.executor import Done, Event, Source, Tick
+from assay.runs.worker import WorkerConfig
+from assay.sim.packs.registry import load_pack
+
+POLL = 0.5
+"""Seconds between two looks for new episodes."""
+PYTHONS = ("python", "python3")
+"""Commands that mean the Python that Assay is installed in."""
+
+
+def command_of(words: Sequence[str]) -> list[str]:
+    """A command as it is started."""
+    if not words:
+        raise RunError("nothing to run: valid: assay libero -- python main.py ...")
+    return [sys.executable if words[0] in PYTHONS else words[0], *words[1:]]
+
+
+def start(words: Sequence[str], now: Session, folder: Path) -> subprocess.Popen[bytes]:
+    """Start a script that belongs to a session; ``folder`` is the session's own. Raises RunError."""
+    file = folder / "session.json"
+    now.write(file)
+    before = os.environ.get("PYTHONPATH")
+    environment: Mapping[str, str] = {
+        **os.environ,
+        VARIABLE: str(file),
+        "PYTHONPATH": os.pathsep.join([str(PATH), *([before] if before else [])]),
+    }
+    try:
+        return subprocess.Popen(command_of(words), env=environment)
+    except OSError as error:
+        raise RunError(f"{words[0]}: cannot be started: {error.strerror or error}") from None
+
+
+def finish(process: subprocess.Popen[bytes]) -> int:
+    """Wait for a script's end; Ctrl-C is the script's own business. Returns its exit status."""
+    while True:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            continue
+
+
+def run_free(words: Sequence[str], pack: str, states: Path | None = None) -> int:
+    """Run a script on LIBERO's own tasks; returns its exit status. Raises AssayError."""
+    load_pack(pack)  # what is missing is said now, and not by the script
+    with tempfile.TemporaryDirectory(prefix="assay-libero-") as folder:
+        now = Session(pack, states="" if states is None else str(states.absolute()))
+        return finish(start(words, now, Path(folder)))
+
+
+@dataclass(eq=False)
+class Script:
+    """A script that plays the episodes of an experiment, in place of a policy that Assay asks."""
+
+    words: tuple[str, ...]
+    pack: str
+    apart: bool = False
+    """Whether each episode is a task of its own, with one initial state."""
+    announce: Callable[[Sequence[Planned]], None] = lambda planned: None
+    """Told what the script will find."""
+    status: int = field(default=0, init=False)
+    """The exit status of the script."""
+    workers: int = field(default=1, init=False)
+    _config: WorkerConfig | None = field(default=None, init=False)
+
+    @property
+    def address(self) -> str:
+        """What the run calls it: the script, without its options."""
+        named = next(
+            (word for word in self.words if word.endswith(".py")), self.words[-1] if self.words else ""
+        )
+        return f"script:{Path(named).name}"
+
+    def identity(self) -> dict[str, str]:
+        """What it hangs on: the command, and the script's text where there is one."""
+        found = {"command": hashlib.sha256(shlex.join(self.words).encode()).hexdigest()[:12]}
+        for word in self.words:
+            if word.endswith(".py") and Path(word).is_file():
+                found[Path(word).name] = hashlib.sha256(Path(word).read_bytes()).hexdigest()[:12]
+        return found
+
+    def executor(self, config: WorkerConfig) -> Script:
+        """Itself, told where stored states are."""
+        self._config = config
+        return self
+
+    def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
+        """Start the script on what is to be done; see `assay.runs.executor.Executor`."""
+        batch: list[tuple[int, EpisodeSpec]] = []
+        while taken := source.take(None):
+            batch += taken
+        batch.sort(key=lambda each: each[0])
+        left = {number for number, _ in batch}
+        for number, spec in batch:
+            if reason := _impossible(spec):
+                left.discard(number)
+                yield Done(number, never_began(reason))
+        batch = [each for each in batch if each[0] in left]
+        if not batch:
+            return
+        planned = group([spec for _, spec in batch], [number for number, _ in batch], apart=self.apart)
+        self.announce(planned)
+        states = None if self._config is None else self._config.states
+        with tempfile.TemporaryDirectory(prefix="assay-libero-") as name:
+            folder = Path(name)
+            episodes = folder / "episodes"
+            episodes.mkdir()
+            plan = folder / "plan.json"
+            write_plan(plan, folder, planned)
+            now = Session(
+                self.pack, str(folder), str(plan), str(episodes), "" if states is None else str(states)
+            )
+            process = start(self.words, now, folder)
+            try:
+                while process.poll() is None:
+                    if stopping():
+                        process.send_signal(signal.SIGINT)
+                    for number, episode in _taken(episodes, left):
+                        yield Done(number, episode)
+                    yield Tick()
+                    try:
+                        process.wait(POLL)
+                    except subprocess.TimeoutExpired:
+                        pass
+                    except KeyboardInterrupt:  # the terminal has told the script, too
+                        continue
+            finally:
+                if process.poll() is None:
+                    process.terminate()
+                    finish(process)
+            self.status = process.returncode
+            for number, episode in _taken(episodes, left):
+                yield Done(number, episode)
+        source.give_back(sorted(left))
+
+
+def _impossible(spec: EpisodeSpec) -> str:
+    """Why an episode's task cannot be made; empty where it can."""
+    try:
+        task_of(spec)
+    except AssayError as error:
+        return str(error)
+    return ""
+
+
+def _taken(folder: Path, left: set[int]) -> Iterator[tuple[int, Episode]]:
+    """Episodes that were not there before, in the order of the plan."""
+    ready = sorted(int(file.stem) for file in folder.glob("*.episode") if not file.name.startswith("."))
+    for number in ready:
+        if number in left:
+            left.discard(number)
+            yield number, pickle.loads((folder / f"{number}.episode").read_bytes())

@@ -1,0 +1,1 @@
+"""Assay's stand-in for LIBERO."""

@@ -1,0 +1,5 @@
+"""LIBERO's environments."""
+
+from assay.dropin.env_wrapper import ControlEnv, DemoRenderEnv, OffScreenRenderEnv, SegmentationRenderEnv
+
+__all__ = ["ControlEnv", "DemoRenderEnv", "OffScreenRenderEnv", "SegmentationRenderEnv"]

@@ -1,0 +1,22 @@
+"""How long something takes."""
+
+from __future__ import annotations
+
+import time
+
+
+class Timer:
+    """A context manager that measures."""
+
+    value = 0.0
+
+    def __enter__(self) -> Timer:
+        self.start_time = time.time()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.value = time.time() - self.start_time
+
+    def get_elapsed_time(self) -> float:
+        """Seconds."""
+        return self.value

@@ -1,0 +1,61 @@
+"""Makes `import libero` mean Assay's stand-in in every process of `assay libero`, whatever else is on the path."""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+
+HERE = Path(__file__).resolve().parent
+
+
+class Libero(importlib.abc.MetaPathFinder):
+    """Finds the stand-in first, and says of parts of LIBERO that it lacks that it does."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """See the base class."""
+        if name == "libero":
+            file = HERE / "libero" / "__init__.py"
+            return importlib.util.spec_from_file_location(
+                name, file, submodule_search_locations=[str(file.parent)]
+            )
+        return None
+
+
+class Lacking(importlib.abc.MetaPathFinder):
+    """Asked last."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """See the base class."""
+        if name.startswith("libero."):
+            raise ModuleNotFoundError(
+                f"assay libero: LIBERO's module {name} is not offered; there are libero.libero, .benchmark, .envs "
+                "(env_wrapper, venv, bddl_utils, bddl_base_domain) and .utils (docs/dropin.md)",
+                name=name,
+            )
+        if name == "robosuite":
+            raise ModuleNotFoundError(
+                "assay libero: the script imports robosuite, which is not installed here and not imitated: "
+                "pip install robosuite==1.4.0",
+                name=name,
+            )
+        return None
+
+
+sys.meta_path.insert(0, Libero())
+sys.meta_path.append(Lacking())
+
+# The environment's own sitecustomize, which this one stands before.
+_others = [place for place in sys.path if Path(place or ".").resolve() != HERE]
+_own = importlib.machinery.PathFinder.find_spec("sitecustomize", _others)
+if _own is not None and _own.loader is not None:
+    _module = importlib.util.module_from_spec(_own)
+    _own.loader.exec_module(_module)

@@ -1,0 +1,201 @@
+"""An episode of the plan, from its beginning to its end; what happened is put where the command finds it."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from assay.dropin.planned import Planned
+from assay.dropin.session import session
+from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Senses, horizon, no_trajectory
+from assay.episodes.stepwise import episode_of
+from assay.errors import AssayError, one_line
+from assay.files import replacing
+from assay.sim.observation import Observation
+from assay.sim.simulation import Simulation
+from assay.sim.world import LiberoEnv
+from assay.tasks import Task
+
+READ = "language-was-read"
+"""The file that says that the script has asked for an instruction."""
+TOLD = "said-so"
+
+
+class Recorder:
+    """Plays the episodes of one planned task, and records each that is not recorded yet.
+
+    An episode ends with success, at the next reset or state that is set, when its environment is closed or forgotten,
+    and when the script ends. How many steps there are is the script's to say.
+    """
+
+    def __init__(self, planned: Planned) -> None:
+        self._planned = planned
+        self._env = LiberoEnv(Path(session().states) if session().states else None)
+        self._index = -1
+        self._open = self._absolute = False
+        self._turn = 0
+        self._begin(self._next())
+
+    @property
+    def simulation(self) -> Simulation:
+        """That of the present episode."""
+        return self._env.simulation
+
+    @property
+    def task(self) -> Task:
+        """That of the present episode."""
+        return self._env.task
+
+    def reset(self, seed: int) -> Observation:
+        """Begin the next episode that is not recorded; ``seed`` is the script's, the plan has its own."""
+        self.close_episode()
+        return self._begin(self._next())
+
+    def start_from(self, numbers: np.ndarray) -> Observation:
+        """Begin the episode that a state stands for."""
+        self.close_episode()
+        return self._begin(self._planned.index_of(numbers))
+
+    def step(self, action: np.ndarray, *, absolute: bool, seen_at: int) -> Observation:
+        """One control step, with actions in the precision that they are stored in."""
+        done = self._check(action)
+        if not self._actions:
+            _warn_of_unread(self._spec, self.task)
+        now = self._env.step(self._senses.act(done, self._env.steps), absolute=absolute)
+        self._absolute = self._absolute or absolute
+        self._actions.append(done)
+        if self._open and self._env.succeeded():
+            self._end(Outcome.SUCCESS)
+        elif self._open and self._spec.steps and len(self._actions) - self._waited() >= self._spec.steps:
+            self._end(Outcome.FAILURE)  # the experiment's own time limit
+        return self._senses.observe(now)  # type: ignore[no-any-return]
+
+    def end(self) -> None:
+        """The script has done with it: closed, forgotten, or at its own end."""
+        if not _BROKEN:
+            self.close_episode()
+        self._env.close()
+
+    def close_episode(self) -> None:
+        """What has not succeeded until now has failed; what never began is nothing."""
+        if self._open and self._actions:
+            self._end(Outcome.FAILURE)
+        self._open = False
+
+    def _next(self) -> int:
+        """The next episode that is not recorded; when all are, one after the other again."""
+        numbers = self._planned.numbers
+        waiting = [index for index, number in enumerate(numbers) if not _file(number).exists()]
+        later = [index for index in waiting if index > self._index]
+        self._turn += 1
+        return (later or waiting or [(self._turn - 1) % len(numbers)])[0]
+
+    def _begin(self, index: int) -> Observation:
+        self._index = index
+        number = self._planned.numbers[index]
+        self._open = not _file(number).exists()
+        spec = self._planned.spec(index)
+        try:
+            return self._start(spec)
+        except AssayError as error:
+            if self._open:
+                put(number, never_began(str(error)))
+            self._open = False
+            print(
+                f"assay libero: an episode of {spec.condition} cannot be begun ({error}): it is recorded as an error, "
+                "and the script plays the unchanged task meanwhile",
+                file=sys.stderr,
+            )
+            return self._start(spec.control())
+
+    def _start(self, spec: EpisodeSpec) -> Observation:
+        self._spec = spec
+        self._senses = Senses(spec.perturbations, task=spec.task, seed=spec.world_seed)
+        self._actions: list[np.ndarray] = []
+        self._absolute = False
+        self._since = time.perf_counter()
+        return self._senses.observe(self._env.reset(spec))  # type: ignore[no-any-return]
+
+    def _waited(self) -> int:
+        """The steps at the start in which the script let things settle: LIBERO's scripts do not count them."""
+        moving = (index for index, action in enumerate(self._actions) if action[:6].any())
+        return next(moving, len(self._actions))
+
+    def _check(self, action: np.ndarray) -> np.ndarray:
+        try:
+            return np.asarray(action).astype(np.float32)
+        except (TypeError, ValueError):
+            return action  # the simulation says what is wrong with it
+
+    def _end(self, outcome: Outcome) -> None:
+        self._open = False
+        steps, most = len(self._actions), horizon(self._spec)
+        short = outcome is Outcome.FAILURE and steps < most
+        note = f"the script ended it after {steps} steps; usual are {most}" if short else ""
+        episode = episode_of(self._env, outcome, self._actions, decisions=steps, error=note)
+        episode = replace(
+            episode,
+            seconds=time.perf_counter() - self._since,
+            clipped=None if self._absolute else episode.clipped,
+        )
+        put(self._planned.numbers[self._index], episode)
+
+
+def _file(number: int) -> Path:
+    return Path(session().episodes) / f"{number}.episode"
+
+
+def never_began(reason: str) -> Episode:
+    """An episode whose scene cannot be made."""
+    return Episode(Outcome.ERROR, 0, no_trajectory(), error=one_line(reason, 300))
+
+
+def put(number: int, episode: Episode) -> None:
+    """Put an episode where the command finds it, whole."""
+    with replacing(_file(number)) as place:
+        place.write_bytes(pickle.dumps(episode))
+
+
+def language_was_read() -> None:
+    """Note that the script has asked for an instruction."""
+    if session().episodes:
+        (Path(session().episodes) / READ).touch()
+
+
+def _warn_of_unread(spec: EpisodeSpec, task: Task) -> None:
+    """Say once that a changed instruction was not asked for: the script may take it from a file's name."""
+    folder = Path(session().episodes)
+    if spec.condition == CONTROL or (folder / READ).exists() or (folder / TOLD).exists():
+        return
+    (folder / TOLD).touch()
+    print(
+        "assay libero: warning: the script has not read task.language (nor env.language_instruction): if it takes the "
+        f"instruction from a file's name, it misses what the experiment says, now '{task.instruction.words}'",
+        file=sys.stderr,
+    )
+
+
+_BROKEN: list[bool] = []
+"""Not empty when the script has ended with an exception: what it was doing then is no failure of the policy."""
+
+
+def _watch_for_exceptions() -> None:
+    before = sys.excepthook
+
+    def noting(kind: type[BaseException], error: BaseException, trace: object) -> None:
+        _BROKEN.append(True)
+        if isinstance(error, AssayError) and not os.environ.get("ASSAY_DEBUG"):
+            print(f"assay libero: error: {error}", file=sys.stderr)
+        else:
+            before(kind, error, trace)  # type: ignore[arg-type]
+
+    sys.excepthook = noting
+
+
+_watch_for_exceptions()
