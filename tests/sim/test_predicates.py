@@ -12,7 +12,7 @@ import pytest
 from assay import tasks
 from assay.errors import TaskError
 from assay.sim.categories import OPENING
-from assay.sim.compile import CompiledScene, compile_scene
+from assay.sim.compile import CompiledScene, bounding_box, compile_scene
 from assay.sim.packs.registry import load_pack
 from assay.sim.simulation import Simulation
 from assay.sim.states import InitialState
@@ -334,6 +334,27 @@ def test_exactly_in_means_resting_at_the_bottom(start: Callable[[str], Simulatio
         assert holds(world, f"ExactIn black_book_1 {region}") is exactly, gap
     put(world, "black_book_1", np.array([centre[0] + 0.1, centre[1], floor + below_origin]))
     assert not holds(world, f"ExactIn black_book_1 {region}"), "it is at the bottom, but beside"
+
+
+@pytest.mark.parametrize("movable", [False, True])
+def test_a_book_on_the_floor_of_the_back_compartment_is_there_for_libero_x_and_too_deep_for_libero(
+    movable: bool, world_of: SimulationOf
+):
+    """The region begins 1.1 cm above that floor: LIBERO allows for a centimetre, LIBERO-X for two."""
+    scene = tasks.load("libero_10/5").scene
+    if movable:
+        caddy = Entity("desk_caddy_1", "desk_caddy")
+        scene = replace(scene, fixtures=(), objects=(*scene.objects, caddy))
+    world = world_of(compile_scene(scene, load_pack("primitives")))
+    world.reset(world.sample(0))
+    region = "desk_caddy_1_back_contain_region"
+    book = world.compiled.entities["black_book_1"]
+    low, _ = bounding_box(world.model, world.data, book.geoms)
+    floor = where(world, "desk_caddy_1")[2] + 0.0138
+    origin = np.append(where(world, region)[:2], floor + where(world, "black_book_1")[2] - low[2])
+    put(world, "black_book_1", origin)
+    assert holds(world, f"In black_book_1 {region}") is movable
+    assert holds(world, f"ExactIn black_book_1 {region}")
 
 
 @pytest.mark.parametrize("movable", [False, True])

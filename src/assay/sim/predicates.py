@@ -26,6 +26,8 @@ ON_SINK = 0.005
 """How far below a region's top it may be, metres."""
 IN_SINK = 0.01
 """How far below a region's box a thing's origin may be to be in it, metres."""
+DEEPER_SINK = 0.02
+"""The same in LIBERO-X, whose caddies have a compartment whose region begins 1.1 cm above its floor."""
 UP_HEIGHT = 1.0
 """Height that counts as up, metres in the world."""
 REST_HEIGHT = 0.04
@@ -138,27 +140,43 @@ class Predicates:
         )
 
     def _in(self, data: mujoco.MjData, atom: Atom, inner: Thing, outer: Thing) -> bool:
+        return self._is_within(data, atom, inner, outer, self.box_of(data, outer))
+
+    def _is_within(
+        self,
+        data: mujoco.MjData,
+        atom: Atom,
+        inner: Thing,
+        outer: Thing,
+        box: tuple[np.ndarray, np.ndarray],
+    ) -> bool:
         inner = _entity(inner, atom)
         if isinstance(outer, EntityIndex) and not self.in_contact(data, outer, inner):
             return False
-        low, high = self.box_of(data, outer)
+        low, high = box
         position = self._position(data, inner)
         return bool(np.all(position > low) and np.all(position < high))
 
     def box_of(self, data: mujoco.MjData, thing: Thing) -> tuple[np.ndarray, np.ndarray]:
         """The axis-aligned box something must be in to be in ``thing``."""
         if isinstance(thing, RegionIndex):
-            rotation = data.site_xmat[thing.site].reshape(3, 3)
-            # LIBERO's half-lengths shrink to nothing at 45 degrees, which no container of its own is turned by.
-            # LIBERO-X, whose caddies are, has the box that holds the region.
-            half = (
-                np.abs(rotation) @ thing.half
-                if self._is_put_at_angles(thing)
-                else np.abs(rotation @ thing.half)
-            )
-            centre = data.site_xpos[thing.site]
-            return centre - half - (0.0, 0.0, IN_SINK), centre + half
+            return self._region_box(data, thing, DEEPER_SINK if self._is_put_at_angles(thing) else IN_SINK)
         return bounding_box(self._model, data, thing.geoms)
+
+    def _region_box(
+        self, data: mujoco.MjData, region: RegionIndex, sink: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The axis-aligned box that a region counts as, and how much below it does, metres."""
+        rotation = data.site_xmat[region.site].reshape(3, 3)
+        # LIBERO's half-lengths shrink to nothing at 45 degrees, which no container of its own is turned by.
+        # LIBERO-X, whose caddies are, has the box that holds the region.
+        half = (
+            np.abs(rotation) @ region.half
+            if self._is_put_at_angles(region)
+            else np.abs(rotation @ region.half)
+        )
+        centre = data.site_xpos[region.site]
+        return centre - half - (0.0, 0.0, sink), centre + half
 
     def _is_put_at_angles(self, region: RegionIndex) -> bool:
         owner = self._entities.get(region.parent or "")
@@ -185,11 +203,16 @@ class Predicates:
     # -- LIBERO-X's stricter relations
 
     def _exact_in(self, data: mujoco.MjData, atom: Atom, inner: Thing, outer: Thing) -> bool:
-        if not self._in(data, atom, inner, outer):
+        sink = DEEPER_SINK if isinstance(outer, RegionIndex) else 0.0
+        box = (
+            self._region_box(data, outer, sink)
+            if isinstance(outer, RegionIndex)
+            else self.box_of(data, outer)
+        )
+        if not self._is_within(data, atom, inner, outer, box):
             return False
-        floor = self.box_of(data, outer)[0][2] + (IN_SINK if isinstance(outer, RegionIndex) else 0.0)
         lowest = self.box_of(data, inner)[0][2]
-        return bool(lowest - floor <= REST_HEIGHT)
+        return bool(lowest - (box[0][2] + sink) <= REST_HEIGHT)
 
     def _up_cosine(self, data: mujoco.MjData, thing: EntityIndex, surface: Thing) -> float:
         normal = np.array([0.0, 0.0, 1.0])

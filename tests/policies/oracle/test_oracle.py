@@ -83,6 +83,19 @@ def test_a_goal_that_the_scene_was_not_made_for_is_solved_too(atom: Atom):
     assert pursued(world_of("libero_goal/7"), Goal((atom,)), 300)
 
 
+@pytest.mark.parametrize(
+    ("task", "seed"),
+    [
+        pytest.param("libero_90/5", 4002, id="comes from the side to what lies under an open drawer"),
+        pytest.param("libero_90/1", 4001, id="turns its hand as the arm can to push a drawer"),
+    ],
+)
+def test_from_a_start_that_asks_for_it_the_oracle(task: str, seed: int):
+    world = world_of(task)
+    world.reset(world.sample(seed))
+    assert reaches(world, tasks.load(task).goal, horizon(EpisodeSpec(task, seed)))
+
+
 def test_what_lies_on_its_side_is_set_upright():
     world = world_of("libero_goal/7")
     laid, upright = (
