@@ -37,11 +37,12 @@ from assay.measures.names import NAMES, NameGap
 from assay.measures.nearness import FAILURES
 from assay.measures.nonsense import NONSENSE
 from assay.measures.other_tasks import OTHER_TASKS
+from assay.measures.rates import CONTROLS
 from assay.measures.result import Result
 from assay.measures.starts import STARTS
 from assay.measures.surface import SURFACE
 from assay.measures.table import START
-from assay.stats.intervals import wilson_interval
+from assay.stats.intervals import Interval, wilson_interval
 from assay.stats.significance import SURE, holm
 
 T = TypeVar("T")
@@ -289,6 +290,9 @@ def unchanged(among: Among) -> Iterator[FlawTest | Untested]:
         count, failed = len(starts), int(starts["success"].sum())
         near = int(starts["near"].fill_null(False).sum())
         fails = _share(runs, STARTS.name, failed, count)
+        usual = among[0][1].get(CONTROLS) if len(among) == 1 else None
+        if usual is not None and usual.interval is not None and usual.count == count:  # as the page has it
+            fails = replace(fails, interval=_complement(usual.interval))
         yield replace(_above_tolerated(Flaw.UNABLE, fails), detail=ability(found))
         if _given(among, FAILURES)[0]:
             unjudged = bool(starts.filter("success")["near"].null_count())
@@ -353,6 +357,11 @@ def _share(runs: tuple[int, ...], measure: str, hits: int, count: int) -> Eviden
     share = hits / count
     p, interval = p_above_tolerated(hits, count), wilson_interval(share, count)
     return evidence_from(runs, measure, "", share, interval, p, hits=hits, count=count)
+
+
+def _complement(share: Interval) -> Interval:
+    """Of what fails, from what succeeds."""
+    return Interval(1 - share.high, 1 - share.low, share.method)
 
 
 def _above_tolerated(flaw: Flaw, *evidence: Evidence) -> FlawTest:

@@ -154,7 +154,7 @@ def _needs(finding: Finding) -> str:
     """How many seeds more would make it certain."""
     if finding.more is None:
         return ""
-    return f"{plural(finding.more.more, 'more seed')} would confirm such a loss in four of five cases"
+    return f"{plural(finding.more.more, 'more seed')} would confirm such a loss with a probability of 80 %"
 
 
 def _lacking(untested: Untested | None) -> str:
@@ -188,16 +188,13 @@ def nothing(finding: Finding) -> Sentence:
     if found.flaw is None or found.loss is None:
         return Sentence(claim, "")
     seen = (
-        f"a loss of {100 * found.seen:.0f} points would have been found with 80 % power, and "
+        f"a loss of {100 * found.seen:.0f} points or more would have been found with 80 % power; "
         if found.seen is not None
         else ""
     )
     about = _words(found.flaw).claim
-    return Sentence(
-        claim,
-        "",
-        f"{seen}one of up to {100 * found.loss:.0f} points is not excluded ({about[0].lower()}{about[1:]})",
-    )
+    left = f"{seen}the largest that the intervals leave open is {100 * found.loss:.0f} points"
+    return Sentence(claim, "", f"{left} ({about[0].lower()}{about[1:]})")
 
 
 def _too_few(found: Fall) -> Sentence:
