@@ -173,6 +173,10 @@ def test_changes_that_are_only_made_together_are_not_too_few_to_find_a_fall(read
     rows = [made(True, task=task, seed=seed) for task, seed in few]
     small = read([*rows, *conditions(made, few, changes, 3)], experiment="x")
     assert (small.diagnosis[0].flaw, small.diagnosis[0].claim) == (Flaw.NOTHING, Claim.TOO_FEW)
+    (told_next,) = advice(small)
+    assert (
+        told_next.command == "assay plan x --policy somebody --tasks libero_goal/6 --success 100 --detect 20"
+    )
 
 
 @pytest.mark.parametrize(("certificates", "option"), [(None, "--uncertified"), ("0123", "--certified")])

@@ -10,16 +10,19 @@ from assay.measures.ability import ability
 from assay.measures.enough import MoreSeeds
 from assay.measures.findings import Fall, Finding, Verdict
 from assay.measures.flaws import Flaw
+from assay.measures.rates import CONTROLS
 from assay.measures.starts import STARTS
 from assay.report.evidence_words import able_tasks, change_said
 from assay.report.run_report import RunReport
 from assay.report.summary import has_perturbed_episodes
 from assay.report.wording import natural, percent, plural
-from assay.runs.commands import run_command
+from assay.runs.commands import plan_command, run_command
 from assay.runs.provenance import ALL, all_conditions
 
 FLOOR = 0.2
 """Success with nothing changed below which little is left to be lost."""
+DETECT = 0.2
+"""A loss that an experiment should be able to find."""
 USUAL_ASSETS = "primitives"
 """What a command takes that names none."""
 
@@ -73,6 +76,7 @@ def _more(report: RunReport) -> Iterator[Advice]:
         return
     needed = list(_needed(report.diagnosis))
     if not needed:
+        yield from _how_many(report)
         return
     which, more = max(needed, key=lambda each: each[1].needed) if len(needed) > 1 else needed[0]
     what = which if len(needed) == 1 else "all of the losses above"
@@ -81,6 +85,24 @@ def _more(report: RunReport) -> Iterator[Advice]:
         f"{'they are' if len(needed) > 1 else 'it is'} as large as {'they look' if len(needed) > 1 else 'it looks'}:",
         command_for_more(report, seeds=more.needed),
     )
+
+
+def _how_many(report: RunReport) -> Iterator[Advice]:
+    """Where starts are too few and no fall was seen: the command that says how many there should be."""
+    first, usual = report.diagnosis[0] if report.diagnosis else None, report.profile.get(CONTROLS)
+    few = first is not None and first.flaw == Flaw.NOTHING and isinstance(first.detail, Fall)
+    if few and usual is not None and (usual.rate or 0.0) > DETECT:
+        yield Advice(
+            f"How many seeds would find a loss of {100 * DETECT:.0f} points:",
+            plan_command(
+                str(report.meta.get("experiment")),
+                policy=report.meta.get("policy"),
+                tasks=",".join(sorted(report.profile[STARTS.name].rows["task"].unique(), key=natural)),
+                conditions=None if (chosen := all_conditions(report.meta)) == [ALL] else ",".join(chosen),
+                success=round(100 * (usual.rate or 0.0)),
+                detect=round(100 * DETECT),
+            ),
+        )
 
 
 def _needed(findings: Sequence[Finding]) -> Iterator[tuple[str, MoreSeeds]]:
