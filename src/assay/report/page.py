@@ -30,9 +30,10 @@ FIGURES, TABLES = "figures", "tables"
 BRAND = '<p class="brand">Assay report</p>'
 """What every page of ours has."""
 ABOUT_INTERVALS = (
-    "Intervals and p values are about these tasks and wordings, with new starts: only seeds are drawn by chance. So "
-    "equal counts may have different intervals: where the same tasks succeed with every seed, less is left to chance. "
-    "They say nothing about other tasks; an interval about tasks in general takes these for a sample of all."
+    "Intervals and p values are about these tasks, with new starts and, where a task has several, new wordings. Equal "
+    "counts may have different intervals: episodes that share a start or a wording tell less, and where the same tasks "
+    "succeed with every seed less is left to chance. They say nothing about other tasks; an interval about tasks in "
+    "general takes these for a sample of all."
 )
 """What is drawn by chance, and what is given."""
 _MOST_SHOWN = 10
