@@ -313,7 +313,7 @@ def _factor(finding: Finding) -> tuple[str, str]:
 
 def _near(finding: Finding) -> tuple[str, str]:
     first = finding.evidence[0]
-    least = "at least " if first.at_least else ""
+    least = "at least " if first.at_least and first.hits else ""
     counts = counted(first.hits, first.count)
     return f"{least}{counts} unperturbed episodes fail close to the successful trajectory", ""
 
