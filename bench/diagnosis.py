@@ -117,7 +117,8 @@ class AsRead(Profile):
 def examined(policy: Synthetic, specs: tuple[EpisodeSpec, ...], key: object) -> Told:
     """A run of a policy that never was, read as a user's."""
     found = AsRead(drawn(policy, specs, key))
-    with patch.multiple("assay.measures.drops", **dict.fromkeys(TABLES_ONLY, lambda *_: None)):
+    left_out: dict[str, Any] = dict.fromkeys(TABLES_ONLY, lambda *_: None)
+    with patch.multiple("assay.measures.drops", **left_out):
         return found, diagnose(found)
 
 
