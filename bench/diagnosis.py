@@ -117,7 +117,8 @@ class AsRead(Profile):
 def examined(policy: Synthetic, specs: tuple[EpisodeSpec, ...], key: object) -> Told:
     """A run of a policy that never was, read as a user's."""
     found = AsRead(drawn(policy, specs, key))
-    with patch.multiple("assay.measures.drops", **dict.fromkeys(TABLES_ONLY, lambda *_: None)):
+    left_out: dict[str, Any] = dict.fromkeys(TABLES_ONLY, lambda *_: None)
+    with patch.multiple("assay.measures.drops", **left_out):
         return found, diagnose(found)
 
 
@@ -200,20 +201,26 @@ def cells(alarms: int = ALARMS, power: int = NAMED, seeds: Sequence[int] = SEEDS
         for rate in RATES
         if 5 in seeds
     ]
-    flawed = {
-        f"loses {100 * fall:.0f} points where things look different": (
+    flawed: dict[str, tuple[Synthetic, tuple[frozenset[Flaw], ...]]] = {
+        f"90 %, loses {100 * fall:.0f} points where things look different": (
             Synthetic(even(USUAL), {"appearance": fall / USUAL}),
             (LOOKS,),
         )
         for fall in FALLS
     }
-    flawed["plays back half of the time"] = Synthetic(even(USUAL), replays=0.5), (MEMORY,)
-    flawed["plays back half of the time, loses 54 points in another room"] = (
-        Synthetic(even(USUAL), {"room": 0.6}, replays=0.5),
-        (MEMORY, frozenset({Flaw.ROOM})),
-    )
+    flawed |= {
+        "50 %, loses 20 points where things look different": (
+            Synthetic(even(0.5), {"appearance": 0.4}),
+            (LOOKS,),
+        ),
+        "90 %, plays back half of the time": (Synthetic(even(USUAL), replays=0.5), (MEMORY,)),
+        "90 %, plays back half of the time, loses 54 points in another room": (
+            Synthetic(even(USUAL), {"room": 0.6}, replays=0.5),
+            (MEMORY, frozenset({Flaw.ROOM})),
+        ),
+    }
     return found + [
-        Cell(f"{100 * USUAL:.0f} %, {name}", "pro", count, power, policy, flaws)
+        Cell(name, "pro", count, power, policy, flaws)
         for count in seeds
         for name, (policy, flaws) in flawed.items()
     ]

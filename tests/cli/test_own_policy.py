@@ -111,13 +111,26 @@ def test_the_place_where_it_broke_is_stored(assay: Run, module: Path, tmp_path: 
 
 
 def test_a_policy_that_was_mended_after_nothing_but_errors_goes_on_in_the_same_file(
-    module: Path, tmp_path: Path
+    assay: Run, module: Path, tmp_path: Path
 ):
     out = tmp_path / "a.assay"
     settings: dict[str, Any] = {"tasks": "libero_goal/7", "seeds": 1, "steps": 1, "workers": 0, "out": out}
     api.run("libero", "python:my_own_policy:Raises", **settings)
     module.write_text(MODULE.replace('return {}["image"]', "return np.zeros((1, 7))"))
     importlib.reload(sys.modules["my_own_policy"])
+    again = (
+        "run",
+        "libero",
+        "--policy",
+        "python:my_own_policy:Raises",
+        *TASK[:2],
+        "--seeds",
+        "1",
+        "--steps",
+        "1",
+    )
+    said = assay(*again, "--workers", "0", "--out", out)
+    assert "these errors are of an earlier command, not of this one; --retry-errors" in said.out
     run = api.run("libero", "python:my_own_policy:Raises", **settings, retry_errors=True)
     assert run.frame()["outcome"].to_list() == ["failure"]
     module.write_text(MODULE)

@@ -138,3 +138,21 @@ def test_starts_that_never_succeed_cannot_tell_runs_apart(run, made):
     (found,) = compare({"one": one, "other": other}).overall
     assert (found.starts, found.telling) == (40, 4) and found.least_p == 2 / 2**4
     assert found.p >= found.least_p
+
+
+def test_two_wordings_do_not_drown_what_starts_tell(run, made):
+    """Both sides of a wording agree: over all nothing is less sure than in the controls alone."""
+    good, bad = (
+        run(
+            made(
+                won or (condition == "c" and seed == 0), seed=seed, condition=condition, words=f"said {word}"
+            )
+            for seed in range(8)
+            for condition, words in (("control", (0,)), ("c", (1, 2)))
+            for word in words
+        ).frame()
+        for won in (True, False)
+    )
+    found = compare({"good": good, "bad": bad})
+    control = next(each for each in found.conditions if each.condition == "control")
+    assert found.overall[0].p <= control.p + 1e-9

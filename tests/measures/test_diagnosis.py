@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from assay.measures import Claim, Degree, Evidence, Finding, Flaw, Untested, Verdict, diagnose, profile
+from assay.measures.diagnosis import examine
 from assay.measures.evidence import Shows, loss
 from assay.measures.findings import Fall, Unnoticed
 from assay.measures.hypotheses import Onset, Point
@@ -252,6 +253,22 @@ def test_several_runs_of_a_policy_give_one_diagnosis(run, made):
     alone = {each.flaw: each for each in diagnose(world)}
     assert found[Flaw.POSITION].p > alone[Flaw.POSITION].p, "more was tested"
     assert len({each.flaw for each in together}) == len(together)
+
+
+def test_rows_of_two_runs_have_each_its_own_p(run, made):
+    """The same condition in two runs: one loses everything there, the other nothing."""
+    labels = {"axis": "world", "change": "position", "plausible": True}
+
+    def measured(lost: bool):
+        rows = [made(True, seed=seed, condition="control") for seed in range(20)]
+        return profile(
+            run([*rows, *(made(not lost, seed=s, condition="c", labels=labels) for s in range(20))])
+        )
+
+    both = measured(True), measured(False)
+    found = examine(*both)
+    lost, kept = (found.shown(each, number)["drops"][0].p_holm for number, each in enumerate(both))
+    assert lost < 0.05 and kept == 1.0
 
 
 def test_what_several_runs_have_measured_is_taken_together(run, made):

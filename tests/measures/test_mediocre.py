@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from functools import cache
 
-from bench.diagnosis import examined, named
+from bench.diagnosis import as_a_user, examined, named
 from bench.synthetic import GOALS, Synthetic, asked_tasks, even, planned, uneven
 
 from assay.measures import Finding, Flaw, Verdict
 from assay.measures.findings import Fall
 from assay.measures.other_tasks import OTHER_TASKS
+from assay.stats.result import plain
 
 CHOSEN = (
     "pro?conditions=position,environment,semantic,task,task=known,task=two,object=colour,object=pattern,"
@@ -59,6 +60,8 @@ def test_other_tasks_are_held_against_the_control_of_what_was_asked_for():
     asked = {str(drop.group["condition"]): drop for drop in profile[OTHER_TASKS.name].asked[:-1]}
     assert set(asked) == {"pro/task=known", "pro/task=two"}
     assert all(drop.change == 0 and drop.pairs > 24 for drop in asked.values())
+    together = profile[OTHER_TASKS.name].asked[-1]
+    assert together.pairs == asked["pro/task=known"].pairs, "two tasks in one use the same controls again"
     raw = {str(drop.group["condition"]): drop.change for drop in profile["drops"]}
     assert raw["pro/task=known"] < 0, "against the controls of the tasks that ask it would be a loss"
 
@@ -80,3 +83,11 @@ def test_a_flaw_in_some_tasks_is_told_with_their_names():
     where = found("two tasks")[Flaw.APPEARANCE].where
     assert where is not None and where.uneven_p is not None and where.uneven_p < 0.05
     assert {each.task for each in where.tasks} == {GOALS[2], GOALS[5]}
+
+
+def test_a_run_in_memory_is_diagnosed_as_its_file_is():
+    """What the simulation holds in memory, and measures in part, says the same as a file that is measured whole."""
+    specs = planned(CHOSEN, GOALS, 1)
+    assert plain(examined(POLICIES["half"], specs, "same")[1]) == plain(
+        as_a_user(POLICIES["half"], specs, "same")
+    )

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.measures.diagnosis import diagnose
+from assay.measures.diagnosis import diagnose, examine
 from assay.measures.evidence import Shows
 from assay.measures.findings import Claim, Verdict
 from assay.measures.flaws import Degree, Flaw
@@ -51,3 +51,11 @@ def test_a_policy_that_minds_none_has_no_such_flaw(found) -> None:
     finding = found()
     assert finding.verdict is Verdict.NOT_FOUND and finding.claim is Claim.NO_SIGN
     assert "of all forms a final full stop comes off worst: 10 of 10 succeed" in sentence(finding).text
+
+
+def test_the_row_of_the_change_has_the_p_of_the_family(run, made) -> None:
+    measured = profile(run(written(made, {"full_stop"})))
+    found = examine(measured)
+    finding = next(each for each in found.findings if each.flaw is Flaw.SURFACE)
+    (row,) = (each for each in found.shown(measured)["changes"] if each.group["change"] == "surface")
+    assert row.p_holm == finding.p

@@ -25,7 +25,7 @@ def test_a_small_demo_reports_on_each_policy_and_compares_them(tmp_path: Path):
     assert [each.findings[0].flaw for each in patients] == [Flaw.NOTHING, Flaw.UNABLE]
     text = page.read_text()
     assert "2 of 2 (34 to 100)" in text and "0 of 2 (0 to 66)" in text
-    assert f"{CLAIMS[Flaw.UNABLE]} (at least in part): 2 of 2 unperturbed episodes fail" in text
+    assert f"{CLAIMS[Flaw.UNABLE]}: 2 of 2 unperturbed episodes fail" in text
     assert 'src="contact_sheet.png"' in text
     assert ">100<" in (tmp_path / "success.svg").read_text().replace("\n", ""), "the oracle's success"
     for policy in ("oracle", "idle"):

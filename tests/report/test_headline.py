@@ -15,6 +15,7 @@ from assay.report.page import build
 from assay.report.run_report import RunReport
 from assay.report.sentences import Diagnosis
 from assay.report.summary import key_numbers, sentences
+from assay.report.terminal import summary
 from assay.report.wording import told
 
 TASKS = ("libero_goal/6", "libero_goal/8", "libero_goal/1")
@@ -172,6 +173,10 @@ def test_changes_that_are_only_made_together_are_not_too_few_to_find_a_fall(read
     rows = [made(True, task=task, seed=seed) for task, seed in few]
     small = read([*rows, *conditions(made, few, changes, 3)], experiment="x")
     assert (small.diagnosis[0].flaw, small.diagnosis[0].claim) == (Flaw.NOTHING, Claim.TOO_FEW)
+    (told_next,) = advice(small)
+    assert (
+        told_next.command == "assay plan x --policy somebody --tasks libero_goal/6 --success 100 --detect 20"
+    )
 
 
 @pytest.mark.parametrize(("certificates", "option"), [(None, "--uncertified"), ("0123", "--certified")])
@@ -212,3 +217,57 @@ def test_failures_that_could_not_be_judged_are_counted_where_the_share_is(read, 
     rows += [made(False, task="libero_goal/8", seed=seed, hand=near) for seed in range(3)]
     (number,) = [each for each in key_numbers(read(rows).profile) if each.name == "far failures"]
     assert "n = 2 of 5" in number.detail and "3 failures more could not be judged" in number.about
+
+
+def test_the_advice_for_a_single_task_ends_as_a_sentence_does(read, made):
+    few = starts(1, 6)
+    rows = [made(seed < 2, task=task, seed=seed) for task, seed in few]
+    rows += conditions(made, few, {"words/a": "wording"}, 2)
+    (first, *_) = advice(read(rows, experiment="para"))
+    assert "2 of 6 here." in first.text and "; ." not in first.text
+
+
+def test_nothing_but_errors_is_headed_by_what_broke(read, made):
+    rows = [
+        made(None, task=task, seed=seed, error="Mine, step 0: KeyError: 'head'")
+        for task, seed in starts(2, 2)
+    ]
+    report = read(rows)
+    page = build([report]).html()
+    assert report.told.found == ("Every episode ended in an error: 4 x Mine, step 0: KeyError: 'head'.",)
+    assert "cannot say" not in page and "Success by condition" not in page
+    assert [line for line, style in summary(report) if style == "bold"][1:] == list(report.told.found)
+
+
+def test_who_does_the_usual_when_told_nothing_is_not_said_to_ignore_requests(read, made):
+    few = starts(2, 4)
+    rows = [made(True, task=task, seed=seed, hand=path(seed)) for task, seed in few]
+    labels = {"axis": "words", "change": "wording", "plausible": False}
+    rows += [made(True, "corruption/empty", labels, task, seed, hand=path(seed)) for task, seed in few]
+    (said,) = [each for each in read(rows).told.found if "trajectory" in each]
+    assert said.startswith(
+        "Told nothing, does the usual task: in 8 of 8 episodes told nothing or nonsense (empty)"
+    )
+    assert "counterfactual" in said and "Ignores" not in said
+    asked = {**labels, "asked_goal": "On plate_1 stove_1"}
+    rows += [
+        made(False, "corruption/counterfactual", asked, task, seed, hand=path(seed)) for task, seed in few
+    ]
+    (said,) = [each for each in read(rows).told.found if "trajectory" in each]
+    assert said.startswith(
+        "Ignores the instruction: in 8 of 8 episodes asked for something else (counterfactual)"
+    )
+
+
+def path(seed: int) -> np.ndarray:
+    """Where the hand goes, metres: (41, 3)."""
+    time = np.linspace(0, np.pi, 41)[:, None]
+    return np.sin(time) * np.array([0.3, 0.1 + 0.001 * seed, 0.2])
+
+
+def test_what_was_looked_for_is_named_in_words_and_not_by_its_key(read, made):
+    many = starts(3, 10)
+    rows = [made(True, task=task, seed=seed) for task, seed in many]
+    rows += conditions(made, many, {"pro/b": "room", "pro/c": "camera"}, 60)
+    said = texts(read(rows, experiment="pro"))
+    assert "No flaw found" in said and "(depends on " in said and "(room)" not in said

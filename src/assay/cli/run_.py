@@ -114,6 +114,7 @@ def run(
     path = out or default_path(experiment, policy, shard)
     if "://" in policy and assets in (None, PRIMITIVES):
         say(ON_PRIMITIVES, aside=True)
+    earlier = _broken(path)
     with AskingDisplay(yes=yes, dry=dry_run) as display, _tracked(display, track, project) as observer:
         ending = api.run(
             experiment,
@@ -151,6 +152,10 @@ def run(
         of_condition = Counter(each.condition for each in refused)
         output.print(condition_table(counts, set(store.stopped), of_condition))
         print_reasons(store.reasons())
+        broken = store.broken()
+        if not retry_errors and (old := broken & earlier):
+            which = "these errors are" if old == broken else f"{len(old)} of these errors are"
+            say(f"{which} of an earlier command, not of this one; --retry-errors tries their episodes again")
         print_tracebacks(store.tracebacks().values())
         print_clipping(store.clipping())
         print_refused(counted(refused))
@@ -186,3 +191,16 @@ def _tracked(display: Observer, track: str | None, project: str) -> Iterator[Obs
         yield observer
     finally:
         observer.close()
+
+
+def _broken(path: Path) -> set[int]:
+    """The episodes of a file that ended in an error before; none where there is no such run yet."""
+    from assay.runs.store import Store
+
+    if not path.is_file():
+        return set()
+    try:
+        with Store.reading(path) as store:
+            return store.broken()
+    except RunError:  # whoever opens it to write tells
+        return set()

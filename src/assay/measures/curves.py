@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import polars as pl
 
 from assay.episodes.spec import CONTROL
+from assay.measures.drops import DROPS
 from assay.measures.measure import Measure, Panel
 from assay.measures.names import WORDS
 from assay.measures.rates import Rate, rates
-from assay.measures.result import MeasureError, Result
+from assay.measures.result import MeasureError, Missing, Result
+from assay.measures.run_data import RunData
 from assay.measures.table import START, judged, plausible, require
 from assay.stats.intervals import Interval, stratified, tested
 from assay.stats.significance import paired
@@ -101,6 +104,19 @@ def _loss(before: pl.DataFrame, now: pl.DataFrame) -> _Loss:
     return _Loss(found.difference, tested(found.interval, p), len(shared), p)
 
 
+def of_run(run: RunData, rows: pl.DataFrame, along: str) -> Curve:
+    """The same of a run: what is the difference of a condition to the control is that of the other tables."""
+    found = curve(rows, along)
+    costs = run.attempt(DROPS)
+    known = {} if isinstance(costs, Missing) else {str(drop.group["condition"]): drop for drop in costs}
+    steps = list(found.steps)
+    for place, (before, step) in enumerate(pairwise(found.steps), start=1):
+        drop = known.get(step.condition or "")
+        if before.condition == CONTROL and drop is not None and step.starts == drop.starts:
+            steps[place] = replace(step, change=drop.change, interval=drop.interval, p=drop.p)
+    return replace(found, steps=tuple(steps))
+
+
 WORLD = "World"
 """The section of the report about what grows in the world."""
 
@@ -112,7 +128,9 @@ def _over(label: str, name: str, about: str) -> Measure[Curve]:
         runs=f"assay.report.figures.curves:{name}_figure",
     )
     about = f"{about}; only changes after which success is expected."
-    return Measure(name, about, lambda run: curve(run.plausible, label), needs=(label,), panels=(panel,))
+    return Measure(
+        name, about, lambda run: of_run(run, run.plausible, label), needs=(label,), panels=(panel,)
+    )
 
 
 LEVELS = _over("level", "levels", "Success over levels")
@@ -125,7 +143,7 @@ DISSIMILARITY = _over(
 CORRUPTION = Measure(
     "corruption",
     "Success as less and less is left of the instruction, until success is no longer expected.",
-    lambda run: curve(run.frame, "rung"),
+    lambda run: of_run(run, run.frame, "rung"),
     needs=("rung",),
     panels=(
         Panel(

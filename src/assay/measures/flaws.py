@@ -60,7 +60,7 @@ class OwnFlaw:
     """What is said of a policy that has it: ``Walks in circles``."""
     absent: str
     """What is said of a policy that is shown not to have it: ``Goes straight``."""
-    lacking: str = "no run changes this alone, with controls that succeed"
+    lacking: str = "not part of this experiment, alone and with controls that succeed"
     """Why runs could not test it, where they could not."""
 
 

@@ -37,11 +37,12 @@ from assay.measures.names import NAMES, NameGap
 from assay.measures.nearness import FAILURES
 from assay.measures.nonsense import NONSENSE
 from assay.measures.other_tasks import OTHER_TASKS
+from assay.measures.rates import CONTROLS
 from assay.measures.result import Result
 from assay.measures.starts import STARTS
 from assay.measures.surface import SURFACE
 from assay.measures.table import START
-from assay.stats.intervals import wilson_interval
+from assay.stats.intervals import Interval, wilson_interval
 from assay.stats.significance import SURE, holm
 
 T = TypeVar("T")
@@ -66,28 +67,42 @@ class Onset(Result):
     """The farthest before that, if there is one."""
 
 
+@dataclass(frozen=True, slots=True)
+class CalledBy(Result):
+    """Which conditions call for another path, by what calls for it (`Calls`)."""
+
+    conditions: dict[str, tuple[str, ...]]
+
+
 def memory(among: Among) -> Iterator[FlawTest | Untested]:
     """Whether trajectories are the control's although the object was moved, or something else was asked for."""
     runs, found = _given(among, MEMORISATION)
-    calls = (
-        {each.group: each for each in by_calls(pl.concat(each.episodes for each in found))} if found else {}
-    )
+    calls: dict[str, Index] = {}
+    detail = CalledBy({})
+    if found:
+        episodes = pl.concat(each.episodes for each in found)
+        calls = {each.group: each for each in by_calls(episodes)}
+        named = episodes.group_by("calls", maintain_order=True).agg(
+            pl.col("condition").unique(maintain_order=True)
+        )
+        detail = CalledBy({call: tuple(conditions) for call, conditions in named.iter_rows()})
     told = {each: _repeated(runs, calls[each]) for each in (Calls.ASKED, Calls.NONSENSE) if each in calls}
     moved = calls.get(Calls.MOVED)
     world = () if moved is None else (_repeated(runs, moved),)
     notes = tuple(dict.fromkeys(why for _, each in among if (why := each.why(MEMORISATION.name))))
     if moved is not None:
-        yield _own_paths(Flaw.MEMORISES, moved, (*world, *told.values()))
+        yield _own_paths(Flaw.MEMORISES, moved, (*world, *told.values()), detail)
     yield Untested(Flaw.MEMORISES, MEMORISATION.name, notes=notes)
     # Who falls back on the usual when told nonsense may still listen: requests for something else decide.
     tells = calls.get(Calls.ASKED) or calls.get(Calls.NONSENSE)
     if tells is not None:
-        yield _own_paths(Flaw.IGNORES_WORDS, tells, (*told.values(), *world))
+        yield _own_paths(Flaw.IGNORES_WORDS, tells, (*told.values(), *world), detail)
     yield Untested(Flaw.IGNORES_WORDS, MEMORISATION.name, notes=notes)
 
 
-def _own_paths(flaw: Flaw, index: Index, evidence: tuple[Evidence, ...]) -> FlawTest:
-    return FlawTest(flaw, evidence, index.p, index.interval, least_p=index.chance**index.starts)
+def _own_paths(flaw: Flaw, index: Index, evidence: tuple[Evidence, ...], detail: CalledBy) -> FlawTest:
+    least_p = index.chance**index.starts
+    return FlawTest(flaw, evidence, index.p, index.interval, least_p=least_p, detail=detail)
 
 
 def nonsense(among: Among) -> Iterator[FlawTest | Untested]:
@@ -275,6 +290,9 @@ def unchanged(among: Among) -> Iterator[FlawTest | Untested]:
         count, failed = len(starts), int(starts["success"].sum())
         near = int(starts["near"].fill_null(False).sum())
         fails = _share(runs, STARTS.name, failed, count)
+        usual = among[0][1].get(CONTROLS) if len(among) == 1 else None
+        if usual is not None and usual.interval is not None and usual.count == count:  # as the page has it
+            fails = replace(fails, interval=_complement(usual.interval))
         yield replace(_above_tolerated(Flaw.UNABLE, fails), detail=ability(found))
         if _given(among, FAILURES)[0]:
             unjudged = bool(starts.filter("success")["near"].null_count())
@@ -339,6 +357,11 @@ def _share(runs: tuple[int, ...], measure: str, hits: int, count: int) -> Eviden
     share = hits / count
     p, interval = p_above_tolerated(hits, count), wilson_interval(share, count)
     return evidence_from(runs, measure, "", share, interval, p, hits=hits, count=count)
+
+
+def _complement(share: Interval) -> Interval:
+    """Of what fails, from what succeeds."""
+    return Interval(1 - share.high, 1 - share.low, share.method)
 
 
 def _above_tolerated(flaw: Flaw, *evidence: Evidence) -> FlawTest:

@@ -59,7 +59,8 @@ class OtherTasks(Result):
     """What comes of asking for another task."""
 
     asked: tuple[Drop, ...]
-    """Each condition against the controls of what was asked for; all of them together last."""
+    """Each condition against the controls of what was asked for. Last all that ask for one task; or for two, if none
+    does: both would use the same controls twice, and what these have by luck would count as so many witnesses."""
     new: NewGoals | None
     unmatched: int
     """Episodes that ask for a known task whose control the run has not."""
@@ -90,8 +91,10 @@ def other_tasks(run: RunData) -> OtherTasks:
     double = asked.filter(pl.col("_known").is_null() & pl.col("_partner").is_not_null())
     new = asked.filter(pl.col("_known").is_null() & pl.col("_partner").is_null())
     table = _with_controls(single, double, usual)
+    once = _with_controls(single, double.clear(), usual) if len(single) else table
     parts = [
-        attempt(drops, table, (by,), resampling=False, stopped=run.stopped) for by in ("condition", "change")
+        attempt(drops, rows_of, (by,), resampling=False, stopped=run.stopped)
+        for rows_of, by in ((table, "condition"), (once, "change"))
     ]
     found = [drop for part in parts if isinstance(part, tuple) for drop in part]
     unmatched = len(single.filter(~pl.col("task").is_in(usual["task"].implode())))

@@ -135,8 +135,8 @@ SUCCESS = "Success, and what each change costs"
 """The section of the report."""
 SUCCESS_RATE = Measure(
     "success_rate",
-    "Success in perturbed episodes in which success is expected; in all, if nothing is perturbed.",
-    lambda run: success_rate(run.perturbed if len(run.perturbed) else run.frame, run.stopped),
+    "Success in perturbed episodes in which success is expected; in the controls, if there are none.",
+    lambda run: success_rate(run.perturbed if len(run.perturbed) else run.plausible, run.stopped),
     sentences="assay.report.summary:success_sentences",
     numbers="assay.report.summary:success_numbers",
 )

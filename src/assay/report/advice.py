@@ -10,16 +10,19 @@ from assay.measures.ability import ability
 from assay.measures.enough import MoreSeeds
 from assay.measures.findings import Fall, Finding, Verdict
 from assay.measures.flaws import Flaw
+from assay.measures.rates import CONTROLS
 from assay.measures.starts import STARTS
-from assay.report.evidence_words import able_tasks
+from assay.report.evidence_words import able_tasks, change_said
 from assay.report.run_report import RunReport
 from assay.report.summary import has_perturbed_episodes
 from assay.report.wording import natural, percent, plural
-from assay.runs.commands import run_command
+from assay.runs.commands import plan_command, run_command
 from assay.runs.provenance import ALL, all_conditions
 
 FLOOR = 0.2
 """Success with nothing changed below which little is left to be lost."""
+DETECT = 0.2
+"""A loss that an experiment should be able to find."""
 USUAL_ASSETS = "primitives"
 """What a command takes that names none."""
 
@@ -76,13 +79,33 @@ def _more(report: RunReport) -> Iterator[Advice]:
         return
     needed = list(_needed(report.diagnosis))
     if not needed:
+        yield from _how_many(report)
         return
     which, more = max(needed, key=lambda each: each[1].needed) if len(needed) > 1 else needed[0]
     what = which if len(needed) == 1 else "all of the losses above"
     yield Advice(
-        f"With {plural(more.more, 'more seed')} {what} would be certain, if it is as large as it looks (80 % power):",
+        f"With {plural(more.more, 'more seed')} {what} would be significant with a probability of 80 %, if "
+        f"{'they are' if len(needed) > 1 else 'it is'} as large as {'they look' if len(needed) > 1 else 'it looks'}:",
         command_for_more(report, seeds=more.needed),
     )
+
+
+def _how_many(report: RunReport) -> Iterator[Advice]:
+    """Where starts are too few and no fall was seen: the command that says how many there should be."""
+    first, usual = report.diagnosis[0] if report.diagnosis else None, report.profile.get(CONTROLS)
+    few = first is not None and first.flaw == Flaw.NOTHING and isinstance(first.detail, Fall)
+    if few and usual is not None and (usual.rate or 0.0) > DETECT:
+        yield Advice(
+            f"How many seeds would find a loss of {100 * DETECT:.0f} points:",
+            plan_command(
+                str(report.meta.get("experiment")),
+                policy=report.meta.get("policy"),
+                tasks=",".join(sorted(report.profile[STARTS.name].rows["task"].unique(), key=natural)),
+                conditions=None if (chosen := all_conditions(report.meta)) == [ALL] else ",".join(chosen),
+                success=round(100 * (usual.rate or 0.0)),
+                detect=round(100 * DETECT),
+            ),
+        )
 
 
 def _needed(findings: Sequence[Finding]) -> Iterator[tuple[str, MoreSeeds]]:
@@ -92,7 +115,7 @@ def _needed(findings: Sequence[Finding]) -> Iterator[tuple[str, MoreSeeds]]:
             return
     for finding in findings:
         if finding.more is not None:
-            yield f"the loss ({finding.flaw})", finding.more
+            yield f"the loss {change_said(finding.evidence[0].part)}", finding.more
 
 
 def _weak(report: RunReport) -> Iterator[Advice]:
@@ -112,9 +135,10 @@ def _weak(report: RunReport) -> Iterator[Advice]:
     )
     if not has_perturbed_episodes(report.profile) or not (found.never or (unable and share < 0.5)):
         return
+    which = f"; {able}" if (able := able_tasks(found)) else ""
     text = (
-        f"Only starts whose control succeeds can show what a change costs: {found.telling:,} of {found.starts:,} here; "
-        f"{able_tasks(found)}."
+        f"Only starts whose control succeeds can show what a change costs: {found.telling:,} of {found.starts:,} "
+        f"here{which}."
     )
     if share < FLOOR:
         text += f" Success of {percent(share, 0)} leaves at most {100 * share:.0f} points to lose."
@@ -122,6 +146,6 @@ def _weak(report: RunReport) -> Iterator[Advice]:
     if leave:
         seeds = -(-found.starts // len(leave))  # as many starts as there are now
         command = command_for_more(report, tasks=leave, seeds=seeds)
-        yield Advice(f"{text} As many episodes tell more of the tasks that it does:", command)
+        yield Advice(f"{text} Spend the same episodes on the tasks it can do:", command)
     else:
         yield Advice(text)

@@ -10,7 +10,7 @@ from assay.measures.ability import Ability
 from assay.measures.evidence import Evidence, Shows
 from assay.measures.findings import Claim, Finding, Where
 from assay.measures.flaws import Degree, Flaw
-from assay.measures.hypotheses import Onset
+from assay.measures.hypotheses import CalledBy, Onset
 from assay.measures.measure import MEASURES, load
 from assay.measures.memorisation import Calls
 from assay.measures.search import Kind
@@ -65,6 +65,9 @@ FORMS: Mapping[str, str] = MappingProxyType(
     }
 )
 """What is changed of how a sentence is written."""
+
+
+NOT_ASKED = "whether it follows a request for something else was not tested (condition counterfactual)"
 
 
 def worded(finding: Finding) -> tuple[str, str]:
@@ -123,21 +126,18 @@ def _repeated(finding: Finding) -> tuple[str, str]:
             f"in {counted(moved.hits, moved.count)} episodes with the object moved it repeated the control's "
             "trajectory"
         )
-        also = (
-            f", and in {counted(told.hits, told.count)} whose instruction does not ask for the task"
-            if told
-            else ""
-        )
+        also = f", and in {counted(told.hits, told.count)} {_told_as(finding, asked)}" if told else ""
         return said + also, ""
     assert told is not None
-    kind = "asks for something else" if asked else "does not ask for the task"
     said = (
-        f"in {counted(told.hits, told.count)} episodes whose instruction {kind} it repeated "
-        "the control's trajectory"
+        f"in {counted(told.hits, told.count)} episodes {_told_as(finding, asked)} it repeated the control's "
+        "trajectory"
     )
     caveats = []
     if asked and mute:
-        caveats.append(f"told nonsense, it did so in {counted(mute.hits, mute.count)}")
+        caveats.append(f"{_told_as(finding, None)}, it did so in {counted(mute.hits, mute.count)}")
+    elif finding.claim is Claim.PRESENT:
+        caveats.append(NOT_ASKED)
     if finding.claim is not Claim.PRESENT:
         return said, "; ".join(caveats)
     if moved is None or moved.interval is None:
@@ -150,13 +150,31 @@ def _repeated(finding: Finding) -> tuple[str, str]:
     return said, "; ".join(caveats)
 
 
+def _told_as(finding: Finding, asked: Evidence | None) -> str:
+    """What was said instead of the instruction, with the conditions that say it."""
+    found = finding.detail.conditions if isinstance(finding.detail, CalledBy) else {}
+    names = found.get(Calls.ASKED if asked else Calls.NONSENSE, ())
+    said = "asked for something else" if asked else "told nothing or nonsense"
+    return f"{said} ({listed(name.partition('/')[2] or name for name in names)})" if names else said
+
+
+def rests_on_nonsense(finding: Finding) -> bool:
+    """Whether what is said of listening rests on nonsense alone: whoever hears nothing may well do the usual."""
+    first = finding.evidence[0] if finding.evidence else None
+    return (
+        finding.flaw == Flaw.IGNORES_WORDS
+        and first is not None
+        and (first.measure == "nonsense" or first.part == Calls.NONSENSE)
+    )
+
+
 def _nonsense(finding: Finding) -> tuple[str, str]:
     first = finding.evidence[0]
-    return (
-        f"{counted(first.hits, first.count)} episodes reach the task's goal although the instruction does not ask "
-        "for it",
-        "",
+    name = first.part.partition("/")[2] or first.part
+    said = (
+        f"{counted(first.hits, first.count)} episodes reach the task's goal told nothing or nonsense ({name})"
     )
+    return said, NOT_ASKED if finding.claim is Claim.PRESENT else ""
 
 
 def _names(finding: Finding) -> tuple[str, str]:
@@ -295,7 +313,7 @@ def _factor(finding: Finding) -> tuple[str, str]:
 
 def _near(finding: Finding) -> tuple[str, str]:
     first = finding.evidence[0]
-    least = "at least " if first.at_least else ""
+    least = "at least " if first.at_least and first.hits else ""
     counts = counted(first.hits, first.count)
     return f"{least}{counts} unperturbed episodes fail close to the successful trajectory", ""
 

@@ -30,8 +30,10 @@ FIGURES, TABLES = "figures", "tables"
 BRAND = '<p class="brand">Assay report</p>'
 """What every page of ours has."""
 ABOUT_INTERVALS = (
-    "Intervals and p values are about these tasks and wordings, with new starts: only seeds are drawn by chance. "
-    "They say nothing about other tasks; an interval about tasks in general takes these for a sample of all."
+    "Intervals and p values are about these tasks, with new starts and, where a task has several, new wordings. Equal "
+    "counts may have different intervals: episodes that share a start or a wording tell less, and where the same tasks "
+    "succeed with every seed less is left to chance. They say nothing about other tasks; an interval about tasks in "
+    "general takes these for a sample of all."
 )
 """What is drawn by chance, and what is given."""
 _MOST_SHOWN = 10
@@ -154,12 +156,12 @@ def unbroken(value: object) -> object:
 
 
 def _part(report: RunReport, anchor: str) -> Part:
-    found, missing = sections(report)
+    found, missing = ([], {}) if report.only_errors else sections(report)
     return Part(
         report=report,
         anchor=anchor,
         banners=banners(report),
-        diagnosis=Diagnosis.of(report.diagnosis),
+        diagnosis=report.told,
         advice=advice(report),
         sentences=sentences(report.profile),
         numbers=key_numbers(report.profile),

@@ -22,8 +22,8 @@ from assay.measures.nearness import FAILURES, OURS, NearFarRule
 from assay.measures.profile import Profile, profile
 from assay.plugins import load_plugins
 from assay.report.sampled_paths import TaskPaths, sample_paths
-from assay.report.sentences import sentence
-from assay.report.wording import plural
+from assay.report.sentences import Diagnosis, sentence
+from assay.report.wording import listed, plural
 from assay.runs.store import Store
 
 T = TypeVar("T")
@@ -34,6 +34,10 @@ FORMAT = 2
 """Of the JSON object; raised when a key changes its meaning."""
 UNREADABLE = (sqlite3.DatabaseError, zlib.error, UnicodeDecodeError, json.JSONDecodeError)
 """What reading a damaged file gives."""
+
+
+_BROKE = 3
+"""Reasons for errors that are told one by one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,6 +66,8 @@ class RunReport:
     """What of the file cannot be read; empty if all can."""
     problems: tuple[str, ...] = ()
     """Plugins of the run that are not here, or are others than they were; many actions that were cut."""
+    tracebacks: tuple[str, ...] = ()
+    """Where somebody's own code broke, one for each kind of error."""
     beside: tuple[Self, ...] = ()
     """The runs of the same report."""
     file: str = ""
@@ -106,6 +112,7 @@ class RunReport:
             paths=paths,
             damage=damage or _damage(store),
             problems=tuple(problems),
+            tracebacks=tuple(store.tracebacks().values()),
             file=str(store.path),
         )
 
@@ -118,6 +125,24 @@ class RunReport:
     def policy(self) -> str:
         """The policy's label, or else its address."""
         return str(self.meta.get("label") or self.meta.get("policy", "unknown policy"))
+
+    @property
+    def only_errors(self) -> bool:
+        """Whether every episode that was tried broke: then there is nothing to be measured."""
+        return 0 < self.profile.done <= sum(self.profile.errors.values())
+
+    @property
+    def told(self) -> Diagnosis:
+        """What is wrong, in sentences; where nothing but errors came of it, what broke."""
+        if not self.only_errors:
+            return Diagnosis.of(self.diagnosis)
+        broke = listed(
+            f"{count:,} x {reason}" for reason, count in list(self.profile.errors.items())[:_BROKE]
+        )
+        more = len(self.profile.errors) - _BROKE
+        rest = f", and {plural(more, 'other reason')}" if more > 0 else ""
+        said = f"Every episode ended in an error: {broke}{rest}."
+        return Diagnosis((said,), (), (), (), "Every episode ended in an error.")
 
     def random(self, measure: Measure[T]) -> T | None:
         """What a measure says of acting at random, if a run of the report tells."""

@@ -14,7 +14,7 @@ from assay.measures.findings import Claim, Fall, Finding, Unnoticed, Verdict
 from assay.measures.flaws import Degree, Flaw, OwnFlaw
 from assay.measures.measure import MEASURES
 from assay.measures.tabletop.flaw_tests import ENOUGH
-from assay.report.evidence_words import in_which_tasks, worded
+from assay.report.evidence_words import in_which_tasks, rests_on_nonsense, worded
 from assay.report.wording import listed, p_phrase, plural
 
 CLAIMS: Mapping[str, str] = MappingProxyType(
@@ -51,6 +51,8 @@ CLAIMS: Mapping[str, str] = MappingProxyType(
     }
 )
 """What is said of a policy that has the flaw."""
+USUAL = "Told nothing, does the usual task"
+"""What is said instead of *ignores the instruction* where nothing else was asked for."""
 ABSENT: Mapping[str, str] = MappingProxyType(
     {
         Flaw.UNABLE: "Does the tasks",
@@ -120,7 +122,7 @@ def sentence(finding: Finding) -> Sentence:
     if finding.flaw == Flaw.NOTHING:
         return nothing(finding)
     words = _words(finding.flaw)
-    claim = words.claim
+    claim = USUAL if rests_on_nonsense(finding) else words.claim
     if finding.claim is Claim.UNTESTED:
         return Sentence(f"{claim}? Not tested", _lacking(finding.untested))
     evidence, caveat = worded(finding)
@@ -138,14 +140,21 @@ def sentence(finding: Finding) -> Sentence:
     if finding.cause is not None:
         caveat = f"explained by: {_words(finding.cause).claim.lower()}"
     caveat = "; ".join(each for each in (caveat, in_which_tasks(finding.where)) if each)
-    return Sentence(claim + (DEGREES[finding.degree] if finding.degree else ""), evidence, caveat)
+    return Sentence(claim + _degree(finding), evidence, caveat)
+
+
+def _degree(finding: Finding) -> str:
+    """How much of it there is, where the numbers beside it do not say so: all is no part."""
+    if finding.degree is None or abs(finding.evidence[0].value) >= 1 - 1e-9:
+        return ""
+    return DEGREES[finding.degree]
 
 
 def _needs(finding: Finding) -> str:
     """How many seeds more would make it certain."""
     if finding.more is None:
         return ""
-    return f"{plural(finding.more.more, 'more seed')} would make such a loss certain"
+    return f"{plural(finding.more.more, 'more seed')} would confirm such a loss with a probability of 80 %"
 
 
 def _lacking(untested: Untested | None) -> str:
@@ -179,13 +188,13 @@ def nothing(finding: Finding) -> Sentence:
     if found.flaw is None or found.loss is None:
         return Sentence(claim, "")
     seen = (
-        f"a loss of {100 * found.seen:.0f} points would have been found with 80 % power, and "
+        f"a loss of {100 * found.seen:.0f} points or more would have been found with 80 % power; "
         if found.seen is not None
         else ""
     )
-    return Sentence(
-        claim, "", f"{seen}one of up to {100 * found.loss:.0f} points ({found.flaw}) is not excluded"
-    )
+    about = _words(found.flaw).claim
+    left = f"{seen}the largest that the intervals leave open is {100 * found.loss:.0f} points"
+    return Sentence(claim, "", f"{left} ({about[0].lower()}{about[1:]})")
 
 
 def _too_few(found: Fall) -> Sentence:

@@ -191,11 +191,21 @@ def axes_sentences(axes: Sequence[Drop], profile: Profile) -> Iterator[str]:
         numbers = (
             f"paired difference {points(drop.change)} points, 95 % interval {between(drop.interval, 100)}"
         )
-        rates = f"{percent(drop.control, 0)} to {percent(drop.perturbed, 0)} of {plural(drop.pairs, 'pair')}"
+        rates = (
+            f"{percent(drop.control, 0)}{_of_pairs(drop, profile)} to {percent(drop.perturbed, 0)} of "
+            f"{plural(drop.pairs, 'pair')}"
+        )
         if drop.certain and drop.change < 0:
             yield f"Changes of the {name} cost it {number(100 * -drop.change)} points ({numbers})."
         else:
             yield f"Under changes of the {name} success goes from {rates} ({numbers})."
+
+
+def _of_pairs(drop: Drop, profile: Profile) -> str:
+    """Why it is another share of the controls than the one that is told first, where it is."""
+    usual = profile.get(CONTROLS)
+    same = usual is not None and percent(usual.rate, 0) == percent(drop.control, 0)
+    return "" if same else " (controls, each once for every pair)"
 
 
 def drops_sentences(drops: Sequence[Drop], profile: Profile) -> Iterator[str]:

@@ -15,8 +15,10 @@ def summary(report: RunReport) -> Iterator[tuple[str, str]]:
     yield f"{report.title} ({report.name})" if report.name not in report.title else report.title, "bold"
     for line in banners(report):
         yield line, "yellow"
-    told = Diagnosis.of(report.diagnosis)
+    told = report.told
     yield from _diagnosis(told)
+    if report.only_errors:
+        yield from ((each, "") for each in report.tracebacks[:3])
     for advised in advice(report):
         yield f"{advised.text} {advised.command}".strip(), "cyan"
     numbers = key_numbers(report.profile)

@@ -1,4 +1,4 @@
-"""The command that begins or goes on with a run, to be copied."""
+"""Commands to be copied: what begins or goes on with a run, what plans one."""
 
 from __future__ import annotations
 
@@ -20,6 +20,11 @@ def run_command(experiment: str, policy: str, settings: Mapping[str, object], **
     if "certificates" in settings:
         parts.append("--uncertified" if settings["certificates"] is None else "--certified")
     return shlex.join([*parts, *_spelled({"out": options.get("out")})])
+
+
+def plan_command(experiment: str, **options: object) -> str:
+    """``assay plan`` with some options; those that are None are left out."""
+    return shlex.join(["assay", "plan", experiment, *_spelled(options)])
 
 
 def _spelled(options: Mapping[str, object]) -> list[str]:

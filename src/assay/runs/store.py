@@ -366,6 +366,10 @@ class Store:
             )
         )
 
+    def broken(self) -> set[int]:
+        """The ids of episodes that ended in an error."""
+        return {number for (number,) in self._db.execute("SELECT id FROM episodes WHERE outcome = 'error'")}
+
     @property
     def judged(self) -> int:
         """How many have been recorded that are no errors."""
