@@ -21,14 +21,14 @@ from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.tasks import Rectangle, Task
 
 SCENES = {
-    "libero_object/1": {"cream_cheese_1": (0.03, -0.06), "salad_dressing_1": (0.12, -0.15)},
-    "libero_object/6": {"butter_1": (0.03, -0.06), "tomato_sauce_1": (0.12, -0.15)},
+    "libero_object/1": {"cream_cheese_1": (0.03, -0.06), "tomato_sauce_1": (0.12, -0.15)},
+    "libero_object/6": {"butter_1": (-0.11, -0.06), "tomato_sauce_1": (-0.20, -0.15)},
 }
 """Two tasks about a thing that goes into the basket, and where it and one other thing stand instead of seven, metres.
 
 Few things are quickly simulated, and so is a short way to the basket. The other thing is nearer to where the first one
-stood than that is when it is displaced. Starts differ little, so that a few successes tell what is near to the path of
-success.
+stood than that is when it is displaced. Starts differ little, and less than the two tasks do, so that a few successes
+tell what is near to the path of success.
 """
 SEEDS = range(4)
 """Eight starts: an exact test can come to 2 ** -8, and what is tested together is eight things."""
@@ -62,6 +62,11 @@ class Examined:
         return {each.flaw: each for each in self.findings if each.verdict is Verdict.FOUND}
 
 
+def around(x: float, y: float) -> Rectangle:
+    """As much room as LIBERO gives a thing."""
+    return Rectangle(x - 0.025, y - 0.025, x + 0.025, y + 0.025)
+
+
 def cleared(id: str, places: Mapping[str, tuple[float, float]]) -> Task:
     """A task with no things but those and the basket."""
     task = tasks.load(id)
@@ -70,12 +75,11 @@ def cleared(id: str, places: Mapping[str, tuple[float, float]]) -> Task:
     initial = tuple(atom for atom in scene.initial if atom.arguments[0] in named)
     stands = {atom.arguments[1]: places.get(atom.arguments[0]) for atom in initial}
     regions = tuple(
-        replace(region, rectangles=(Rectangle(x - 0.025, y - 0.025, x + 0.025, y + 0.025),))
-        if (place := stands.get(region.full_name)) is not None and (x := place[0]) and (y := place[1])
-        else region
+        replace(region, rectangles=(around(*place),)) if (place := stands.get(region.full_name)) else region
         for region in scene.regions
     )
     objects = tuple(each for each in scene.objects if each.name in named)
+    assert len(objects) == len(named)
     return replace(task, scene=replace(scene, objects=objects, regions=regions, initial=initial))
 
 

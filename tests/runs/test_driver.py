@@ -267,7 +267,7 @@ class ControlsLate(Scripted):
         played = []
         while batch := source.take(None):
             played += batch
-        for number, spec in sorted(played, key=lambda each: each[1].condition == "control"):
+        for number, _ in sorted(played, key=lambda each: each[1].condition == "control"):
             yield Done(number, Episode(Outcome.FAILURE, 1, no_trajectory()))
 
 
