@@ -36,8 +36,8 @@ STEPS = 100
 """The oracle needs 100 at most."""
 PRO = {"control": 4, "pro/displace=0.2": 4, "pro/object=colour": 4, "pro/words=xxx": 2}
 """Conditions, and how many seeds of each."""
-PARA = {"habitual": 0, "coordination": 1, "need": 2, "embedded": 3}
-"""Ways to say what to do, and the seed of each."""
+PARA = {"habitual": 3, "coordination": 1, "need": 2, "embedded": 0}
+"""Ways to say what to do, and the seed of each: so that who misses every other time has five successes in each task."""
 PLANTED = {
     "oracle": Flaw.NOTHING,
     "replay": Flaw.MEMORISES,

@@ -264,7 +264,7 @@ class ControlsLate(Scripted):
     """All controls are played after everything else, as a slow worker may do it."""
 
     def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
-        played = []
+        played: list[tuple[int, EpisodeSpec]] = []
         while batch := source.take(None):
             played += batch
         for number, _ in sorted(played, key=lambda each: each[1].condition == "control"):
