@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay import tasks
-from assay.episodes import EpisodeSpec
+from assay.episodes import EpisodeSpec, task_of
 from assay.experiments import load_experiment
 from assay.measures import Degree, Finding, Flaw, Profile, Verdict, diagnose, profile
 from assay.measures.hypotheses import Onset
@@ -91,10 +91,20 @@ def episodes() -> Iterator[EpisodeSpec]:
     for spec in load_experiment("pro").plan(chosen, SEEDS, steps=STEPS):
         if spec.seed < PRO.get(spec.condition, 0):
             yield spec
-    for spec in load_experiment("para?per_cell=1").plan(chosen, SEEDS, steps=STEPS):
-        wanted = spec.labels.get("object") in ("none", "habitual")
-        if wanted and PARA.get(str(spec.labels["action"])) == spec.seed:
-            yield spec
+    named = {
+        task.id: [next(iter(places)), "basket_1"]
+        for task, places in zip(chosen, SCENES.values(), strict=True)
+    }
+    taken = set()
+    for spec in load_experiment("para?per_cell=4").plan(chosen, SEEDS, steps=STEPS):
+        cell = (spec.task, spec.condition)
+        wanted = cell not in taken and PARA.get(str(spec.labels.get("action"))) == spec.seed
+        if wanted and spec.labels["object"] in ("none", "habitual"):
+            text = task_of(spec).instruction.text
+            kept = all(name.removesuffix("_1").replace("_", " ") in text for name in named[spec.task])
+            if kept == (spec.labels["object"] == "none"):  # a "hand basket" is still a basket
+                taken.add(cell)
+                yield spec
 
 
 @pytest.fixture(scope="module")
