@@ -22,6 +22,7 @@ from assay.sim.packs.libero import LiberoPack
 from assay.sim.packs.locate import LIBERO_VARIABLE, ROBOSUITE_VARIABLE
 from assay.sim.packs.primitives import PrimitivesPack
 from assay.sim.simulation import Simulation
+from assay.tasks import Scene
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("search", max_examples=1000, deadline=None)
@@ -77,13 +78,13 @@ def libero(shared: Path) -> LiberoPack:
 
 @pytest.fixture(scope="session")
 def compiled(primitives: PrimitivesPack) -> Callable[[str], CompiledScene]:
-    """Compiles a built-in task on primitives, once. Worlds that run side by side need scenes of their own."""
+    """Compiles the scene of a built-in task on primitives, once."""
 
     @cache
-    def once(task_id: str) -> CompiledScene:
-        return compile_scene(tasks.load(task_id).scene, primitives)
+    def once(scene: Scene) -> CompiledScene:
+        return compile_scene(scene, primitives)
 
-    return once
+    return lambda task_id: once(tasks.load(task_id).scene)
 
 
 @pytest.fixture(scope="session")

@@ -8,14 +8,11 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
-import typer.main
 
-from assay.cli.app import app
+from assay.cli.app import command_line
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -35,12 +32,6 @@ def anchors(page: Path) -> set[str]:
     """The places in a page that can be linked to."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
-
-
-@cache
-def command_line() -> Any:
-    """Every command with its options."""
-    return typer.main.get_command(app)
 
 
 @pages

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay import tasks
-from assay.episodes import EpisodeSpec
+from assay.episodes import EpisodeSpec, task_of
 from assay.experiments import load_experiment
 from assay.measures import Degree, Finding, Flaw, Profile, Verdict, diagnose, profile
 from assay.measures.hypotheses import Onset
@@ -21,14 +21,14 @@ from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.tasks import Rectangle, Task
 
 SCENES = {
-    "libero_object/1": {"cream_cheese_1": (0.03, -0.06), "salad_dressing_1": (0.12, -0.15)},
-    "libero_object/6": {"butter_1": (0.03, -0.06), "tomato_sauce_1": (0.12, -0.15)},
+    "libero_object/1": {"cream_cheese_1": (0.03, -0.06), "alphabet_soup_1": (0.12, -0.15)},
+    "libero_object/8": {"chocolate_pudding_1": (-0.11, -0.06), "alphabet_soup_1": (-0.20, -0.15)},
 }
 """Two tasks about a thing that goes into the basket, and where it and one other thing stand instead of seven, metres.
 
 Few things are quickly simulated, and so is a short way to the basket. The other thing is nearer to where the first one
-stood than that is when it is displaced. Starts differ little, so that a few successes tell what is near to the path of
-success.
+stood than that is when it is displaced, and nearer to its colour than that is in any other. Starts differ little, and
+less than the two tasks do, so that a few successes tell what is near to the path of success.
 """
 SEEDS = range(4)
 """Eight starts: an exact test can come to 2 ** -8, and what is tested together is eight things."""
@@ -36,8 +36,8 @@ STEPS = 100
 """The oracle needs 100 at most."""
 PRO = {"control": 4, "pro/displace=0.2": 4, "pro/object=colour": 4, "pro/words=xxx": 2}
 """Conditions, and how many seeds of each."""
-PARA = {"habitual": 0, "coordination": 1, "need": 2, "embedded": 3}
-"""Ways to say what to do, and the seed of each."""
+PARA = {"habitual": 3, "coordination": 1, "need": 2, "embedded": 0}
+"""Ways to say what to do, and the seed of each: so that who misses every other time has five successes in each task."""
 PLANTED = {
     "oracle": Flaw.NOTHING,
     "replay": Flaw.MEMORISES,
@@ -62,6 +62,11 @@ class Examined:
         return {each.flaw: each for each in self.findings if each.verdict is Verdict.FOUND}
 
 
+def around(x: float, y: float) -> Rectangle:
+    """As much room as LIBERO gives a thing."""
+    return Rectangle(x - 0.025, y - 0.025, x + 0.025, y + 0.025)
+
+
 def cleared(id: str, places: Mapping[str, tuple[float, float]]) -> Task:
     """A task with no things but those and the basket."""
     task = tasks.load(id)
@@ -70,40 +75,54 @@ def cleared(id: str, places: Mapping[str, tuple[float, float]]) -> Task:
     initial = tuple(atom for atom in scene.initial if atom.arguments[0] in named)
     stands = {atom.arguments[1]: places.get(atom.arguments[0]) for atom in initial}
     regions = tuple(
-        replace(region, rectangles=(Rectangle(x - 0.025, y - 0.025, x + 0.025, y + 0.025),))
-        if (place := stands.get(region.full_name)) is not None and (x := place[0]) and (y := place[1])
-        else region
+        replace(region, rectangles=(around(*place),)) if (place := stands.get(region.full_name)) else region
         for region in scene.regions
     )
     objects = tuple(each for each in scene.objects if each.name in named)
+    assert len(objects) == len(named)
     return replace(task, scene=replace(scene, objects=objects, regions=regions, initial=initial))
 
 
-def episodes(folder: Path) -> Iterator[EpisodeSpec]:
+def episodes() -> Iterator[EpisodeSpec]:
     """Of the experiments pro and para as few conditions as can tell the flaws apart."""
     chosen = [
-        tasks.save(cleared(id, places), folder / f"{id.replace('/', '_')}.json")
-        for id, places in SCENES.items()
+        tasks.save(cleared(id, places), f"{id.replace('/', '_')}.json") for id, places in SCENES.items()
     ]
     for spec in load_experiment("pro").plan(chosen, SEEDS, steps=STEPS):
         if spec.seed < PRO.get(spec.condition, 0):
             yield spec
-    for spec in load_experiment("para?per_cell=1").plan(chosen, SEEDS, steps=STEPS):
-        wanted = spec.labels.get("object") in ("none", "habitual")
-        if wanted and PARA.get(str(spec.labels["action"])) == spec.seed:
-            yield spec
+    named = {
+        task.id: [next(iter(places)), "basket_1"]
+        for task, places in zip(chosen, SCENES.values(), strict=True)
+    }
+    taken = set()
+    for spec in load_experiment("para?per_cell=4").plan(chosen, SEEDS, steps=STEPS):
+        cell = (spec.task, spec.condition)
+        wanted = cell not in taken and PARA.get(str(spec.labels.get("action"))) == spec.seed
+        if wanted and spec.labels["object"] in ("none", "habitual"):
+            text = task_of(spec).instruction.text
+            kept = all(name.removesuffix("_1").replace("_", " ") in text for name in named[spec.task])
+            if kept == (spec.labels["object"] == "none"):  # a "hand basket" is still a basket
+                taken.add(cell)
+                yield spec
 
 
 @pytest.fixture(scope="module")
-def examined(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Examined]:
+def planned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[EpisodeSpec]]:
+    """The plan, in the folder of its task files: what is drawn hangs on their paths, which are the same each time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("runs"))
+        yield list(episodes())
+
+
+@pytest.fixture(scope="module")
+def examined(planned: list[EpisodeSpec]) -> Callable[[str], Examined]:
     """Runs a policy, once, and diagnoses it."""
-    folder = tmp_path_factory.mktemp("runs")
-    planned = list(episodes(folder))
 
     @cache
     def done(policy: str) -> Examined:
         stage = EpisodeRunner(WorkerConfig(policy))
-        with Store.writing(folder / f"{policy}.assay") as run:
+        with Store.writing(Path(f"{policy}.assay")) as run:
             run.plan(planned)
             for waiting in sorted(run.todo(), key=lambda each: each.scene):
                 (spec,) = run.specs([waiting.number])

@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
 
 from assay import tasks
-from assay.episodes import Effect, kinds
+from assay.episodes import Effect
 from assay.errors import PerturbationError, PlacementError
 from assay.perturb import Perturbation, Senses, apply_perturbations
-from assay.perturb.catalogue import catalogue
+from assay.perturb.catalogue import listed
 from assay.perturb.words.rewordings import Counterfactual, OtherTask, alternatives
 from assay.perturb.world import SHAPES, unseen
 from assay.perturb.world.ground import UPON, owner
@@ -30,8 +30,8 @@ WORKSPACE = "the workspace"
 CATEGORIES = sorted({*SMALL, *SHAPES, *unseen()})
 MADE = [
     made
-    for about in catalogue()
-    if (made := kinds()[about.kind]).world != "tabletop"  # those of the other world
+    for made in listed().values()
+    if made.world != "tabletop"  # those of the other world
     # what changes the scene, twice as often
     for _ in range(1 if made.effects.isdisjoint({Effect.LOOKS, Effect.PHYSICS}) else 2)
 ]

@@ -14,7 +14,7 @@ from assay.episodes import Effect, kinds
 from assay.episodes.senses import Sense
 from assay.perturb import Perturbation, Say, apply_perturbations, rewordings
 from assay.perturb import tabletop as prompts
-from assay.perturb.catalogue import catalogue
+from assay.perturb.catalogue import listed
 from assay.perturb.senses.catalogue import others_at, pictures_at
 from assay.perturb.words.mask import Mask
 from assay.perturb.words.rewordings.surface import Form
@@ -281,7 +281,7 @@ for _each in (*WORLD, *WORDS, *SENSES, *TABLE):
 
 @pytest.mark.parametrize(
     ("kind", "case"),
-    [(about.kind, case) for about in catalogue() for case in CASES.get(about.kind, [None])],
+    [(kind, case) for kind in listed() for case in CASES.get(kind, [None])],
     ids=lambda value: str(value.made) if isinstance(value, Case) else None,
 )
 def test_a_perturbation_changes_what_it_says_and_nothing_else(

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,39 +16,44 @@ from assay.plugins import load_plugins
 from assay.runs.provenance import check, commit_of, describe, provenance
 from assay.runs.store import Store
 
-HERE = provenance("libero", "oracle", "primitives")
+
+@pytest.fixture(scope="module")
+def here() -> dict[str, Any]:
+    return provenance("libero", "oracle", "primitives")
 
 
-def test_a_run_resumed_elsewhere_says_so_once(tmp_path: Path):
-    elsewhere = HERE | {"host": "another", "started": "later"}
+def test_a_run_resumed_elsewhere_says_so_once(here: dict[str, Any], tmp_path: Path):
+    elsewhere = here | {"host": "another", "started": "later"}
     with Store.writing(tmp_path / "run.assay") as store:
-        for now in (HERE, HERE | {"started": "a little later"}, elsewhere, elsewhere):
+        for now in (here, here | {"started": "a little later"}, elsewhere, elsewhere):
             describe(store, now)
-        assert store.meta["host"] == HERE["host"]
+        assert store.meta["host"] == here["host"]
         assert [each["host"] for each in store.meta["resumed"]] == ["another"]
 
 
-def test_another_experiment_is_not_resumed(tmp_path: Path):
+def test_another_experiment_is_not_resumed(here: dict[str, Any], tmp_path: Path):
     with Store.writing(tmp_path / "run.assay") as store:
-        describe(store, HERE)
-    check(tmp_path / "run.assay", HERE)
+        describe(store, here)
+    check(tmp_path / "run.assay", here)
     with pytest.raises(RunError, match="holds a run with policy oracle, not idle"):
-        check(tmp_path / "run.assay", HERE | {"policy": "idle"})
+        check(tmp_path / "run.assay", here | {"policy": "idle"})
 
 
-def test_parts_of_a_run_may_need_other_plugins_but_no_other_version_of_one(tmp_path: Path):
+def test_parts_of_a_run_may_need_other_plugins_but_no_other_version_of_one(
+    here: dict[str, Any], tmp_path: Path
+):
     one, two = (
         {"module": name, "distribution": "", "version": "", "digest": "0" * 12} for name in ("one", "two")
     )
     run = tmp_path / "run.assay"
     with Store.writing(run) as store:
-        describe(store, HERE | {"plugins": [two]})
-    check(run, HERE | {"plugins": [one]})
+        describe(store, here | {"plugins": [two]})
+    check(run, here | {"plugins": [one]})
     with Store.writing(run) as store:
-        describe(store, HERE | {"plugins": [one]})
+        describe(store, here | {"plugins": [one]})
         assert store.meta["plugins"] == [one, two]
     with pytest.raises(RunError, match=f"with plugin two digest={'0' * 12}, not digest={'1' * 12}"):
-        check(run, HERE | {"plugins": [{**two, "digest": "1" * 12}]})
+        check(run, here | {"plugins": [{**two, "digest": "1" * 12}]})
 
 
 def test_what_a_script_defines_is_recorded_and_missed_elsewhere(tmp_path: Path):
@@ -76,8 +82,8 @@ assert not load_plugins(run.meta["plugins"]), "here it is at hand"
     assert "defined in mine.py" in line and "cannot be played again" in line
 
 
-def test_the_version_is_always_recorded():
-    assert HERE["assay"] == __version__
+def test_the_version_is_always_recorded(here: dict[str, Any]):
+    assert here["assay"] == __version__
 
 
 OURS = '[project]\nname = "assay-robotics"\n'

@@ -30,6 +30,12 @@ def test_binomial_tails(count: int, chance: float):
         assert ours.binomial_at_least(int(each), count, chance) == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.parametrize("counts", [(3, 3, 3, 3), (1, 5, 0, 2), (90, 110, 100, 140)])
+def test_the_chi_square_tail_is_that_of_the_test(counts: tuple[int, ...]):
+    expected = stats.chisquare(counts)
+    assert ours.chi_square_above(expected.statistic, 3) == pytest.approx(expected.pvalue)
+
+
 def test_hypergeometric_chances_and_moments():
     total, won, drawn = np.array([[4], [10], [300]]), np.array([[2], [9], [30]]), np.array([[3], [5], [100]])
     hits = np.arange(101)

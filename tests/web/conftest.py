@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -78,10 +79,10 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
-def address(library: Path) -> Iterator[str]:
-    """``assay ui``, in a process of its own; host and port."""
-    command = [Path(sys.executable).with_name("assay"), "ui", library, "--port", "0"]
+@contextmanager
+def served(*arguments: str | Path) -> Iterator[str]:
+    """A command that serves pages, in a process of its own; host and port."""
+    command = [Path(sys.executable).with_name("assay"), *arguments, "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     watchdog = threading.Timer(180, process.kill)
     watchdog.start()
@@ -91,6 +92,13 @@ def address(library: Path) -> Iterator[str]:
     yield said.split("http://")[1].split("/")[0]
     process.terminate()
     process.wait(60)
+
+
+@pytest.fixture(scope="session")
+def address(library: Path) -> Iterator[str]:
+    """Where ``assay ui`` serves."""
+    with served("ui", library) as found:
+        yield found
 
 
 class Answer:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
-import threading
 from collections.abc import Callable, Iterator
 from http.client import HTTPConnection
 from pathlib import Path
@@ -20,6 +17,7 @@ from assay.eqa.asking.answers import Answer, State, write
 from assay.eqa.question import LETTERS, Question, load
 
 from ..eqa.invented import small_set
+from .conftest import served
 
 HOSTILE = "<script>document.title='owned'</script>"
 Ask = Callable[..., tuple[int, dict[str, str], str]]
@@ -48,18 +46,8 @@ def address(folder: Path, questions: list[Question]) -> Iterator[str]:
         for each in questions
     ]
     write(wrong, folder.parent / "m.jsonl")
-    command = [Path(sys.executable).with_name("assay"), "eqa", "annotate", folder, "--port", "0"]
-    process = subprocess.Popen(
-        [*command, "--answers", folder.parent / "m.jsonl"], stdout=subprocess.PIPE, text=True
-    )
-    watchdog = threading.Timer(180, process.kill)
-    watchdog.start()
-    assert process.stdout is not None
-    said = process.stdout.readline()
-    watchdog.cancel()
-    yield said.split("http://")[1].split("/")[0]
-    process.terminate()
-    process.wait(60)
+    with served("eqa", "annotate", folder, "--answers", folder.parent / "m.jsonl") as found:
+        yield found
 
 
 @pytest.fixture

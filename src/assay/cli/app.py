@@ -107,8 +107,8 @@ def root(
 
 
 @cache
-def _command() -> Any:
-    """The command line that typer makes of all this: a tenth of a second, for the first time in a process."""
+def command_line() -> Any:
+    """Every command with its options, made once in a process: typer takes a tenth of a second for it."""
     return get_command(app)
 
 
@@ -120,7 +120,7 @@ def main() -> None:
     warnings.showwarning = _warn
     _debugging.clear()
     try:
-        status = _command()(standalone_mode=False)
+        status = command_line()(standalone_mode=False)
     except AssayError as error:
         if told := "".join(traceback.format_exception(error)).strip() if _debugging else traceback_of(error):
             say(told, aside=True)

@@ -32,10 +32,14 @@ class Description:
     """What of an episode it may touch."""
 
 
+def listed() -> dict[str, type[Perturbation]]:
+    """Every perturbation of the words, the world and the senses by its kind, sorted."""
+    return {kind: made for kind, made in sorted(kinds().items()) if not kind.startswith(RELEASE)}
+
+
 def catalogue() -> tuple[Description, ...]:
-    """Every perturbation of the words, the world and the senses, sorted by its kind."""
-    mine = {kind: made for kind, made in kinds().items() if not kind.startswith(RELEASE)}
-    return tuple(_description(kind, made) for kind, made in sorted(mine.items()))
+    """All of them in words."""
+    return tuple(_description(kind, made) for kind, made in listed().items())
 
 
 def markdown(descriptions: tuple[Description, ...]) -> str:

@@ -10,6 +10,7 @@ import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from html import escape
 from io import BytesIO, StringIO
 from typing import Any
@@ -84,24 +85,39 @@ def printing() -> Print | None:
     return _print
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Drawing:
-    """A figure."""
+    """A figure; it is drawn when it is looked at."""
 
     name: str
     """Of its file, without the suffix."""
     title: str
     caption: str
     """Says what is shown, n, and how intervals were made."""
-    svg: str
-    wide: bool
-    """Whether it wants a row for itself."""
     size: tuple[float, float]
     """Of the page's, inches."""
     paint: Callable[[Figure], None]
     """Draws it, on a figure of any size."""
     in_a_column: bool = True
     """Whether it can be read in a column of a paper; otherwise it is printed as wide as the page."""
+
+    @property
+    def wide(self) -> bool:
+        """Whether it wants a row for itself."""
+        return self.size[0] > HALF + 0.5
+
+    @cached_property
+    def svg(self) -> str:
+        """The figure as part of a page."""
+        with _ONE_AT_A_TIME, matplotlib.rc_context({**_STYLE, "svg.hashsalt": self.name}):
+            figure = Figure(figsize=self.size, dpi=72, layout="constrained")  # 72: SVG's own
+            self.paint(figure)
+            if (layout := figure.get_layout_engine()) is not None:
+                layout.execute(figure)
+                figure.set_layout_engine(None)  # saving would draw and lay out a second time
+            written = StringIO()
+            figure.savefig(written, format="svg", metadata=_NO_METADATA)
+        return _tidy(written.getvalue(), self.title)
 
     @property
     def file(self) -> str:
@@ -139,17 +155,8 @@ def draw(
     *,
     in_a_column: bool = True,
 ) -> Drawing:
-    """Have a figure of ``size`` (inches) painted; ``in_a_column``: whether it can be read in one of a paper."""
-    with _ONE_AT_A_TIME, matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
-        figure = Figure(figsize=size, dpi=72, layout="constrained")  # 72: SVG's own
-        paint(figure)
-        if (layout := figure.get_layout_engine()) is not None:
-            layout.execute(figure)
-            figure.set_layout_engine(None)  # saving would draw and lay out a second time
-        written = StringIO()
-        figure.savefig(written, format="svg", metadata=_NO_METADATA)
-    svg = _tidy(written.getvalue(), title)
-    return Drawing(name, title, caption, svg, size[0] > HALF + 0.5, size, paint, in_a_column)
+    """A figure of ``size`` (inches); ``in_a_column``: whether it can be read in one of a paper."""
+    return Drawing(name, title, caption, size, paint, in_a_column)
 
 
 def percent_axis(axis: Any) -> None:

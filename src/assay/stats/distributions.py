@@ -39,6 +39,11 @@ def binomial_at_least(hits: int, count: int, chance: float) -> float:
     return float(special.bdtrc(hits - 1, count, chance)) if hits > 0 else 1.0
 
 
+def chi_square_above(x: float, freedom: float) -> float:
+    """P(X > x) of a chi-square X."""
+    return float(special.chdtrc(freedom, x))
+
+
 def hypergeometric(total: np.ndarray, won: np.ndarray, drawn: np.ndarray, hits: np.ndarray) -> np.ndarray:
     """P(K = hits) of K successes among ``drawn`` of ``total`` of which ``won`` are successes; broadcast."""
     possible = (hits >= np.maximum(0, drawn - (total - won))) & (hits <= np.minimum(won, drawn))

@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import base64
 import json
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -13,62 +11,24 @@ import pytest
 from assay.eqa.asking.models import Settings
 from assay.eqa.question import LETTERS, Question, load
 
+from ...model_server import ModelServer, Reply
 from ..invented import small_set
 
-Reply = tuple[int, dict[str, str], bytes]
 
-
-class _Quiet(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        pass
-
-
-class Vision:
+class Vision(ModelServer):
     """A server that speaks all three protocols, knows the answers, and misbehaves where it is told to."""
 
     def __init__(self, folder: Path) -> None:
-        self.asked: list[dict[str, Any]] = []
-        self.headers: list[dict[str, str]] = []
         self.faults: dict[int, Reply] = {}
         """Number of a request, -1 for every one -> what it gets."""
         self.form: Callable[[str], str] = lambda letter: letter
         self.pause: Callable[[], None] = lambda: None
         self._answers = {_seen(each, folder): each.answer for each in load(folder)}
-        self._lock = threading.Lock()
-        vision = self
+        super().__init__()
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            wbufsize = -1
-
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                with vision._lock:
-                    number = len(vision.asked)
-                    vision.asked.append(body | {"path": self.path})
-                    vision.headers.append(dict(self.headers.items()))
-                vision.pause()
-                fault = vision.faults.get(number) or vision.faults.get(-1)
-                status, headers, content = fault or vision.answer(self.path, body)
-                try:
-                    self.send_response(status)
-                    for name, value in headers.items():
-                        self.send_header(name, value)
-                    self.send_header("Content-Length", str(len(content)))
-                    self.end_headers()
-                    self.wfile.write(content)
-                    self.wfile.flush()
-                except (BrokenPipeError, ConnectionResetError):
-                    self.close_connection = True
-
-            def log_message(self, *args: object) -> None:
-                pass
-
-        self._server = _Quiet(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+    def reply(self, number: int, path: str, body: dict[str, Any]) -> Reply:
+        self.pause()
+        return self.faults.get(number) or self.faults.get(-1) or self.answer(path, body)
 
     def answer(self, path: str, body: dict[str, Any]) -> Reply:
         said = self.form(self._answers[_shown(body)])
@@ -82,10 +42,6 @@ class Vision:
         else:
             content = json.loads(chat(said)[2])
         return 200, {"Content-Type": "application/json"}, json.dumps(content).encode()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
 
 
 def chat(text: str, finish: str = "stop") -> Reply:

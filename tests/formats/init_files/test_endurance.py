@@ -116,14 +116,14 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("fuzz") / "x.init"
 
 
-@settings(max_examples=300, deadline=2000, derandomize=True, database=None)
+@settings(deadline=2000)
 @given(content=st.binary(max_size=200))
 @example(content=b"\x80\x04\x95")
 def test_any_bytes_as_a_pickle_are_survived(content: bytes, scratch: Path):
     survives(scratch, packed(content))
 
 
-@settings(max_examples=100, deadline=2000, derandomize=True, database=None)
+@settings(deadline=2000)
 @given(content=st.binary(max_size=200))
 def test_any_bytes_as_a_file_are_survived(content: bytes, scratch: Path):
     survives(scratch, content)
@@ -154,7 +154,7 @@ OPCODES = [
 ]
 
 
-@settings(max_examples=500, deadline=2000, derandomize=True, database=None)
+@settings(deadline=2000)
 @given(opcodes=st.lists(st.sampled_from(OPCODES), max_size=40))
 def test_any_sentence_of_opcodes_is_survived(opcodes: list[bytes], scratch: Path):
     survives(scratch, packed(b"\x80\x02" + b"".join(opcodes) + b"."))
@@ -163,7 +163,7 @@ def test_any_sentence_of_opcodes_is_survived(opcodes: list[bytes], scratch: Path
 changes = st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 255)), min_size=1, max_size=4)
 
 
-@settings(max_examples=400, deadline=2000, derandomize=True, database=None)
+@settings(deadline=2000)
 @given(changes=changes, protocol=st.sampled_from([2, 3, 4]))
 def test_a_changed_pickle_of_an_array_is_survived(
     changes: list[tuple[int, int]], protocol: int, scratch: Path
@@ -174,7 +174,7 @@ def test_a_changed_pickle_of_an_array_is_survived(
     survives(scratch, packed(bytes(content)))
 
 
-@settings(max_examples=300, deadline=2000, derandomize=True, database=None)
+@settings(deadline=2000)
 @given(changes=changes)
 def test_a_changed_pickle_of_a_tensor_is_survived(changes: list[tuple[int, int]], scratch: Path):
     content = bytearray(tensor())
@@ -183,7 +183,7 @@ def test_a_changed_pickle_of_a_tensor_is_survived(changes: list[tuple[int, int]]
     survives(scratch, packed(bytes(content), s0=ARRAY.tobytes()))
 
 
-@settings(max_examples=400, deadline=2000, derandomize=True, database=None)
+@settings(deadline=2000)
 @given(
     changes=changes,
     cut=st.none() | st.integers(1, 500),

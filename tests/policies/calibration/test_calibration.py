@@ -17,13 +17,15 @@ from assay.policies.calibration.colour import colour_of
 from assay.policies.calibration.keyword import Keyword, overlap
 from assay.policies.calibration.replay import recall
 from assay.policies.registry import load_policy
-from assay.sim import Simulation, compile_scene, load_pack
+from assay.sim import CompiledScene, Simulation, compile_scene, load_pack
 from assay.sim.world import SceneEnv
-from assay.tasks import Instruction, Rectangle, Task
+from assay.tasks import Instruction, Rectangle, Scene, Task
 from assay.tasks.names import names_of
 
 MOVED = 0.03
 """How far a thing must have gone to have been moved, metres."""
+STEPS = 150
+"""The oracle needs fewer for all that is asked here."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,12 @@ def placed(task: Task, **centres: tuple[float, float]) -> Task:
     return replace(task, scene=replace(task.scene, regions=regions))
 
 
+@cache
+def built(scene: Scene) -> CompiledScene:
+    """A scene on primitives, compiled once."""
+    return compile_scene(scene, load_pack("primitives"))
+
+
 def unchanged(world: Simulation) -> None:
     """A world as it is."""
 
@@ -69,16 +77,17 @@ def attempt() -> Callable[..., Tried]:
     def tried(
         address: str, task: Task, *, seed: int = 0, change: Callable[[Simulation], None] = unchanged
     ) -> Tried:
-        world = Simulation(compile_scene(task.scene, load_pack("primitives")))
+        world = Simulation(built(task.scene))
         change(world)
-        world.reset(world.sample(seed))
+        state = world.sample(seed)
+        world.reset(state)
         objects = [entity.name for entity in task.scene.objects]
         before = {name: world.pose(name)[0] for name in objects}
         path: list[np.ndarray] = []
         done = rollout(
-            SceneEnv(world, task, world.sample(seed)),
+            SceneEnv(world, task, state),
             load_policy(address),
-            EpisodeSpec(task.id, seed, "primitives"),
+            EpisodeSpec(task.id, seed, "primitives", steps=STEPS),
             watch=lambda observation: path.append(observation.eef_position),
         )
         assert done.outcome is not Outcome.ERROR, done.error
@@ -97,8 +106,9 @@ SWAPPED = placed(BOWL_ON_PLATE, akita_black_bowl_region=(-0.05, 0.13), cream_che
 
 
 @pytest.mark.parametrize("name", ["replay", "blind", "keyword", "colour", "nearest"])
-@pytest.mark.parametrize("task", ["libero_goal/8", "libero_object/3", "libero_goal/7"])
+@pytest.mark.parametrize("task", ["libero_goal/8", "libero_goal/7"])
 def test_the_control_is_solved(attempt: Attempt, name: str, task: str):
+    """The proof of the instrument has those of libero_object."""
     assert attempt(name, tasks.load(task)).reached
 
 
@@ -122,14 +132,14 @@ def test_replay_reaches_where_the_bowl_was(attempt: Attempt):
 
 def test_replay_plays_the_memory_whose_look_is_nearest():
     """The scene of seed 1 under the spec of seed 0: the memory of seed 1 is nearer than its own."""
-    world = Simulation(compile_scene(BOWL_ON_PLATE.scene, load_pack("primitives")))
+    world = Simulation(built(BOWL_ON_PLATE.scene))
     state = world.sample(1)
-    spec = EpisodeSpec(BOWL_ON_PLATE.id, 0)
+    spec = EpisodeSpec(BOWL_ON_PLATE.id, 0, steps=STEPS)
     played = [
         rollout(SceneEnv(world, BOWL_ON_PLATE, state), load_policy(address), spec).trajectory.actions
         for address in ("replay", "replay?seeds=2,1")
     ]
-    remembered = [recall(EpisodeSpec(BOWL_ON_PLATE.id, seed)).actions for seed in (0, 1)]
+    remembered = [recall(replace(spec, seed=seed)).actions for seed in (0, 1)]
     for actions, memory in zip(played, remembered, strict=True):
         steps = min(len(actions), len(memory))
         assert steps > 30 and np.array_equal(actions[:steps], memory[:steps])
@@ -204,9 +214,9 @@ def test_keyword_waits_when_it_knows_no_word(attempt: Attempt):
 def test_keyword_never_hits_by_chance_what_it_does_not_know(task: str):
     """Each trained name of the instruction replaced: what it then pursues is something else, and possible."""
     usual = tasks.load(task)
-    world = Simulation(compile_scene(usual.scene, load_pack("primitives")))
+    world = Simulation(built(usual.scene))
     policy = Keyword()
-    policy.attach(SceneEnv(world, usual, world.sample(0)))
+    policy.attach(SceneEnv(world, usual, world.state()))
     spec = EpisodeSpec(task, 0)
     assert policy.goal(usual.instruction, spec) == usual.goal
     named = {name for atom in usual.goal.atoms for name in atom.arguments}
@@ -278,7 +288,7 @@ def test_colour_does_not_mind_a_moved_bowl(attempt: Attempt):
 
 
 def test_colour_takes_what_has_the_bowls_colour(attempt: Attempt):
-    model = compile_scene(BOWL_ON_PLATE.scene, load_pack("primitives"))
+    model = built(BOWL_ON_PLATE.scene)
     black = (*colour_of(model.model, model.entities["akita_black_bowl_1"]), 1.0)
 
     def change(world: Simulation) -> None:

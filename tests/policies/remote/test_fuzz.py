@@ -129,7 +129,7 @@ def policy(
 
 
 FUZZED = settings(
-    max_examples=80,
+    max_examples=settings.default.max_examples * 2 // 5,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

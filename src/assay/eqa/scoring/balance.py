@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from assay.eqa.question import LETTERS, Kind
 from assay.eqa.scoring.sheet import Sheet
 from assay.measures.result import Result
+from assay.stats.distributions import chi_square_above
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,4 +47,5 @@ def chosen_letters(sheet: Sheet) -> tuple[Letters, ...]:
 
 def _letters(of: str, places: np.ndarray) -> Letters:
     counts = np.bincount(places, minlength=len(LETTERS))
-    return Letters(of, tuple(counts.tolist()), float(stats.chisquare(counts).pvalue))
+    squares = float(((counts - counts.mean()) ** 2).sum() / counts.mean())
+    return Letters(of, tuple(counts.tolist()), chi_square_above(squares, len(counts) - 1))

@@ -22,14 +22,9 @@ PARTS: Mapping[str, tuple[Kind, ...]] = {
 """What is averaged, by name."""
 
 
-def hierarchical_mean(shares: Mapping[Cell, float], kinds: Sequence[Kind] = tuple(Kind)) -> float:
-    """The mean over data sets of each kind, and then over kinds."""
-    return float(Hierarchy.of(list(shares), kinds).mean(np.array(list(shares.values()))))
-
-
 @dataclass(frozen=True, slots=True)
 class Hierarchy:
-    """Which cells are averaged first."""
+    """The mean over data sets of each kind, and then over kinds: which cells are averaged first."""
 
     groups: tuple[tuple[int, ...], ...]
     """The places of each kind's cells."""

@@ -115,14 +115,6 @@ class Confound(Perturbation):
         reason = f"{self.kind}: no room in view for a second {original.category}"
         raise PerturbationError(reason if by_colour else reason + spoken.condition)
 
-    def is_told(self, task: Task) -> bool:
-        """Whether a task's words can tell what it is about from its double."""
-        original = named_entity(task.scene, self.thing or target(task))
-        if original in task.scene.fixtures:
-            return False
-        by_place = bool(Spoken(task).about(carrier(task.scene, original.name)))
-        return by_place or self._by_colour(task, original)
-
     def _by_colour(self, task: Task, original: Entity) -> bool:
         return self.colour is not None and not true_to(colours_said(task, original), self.colour)
 

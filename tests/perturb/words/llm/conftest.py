@@ -2,11 +2,9 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -16,56 +14,24 @@ from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
 from assay.perturb.words.grid.generate import paraphrases
 from assay.perturb.words.llm import Endpoint, read_prompts
 
-Answer = tuple[int, dict[str, str], bytes]
+from ....model_server import ModelServer, Reply
 
 
-class Model:
+class Model(ModelServer):
     """A server that speaks the protocol, and misbehaves where it is told to."""
 
     def __init__(self) -> None:
-        self.asked: list[dict[str, Any]] = []
-        self.headers: list[dict[str, str]] = []
-        self.faults: dict[int, Callable[[dict[str, Any]], Answer | None]] = {}
+        self.faults: dict[int, Callable[[dict[str, Any]], Reply | None]] = {}
         """Number of a request, -1 for every one -> what it gets instead; None for the usual answer."""
         self.seconds = 0.0
         """How long an answer takes."""
         self.verdict: Callable[[int], str] = lambda count: " ".join(map(str, range(1, count + 1)))
-        self._lock = threading.Lock()
-        model = self
+        super().__init__()
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            wbufsize = -1  # headers and body in one piece
-
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                with model._lock:
-                    number = len(model.asked)
-                    model.asked.append(body | {"path": self.path})
-                    model.headers.append(dict(self.headers.items()))
-                time.sleep(model.seconds)
-                fault = model.faults.get(number) or model.faults.get(-1)
-                answer = (fault(body) if fault else None) or chat(model.text(body))
-                try:
-                    self.send_response(answer[0])
-                    for name, value in answer[1].items():
-                        self.send_header(name, value)
-                    self.send_header("Content-Length", str(len(answer[2])))
-                    self.end_headers()
-                    self.wfile.write(answer[2])
-                    self.wfile.flush()
-                except (BrokenPipeError, ConnectionResetError):
-                    self.close_connection = True
-
-            def log_message(self, *args: object) -> None:
-                pass
-
-        self._server = _Quiet(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
-        threading.Thread(
-            target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
-        ).start()
+    def reply(self, number: int, path: str, body: dict[str, Any]) -> Reply:
+        time.sleep(self.seconds)
+        fault = self.faults.get(number) or self.faults.get(-1)
+        return (fault(body) if fault else None) or chat(self.text(body))
 
     def text(self, body: dict[str, Any]) -> str:
         """What it says: as many rewordings as it is asked for, or its verdict on those it is shown."""
@@ -78,17 +44,6 @@ class Model:
         taken = set(re.findall(r"^- (.*)$", known, re.MULTILINE))
         fitting = worded(original)[_cell(told, worded(original))]
         return "\n".join([text for text in fitting if text not in taken][:count])
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-
-class _Quiet(ThreadingHTTPServer):
-    """Says nothing about clients that are killed."""
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        pass
 
 
 @cache
@@ -126,7 +81,7 @@ def merged(cell: Cell) -> bool:
     return cell.object_type is not ObjectType.NONE and cell.action_type is not ActionType.NONE
 
 
-def chat(text: str | None, *, finish: str = "stop", **more: Any) -> Answer:
+def chat(text: str | None, *, finish: str = "stop", **more: Any) -> Reply:
     """A chat completion."""
     content: dict[str, Any] = {
         "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish}],
