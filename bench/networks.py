@@ -51,7 +51,7 @@ class Training:
     untrue: frozenset[Flaw]
     """What a diagnosis would be wrong to name."""
     data: str = "demos"
-    options: str = "--steps 1000"
+    options: str = "--steps 2000"
     """Of `assay learn`."""
     seeds: str = NEW_STARTS
 
@@ -87,7 +87,7 @@ NETWORKS = {
         "starts that differ by more than centimetres",
         BY_PLACE,
         DEAF | {Flaw.UNKNOWN_NAMES},
-        options="--paraphrases 2 --steps 1000",
+        options="--paraphrases 2 --steps 2000",
     ),
 }
 NEW = "new-starts"
