@@ -4,6 +4,7 @@ docs/learned.md.
     python -m bench.networks                            # everything: hours
     python -m bench.networks narrow wide --experiments pro,x
     python -m bench.networks --tables                   # what is there, as Markdown
+    python -m bench.networks full --tasks libero_goal --folder out/ten-tasks
 
 Demonstrations, checkpoints and runs are kept in a folder (``--folder``, by default ``out/networks``). What is there is
 not made again, and what was interrupted goes on: each step is a command of `assay`, shown before it begins. Needs
@@ -112,12 +113,12 @@ def _call(folder: Path, command: str) -> None:
         sys.exit(done.returncode)
 
 
-def make(folder: Path, name: str, experiments: Sequence[str], seeds: int) -> None:
+def make(folder: Path, name: str, experiments: Sequence[str], seeds: int, tasks: str = TASKS) -> None:
     """Bring a network and its runs into a folder; ``seeds`` is how many of its starts are used."""
     training, checkpoint = NETWORKS[name], f"{name}.safetensors"
     if not (folder / checkpoint).is_file():
         how = DEMONSTRATIONS[training.data]
-        _call(folder, f"collect --tasks {TASKS} --size 64 {how} --out {training.data}")
+        _call(folder, f"collect --tasks {tasks} --size 64 {how} --out {training.data}")
         _call(folder, f"learn {training.data} {training.options} --out {checkpoint}")
     for each in experiments:
         design, conditions = EXPERIMENTS[each]
@@ -125,7 +126,7 @@ def make(folder: Path, name: str, experiments: Sequence[str], seeds: int) -> Non
         chosen = f"--conditions '{conditions}' " if conditions else ""
         _call(
             folder,
-            f"run '{design}' --policy 'learned?checkpoint={checkpoint}' --label {name} --tasks {TASKS} {chosen}"
+            f"run '{design}' --policy 'learned?checkpoint={checkpoint}' --label {name} --tasks {tasks} {chosen}"
             f"--seeds {first}-{first + seeds - 1} --steps {STEPS} --workers 1 --yes --out {name}-{each}.assay",
         )
 
@@ -198,6 +199,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("out/networks"))
     parser.add_argument("--experiments", default=",".join(EXPERIMENTS), help="separated by commas")
     parser.add_argument("--seeds", type=int, default=5, help="starts of each task, at most 5 for narrow")
+    parser.add_argument("--tasks", default=TASKS, help="other tasks want another folder")
     parser.add_argument("--tables", action="store_true", help="make nothing: show what is there")
     arguments = parser.parse_args()
     names, experiments = arguments.networks or list(NETWORKS), arguments.experiments.split(",")
@@ -206,7 +208,7 @@ def main() -> None:
     arguments.folder.mkdir(parents=True, exist_ok=True)
     if not arguments.tables:
         for name in names:
-            make(arguments.folder, name, experiments, arguments.seeds)
+            make(arguments.folder, name, experiments, arguments.seeds, arguments.tasks)
     print("\n".join(tables(arguments.folder, names, experiments)))
 
 
