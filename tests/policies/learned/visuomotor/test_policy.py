@@ -53,6 +53,9 @@ def test_a_policy_acts_in_chunks_the_same_again_and_listens(file: Path):
     assert np.array_equal(actions, acted("turn on the stove", address))
     assert not np.array_equal(actions, acted("put the bowl on the plate", address))
     assert acted("turn on the stove", f"{address}&execute=3").shape == (6, 7)
+    assert not np.array_equal(actions[:8], actions[8:])  # a flow begins with other noise each time
+    still = acted("turn on the stove", f"{address}&noise=0")
+    assert np.array_equal(still[:8], still[8:])
 
 
 def test_it_is_served_over_openpis_wire_and_says_how_it_came_about(file: Path):
@@ -79,6 +82,8 @@ def test_what_is_no_checkpoint_is_refused_in_one_line(file: Path, tmp_path: Path
         VisuomotorPolicy(str(tmp_path / "nowhere"))
     with pytest.raises(PolicyError, match="execute=13: valid: 1 to 12"):
         VisuomotorPolicy(str(file), execute=13)
+    with pytest.raises(PolicyError, match="noise=2: valid: 0 to 1"):
+        VisuomotorPolicy(str(file), noise=2)
 
 
 def test_without_torch_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch):

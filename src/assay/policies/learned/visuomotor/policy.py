@@ -23,9 +23,12 @@ EXECUTED = 8
 
 
 class VisuomotorPolicy:
-    """A network that `assay learn` made: two cameras, proprioception and the instruction to chunks of actions."""
+    """A network that `assay learn` made: two cameras, proprioception and the instruction to chunks of actions.
 
-    def __init__(self, checkpoint: str = "", execute: int = EXECUTED) -> None:
+    ``noise`` scales what a flow begins with: 1 draws actions as in training, 0 gives the same ones each time.
+    """
+
+    def __init__(self, checkpoint: str = "", execute: int = EXECUTED, noise: float = 1.0) -> None:
         if not checkpoint:
             raise PolicyError("a learned policy needs its file: learned?checkpoint=FILE")
         require_torch()
@@ -38,7 +41,9 @@ class VisuomotorPolicy:
         settings = self.description.settings
         if not 1 <= execute <= settings.chunk:
             raise PolicyError(f"execute={execute}: valid: 1 to {settings.chunk}, the actions of a chunk")
-        self._execute = execute
+        if not 0.0 <= noise <= 1.0:
+            raise PolicyError(f"noise={noise:g}: valid: 0 to 1, of what a flow begins with")
+        self._execute, self._noise = execute, noise
         self._blind = Input.IMAGES in settings.without
         self.metadata: Mapping[str, object] = self.description.model_dump(mode="json")
         """How the network came about."""
@@ -57,7 +62,7 @@ class VisuomotorPolicy:
         settings = self.description.settings
         cameras = () if self._blind else CAMERAS
         images = (scaled(observation.image(each, self.description.size), settings.pixels) for each in cameras)
-        noise = self._rng.normal(size=(1, settings.chunk, 7)).astype(np.float32)
+        noise = (self._noise * self._rng.normal(size=(1, settings.chunk, 7))).astype(np.float32)
         seen = Seen(
             tuple(torch.from_numpy(image[None].copy()) for image in images),
             torch.from_numpy(proprioception(state(observation)[None])),
