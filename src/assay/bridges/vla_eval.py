@@ -73,7 +73,7 @@ class AssayBenchmark(StepBenchmark):
         absolute_action: bool = False,
         num_steps_wait: int = CONVENTION.wait,
     ) -> None:
-        """Those up to ``certified`` are options of ``assay run``; ``out`` is the run, ``policy`` its name for the model.
+        """Those up to ``certified`` are options of ``assay run``; ``out`` is the run, ``policy`` the model's name.
 
         The rest is as in vla-eval's own LIBERO benchmark, and is set by the model server if it says what it needs.
         """
