@@ -14,6 +14,7 @@ from bench import (
     eqa,
     eqa_scoring,
     experiments,
+    harnesses,
     importing,
     lerobot_open,
     libero_pro,
@@ -52,6 +53,7 @@ SECTIONS = {
     "scoring": eqa_scoring.measure,
     "tabletop": tabletop.measure,
     "lerobot": lerobot_open.measure,
+    "harnesses": harnesses.measure,
 }
 
 

@@ -22,16 +22,12 @@ from assay.cli.execution import (
     Steps,
     Video,
     Workers,
+    say_on_primitives,
 )
 from assay.console import number_of, output, say
 from assay.errors import RunError
 from assay.runs.seeds import parse_seeds
 
-PRIMITIVES = "primitives"
-ON_PRIMITIVES = (
-    "note: these are the built-in assets; "
-    "a policy trained on LIBERO's images needs --assets libero (assay assets get)"
-)
 UNCERTIFIED = "uncertified: the oracle has not solved these scenes; no time limit comes from it"
 
 
@@ -92,8 +88,7 @@ def run(
     from assay.runs.store import Store
 
     path = out or default_path(experiment, policy)
-    if "://" in policy and assets in (None, PRIMITIVES):
-        say(ON_PRIMITIVES, aside=True)
+    say_on_primitives(policy, assets)
     with AskingDisplay(yes=yes, dry=dry_run) as display:
         ending = api.run(
             experiment,
