@@ -38,7 +38,7 @@ def measure() -> list[Figure]:
 
 
 def _overheads() -> dict[str, tuple[float, float]]:
-    """By harness: how much longer a step takes, percent, and how long it takes bare, ms; of some rounds the quickest."""
+    """By harness: how much longer a step takes, percent, and how long bare, ms; of some rounds the quickest."""
     import gymnasium
 
     import assay.bridges.gym  # noqa: F401, it registers

@@ -114,7 +114,8 @@ class AssayBenchmark(StepBenchmark):
         play.horizon += self._convention.wait
         for _ in range(self._convention.wait):
             play.step(STILL)
-        return play.observation
+        seen: Observation = play.observation
+        return seen
 
     def step(self, action: dict[str, Any]) -> StepResult:
         """Carry out the action of a model server."""
