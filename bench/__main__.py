@@ -15,6 +15,7 @@ from bench import (
     eqa,
     eqa_scoring,
     experiments,
+    harnesses,
     importing,
     lerobot_learn,
     lerobot_open,
@@ -58,6 +59,7 @@ SECTIONS = {
     "tabletop": tabletop.measure,
     "lerobot": lerobot_open.measure,
     "lerobot-learn": lerobot_learn.measure,
+    "harnesses": harnesses.measure,
 }
 
 

@@ -85,3 +85,11 @@ def test_the_how_tos_of_contributing_run(tmp_path: Path):
     assert done.stdout.splitlines() == ["turn on the stove", "TURN ON THE STOVE", "TURN ON THE STOVE!"], (
         done.stderr
     )
+
+
+@pages
+def test_examples_with_somebody_elses_model_say_which_assets_it_sees(page: Path):
+    for words in commands(page):
+        foreign = any("://" in word or word.startswith("lerobot:") for word in words)
+        if foreign and words[0] in ("run", "try", "plan"):
+            assert "--assets" in words, " ".join(words)

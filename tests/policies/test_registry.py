@@ -51,3 +51,15 @@ def test_a_wrong_address_says_what_would_be_right(module: str, address: str, wor
     with pytest.raises(PolicyError) as caught:
         load_policy(address)
     assert words in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_folder_of_lerobots_is_an_address_and_what_is_none_is_one_line(tmp_path: Path):
+    with pytest.raises(PolicyError, match=r"no policy of LeRobot's: it has no config\.json"):
+        load_policy(f"lerobot:{tmp_path}")
+    (tmp_path / "config.json").write_text(
+        '{"input_features": {"observation.images.top": {"type": "VISUAL", "shape": [3, 64, 64]}}}'
+    )
+    with pytest.raises(PolicyError, match=r"it asks for the image observation\.images\.top; there are "):
+        load_policy(f"lerobot:{tmp_path}?device=cpu")
+    with pytest.raises(PolicyError, match="has no field 'speed'"):
+        load_policy(f"lerobot:{tmp_path}?speed=1")

@@ -73,7 +73,7 @@ class AssayBenchmark(StepBenchmark):
         absolute_action: bool = False,
         num_steps_wait: int = CONVENTION.wait,
     ) -> None:
-        """Those up to ``steps`` are the options of ``assay run``; ``out`` is the run, ``policy`` what it calls the model.
+        """Those up to ``certified`` are options of ``assay run``; ``out`` is the run, ``policy`` the model's name.
 
         The rest is as in vla-eval's own LIBERO benchmark, and is set by the model server if it says what it needs.
         """
@@ -114,7 +114,8 @@ class AssayBenchmark(StepBenchmark):
         play.horizon += self._convention.wait
         for _ in range(self._convention.wait):
             play.step(STILL)
-        return play.observation
+        seen: Observation = play.observation
+        return seen
 
     def step(self, action: dict[str, Any]) -> StepResult:
         """Carry out the action of a model server."""

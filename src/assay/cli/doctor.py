@@ -6,11 +6,13 @@ import os
 import platform
 
 import typer
+from rich.text import Text
 
 from assay import __version__
-from assay.console import output, say, styled, table_of
+from assay.console import number_of, output, say, styled, table_of
 from assay.errors import AssetError
 
+NOT_SET_UP = styled("not set up", "yellow")
 GOOD, BAD = styled("works", "green"), styled("does not work", "red")
 
 
@@ -37,7 +39,8 @@ def doctor() -> None:
             pack = load_pack(name)
             packs.add_row(name, GOOD, f"{len(pack.categories)} categories, digest {pack.digest()[:12]}")
         except AssetError as error:
-            packs.add_row(name, styled("not set up", "yellow"), str(error))
+            packs.add_row(name, NOT_SET_UP, str(error))
+    packs.add_row("libero states", *_states())
     output.print(packs)
 
     if not works:
@@ -47,3 +50,15 @@ def doctor() -> None:
                 "Everything that needs no picture still runs."
             )
         raise typer.Exit(1)
+
+
+def _states() -> tuple[Text, str]:
+    """Whether LIBERO's stored initial states are there, for --states, and where."""
+    from assay.sim.packs.locate import locate_states
+
+    try:
+        folder = locate_states()
+    except AssetError as error:
+        return NOT_SET_UP, str(error)
+    files = sum(1 for each in folder.rglob("*.pruned_init*") if each.is_file())
+    return GOOD, f"{number_of(files, 'file')} of stored initial states in {folder}"

@@ -9,7 +9,15 @@ from typing import Annotated
 
 import typer
 
-from assay.console import errors
+from assay.console import errors, say
+
+PRIMITIVES = "primitives"
+ON_PRIMITIVES = (
+    "note: these are the built-in assets; "
+    "a policy trained on LIBERO's images needs --assets libero (assay assets get)"
+)
+FOREIGN = ("://", "lerobot:")
+"""What the addresses of policies have in them that were likely trained on LIBERO's images."""
 
 
 class Videos(StrEnum):
@@ -73,3 +81,9 @@ def write_json(content: object, target: str) -> bool:
     Path(target).write_text(text + "\n", encoding="utf-8")
     errors.print(f"written to {target}", highlight=False, markup=False, soft_wrap=True)
     return False
+
+
+def say_on_primitives(policy: str, assets: str | None) -> None:
+    """Note on stderr that a policy which was likely trained on LIBERO's images is shown others."""
+    if any(each in policy for each in FOREIGN) and assets in (None, PRIMITIVES):
+        say(ON_PRIMITIVES, aside=True)

@@ -24,6 +24,7 @@ from assay.cli.execution import (
     Steps,
     Video,
     Workers,
+    say_on_primitives,
 )
 from assay.console import number_of, output, say
 from assay.errors import RunError
@@ -32,11 +33,6 @@ from assay.runs.seeds import parse_seeds
 if TYPE_CHECKING:
     from assay.runs.execute import Observer
 
-PRIMITIVES = "primitives"
-ON_PRIMITIVES = (
-    "note: these are the built-in assets; "
-    "a policy trained on LIBERO's images needs --assets libero (assay assets get)"
-)
 UNCERTIFIED = "uncertified: the oracle has not solved these scenes; no time limit comes from it"
 
 
@@ -112,8 +108,7 @@ def run(
     from assay.runs.store import Store
 
     path = out or default_path(experiment, policy, shard)
-    if "://" in policy and assets in (None, PRIMITIVES):
-        say(ON_PRIMITIVES, aside=True)
+    say_on_primitives(policy, assets)
     earlier = _broken(path)
     with AskingDisplay(yes=yes, dry=dry_run) as display, _tracked(display, track, project) as observer:
         ending = api.run(

@@ -20,6 +20,7 @@ from assay.cli.execution import (
     Tasks,
     Video,
     Videos,
+    say_on_primitives,
     write_json,
 )
 from assay.console import output, progress_bar, say, table_of
@@ -56,6 +57,7 @@ def try_(
     world = world_of(first)
     chosen, numbers = _chosen(world, selection), parse_seeds(seeds)
     check_address(policy, world_name(first))
+    say_on_primitives(policy, assets)
     pack = assets or world.packs[0]
     world.pack_source(pack)
     world.digest(pack)  # assets that are not there are missed now

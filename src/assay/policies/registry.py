@@ -1,4 +1,5 @@
-"""Policies by address: a world's own by name, ``python:pkg.module:Class``, or a server: ``openpi://host:port``.
+"""Policies by address: a world's own by name, ``python:pkg.module:Class``, a folder of LeRobot's,
+``lerobot:PATH``, or a server: ``openpi://host:port``.
 
 A question mark sets fields: ``clumsy?miss=0.3``, ``replay?seeds=0,1``.
 """
@@ -9,12 +10,15 @@ import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from assay.addresses import arguments
 from assay.episodes import LIBERO, WORLDS, Policy
 from assay.errors import PolicyError, did_you_mean, one_line, short_traceback
 from assay.plugins import PYTHON, from_python, imported
 
+LEROBOT = "lerobot:"
+"""How the address of a policy of LeRobot's begins; its folder follows."""
 NEEDED = ("reset", "act")
 """The methods of a policy."""
 
@@ -98,6 +102,9 @@ def maker(address: str, world: str) -> tuple[Callable[..., Any], str]:
             raise PolicyError(f"there is no kind of policy server '{scheme}': {nearest}")
         return imported(place.servers[scheme]), ""
     name, _, query = address.partition("?")
+    if name.startswith(LEROBOT):
+        path = f"path={quote(name.removeprefix(LEROBOT), safe='/')}"
+        name, query = LEROBOT.rstrip(":"), f"{path}&{query}" if query else path
     if name.startswith(PYTHON):
         made = from_python(name, PolicyError)
         if not callable(made):
@@ -111,7 +118,8 @@ def maker(address: str, world: str) -> tuple[Callable[..., Any], str]:
 
 def _others(world: str) -> str:
     servers = (f"{scheme}://host:port" for scheme in WORLDS[world].servers)
-    return ", ".join((f"{PYTHON}pkg.module:Class", *servers))
+    folders = (f"{LEROBOT}PATH",) if LEROBOT.rstrip(":") in WORLDS[world].policies else ()
+    return ", ".join((f"{PYTHON}pkg.module:Class", *folders, *servers))
 
 
 def _valid(world: str) -> str:

@@ -51,6 +51,7 @@ class LiberoWorld:
             "colour": "assay.policies.calibration.colour:Colour",
             "nearest": "assay.policies.calibration.nearest:Nearest",
             "learned": "assay.policies.learned.visuomotor.policy:VisuomotorPolicy",
+            "lerobot": "assay.policies.lerobot:LerobotPolicy",
             "random": "assay.policies.simple:Random",
             "idle": "assay.policies.simple:Idle",
         }

@@ -121,9 +121,10 @@ def locate_states(folder: Path | None = None) -> Path:
             )
         return named
     assets = locate().libero
-    for place in _STATES_PLACES if assets is not None else ():
-        if (assets.parent / place).is_dir():
-            return assets.parent / place
+    places = [assets.parent / name for name in _STATES_PLACES] if assets is not None else []
+    for place in places:
+        if place.is_dir():
+            return place
     raise AssetError(
         "LIBERO's initial states were not found: name the folder (init_files in a checkout) "
         f"with --states or {STATES_VARIABLE}, or fetch them: assay assets get"

@@ -1,0 +1,99 @@
+"""``lerobot-eval --env.type=assay``: Assay's experiments as environments of LeRobot's.
+
+LeRobot imports this because of the distribution's name; importing it registers the type.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import gymnasium
+from lerobot.configs import FeatureType, PolicyFeature
+from lerobot.envs.configs import EnvConfig
+from lerobot.envs.utils import _LazyAsyncVectorEnv
+from lerobot.utils.constants import ACTION, OBS_IMAGES, OBS_STATE
+
+from assay.bridges.lerobot import PIXELS, PlannedEnvironment, suites
+
+
+@EnvConfig.register_subclass("assay")
+@dataclass
+class AssayEnv(EnvConfig):
+    """An experiment of Assay's: ``--env.task=EXPERIMENT/TASKS``."""
+
+    task: str = "libero/libero_goal"
+    seeds: str | None = None
+    """How many, or which: 5, 7,8,9, 7-11; the experiment's own by default."""
+    conditions: str | None = None
+    """Only these conditions, and the control."""
+    assets: str | None = None
+    """The asset pack: primitives, or libero for a policy that was trained on LIBERO's images."""
+    states: str | None = None
+    """LIBERO's folder of stored initial states, instead of sampled ones."""
+    steps: int | None = None
+    """The most control steps of every episode."""
+    certified: bool | None = None
+    """Only scenes that the oracle has solved, or all; as the experiment has it by default."""
+    out: str | None = None
+    """The run to record, NAME.assay."""
+    policy: str = "lerobot"
+    """What the run calls the policy."""
+    size: int = 256
+    """Height and width of the images, pixels."""
+    orientation: str = "rotated"
+    """Which way up they lie: rotated, upright or raw."""
+    wait: int = 10
+    """Steps at the start of an episode in which nothing moves."""
+    fps: int = 20
+    features: dict[str, PolicyFeature] = field(default_factory=dict)
+    features_map: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        images = {f"pixels/{name}": f"{OBS_IMAGES}.{name}" for name in PIXELS}
+        self.features = {
+            ACTION: PolicyFeature(type=FeatureType.ACTION, shape=(7,)),
+            "agent_pos": PolicyFeature(type=FeatureType.STATE, shape=(8,)),
+            **{
+                name: PolicyFeature(type=FeatureType.VISUAL, shape=(self.size, self.size, 3))
+                for name in images
+            },
+        }
+        self.features_map = {ACTION: ACTION, "agent_pos": OBS_STATE, **images}
+
+    @property
+    def gym_kwargs(self) -> dict[str, Any]:
+        """What every environment is told."""
+        names = ("out", "states", "size", "orientation", "wait")
+        return {name: getattr(self, name) for name in names}
+
+    def create_envs(self, n_envs: int, use_async_envs: bool = False) -> dict[str, dict[int, Any]]:
+        """Conditions, and for each of their tasks ``n_envs`` environments that share its episodes."""
+        found = suites(
+            self.task,
+            seeds=self.seeds,
+            conditions=self.conditions,
+            assets=self.assets,
+            states=self.states,
+            steps=self.steps,
+            certified=self.certified,
+            out=self.out,
+            policy=self.policy,
+        )
+        made: dict[str, dict[int, Any]] = {}
+        for condition, tasks in found.items():
+            for number, planned in tasks.items():
+                several = [
+                    partial(PlannedEnvironment, planned, index, n_envs, **self.gym_kwargs)
+                    for index in range(n_envs)
+                ]
+                vector = (
+                    _LazyAsyncVectorEnv(several)
+                    if use_async_envs and n_envs > 1
+                    else gymnasium.vector.SyncVectorEnv(
+                        several, autoreset_mode=gymnasium.vector.AutoresetMode.NEXT_STEP
+                    )
+                )
+                made.setdefault(condition, {})[number] = vector
+        return made

@@ -1,0 +1,50 @@
+"""Several processes of a harness record into one run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import assay
+from assay.episodes import Episode, Outcome, no_trajectory
+from assay.errors import RunError
+from assay.runs.recording import begin, record
+from assay.runs.work import Options
+
+ASKED = Options(tasks="libero_goal/7", seeds=(0, 1, 2, 3))
+SCRIPT = """
+import sys
+from pathlib import Path
+from assay.episodes import Episode, Outcome, no_trajectory
+from assay.runs.recording import begin, record
+from assay.runs.work import Options
+path = Path(sys.argv[1])
+for spec in begin(path, "libero", "mine", Options(tasks="libero_goal/7", seeds=(0, 1, 2, 3))):
+    if spec.seed % 2:
+        for _ in range(20):
+            record(path, spec, Episode(Outcome.SUCCESS, 1, no_trajectory()))
+"""
+
+
+def test_two_processes_write_one_run_in_turn(tmp_path: Path):
+    path = tmp_path / "run.assay"
+    specs = begin(path, "libero", "mine", ASKED)
+    with subprocess.Popen([sys.executable, "-c", SCRIPT, str(path)]) as other:
+        while other.poll() is None:
+            for spec in specs[::2]:
+                record(path, spec, Episode(Outcome.FAILURE, 1, no_trajectory()))
+    assert other.returncode == 0
+    outcomes = assay.open(path).frame().sort("seed")["outcome"].cast(str).to_list()
+    assert outcomes == ["failure", "success", "failure", "success"]
+
+
+def test_a_run_of_another_policy_or_experiment_is_refused(tmp_path: Path):
+    path = tmp_path / "run.assay"
+    assert [spec.seed for spec in begin(path, "libero", "mine", ASKED)] == [0, 1, 2, 3]
+    assert len(begin(path, "libero", "mine", ASKED)) == 4
+    with pytest.raises(RunError, match="holds a run with policy mine, not yours"):
+        begin(path, "libero", "yours", ASKED)
+    assert len(begin(None, "libero", "anybody", ASKED)) == 4, "kept nowhere"
