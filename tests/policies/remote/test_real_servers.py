@@ -1,8 +1,8 @@
 """The code of real servers, around a model that is none, asked by our clients.
 
 Their sources are on no package index: ``ASSAY_SERVER_SOURCES`` names a folder with checkouts ``openpi``, ``gr00t``
-(Isaac-GR00T), ``starvla``, ``openvla-oft`` and ``roboarena``. What they have in common with the stubs beside this file is
-the list of what arrives.
+(Isaac-GR00T), ``starvla``, ``openvla-oft`` and ``roboarena``. What they have in common with the stubs beside this file
+is the list of what arrives.
 """
 
 from __future__ import annotations

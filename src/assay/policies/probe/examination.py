@@ -101,15 +101,24 @@ class Examination:
         return self.agreement > ACROSS + 0.1
 
 
-def examine(address: str, plan: Plan, *, say: Callable[[str], None] = lambda progress: None) -> Examination:
+def examine(
+    address: str,
+    plan: Plan,
+    *,
+    shown: Sequence[Moment] | None = None,
+    say: Callable[[str], None] = lambda progress: None,
+) -> Examination:
     """Find the convention of the server at an address. Options that the address sets are kept.
+
+    ``shown``: moments of demonstrations, where somebody has recorded them already.
 
     Raises PolicyError where there is no such server, or it takes none of the conventions that are known.
     """
     search = _Search(Server(address), say)
     server = search.server
-    say("watching demonstrations")
-    shown = moments(plan.tasks, plan.seeds, plan.pack, plan.moments)
+    if shown is None:
+        say("watching demonstrations")
+        shown = moments(plan.tasks, plan.seeds, plan.pack, plan.moments)
     given = search.found = _first_taken(server, shown[0])
     states = () if server.usual.state is None else (STATE,)
     search.settle((ORIENTATION, *states), shown, server.direction, "image orientation and state")

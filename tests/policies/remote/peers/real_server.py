@@ -52,7 +52,7 @@ def loaded(name, path):
 
 
 class Dummy:
-    metadata = {"env": "dummy", "action_chunk_size": 10, "available_unnorm_keys": ["franka"]}
+    metadata = {"env": "dummy", "action_chunk_size": 10, "available_unnorm_keys": ["franka"]}  # noqa: RUF012
 
     def infer(self, request):
         noted(request)
