@@ -120,7 +120,11 @@ def served(policy: Trained) -> Iterator[str]:
             connection.send(codec.encode_openpi({}))
             for message in connection:
                 request = codec.decode(bytes(message), largest=2**25)
-                connection.send(codec.encode_openpi({"actions": policy.infer(request)}))
+                try:
+                    connection.send(codec.encode_openpi({"actions": policy.infer(request)}))
+                except ValueError as error:  # as openpi's server does: a text, and the connection ends
+                    connection.send(str(error))
+                    return
 
     server = serve(handle, "127.0.0.1", 0, max_size=None, compression=None)
     thread = threading.Thread(target=server.serve_forever, daemon=True)

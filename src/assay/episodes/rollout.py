@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -44,7 +44,7 @@ def rollout(
     def ended(outcome: Outcome, error: str = "", broken: Exception | None = None) -> Episode:
         record = env.record()
         done = np.array(actions, np.float32).reshape(-1, world.action_size)
-        return Episode(
+        episode = Episode(
             outcome=outcome,
             steps=len(done),
             trajectory=replace(record.trajectory, actions=done),
@@ -60,8 +60,8 @@ def rollout(
             transient=isinstance(broken, PolicyError) and broken.transient,
             traceback=_traceback(broken),
             clipped=_clipped(done, world.traits.clips),
-            inference=_inference(policy),
         )
+        return _told(policy, episode)
 
     def sensed(observation: Any) -> Any:
         watch(observation)
@@ -79,7 +79,7 @@ def rollout(
             chunk = _actions(policy, env.steps, given, world.action_size)
             decisions += 1
             for action in chunk[: spec.replan or len(chunk)][: most - env.steps]:
-                now = env.step(senses.act(action, env.steps))
+                now = _step(env, senses.act(action, env.steps), absolute=_is_absolute(policy))
                 actions.append(action)
                 observation = sensed(now)
                 if env.succeeded():
@@ -117,10 +117,28 @@ def _clipped(actions: np.ndarray, cut: int) -> int | None:
     return int((np.abs(actions[:, :cut]) > 1 + HAIR).any(axis=1).sum()) if cut else None
 
 
-def _inference(policy: object) -> tuple[float, ...]:
-    """Milliseconds that a policy says its decisions took; somebody's class may mean anything else by that name."""
+def _step(env: Env, action: np.ndarray, *, absolute: bool) -> Any:
+    """One step with an action, or, where the policy gives those, with a pose to go to."""
+    return cast(Any, env).step(action, absolute=True) if absolute else env.step(action)
+
+
+def _is_absolute(policy: object) -> bool:
+    """Whether what a policy has just given are poses to go to."""
+    return getattr(policy, "absolute", False) is True
+
+
+def _told(policy: object, episode: Episode) -> Episode:
+    """The episode with what the policy says of it; a policy with a method ``episode_ended`` is told of it."""
     said = getattr(policy, "inference_ms", None)
-    return tuple(said) if isinstance(said, list) and all(isinstance(each, float) for each in said) else ()
+    if isinstance(said, list) and all(isinstance(each, float) for each in said):
+        episode = replace(episode, inference=tuple(said))
+    if _is_absolute(policy):
+        episode = replace(episode, clipped=None)  # metres and radians
+    tell = getattr(policy, "episode_ended", None)
+    if callable(tell):
+        with suppress(Exception):  # it is over, whatever a server makes of that
+            tell(episode)
+    return episode
 
 
 def _text(error: BaseException) -> str:

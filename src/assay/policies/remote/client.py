@@ -70,6 +70,8 @@ class RemotePolicy(ABC):
         """What the server said about itself when it was last connected to."""
         self.inference_ms: list[float] = []
         """Milliseconds that each decision of the episode took, where the server says so."""
+        self.absolute = False
+        """Whether the actions that were given last are poses to go to."""
         self._turn = 0
         self._prompt = ""
         self._wire = type(self).carrier(self.address)
@@ -105,6 +107,7 @@ class RemotePolicy(ABC):
     def act(self, observation: Observation) -> np.ndarray:
         """The still actions that are left to wait, or the next actions of the server's, (k, 7)."""
         left = self.convention.wait - observation.step
+        self.absolute = self.convention.absolute and left <= 0
         if left > 0:
             return np.tile(STILL, (left, 1))
         return self.convention.executed(self.reply(observation))

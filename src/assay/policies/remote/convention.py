@@ -83,6 +83,8 @@ class Convention:
     numbers from 0 to 1: that of their difference from 0.5."""
     binary: bool = False
     """Whether the gripper component is made -1 or 1, with 0 as 1, before it is executed."""
+    absolute: bool = False
+    """Whether an action is a pose to go to: position, metres, and rotation vector, radians, of the grip site."""
     replan: Replan = None
     """How many actions of each reply are executed; None is all of them."""
     wait: Steps = 10
