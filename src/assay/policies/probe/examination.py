@@ -131,7 +131,9 @@ def examine(
     agreement, before = (_agreement(server, options, compared) for options in (pointing, given))
     counts: dict[str, tuple[int, int]] = {}
     if plan.episodes:
-        chunk = len(server.reply(search.found, shown[0]))
+        chunk = len(server.reply(pointing, shown[0]))
+        if server.convention(search.found).replan is None:  # all of them: said in numbers, to be compared
+            search.found = {**search.found, "replan": str(chunk)}
         entries = search.try_out((replan_field(chunk), WAIT), given, _specs(plan), server.success, "episodes")
         counts = {
             server.address(entry.what): (int(sum(entry.scores)), len(entry.scores))

@@ -5,6 +5,7 @@
 Whatever these servers import to load models is replaced by nothing; what listens, reads and writes is theirs.
 """
 
+import importlib
 import importlib.util
 import json
 import sys
@@ -80,17 +81,15 @@ def openpi():
 
 def roboarena():
     sys.path.insert(0, str(CHECKOUT))
-    from roboarena.policy_server import PolicyServerConfig, WebsocketPolicyServer
-
-    config = PolicyServerConfig(action_space="cartesian_velocity", needs_session_id=True)
-    WebsocketPolicyServer(Dummy(), config, "127.0.0.1", PORT).serve_forever()
+    module = importlib.import_module("roboarena.policy_server")
+    config = module.PolicyServerConfig(action_space="cartesian_velocity", needs_session_id=True)
+    module.WebsocketPolicyServer(Dummy(), config, "127.0.0.1", PORT).serve_forever()
 
 
 def starvla():
     sys.path.insert(0, str(CHECKOUT))
-    from deployment.model_server.tools.websocket_policy_server import WebsocketPolicyServer
-
-    WebsocketPolicyServer(Dummy(), "127.0.0.1", PORT, metadata=Dummy.metadata).serve_forever()
+    module = importlib.import_module("deployment.model_server.tools.websocket_policy_server")
+    module.WebsocketPolicyServer(Dummy(), "127.0.0.1", PORT, metadata=Dummy.metadata).serve_forever()
 
 
 def gr00t():
