@@ -16,7 +16,7 @@ from assay.policies.remote.openpi import CONVENTION
 from assay.policies.remote.pictures import Orientation
 from assay.policies.remote.rotations import Rotation
 from bench.figure import Figure
-from bench.trained import Frame, Trained, frames, served
+from bench.trained import Frame, Trained, frames, handed_over
 
 TASKS = ("libero_goal/7", "libero_goal/8", "libero_spatial/0")
 TRAINED_ON, PROBED_WITH = range(100, 106), (0, 1, 2, 3)
@@ -65,7 +65,7 @@ def expected(secret: Convention) -> dict[str, str]:
 
 def tried(secret: Convention, trained_on: list[Frame], shown: list[Moment], plan: Plan) -> Trial:
     """Train a policy by a convention, serve it, and examine the server."""
-    with served(Trained(secret, trained_on)) as address:
+    with handed_over(Trained(secret, trained_on)) as address:
         start = time.process_time()
         found = examine(address, plan, shown=shown)
         return Trial(secret, found, time.process_time() - start)

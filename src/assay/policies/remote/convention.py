@@ -97,9 +97,7 @@ class Convention:
     def pictures(self, observation: Observation) -> dict[str, np.ndarray]:
         """The pictures, (size, size, 3) uint8, by their names on the wire. This is what draws them."""
         return {
-            wire: resized(
-                turned(observation.image(camera, self.drawn), self.orientation), self.size, self.size
-            )
+            wire: _sent(observation, camera, self.drawn, self.orientation, self.size).copy()
             for camera, wire in self.cameras
         }
 
@@ -136,6 +134,13 @@ class Convention:
         signed = actions[:, 6:] * self.closes
         gripper = (signed + 1.0) / 2.0 if self.gripper is Gripper.UNIT else signed
         return np.concatenate([actions[:, :6], gripper], axis=1)
+
+
+@lru_cache(maxsize=4)  # whoever asks about one observation in several ways asks for the same pictures
+def _sent(
+    observation: Observation, camera: str, drawn: int, orientation: Orientation, size: int
+) -> np.ndarray:
+    return resized(turned(observation.image(camera, drawn), orientation), size, size)
 
 
 ADJUSTABLE = ("replan", "size", "wait", "orientation", "layout", "rotation", "gripper", "closes")
