@@ -6,7 +6,6 @@ import contextlib
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from assay.episodes import EpisodeSpec, Outcome, rollout
 from assay.policies.control import control
 from assay.policies.oracle.policy import Oracle
 from assay.policies.remote import OpenPI, codec
-from assay.policies.remote.address import Address
 from assay.policies.remote.convention import Convention
 from assay.sim import Observation
 
@@ -118,7 +116,7 @@ class _Direct:
 
     is_open = True
 
-    def __init__(self, policy: Trained, address: Address) -> None:
+    def __init__(self, policy: Trained) -> None:
         self._policy = policy
 
     def open(self, turn: int = 0) -> None:
@@ -138,11 +136,11 @@ class _Direct:
 def handed_over(policy: Trained) -> Iterator[str]:
     """A policy at an address, without a socket: many thousands of requests are quick."""
     usual = OpenPI.carrier
-    OpenPI.carrier = partial(_Direct, policy)
+    OpenPI.carrier = lambda self: _Direct(policy)  # type: ignore[method-assign, assignment, return-value]
     try:
         yield "openpi://this-process:8000"
     finally:
-        OpenPI.carrier = usual
+        OpenPI.carrier = usual  # type: ignore[method-assign]
 
 
 @contextlib.contextmanager
@@ -153,7 +151,8 @@ def served(policy: Trained) -> Iterator[str]:
         with contextlib.suppress(ConnectionClosed, OSError):
             connection.send(codec.encode_openpi({}))
             for message in connection:
-                request = codec.decode(bytes(message), largest=2**25)
+                assert isinstance(message, bytes)
+                request = codec.decode(message, largest=2**25)
                 try:
                     connection.send(codec.encode_openpi({"actions": policy.infer(request)}))
                 except ValueError as error:  # as openpi's server does: a text, and the connection ends

@@ -5,10 +5,10 @@ import sys
 from collections.abc import Callable
 
 import pytest
+from bench.trained import Trained, frames, handed_over
 
 from assay.cli.app import app, main
 from assay.policies.remote.openpi import CONVENTION
-from bench.trained import Trained, frames, handed_over
 
 EASY = "libero_goal/7"
 

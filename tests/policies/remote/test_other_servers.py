@@ -299,7 +299,7 @@ def zmq_server(zmq_installed: None) -> Iterator[Callable[..., str]]:
     threads: list[threading.Thread] = []
 
     def start(answer: Callable[[dict[str, Any]], object]) -> str:
-        socket = zmq.Context.instance().socket(zmq.REP)
+        socket: Any = zmq.Context.instance().socket(zmq.REP)
         socket.setsockopt(zmq.LINGER, 0)
         port = socket.bind_to_random_port("tcp://127.0.0.1")
 

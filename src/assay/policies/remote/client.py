@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from assay.episodes import EpisodeSpec
 from assay.policies.remote import codec
-from assay.policies.remote.address import PORT, Address, parse
+from assay.policies.remote.address import PORT, parse
 from assay.policies.remote.convention import Convention, checked_actions
 from assay.policies.remote.errors import ReplyError, ServerError
 from assay.policies.remote.wire import LARGEST_REPLY, Wire
@@ -59,8 +59,6 @@ class RemotePolicy(ABC):
     """Options of an address that only this protocol has."""
     paths: ClassVar[bool] = True
     """Whether an address may have a path."""
-    carrier: ClassVar[Callable[[Address], Carrier]] = Wire
-    """What carries messages."""
 
     def __init__(self, where: str) -> None:
         self.address = parse(where, self.scheme, port=self.port, path=self.paths, extra=self.options)
@@ -74,7 +72,11 @@ class RemotePolicy(ABC):
         """Whether the actions that were given last are poses to go to."""
         self._turn = 0
         self._prompt = ""
-        self._wire = type(self).carrier(self.address)
+        self._wire = self.carrier()
+
+    def carrier(self) -> Carrier:
+        """What carries messages: a websocket."""
+        return Wire(self.address)
 
     @property
     def waiting(self) -> int:

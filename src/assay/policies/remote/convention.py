@@ -110,6 +110,7 @@ class Convention:
     def state_vector(self, observation: Observation) -> np.ndarray:
         """The state, float64, in the convention's layout; (8,) unless it is changed."""
         hand = (observation.eef_position, written(observation.eef_quaternion, self.rotation))
+        parts: tuple[np.ndarray, ...]
         match self.layout:
             case Layout.HAND:
                 parts = (*hand, observation.gripper)

@@ -132,7 +132,7 @@ def _health(connection: ServerConnection, request: Request) -> Response | None:
         return None
     unknown = [f"unknown key: {name}" for name, _ in parse_qsl(asked.query, keep_blank_values=True)]
     status = HTTPStatus.UNPROCESSABLE_ENTITY if unknown else HTTPStatus.OK
-    said = {"errors": unknown} if unknown else {"applied": {}, "config": {}}
+    said: dict[str, object] = {"errors": unknown} if unknown else {"applied": {}, "config": {}}
     return connection.respond(status, json.dumps(said) + "\n")
 
 
