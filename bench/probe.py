@@ -10,12 +10,13 @@ from urllib.parse import parse_qsl, urlencode
 from assay.errors import RenderingError
 from assay.policies.probe import Examination, Plan, examine
 from assay.policies.probe.fields import options_of
+from assay.policies.probe.moments import Moment, moments
 from assay.policies.remote.convention import Convention, Gripper, Layout, Sign
 from assay.policies.remote.openpi import CONVENTION
 from assay.policies.remote.pictures import Orientation
 from assay.policies.remote.rotations import Rotation
 from bench.figure import Figure
-from bench.trained import Frame, Trained, frames, served
+from bench.trained import Frame, Trained, frames, handed_over
 
 TASKS = ("libero_goal/7", "libero_goal/8", "libero_spatial/0")
 TRAINED_ON, PROBED_WITH = range(100, 106), (0, 1, 2, 3)
@@ -62,21 +63,22 @@ def expected(secret: Convention) -> dict[str, str]:
     return {name: value for name, value in options_of(secret).items() if usual[name] != value}
 
 
-def tried(secret: Convention, shown: list[Frame], plan: Plan) -> Trial:
+def tried(secret: Convention, trained_on: list[Frame], shown: list[Moment], plan: Plan) -> Trial:
     """Train a policy by a convention, serve it, and examine the server."""
-    with served(Trained(secret, shown)) as address:
+    with handed_over(Trained(secret, trained_on)) as address:
         start = time.process_time()
-        found = examine(address, plan)
+        found = examine(address, plan, shown=shown)
         return Trial(secret, found, time.process_time() - start)
 
 
 def measure() -> list[Figure]:
     plan = Plan(TASKS, PROBED_WITH, "primitives", episodes=0)
     try:
-        shown = frames(TASKS, TRAINED_ON, every=3)
+        trained_on = frames(TASKS, TRAINED_ON, every=3)
+        shown = moments(plan.tasks, plan.seeds, plan.pack, plan.moments)
         trials = []
         for secret in secrets():
-            trials.append(tried(secret, shown, plan))
+            trials.append(tried(secret, trained_on, shown, plan))
             last = trials[-1]
             print(
                 f"{urlencode(expected(secret)) or '(as openpi)':62} "

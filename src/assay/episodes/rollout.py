@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -37,7 +38,7 @@ def rollout(
     decisions = 0
 
     def ended(error: str = "", broken: Exception | None = None) -> Episode:
-        return play.ended(error, broken=broken, decisions=decisions, inference=_inference(policy))
+        return _told(policy, play.ended(error, broken=broken, decisions=decisions))
 
     try:
         if isinstance(policy, Privileged):
@@ -50,7 +51,7 @@ def rollout(
             chunk = _actions(policy, env.steps, given, env.world.action_size)
             decisions += 1
             for action in chunk[: spec.replan or len(chunk)]:
-                play.step(action)
+                play.step(action, absolute=getattr(policy, "absolute", False) is True)
                 if play.over:
                     break
     except AssayError as error:  # the policy's, or the simulation broke
@@ -73,10 +74,16 @@ def _guarded(policy: object, step: int, call: Callable[..., T], *arguments: obje
         raise broken from error
 
 
-def _inference(policy: object) -> tuple[float, ...]:
-    """Milliseconds that a policy says its decisions took; somebody's class may mean anything else by that name."""
+def _told(policy: object, episode: Episode) -> Episode:
+    """The episode with what the policy says of it; a policy with a method ``episode_ended`` is told of it."""
     said = getattr(policy, "inference_ms", None)
-    return tuple(said) if isinstance(said, list) and all(isinstance(each, float) for each in said) else ()
+    if isinstance(said, list) and all(isinstance(each, float) for each in said):
+        episode = replace(episode, inference=tuple(said))
+    tell = getattr(policy, "episode_ended", None)
+    if callable(tell):
+        with suppress(Exception):  # it is over, whatever a server makes of that
+            tell(episode)
+    return episode
 
 
 def _text(error: BaseException) -> str:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -47,6 +47,7 @@ class Stepwise:
         self._watch = watch
         self._senses = Senses(spec.perturbations, task=spec.task, seed=spec.world_seed)
         self._actions: list[np.ndarray] = []
+        self._absolute = False
         self.horizon = env.world.horizon(spec)
         """The most control steps."""
         self.succeeded = False
@@ -75,8 +76,8 @@ class Stepwise:
         """Whether there is nothing more to do."""
         return self.succeeded or self.truncated
 
-    def step(self, action: object) -> Any:
-        """Carry out one action, (action size,); returns what the policy sees then.
+    def step(self, action: object, *, absolute: bool = False) -> Any:
+        """Carry out one action, (action size,), a pose to go to where ``absolute``; returns what the policy sees then.
 
         Raises PolicyError for what is no action, StateError once the episode is over, and what the simulation
         raises where it breaks.
@@ -86,7 +87,9 @@ class Stepwise:
                 f"{self.spec.task}: the episode is over after {self.env.steps} steps: reset first"
             )
         given = _action(action, self.env.world.action_size)
-        now = self.env.step(self._senses.act(given, self.env.steps))
+        sent = self._senses.act(given, self.env.steps)
+        now = cast(Any, self.env).step(sent, absolute=True) if absolute else self.env.step(sent)
+        self._absolute = self._absolute or absolute
         self._actions.append(given)
         self.observation = self._sensed(now)
         self.succeeded = self.env.succeeded()
@@ -98,24 +101,22 @@ class Stepwise:
         *,
         broken: Exception | None = None,
         decisions: int | None = None,
-        inference: tuple[float, ...] = (),
     ) -> Episode:
         """What happened until now. An episode that is left before its time is a failure.
 
         ``broken`` is what the policy or the simulation raised, which makes the outcome an error; ``error`` says that,
         or why it failed, in words. ``decisions`` says how often the policy was asked; at every step if nobody knows.
-        ``inference`` is how long each of these took, in milliseconds, where that is known.
         """
         failed = Outcome.FAILURE if broken is None else Outcome.ERROR
-        return episode_of(
+        episode = episode_of(
             self.env,
             Outcome.SUCCESS if self.succeeded else failed,
             self._actions,
             decisions=len(self._actions) if decisions is None else decisions,
             error=error,
             broken=broken,
-            inference=inference,
         )
+        return replace(episode, clipped=None) if self._absolute else episode  # metres and radians
 
     def _sensed(self, observation: Any) -> Any:
         self._watch(observation)
@@ -130,7 +131,6 @@ def episode_of(
     decisions: int,
     error: str = "",
     broken: Exception | None = None,
-    inference: tuple[float, ...] = (),
 ) -> Episode:
     """What has happened in an environment since its reset; ``actions`` are what it was told, (action size,) each."""
     record = env.record()
@@ -151,7 +151,6 @@ def episode_of(
         transient=isinstance(broken, PolicyError) and broken.transient,
         traceback=_traceback(broken),
         clipped=_clipped(done, env.world.traits.clips),
-        inference=inference,
     )
 
 

@@ -8,7 +8,6 @@ probability of at most 1 / c (Ville's inequality), however often it is looked at
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import logsumexp
 
 SHARES = np.linspace(0.05, 0.95, 10)
 """Of the capital; a tenth of it is bet by each."""
@@ -17,4 +16,4 @@ SHARES = np.linspace(0.05, 0.95, 10)
 def evidence(differences: np.ndarray) -> float:
     """Logarithm of the capital won by betting that the mean of differences (n,), each in [-1, 1], is above 0."""
     grown = np.log1p(np.outer(SHARES, differences)).sum(axis=1)
-    return float(logsumexp(grown) - np.log(len(SHARES)))
+    return float(np.logaddexp.reduce(grown) - np.log(len(SHARES)))

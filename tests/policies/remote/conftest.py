@@ -15,6 +15,7 @@ import urllib.request
 import venv
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,33 @@ def openpi_python() -> Path:
 def vla_eval_python() -> Path:
     """A Python with the real vla-eval."""
     return _environment("vla-eval-0.8.0", "vla-eval==0.8.0")
+
+
+@pytest.fixture(scope="session")
+def server_python() -> Path:
+    """A Python with what other people's servers need, but for their models."""
+    needed = (
+        "pyzmq==27.3.0",
+        "msgpack-numpy==0.4.8",
+        "json-numpy==2.1.1",
+        "fastapi",
+        "uvicorn",
+        "websockets",
+    )
+    return _environment("servers", *needed, "openpi-client==0.1.2", "typing_extensions")
+
+
+@pytest.fixture(scope="session")
+def zmq_installed() -> Iterator[None]:
+    """ZeroMQ, which is an extra: where it is not installed, as it is in an environment of its own."""
+    if find_spec("zmq") is not None:
+        yield
+        return
+    python = _environment("pyzmq-27.3.0", "pyzmq==27.3.0")
+    (packages,) = python.parents[1].glob("lib/python*/site-packages")
+    sys.path.append(str(packages))
+    yield
+    sys.path.remove(str(packages))
 
 
 def _environment(name: str, *requirements: str) -> Path:

@@ -14,8 +14,8 @@ import pytest
 from assay import tasks
 from assay.episodes import EpisodeSpec, Outcome, Policy, rollout
 from assay.policies.registry import load_policy
-from assay.policies.remote import OpenPI
-from assay.policies.remote.address import Patience
+from assay.policies.remote import SCHEMES, OpenPI
+from assay.policies.remote.address import Access, Patience
 from assay.policies.remote.convention import ADJUSTABLE
 from assay.sim import CompiledScene, Observation, Simulation
 from assay.sim.world import SceneEnv
@@ -92,5 +92,9 @@ def test_a_server_of_ones_own_is_asked(server: str, drawing: str, play: Callable
 
 
 def test_every_option_of_an_address_is_explained():
-    documented = re.findall(r"^\| `(\w+)` \|", PAGE.read_text(), re.MULTILINE)
-    assert sorted(documented) == sorted([*ADJUSTABLE, *Patience.__dataclass_fields__, "client"])
+    rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", PAGE.read_text(), re.MULTILINE)
+    documented = [option.strip("`") for row in rows for option in row.split(", ")]
+    own = {option for kind in SCHEMES.values() for option in kind.options}
+    assert sorted(documented) == sorted(
+        [*ADJUSTABLE, *Patience.__dataclass_fields__, *Access.__dataclass_fields__, *own, "client"]
+    )

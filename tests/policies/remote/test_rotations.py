@@ -3,13 +3,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation as Turn
 
-from assay.policies.remote.rotations import Rotation, quaternion, rotation_vector
+from assay.policies.remote.rotations import Rotation, of_grip_site, quaternion, rotation_vector, written
+from assay.sim import CompiledScene, Simulation
 from assay.streams import stream
 
 COMPONENTS = st.lists(st.floats(-1.0, 1.0), min_size=4, max_size=4)
@@ -39,6 +41,28 @@ def test_robosuites_vector_keeps_the_quaternions_sign(components: list[float]):
     assert np.abs(quaternion(vector) - given).max() < 1e-6
     if given[0] < -1e-6:
         assert np.linalg.norm(vector) > np.pi
+
+
+def test_quaternions_and_euler_angles_are_written_as_others_write_them():
+    draws = stream(1, "quaternions").normal(size=(50, 4))
+    for drawn in draws / np.linalg.norm(draws, axis=1, keepdims=True):
+        theirs = Turn.from_quat(drawn[[1, 2, 3, 0]])
+        assert np.allclose(written(drawn, Rotation.EULER), theirs.as_euler("xyz"))
+        assert np.array_equal(written(drawn, Rotation.XYZW), drawn[[1, 2, 3, 0]])
+        assert np.array_equal(written(drawn, Rotation.WXYZ), drawn)
+        assert np.array_equal(written(drawn, Rotation.SHORTEST), rotation_vector(drawn, Rotation.SHORTEST))
+        turned = theirs * Turn.from_euler("z", -90, degrees=True)
+        assert np.allclose(Turn.from_quat(of_grip_site(drawn)[[1, 2, 3, 0]]).as_matrix(), turned.as_matrix())
+
+
+def test_the_grip_site_is_turned_from_the_hand_as_in_the_simulation(
+    compiled: Callable[[str], CompiledScene], world_of: Callable[..., Simulation]
+):
+    world = world_of(compiled("libero_goal/7"))
+    seen = world.reset(world.sample(0))
+    site = np.zeros(4)
+    mujoco.mju_mat2Quat(site, world.data.site("gripper0_grip_site").xmat)
+    assert abs(site @ of_grip_site(seen.eef_quaternion)) > 1.0 - 1e-6
 
 
 def test_no_rotation_is_a_zero_vector():

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation as Turn
 from websockets.sync.server import ServerConnection
 
 from assay import tasks
@@ -17,9 +18,9 @@ from assay.policies.registry import load_policy
 from assay.policies.remote import RemoteError, ReplyError, ServerError, VlaEval, codec
 from assay.policies.remote.rotations import Rotation
 from assay.policies.remote.vla_eval import CONVENTION
-from assay.sim import CompiledScene, Observation, Simulation
+from assay.sim import CompiledScene, InitialState, Observation, Simulation
 from assay.sim.world import SceneEnv
-from assay.tasks import Instruction
+from assay.tasks import Instruction, Task
 
 TASK = tasks.load("libero_goal/7")
 SPEC = EpisodeSpec(TASK.id, 3, "primitives")
@@ -64,7 +65,7 @@ def test_a_real_server_gets_what_vla_evals_libero_sends(notary: Callable[..., An
             "episode_idx": SPEC.seed,
         }
     }
-    keys = ["images", "states", "task_description"]
+    keys = ["controller_states", "images", "states", "task_description"]
     assert server.events == [
         ["start", start],
         ["look", 0, TASK.instruction.text, keys],
@@ -340,7 +341,6 @@ def test_an_action_may_be_called_action(stub: Stub, observation: Observation):
     [
         (HELLO | {"protocol_version": 2}, "speaks protocol version 2; valid: 1"),
         ({}, "speaks protocol version None; valid: 1"),
-        (HELLO | {"observation_params": {"absolute_action": True}}, "only relative ones"),
         ("hi", "with a str"),
     ],
 )
@@ -363,3 +363,49 @@ def test_a_server_that_fails_at_the_start_of_an_episode_says_so(stub: Stub, obse
     policy.reset(TASK.instruction, SPEC)
     with pytest.raises(RemoteError):
         policy.act(observation)
+
+
+class Noting(SceneEnv):
+    """Writes down which of its steps are absolute, and does nothing of the kind."""
+
+    def __init__(self, simulation: Simulation, task: Task, state: InitialState) -> None:
+        super().__init__(simulation, task, state)
+        self.absolute: list[bool] = []
+
+    def step(self, action: np.ndarray, *, absolute: bool = False) -> Observation:
+        self.absolute.append(absolute)
+        return super().step(action * 0.0)
+
+
+def test_a_server_with_absolute_actions_gets_controller_states_and_is_told_how_it_ended(
+    stub: Stub, compiled: Callable[[str], CompiledScene], world_of: Callable[..., Simulation]
+):
+    """As vla-eval's X-VLA server: it waits by relative actions, and goes to poses from then on."""
+    seen: list[Any] = []
+
+    def handle(connection: ServerConnection) -> None:
+        for message in connection:
+            said = codec.decode(message, largest=2**24)
+            seen.append(said)
+            params = {"send_state": True, "absolute_action": True}
+            replies = {"hello": HELLO | {"observation_params": params}, "observation": {"actions": [1.9] * 7}}
+            if said["type"] in replies:
+                kind = "action" if said["type"] == "observation" else "hello"
+                reply = {"type": kind, "payload": replies[said["type"]], "seq": said["seq"], "timestamp": 0.0}
+                connection.send(codec.encode_vla_eval(reply))
+
+    world = world_of(compiled(TASK.id))
+    env = Noting(world, TASK, world.sample(3))
+    policy = VlaEval(f"vla-eval://{stub(handle)}?timeout=5&wait=2")
+    episode = rollout(env, policy, replace(SPEC, steps=3))
+    assert env.absolute == [False, False, True, True, True]
+    assert episode.clipped is None, "metres and radians are not cut"
+    assert eventually(lambda: seen[-1]["type"] == "episode_end")
+    end = seen[-1]["payload"]
+    assert (end["metrics"], end["steps"]) == ({"success": False}, 5) and end["elapsed_sec"] > 0
+    look = next(each["payload"] for each in seen if each["type"] == "observation")
+    hand, site = look["states"].copy(), look["controller_states"].copy()
+    assert site.dtype == np.float32 and np.allclose(hand[:3], site[:3]) and np.allclose(hand[6:], site[6:])
+    between = Turn.from_rotvec(hand[3:6]).inv() * Turn.from_rotvec(site[3:6])
+    assert np.allclose(between.as_rotvec(), [0, 0, -np.pi / 2], atol=1e-5)
+    policy.close()

@@ -22,7 +22,7 @@ from assay.policies.probe.fields import (
     replan_field,
 )
 from assay.policies.probe.moments import Moment, moments
-from assay.policies.probe.race import Entry, Refused, race
+from assay.policies.probe.race import Entry, Refused, catch_up, race
 from assay.policies.probe.server import Server
 
 R = TypeVar("R")
@@ -101,15 +101,24 @@ class Examination:
         return self.agreement > ACROSS + 0.1
 
 
-def examine(address: str, plan: Plan, *, say: Callable[[str], None] = lambda progress: None) -> Examination:
+def examine(
+    address: str,
+    plan: Plan,
+    *,
+    shown: Sequence[Moment] | None = None,
+    say: Callable[[str], None] = lambda progress: None,
+) -> Examination:
     """Find the convention of the server at an address. Options that the address sets are kept.
+
+    ``shown``: moments of demonstrations, where somebody has recorded them already.
 
     Raises PolicyError where there is no such server, or it takes none of the conventions that are known.
     """
     search = _Search(Server(address), say)
     server = search.server
-    say("watching demonstrations")
-    shown = moments(plan.tasks, plan.seeds, plan.pack, plan.moments)
+    if shown is None:
+        say("watching demonstrations")
+        shown = moments(plan.tasks, plan.seeds, plan.pack, plan.moments)
     given = search.found = _first_taken(server, shown[0])
     states = () if server.usual.state is None else (STATE,)
     search.settle((ORIENTATION, *states), shown, server.direction, "image orientation and state")
@@ -122,7 +131,9 @@ def examine(address: str, plan: Plan, *, say: Callable[[str], None] = lambda pro
     agreement, before = (_agreement(server, options, compared) for options in (pointing, given))
     counts: dict[str, tuple[int, int]] = {}
     if plan.episodes:
-        chunk = len(server.reply(search.found, shown[0]))
+        chunk = len(server.reply(pointing, shown[0]))
+        if server.convention(search.found).replan is None:  # all of them: said in numbers, to be compared
+            search.found = {**search.found, "replan": str(chunk)}
         entries = search.try_out((replan_field(chunk), WAIT), given, _specs(plan), server.success, "episodes")
         counts = {
             server.address(entry.what): (int(sum(entry.scores)), len(entry.scores))
@@ -192,29 +203,49 @@ class _Search:
         if not entries[0].scores:
             raise PolicyError(f"{self.server.place}: {entries[0].refused}")
         self.found = entries[0].what
-        self.settled += [_settled(field, entries) for field in fields]
+        for field in fields:
+            self.say(f"{what}: how sure")
+            for rival in _rivals(field, entries):
+                catch_up(rival, entries[0], rounds, score, SURE)
+            self.settled.append(_settled(field, entries))
         return entries
+
+
+def _of(field: Field, entry: Entry[Options]) -> dict[str, str]:
+    """The options of a field that an entry sets."""
+    return {name: entry.what[name] for name in sorted(field.options) if name in entry.what}
+
+
+def _others(field: Field, entries: Sequence[Entry[Options]]) -> list[Entry[Options]]:
+    """Those that have another alternative of a field than the winner."""
+    mine = _of(field, entries[0])
+    return [entry for entry in entries[1:] if _of(field, entry) and _of(field, entry) != mine]
+
+
+def _rivals(field: Field, entries: Sequence[Entry[Options]]) -> list[Entry[Options]]:
+    """The best of each other alternative of a field."""
+    best: dict[str, Entry[Options]] = {}
+    for entry in _others(field, entries):
+        if entry.scores and not entry.refused:
+            alternative = written(_of(field, entry))
+            best[alternative] = max(best.get(alternative, entry), entry, key=lambda each: each.mean)
+    return list(best.values())
 
 
 def _settled(field: Field, entries: Sequence[Entry[Options]]) -> Settled:
     """What a race says about one field: the winner against the best that has another alternative there."""
-    best = entries[0]
-
-    def of(entry: Entry[Options]) -> dict[str, str]:
-        return {name: entry.what[name] for name in sorted(field.options) if name in entry.what}
-
-    others = [entry for entry in entries[1:] if of(entry) and of(entry) != of(best)]
-    took_part = [entry for entry in others if entry.scores and not entry.refused]
-    rival = min(took_part, key=best.ahead_of, default=None)
-    answered = [of(entry) for entry in (best, *took_part)]
+    best, rivals = entries[0], _rivals(field, entries)
+    rival = min(rivals, key=best.ahead_of, default=None)
+    answered = [_of(field, entry) for entry in (best, *rivals)]
+    refused = [entry for entry in _others(field, entries) if _of(field, entry) not in answered]
     return Settled(
         field=field.name,
-        chosen=of(best),
+        chosen=_of(field, best),
         score=best.mean,
-        rival=None if rival is None else of(rival),
+        rival=None if rival is None else _of(field, rival),
         rival_score=0.0 if rival is None else rival.mean,
         evidence=math.inf if rival is None else best.ahead_of(rival),
-        refused={written(of(entry)): entry.refused for entry in others if of(entry) not in answered},
+        refused={written(_of(field, entry)): entry.refused for entry in refused},
         rounds=len(best.scores),
     )
 

@@ -1,4 +1,4 @@
-"""Who is best, round by round: whoever is beaten beyond doubt drops out, so that few rounds are wasted on the bad."""
+"""Who is best, round by round: the bad drop out early, so that few rounds are wasted on them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 DOUBT = 0.01
-"""The probability, at most, that the best drops out."""
+"""The probability, at most, that the best drops out for being beaten."""
+HALVING, KEPT = 6, 4
+"""Every so many rounds the worse half drops out as well, down to so many."""
 DIGITS = 6
 """Of a score; what differs less is a draw."""
 PREFERENCE = math.log(3.0)
@@ -72,7 +74,7 @@ def race(
     """
     entries = [Entry(each) for each in contenders]
     enough = math.log(len(entries) / DOUBT)  # each of the others may seem to beat the best
-    for this in rounds:
+    for number, this in enumerate(rounds, 1):
         racing = [entry for entry in entries if entry.racing]
         if len(racing) < 2 and any(entry.scores for entry in racing):
             break
@@ -84,9 +86,26 @@ def race(
         leader = _leader(entries)
         for entry in entries:
             entry.beaten |= entry is not leader and entry.racing and leader.ahead_of(entry) > enough
+        if number % HALVING == 0:
+            left = sorted((entry for entry in entries if entry.racing), key=lambda entry: -entry.mean)
+            for entry in left[max(KEPT, len(left) // 2) :]:
+                entry.beaten |= entry is not leader
         on_round(sum(entry.racing for entry in entries))
     best = _leader(entries)
     return [best, *(entry for entry in entries if entry is not best)]
+
+
+def catch_up(
+    entry: Entry[T], best: Entry[T], rounds: Sequence[R], score: Callable[[T, R], float], enough: float
+) -> None:
+    """Let one who dropped out do the rounds that the best did, until the evidence between them is enough."""
+    for this in rounds[len(entry.scores) : len(best.scores)]:
+        if entry.refused or best.ahead_of(entry) >= enough:
+            return
+        try:
+            entry.scores.append(score(entry.what, this))
+        except Refused as reason:
+            entry.refused = str(reason)
 
 
 def _leader(entries: Sequence[Entry[T]]) -> Entry[T]:

@@ -17,7 +17,6 @@ from assay.policies.remote.client import RemotePolicy
 from assay.policies.remote.convention import Convention, Gripper
 from assay.policies.remote.errors import ReplyError, ServerError
 
-
 LEAST = {Gripper.SIGNED: -np.inf, Gripper.UNIT: -0.25}
 """A gripper component below is none of its kind."""
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from assay.episodes import EpisodeSpec
 from assay.policies.remote import codec
-from assay.policies.remote.address import PORT, Address, parse
+from assay.policies.remote.address import PORT, parse
 from assay.policies.remote.convention import Convention, checked_actions
 from assay.policies.remote.errors import ReplyError, ServerError
 from assay.policies.remote.wire import LARGEST_REPLY, Wire
@@ -59,8 +59,6 @@ class RemotePolicy(ABC):
     """Options of an address that only this protocol has."""
     paths: ClassVar[bool] = True
     """Whether an address may have a path."""
-    carrier: ClassVar[Callable[[Address], Carrier]] = Wire
-    """What carries messages."""
 
     def __init__(self, where: str) -> None:
         self.address = parse(where, self.scheme, port=self.port, path=self.paths, extra=self.options)
@@ -70,9 +68,15 @@ class RemotePolicy(ABC):
         """What the server said about itself when it was last connected to."""
         self.inference_ms: list[float] = []
         """Milliseconds that each decision of the episode took, where the server says so."""
+        self.absolute = False
+        """Whether the actions that were given last are poses to go to."""
         self._turn = 0
         self._prompt = ""
-        self._wire = type(self).carrier(self.address)
+        self._wire = self.carrier()
+
+    def carrier(self) -> Carrier:
+        """What carries messages: a websocket."""
+        return Wire(self.address)
 
     @property
     def waiting(self) -> int:
@@ -105,6 +109,7 @@ class RemotePolicy(ABC):
     def act(self, observation: Observation) -> np.ndarray:
         """The still actions that are left to wait, or the next actions of the server's, (k, 7)."""
         left = self.convention.wait - observation.step
+        self.absolute = self.convention.absolute and left <= 0
         if left > 0:
             return np.tile(STILL, (left, 1))
         return self.convention.executed(self.reply(observation))

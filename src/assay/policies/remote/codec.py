@@ -159,7 +159,7 @@ def _revived(value: Any, depth: int) -> Any:
 
 def _of_msgpack_numpy(spelled: dict[Any, Any]) -> object:
     """An array, or one number, which comes as an array without sides."""
-    number = {} if spelled.get(b"nd", spelled.get("nd")) else {"shape": []}
+    number: dict[str, object] = {} if spelled.get(b"nd", spelled.get("nd")) else {"shape": []}
     if _part(spelled, "kind") if "kind" in spelled or b"kind" in spelled else b"":
         raise CodecError("an array of objects; only numbers are read")
     return _array({**spelled, **number, "dtype": _part(spelled, "type")})

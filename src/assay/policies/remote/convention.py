@@ -83,6 +83,8 @@ class Convention:
     numbers from 0 to 1: that of their difference from 0.5."""
     binary: bool = False
     """Whether the gripper component is made -1 or 1, with 0 as 1, before it is executed."""
+    absolute: bool = False
+    """Whether an action is a pose to go to: position, metres, and rotation vector, radians, of the grip site."""
     replan: Replan = None
     """How many actions of each reply are executed; None is all of them."""
     wait: Steps = 10
@@ -95,9 +97,7 @@ class Convention:
     def pictures(self, observation: Observation) -> dict[str, np.ndarray]:
         """The pictures, (size, size, 3) uint8, by their names on the wire. This is what draws them."""
         return {
-            wire: resized(
-                turned(observation.image(camera, self.drawn), self.orientation), self.size, self.size
-            )
+            wire: _sent(observation, camera, self.drawn, self.orientation, self.size).copy()
             for camera, wire in self.cameras
         }
 
@@ -110,6 +110,7 @@ class Convention:
     def state_vector(self, observation: Observation) -> np.ndarray:
         """The state, float64, in the convention's layout; (8,) unless it is changed."""
         hand = (observation.eef_position, written(observation.eef_quaternion, self.rotation))
+        parts: tuple[np.ndarray, ...]
         match self.layout:
             case Layout.HAND:
                 parts = (*hand, observation.gripper)
@@ -134,6 +135,13 @@ class Convention:
         signed = actions[:, 6:] * self.closes
         gripper = (signed + 1.0) / 2.0 if self.gripper is Gripper.UNIT else signed
         return np.concatenate([actions[:, :6], gripper], axis=1)
+
+
+@lru_cache(maxsize=4)  # whoever asks about one observation in several ways asks for the same pictures
+def _sent(
+    observation: Observation, camera: str, drawn: int, orientation: Orientation, size: int
+) -> np.ndarray:
+    return resized(turned(observation.image(camera, drawn), orientation), size, size)
 
 
 ADJUSTABLE = ("replan", "size", "wait", "orientation", "layout", "rotation", "gripper", "closes")

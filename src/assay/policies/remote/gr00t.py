@@ -47,7 +47,6 @@ class Gr00t(RemotePolicy):
     port = 5555
     paths = False
     options = ("nested",)
-    carrier = ZmqWire
     _wire: ZmqWire
 
     def __init__(self, where: str) -> None:
@@ -58,6 +57,10 @@ class Gr00t(RemotePolicy):
         if self.address.access.bearer:
             raise PolicyError(f"{self.address.text}: bearer: GR00T's servers take key=VARIABLE")
         self._nested = nested == "1"
+
+    def carrier(self) -> ZmqWire:
+        """ZeroMQ."""
+        return ZmqWire(self.address)
 
     def connect(self) -> None:
         """Take a new socket and ping the server."""
@@ -99,7 +102,7 @@ class Gr00t(RemotePolicy):
         part = action.get(f"action.{name}", action.get(name))
         if not isinstance(part, np.ndarray) or part.ndim != 3 or part.shape[0] != 1 or part.shape[2] != 1:
             raise self._refused(f"the action's {name} should be (1, k, 1), not {codec.brief(part)}")
-        return part[0]
+        return np.asarray(part[0])
 
     def _call(self, endpoint: str, data: Mapping[str, object]) -> Any:
         return self._understood(self._wire.ask(self._packed(endpoint, data)))

@@ -37,13 +37,16 @@ class OpenVlaOft(RemotePolicy):
     scheme = "openvla-oft"
     default = CONVENTION
     port = 8777
-    carrier = Http
 
     def __init__(self, where: str) -> None:
         place, mark, query = where.partition("?")
         if place.count("/") == 2:
             where = f"{place}{ENDPOINT}{mark}{query}"
         super().__init__(where)
+
+    def carrier(self) -> Http:
+        """HTTP."""
+        return Http(self.address)
 
     def connect(self) -> None:
         """See that somebody answers; the server says nothing about itself."""

@@ -40,6 +40,17 @@ def written(quaternion: np.ndarray, rotation: Rotation) -> np.ndarray:
             return rotation_vector(quaternion, rotation)
 
 
+GRIP_SITE = np.array([math.sqrt(0.5), 0.0, 0.0, -math.sqrt(0.5)])
+"""The grip site in the frame of the hand, (w, x, y, z): a quarter turn about its axis."""
+
+
+def of_grip_site(hand: np.ndarray) -> np.ndarray:
+    """The grip site's orientation, which the controller knows, from the hand's; both (w, x, y, z)."""
+    w, v = hand[0], hand[1:]
+    scalar, vector = GRIP_SITE[0], GRIP_SITE[1:]
+    return np.concatenate([[w * scalar - v @ vector], w * vector + scalar * v + np.cross(v, vector)])
+
+
 def euler_angles(quaternion: np.ndarray) -> np.ndarray:
     """Roll, pitch, yaw (3,), radians, about fixed axes, of a unit quaternion (w, x, y, z)."""
     w, x, y, z = map(float, quaternion)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import json
 import logging
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from types import MappingProxyType
+from urllib.parse import parse_qsl, urlsplit
 
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
@@ -25,6 +27,8 @@ PROTOCOLS: Mapping[str, type[Session]] = MappingProxyType(
 )
 HEALTH = ("/healthz", "/health")
 """Where openpi's and vla-eval's tools ask by HTTP whether a server is ready."""
+CONFIG = "/config"
+"""Where vla-eval's tools ask what can be set while a server runs; of ours, nothing."""
 BROKEN = 1011
 """The close code for a server that failed."""
 
@@ -120,7 +124,16 @@ async def _answered(connection: ServerConnection, session: Session, message: byt
 
 
 def _health(connection: ServerConnection, request: Request) -> Response | None:
-    return connection.respond(HTTPStatus.OK, "OK\n") if request.path in HEALTH else None
+    """Answer what tools ask by HTTP; anything else is a websocket."""
+    asked = urlsplit(request.path)
+    if asked.path in HEALTH:
+        return connection.respond(HTTPStatus.OK, "OK\n")
+    if asked.path != CONFIG:
+        return None
+    unknown = [f"unknown key: {name}" for name, _ in parse_qsl(asked.query, keep_blank_values=True)]
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if unknown else HTTPStatus.OK
+    said: dict[str, object] = {"errors": unknown} if unknown else {"applied": {}, "config": {}}
+    return connection.respond(status, json.dumps(said) + "\n")
 
 
 def _why(error: Exception) -> str:

@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 
 from assay import __version__
-from assay.episodes import EpisodeSpec, Policy
+from assay.episodes import Episode, EpisodeSpec, Outcome, Policy
 from assay.errors import PolicyError
 from assay.policies.remote import codec
 from assay.policies.remote.client import RemotePolicy
 from assay.policies.remote.convention import Convention
 from assay.policies.remote.errors import RemoteError, ServerError
-from assay.policies.remote.rotations import Rotation
+from assay.policies.remote.rotations import Rotation, of_grip_site, rotation_vector
 from assay.policies.remote.served import Session, read, text
 from assay.policies.remote.wire import Wire
 from assay.sim import Observation
@@ -39,6 +39,8 @@ HELLO, START, OBSERVATION, ACTION, END, ERROR = (
     "error",
 )
 WRIST = "wrist"
+CONTROLLER_STATES = "controller_states"
+"""The state's name with the grip site's orientation, which X-VLA's server reads."""
 CONVENTION = Convention(
     cameras=(("agentview", "agentview"), ("robot0_eye_in_hand", WRIST)),
     state="states",
@@ -60,6 +62,7 @@ class VlaEval(RemotePolicy):
         super().__init__(where)
         self._seq = 0
         self._playing = False
+        self._started = 0.0
 
     def connect(self) -> None:
         """Connect anew, say hello, and send from then on what the server says it needs."""
@@ -71,8 +74,6 @@ class VlaEval(RemotePolicy):
         if version != VERSION:
             raise self._refused(f"the server speaks protocol version {version!r:.20}; valid: {VERSION}")
         wanted = self.metadata.get("observation_params")
-        if isinstance(wanted, dict) and wanted.get("absolute_action"):
-            raise self._refused("the server gives absolute actions; only relative ones can be executed")
         declared = as_declared(CONVENTION, wanted) if isinstance(wanted, dict) else CONVENTION
         self.convention = declared.adjusted(self.address.adjusted)
 
@@ -81,9 +82,20 @@ class VlaEval(RemotePolicy):
         if not self._wire.is_open:
             self.connect()
         if self._playing:
-            self._send(END, {})
+            self._send(END, {})  # an episode that was broken off
+        self._started = time.monotonic()
         self._send(START, {"task": _task(instruction, spec)})
         self._playing = True
+
+    def episode_ended(self, episode: Episode) -> None:
+        """Tell the server how the episode went, as vla-eval's harness does."""
+        if self._playing and self._wire.is_open:
+            self._playing = False
+            metrics = (
+                {} if episode.outcome is Outcome.ERROR else {"success": episode.outcome is Outcome.SUCCESS}
+            )
+            seconds = time.monotonic() - self._started
+            self._send(END, {"metrics": metrics, "steps": episode.steps, "elapsed_sec": seconds})
 
     def close(self) -> None:
         """End the episode and the connection."""
@@ -100,6 +112,8 @@ class VlaEval(RemotePolicy):
             convention.prompt: self._prompt,
             **convention.states(observation),
         }
+        if convention.state in payload:
+            payload[CONTROLLER_STATES] = _controller_state(observation)
         action = self._exchange(OBSERVATION, payload, ACTION)
         for key in ("actions", "action"):
             if key in action:
@@ -199,8 +213,15 @@ def as_declared(convention: Convention, wanted: Mapping[Any, Any]) -> Convention
             pair for pair in convention.cameras if pair[1] != WRIST or wanted.get("send_wrist_image")
         ),
         state=convention.state if wanted.get("send_state") else None,
+        absolute=bool(wanted.get("absolute_action")),
         rotation=Rotation.ROBOSUITE if wanted.get("quat_no_antipodal") else Rotation.SHORTEST,
     )
+
+
+def _controller_state(observation: Observation) -> np.ndarray:
+    """The state as the controller knows it, (8,) float32: with the grip site's orientation in place of the hand's."""
+    rotation = rotation_vector(of_grip_site(observation.eef_quaternion), Rotation.SHORTEST)
+    return np.concatenate([observation.eef_position, rotation, observation.gripper]).astype(np.float32)
 
 
 def _packed(kind: str, payload: Mapping[str, object], seq: int) -> bytes:

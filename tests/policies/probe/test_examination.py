@@ -1,0 +1,101 @@
+"""Servers of policies that were trained by a convention that only they know: see ``python -m bench probe``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from urllib.parse import parse_qsl
+
+import numpy as np
+import pytest
+from bench.trained import Frame, Trained, frames, served
+
+from assay.errors import PolicyError
+from assay.policies.probe import Plan, examine
+from assay.policies.probe.fields import SIZE, options_of
+from assay.policies.probe.moments import Moment, moments
+from assay.policies.remote.convention import Gripper, Sign
+from assay.policies.remote.openpi import CONVENTION
+from assay.policies.remote.pictures import Orientation
+from assay.policies.remote.rotations import Rotation
+
+TASKS = ("libero_goal/7",)
+PLAN = Plan(TASKS, (0, 1), "primitives", moments=24, episodes=0)
+
+
+@pytest.fixture(scope="module")
+def trained_on(drawing: str) -> list[Frame]:
+    return frames(TASKS, (100, 101), every=4)
+
+
+@pytest.fixture(scope="module")
+def shown(drawing: str) -> list[Moment]:
+    return moments(PLAN.tasks, PLAN.seeds, PLAN.pack, PLAN.moments)
+
+
+def options(address: str) -> dict[str, str]:
+    return dict(parse_qsl(address.partition("?")[2]))
+
+
+def test_orientation_and_gripper_are_found_and_what_the_user_says_is_kept(
+    trained_on: list[Frame], shown: list[Moment]
+):
+    secret = replace(CONVENTION, orientation=Orientation.RAW, gripper=Gripper.UNIT, closes=Sign.MINUS)
+    with served(Trained(secret, trained_on)) as address:
+        found = examine(f"{address}?layout=hand&timeout=20", PLAN, shown=shown)
+    assert options(found.address) == {
+        "layout": "hand",
+        "timeout": "20",
+        "orientation": "raw",
+        "gripper": "unit",
+        "closes": "-1",
+    }
+    verdicts = {each.field: each.verdict for each in found.settled}
+    assert verdicts["image orientation"] in ("sure", "likely") and verdicts["gripper"] in ("sure", "likely")
+    assert found.understood and found.agreement > found.given_agreement
+
+
+def test_the_writing_of_the_state_is_found(trained_on: list[Frame], shown: list[Moment]):
+    secret = replace(CONVENTION, rotation=Rotation.WXYZ)
+    with served(Trained(secret, trained_on)) as address:
+        found = examine(f"{address}?orientation=rotated&size=224&closes=1", PLAN, shown=shown)
+    assert options(found.address)["rotation"] == "wxyz"
+    assert [each.field for each in found.settled] == ["state"], "nothing else was open"
+
+
+def test_a_server_that_takes_one_size_only_is_asked_by_that_size(
+    trained_on: list[Frame], shown: list[Moment]
+):
+    class Picky(Trained):
+        def infer(self, request):
+            if request["observation/image"].shape[0] != 256:
+                raise ValueError("256 pixels, please")
+            return super().infer(request)
+
+    with served(Picky(replace(CONVENTION, size=256), trained_on)) as address:
+        found = examine(f"{address}?layout=hand&orientation=rotated&closes=1", PLAN, shown=shown[:6])
+    assert options(found.address)["size"] == "256"
+    (size,) = found.settled
+    assert size.rival is None and "256 pixels, please" in next(iter(size.refused.values()))
+
+
+def test_a_server_that_knows_nothing_is_not_understood(trained_on: list[Frame], shown: list[Moment]):
+    class Silly(Trained):
+        def infer(self, request):
+            return np.tile([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0], (5, 1))
+
+    with served(Silly(CONVENTION, trained_on)) as address:
+        found = examine(f"{address}?layout=hand&size=224", PLAN, shown=shown[:6])
+    assert not found.understood and found.agreement == 0.5
+    assert {each.verdict for each in found.settled if each.field == "image orientation"} == {"indifferent"}
+
+
+def test_what_is_no_server_is_refused_in_one_line():
+    with pytest.raises(PolicyError, match="is no policy server"):
+        examine("oracle", PLAN)
+
+
+def test_the_usual_alternative_comes_first_even_if_it_is_none_of_them():
+    field = SIZE.usual_first(replace(CONVENTION, size=200))
+    assert field.alternatives[0] == {"size": "200"} and len(field.alternatives) == 4
+    assert SIZE.usual_first(replace(CONVENTION, size=256)).alternatives[0] == {"size": "256"}
+    assert options_of(CONVENTION)["closes"] == "1"

@@ -1,0 +1,156 @@
+"""Paths, encryption, keys, and several copies of one server."""
+
+from __future__ import annotations
+
+import ssl
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pytest
+from websockets.sync.server import ServerConnection, serve
+
+from assay import tasks
+from assay.episodes import EpisodeSpec, rollout
+from assay.policies.remote import OpenPI, UnreachableError, codec
+from assay.sim import CompiledScene, Observation, Simulation
+from assay.sim.world import SceneEnv
+
+TASK = tasks.load("libero_goal/7")
+SPEC = EpisodeSpec(TASK.id, 3, "primitives")
+Stub = Callable[[Callable[[ServerConnection], None]], str]
+
+
+def answer(connection: ServerConnection) -> None:
+    connection.send(codec.encode_openpi({}))
+    for _ in connection:
+        timing = {"infer_ms": 12.5}
+        connection.send(codec.encode_openpi({"actions": np.zeros((5, 7)), "server_timing": timing}))
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A certificate that nobody vouches for, and its key."""
+    folder = tmp_path_factory.mktemp("tls")
+    made = folder / "certificate.pem", folder / "key.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+        + ["-keyout", made[1], "-out", made[0], "-days", "2", "-subj", "/CN=localhost"]
+        + ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"],
+        check=True,
+        capture_output=True,
+    )
+    return made
+
+
+@pytest.fixture
+def encrypted(certificate: tuple[Path, Path]) -> Iterator[str]:
+    """The place of a server that encrypts."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate)
+    with serve(answer, "127.0.0.1", 0, ssl=context, compression=None) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"127.0.0.1:{server.socket.getsockname()[1]}"
+        server.shutdown()
+        thread.join(5)
+
+
+def test_a_connection_is_encrypted_where_the_address_says_so(
+    encrypted: str, certificate: tuple[Path, Path], observation: Observation, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
+    policy = OpenPI(f"openpi://{encrypted}?tls=1&timeout=5")
+    policy.reset(TASK.instruction, SPEC)
+    assert policy.act(observation).shape == (5, 7)
+    policy.close()
+
+
+def test_a_certificate_that_nobody_vouches_for_is_one_line(encrypted: str):
+    with pytest.raises(UnreachableError, match="cannot be trusted"):
+        OpenPI(f"openpi://{encrypted}?tls=1&connect=1").connect()
+
+
+def test_a_key_and_a_path_arrive_and_a_wrong_key_is_one_line(stub: Stub, monkeypatch: pytest.MonkeyPatch):
+    seen: list[tuple[str, str | None]] = []
+
+    def listening(connection: ServerConnection) -> None:
+        assert connection.request is not None
+        seen.append((connection.request.path, connection.request.headers.get("Authorization")))
+        answer(connection)
+
+    monkeypatch.setenv("ROBOT_KEY", "s3cret")
+    policy = OpenPI(f"openpi://{stub(listening)}/v1/robot?key=ROBOT_KEY")
+    policy.connect()
+    policy.close()
+    assert seen == [("/v1/robot", "Api-Key s3cret")]
+
+    def closed(connection: ServerConnection, request: object) -> object:
+        return connection.respond(401, "who are you?")
+
+    with serve(answer, "127.0.0.1", 0, process_request=closed) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        port = server.socket.getsockname()[1]
+        with pytest.raises(UnreachableError, match=r"HTTP 401: it wants another key") as caught:
+            OpenPI(f"openpi://127.0.0.1:{port}?key=ROBOT_KEY").connect()
+        assert "s3cret" not in str(caught.value)
+        server.shutdown()
+
+
+def test_copies_of_a_server_share_episodes_out_whoever_executes_them(stub: Stub):
+    played: dict[int, list[int]] = {0: [], 1: [], 2: []}
+    now: list[int] = []
+
+    def copy(number: int) -> Callable[[ServerConnection], None]:
+        def handle(connection: ServerConnection) -> None:
+            played[number].append(now[-1])
+            answer(connection)
+
+        return handle
+
+    address = f"openpi://{','.join(stub(copy(number)) for number in played)}"
+    for worker in ((range(0, 12)), (range(11, -1, -1))):
+        policy = OpenPI(address)
+        for seed in worker:
+            now.append(seed)
+            policy.reset(TASK.instruction, replace(SPEC, seed=seed))
+        policy.close()
+    assert sorted(chain.from_iterable(played.values())) == sorted([*range(12)] * 2)
+    assert all(len(seeds) == 2 * len(set(seeds)) >= 4 for seeds in played.values()), (
+        "the same copy both times"
+    )
+
+
+def test_the_copies_of_a_server_that_is_gone_step_in(stub: Stub):
+    place = stub(answer)
+    policy = OpenPI(f"openpi://127.0.0.1:9,{place}?connect=3")
+    for seed in range(6):
+        policy.reset(TASK.instruction, replace(SPEC, seed=seed))
+    policy.close()
+
+
+def test_the_time_that_a_server_says_it_took_is_recorded(
+    stub: Stub,
+    tmp_path: Path,
+    drawing: str,
+    compiled: Callable[[str], CompiledScene],
+    world_of: Callable[..., Simulation],
+):
+    world = world_of(compiled(TASK.id))
+    policy = OpenPI(f"openpi://{stub(answer)}?wait=0")
+    spec = replace(SPEC, steps=10)
+    episode = rollout(SceneEnv(world, TASK, world.sample(3)), policy, spec)
+    policy.close()
+    assert episode.decisions == 2 and episode.inference == (12.5, 12.5)
+
+
+def test_our_own_server_says_how_long_it_took(served: Callable[..., str], observation: Observation):
+    policy = OpenPI(served("random", "openpi"))
+    policy.reset(TASK.instruction, SPEC)
+    policy.act(observation)
+    policy.close()
+    assert len(policy.inference_ms) == 1 and policy.inference_ms[0] > 0

@@ -1,0 +1,382 @@
+"""GR00T, OpenVLA-OFT, starVLA and RoboArena: stubs that do what their sources do. See test_real_servers.py."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import msgpack
+import numpy as np
+import pytest
+from websockets.sync.server import ServerConnection
+
+from assay import tasks
+from assay.episodes import EpisodeSpec
+from assay.errors import PolicyError
+from assay.policies.remote import (
+    RemoteError,
+    ReplyError,
+    ServerError,
+    StalledError,
+    UnreachableError,
+    codec,
+    gr00t,
+    load_remote,
+    openvla_oft,
+    starvla,
+)
+from assay.sim import Observation
+
+TASK = tasks.load("libero_goal/7")
+SPEC = EpisodeSpec(TASK.id, 3, "primitives")
+RAMP = np.tile(np.linspace(0.0, 1.0, 10)[:, None], (1, 7))
+Stub = Callable[[Callable[[ServerConnection], None]], str]
+
+
+def asked(address: str, observation: Observation, **options: object) -> np.ndarray:
+    given = {"timeout": 5, "connect": 2} | options
+    policy = load_remote(f"{address}?{'&'.join(f'{name}={value}' for name, value in given.items())}")
+    try:
+        policy.reset(TASK.instruction, SPEC)
+        return policy.act(observation)
+    finally:
+        policy.close()
+
+
+# -- OpenVLA-OFT
+
+
+Respond = Callable[[BaseHTTPRequestHandler, Any], None]
+
+
+@pytest.fixture
+def http() -> Iterator[Callable[[Respond], str]]:
+    """Starts an HTTP server; returns its host and port."""
+    servers: list[ThreadingHTTPServer] = []
+
+    def start(respond: Respond) -> str:
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.send_error(405)
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                respond(self, json.loads(body))
+
+            def log_message(self, *words: object) -> None:
+                pass
+
+        servers.append(ThreadingHTTPServer(("127.0.0.1", 0), Handler))
+        threading.Thread(
+            target=servers[-1].serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        ).start()
+        return f"127.0.0.1:{servers[-1].server_port}"
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def spelled(array: np.ndarray) -> dict[str, object]:
+    return {
+        "__numpy__": base64.b64encode(array.tobytes()).decode(),
+        "dtype": array.dtype.str,
+        "shape": array.shape,
+    }
+
+
+def replying(body: object, seen: list[Any] | None = None, status: int = 200) -> Respond:
+    def respond(handler: BaseHTTPRequestHandler, request: Any) -> None:
+        if seen is not None:
+            seen.append((handler.path, dict(handler.headers), request))
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        handler.send_response(status)
+        handler.send_header("Content-Length", str(len(data)))
+        handler.end_headers()
+        handler.wfile.write(data)
+
+    return respond
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_openvla_oft_is_sent_json_and_its_list_of_actions_is_executed(
+    twice: bool, http: Callable[[Respond], str], observation: Observation
+):
+    seen: list[Any] = []
+    listed = [spelled(row) for row in RAMP]
+    place = http(replying(json.dumps(listed) if twice else listed, seen))
+    actions = asked(f"openvla-oft://{place}", observation)
+    path, _, request = seen[0]
+    assert path == "/act" and request["instruction"] == TASK.instruction.text
+    state = np.frombuffer(base64.b64decode(request["state"]["__numpy__"]), request["state"]["dtype"])
+    assert np.array_equal(state, openvla_oft.CONVENTION.state_vector(observation))
+    assert request["full_image"]["shape"] == [256, 256, 3]
+    assert np.array_equal(actions[:, 0], RAMP[:8, 0])
+    assert actions[:, 6].tolist() == [1.0] * 5 + [-1.0] * 3, "0 closes, 1 opens"
+
+
+@pytest.mark.parametrize(
+    ("respond", "kind", "words"),
+    [
+        (replying("error"), ServerError, "its own log says why"),
+        (replying(b"oops"), ReplyError, "not JSON"),
+        (replying({"a": 1}), ReplyError, "not an array of numbers"),
+        (replying([spelled(np.zeros(6))]), ReplyError, "shape (1, 6)"),
+        (replying([{"__numpy__": "!", "dtype": "<f8", "shape": [1]}]), ReplyError, "no base64"),
+        (replying([{"__numpy__": "AAAA", "dtype": "|O", "shape": [1]}]), ReplyError, "only numbers"),
+        (replying([], status=500), ServerError, "HTTP 500"),
+        (replying([], status=401), ServerError, "wants another key"),
+        (replying(b"[" * 3000), ReplyError, "not JSON"),
+        (replying(b"0" * 5_000_000), ReplyError, "more than 4,194,304 bytes"),
+    ],
+)
+def test_an_answer_of_openvla_ofts_that_makes_no_sense_is_one_line(
+    respond: Respond,
+    kind: type[RemoteError],
+    words: str,
+    http: Callable[[Respond], str],
+    observation: Observation,
+):
+    with pytest.raises(kind) as caught:
+        asked(f"openvla-oft://{http(respond)}", observation)
+    assert words in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_reply_that_drips_byte_by_byte_is_cut_off(http: Callable[[Respond], str], observation: Observation):
+    def drip(handler: BaseHTTPRequestHandler, request: Any) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", "1000")
+        handler.end_headers()
+        for _ in range(1000):
+            handler.wfile.write(b" ")
+            time.sleep(0.05)
+
+    start = time.monotonic()
+    with pytest.raises(StalledError, match=r"no answer within 0\.5 s"):
+        asked(f"openvla-oft://{http(drip)}", observation, timeout=0.5)
+    assert time.monotonic() - start < 10
+
+
+def test_nobody_at_a_http_address_is_one_line(observation: Observation):
+    with pytest.raises(UnreachableError, match=r"tried for 0\.2 s"):
+        asked("openvla-oft://127.0.0.1:9", observation, connect=0.2)
+
+
+def test_a_key_goes_with_every_request(
+    http: Callable[[Respond], str], observation: Observation, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("ROBOT_KEY", "s3cret")
+    seen: list[Any] = []
+    asked(
+        f"openvla-oft://{http(replying([spelled(row) for row in RAMP], seen))}",
+        observation,
+        bearer="ROBOT_KEY",
+    )
+    assert seen[0][1]["Authorization"] == "Bearer s3cret"
+
+
+# -- starVLA
+
+
+def star(reply: object, seen: list[Any]) -> Callable[[ServerConnection], None]:
+    def handle(connection: ServerConnection) -> None:
+        connection.send(codec.encode_openpi({"available_unnorm_keys": ["franka", "bridge"]}))
+        for message in connection:
+            seen.append(codec.decode(message, largest=2**24))
+            connection.send(codec.encode_openpi(reply))
+
+    return handle
+
+
+def test_starvla_is_sent_examples_and_a_status_comes_back(stub: Stub, observation: Observation):
+    seen: list[Any] = []
+    place = stub(star({"ok": True, "data": {"actions": RAMP[None]}}, seen))
+    actions = asked(f"starvla://{place}", observation, layout="hand", unnorm_key="franka")
+    (request,) = seen
+    (example,) = request["payload"]["examples"]
+    assert request["type"] == "infer" and request["payload"]["unnorm_key"] == "franka"
+    assert [each.shape for each in example["image"]] == [(224, 224, 3)] * 2
+    pictures = starvla.CONVENTION.pictures(observation).values()
+    assert all(np.array_equal(*pair) for pair in zip(example["image"], pictures, strict=True))
+    assert example["lang"] == TASK.instruction.text and example["state"].shape == (1, 8)
+    assert len(actions) == 10 and actions[:, 6].tolist() == [1.0] * 5 + [-1.0] * 5
+
+
+@pytest.mark.parametrize(
+    ("reply", "options", "words"),
+    [
+        ({"ok": False, "error": {"message": "no such key"}}, {}, "the server failed: no such key"),
+        ({"ok": True, "data": {}}, {}, "should be (1, k, 7), not a NoneType"),
+        ({"ok": True, "data": {"actions": RAMP}}, {}, "should be (1, k, 7), not float64 (10, 7)"),
+        ({"ok": True}, {"unnorm_key": "frank"}, "did you mean 'franka'?"),
+    ],
+)
+def test_what_starvla_refuses_is_one_line(
+    reply: object, options: dict[str, object], words: str, stub: Stub, observation: Observation
+):
+    with pytest.raises(RemoteError) as caught:
+        asked(f"starvla://{stub(star(reply, []))}", observation, **options)
+    assert words in str(caught.value)
+
+
+# -- RoboArena and vLLM-Omni
+
+
+def arena(config: dict[str, object], reply: object, seen: list[Any]) -> Callable[[ServerConnection], None]:
+    def handle(connection: ServerConnection) -> None:
+        connection.send(codec.encode_openpi(config))
+        for message in connection:
+            request = codec.decode(message, largest=2**24)
+            seen.append((connection.request.path, dict(connection.request.headers), request))
+            ending = request["endpoint"] == "reset"
+            connection.send("reset successful" if ending else codec.encode_openpi(reply))
+
+    return handle
+
+
+CARTESIAN = {"action_space": "cartesian_velocity", "needs_wrist_camera": True, "n_external_cameras": 1}
+
+
+def test_roboarenas_config_decides_what_is_sent(stub: Stub, observation: Observation, monkeypatch):
+    monkeypatch.setenv("VLLM_API_KEY", "s3cret")
+    seen: list[Any] = []
+    config = {
+        **CARTESIAN,
+        "needs_wrist_camera": False,
+        "image_resolution": [128, 128],
+        "needs_session_id": True,
+    }
+    place = stub(arena(config, RAMP, seen))  # vLLM-Omni replies with the array alone
+    actions = asked(f"roboarena://{place}/v1/realtime/robot/openpi", observation, bearer="VLLM_API_KEY")
+    path, headers, request = seen[1]
+    assert [each["endpoint"] for _, _, each in seen] == ["reset", "infer"]
+    assert path == "/v1/realtime/robot/openpi" and headers["authorization"] == "Bearer s3cret"
+    assert request["observation/exterior_image_0_left"].shape == (128, 128, 3)
+    assert "observation/wrist_image_left" not in request and request["session_id"] == seen[0][2]["session_id"]
+    assert request["observation/cartesian_position"].shape == (6,)
+    assert 0.0 <= request["observation/gripper_position"][0] <= 1.0
+    assert np.allclose(actions[:, 6], np.linspace(-1.0, 1.0, 10)), "1 closes"
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ({"action_space": "joint_position"}, "only cartesian_velocity can be executed"),
+        ({**CARTESIAN, "needs_stereo_camera": True}, "stereo cameras"),
+        ({**CARTESIAN, "n_external_cameras": 2}, "2 external cameras; LIBERO has one"),
+        ({**CARTESIAN, "image_resolution": [180, 320]}, "only square ones can be sent"),
+    ],
+)
+def test_what_roboarenas_config_asks_in_vain_is_one_line(
+    config: dict[str, object], words: str, stub: Stub, observation: Observation
+):
+    with pytest.raises(ReplyError) as caught:
+        asked(f"roboarena://{stub(arena(config, RAMP, []))}", observation)
+    assert words in str(caught.value)
+
+
+# -- GR00T
+
+
+def spell(value: object) -> object:
+    assert isinstance(value, np.ndarray)
+    parts = {b"type": value.dtype.str, b"shape": value.shape, b"data": value.tobytes()}
+    return {b"nd": True, b"kind": b"", **parts}
+
+
+@pytest.fixture
+def zmq_server(zmq_installed: None) -> Iterator[Callable[..., str]]:
+    """Starts a REP socket that answers with what a function makes of each request; returns its host and port."""
+    import zmq
+
+    ended = threading.Event()
+    threads: list[threading.Thread] = []
+
+    def start(answer: Callable[[dict[str, Any]], object]) -> str:
+        socket: Any = zmq.Context.instance().socket(zmq.REP)
+        socket.setsockopt(zmq.LINGER, 0)
+        port = socket.bind_to_random_port("tcp://127.0.0.1")
+
+        def serve() -> None:
+            while not ended.is_set():
+                if socket.poll(50):
+                    reply = answer(codec.decode(socket.recv(), largest=2**24))
+                    socket.send(reply if isinstance(reply, bytes) else msgpack.packb(reply, default=spell))
+            socket.close()
+
+        threads.append(threading.Thread(target=serve, daemon=True))
+        threads[-1].start()
+        return f"127.0.0.1:{port}"
+
+    yield start
+    ended.set()
+    for thread in threads:
+        thread.join(5)
+
+
+def grooting(seen: list[Any], action: object = None) -> Callable[[dict[str, Any]], object]:
+    ramp = {f"action.{name}": RAMP[None, :, :1].astype(np.float32) for name in (*gr00t.AXES, "gripper")}
+
+    def answer(request: dict[str, Any]) -> object:
+        seen.append(request)
+        return (
+            [ramp if action is None else action, {}]
+            if request["endpoint"] == "get_action"
+            else {"status": "ok"}
+        )
+
+    return answer
+
+
+@pytest.mark.parametrize("nested", [0, 1])
+def test_gr00t_is_pinged_reset_and_asked(
+    nested: int, zmq_server: Callable[..., str], observation: Observation, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("GROOT_TOKEN", "s3cret")
+    seen: list[Any] = []
+    actions = asked(f"gr00t://{zmq_server(grooting(seen))}", observation, nested=nested, key="GROOT_TOKEN")
+    assert [each["endpoint"] for each in seen] == ["ping", "reset", "get_action"]
+    assert {each["api_token"] for each in seen} == {"s3cret"}
+    given = seen[2]["data"]["observation"]
+    video, state = (given["video"], given["state"]) if nested else (given, given)
+    prefix = ("", "") if nested else ("video.", "state.")
+    assert video[f"{prefix[0]}wrist_image"].shape == (1, 1, 256, 256, 3)
+    expected = gr00t.CONVENTION.state_vector(observation).astype(np.float32)
+    rotation = [state[f"{prefix[1]}{name}"].item() for name in ("roll", "pitch", "yaw")]
+    assert np.array_equal(rotation, expected[3:6]) and state[f"{prefix[1]}gripper"].shape == (1, 1, 2)
+    assert actions.shape == (8, 7) and actions[:, 6].tolist() == [1.0] * 5 + [-1.0] * 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (lambda request: {"error": "Unknown endpoint"}, "the server failed: Unknown endpoint"),
+        (lambda request: b"\xc1", "not msgpack"),
+        (grooting([], {"x": 1}), "the action's x should be (1, k, 1), not a int"),
+        (grooting([], [1]), "the action should be a map, not a list"),
+        (lambda request: {b"nd": True, b"kind": b"O", b"type": "|O", b"data": b""}, "only numbers are read"),
+    ],
+)
+def test_what_gr00t_answers_in_error_is_one_line(
+    answer: Callable[..., object], words: str, zmq_server: Callable[..., str], observation: Observation
+):
+    with pytest.raises(RemoteError) as caught:
+        asked(f"gr00t://{zmq_server(answer)}", observation)
+    assert words in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_gr00t_server_that_is_not_there_is_missed_in_time(zmq_installed: None, observation: Observation):
+    with pytest.raises(UnreachableError, match=r"no answer within 0\.2 s"):
+        asked("gr00t://127.0.0.1:9", observation, connect=0.2)
+
+
+@pytest.mark.parametrize("options", ["nested=2", "tls=1", "bearer=HOME"])
+def test_what_gr00t_does_not_have_is_said(options: str, zmq_installed: None):
+    with pytest.raises(PolicyError, match=options.partition("=")[0]):
+        load_remote(f"gr00t://h:1?{options}")
