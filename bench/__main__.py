@@ -21,6 +21,7 @@ from bench import (
     measures,
     memory,
     oracle,
+    other_tools,
     report,
     runs,
     senses,
@@ -52,6 +53,7 @@ SECTIONS = {
     "scoring": eqa_scoring.measure,
     "tabletop": tabletop.measure,
     "lerobot": lerobot_open.measure,
+    "other-tools": other_tools.measure,
 }
 
 
