@@ -96,7 +96,7 @@ def _with_rewordings(episodes: tuple[ReportedEpisode, ...]) -> tuple[ReportedEpi
         return episodes
     category, change = PLUS_CATEGORIES["language"]
     return tuple(
-        replace(each, condition=plus_condition(category), change=change)
+        replace(each, condition=plus_condition(category), change=change, variant=each.instruction)
         if each.condition == CONTROL and not _built_in(each.task)
         else each
         for each in episodes
@@ -105,7 +105,9 @@ def _with_rewordings(episodes: tuple[ReportedEpisode, ...]) -> tuple[ReportedEpi
 
 def _remarks(episodes: tuple[ReportedEpisode, ...]) -> Iterator[str]:
     yield "the log has neither steps nor trajectories: it says how often, not how"
-    strange = {each.instruction for each in episodes if not _built_in(each.task)}
+    strange = {
+        each.instruction for each in episodes if each.condition == CONTROL and not _built_in(each.task)
+    }
     if strange:
         some = ", ".join(f"'{each}'" for each in sorted(strange)[:3])
         yield (
