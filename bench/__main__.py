@@ -24,6 +24,7 @@ from bench import (
     measures,
     memory,
     oracle,
+    other_tools,
     probe,
     report,
     runs,
@@ -60,6 +61,7 @@ SECTIONS = {
     "lerobot": lerobot_open.measure,
     "lerobot-learn": lerobot_learn.measure,
     "harnesses": harnesses.measure,
+    "other-tools": other_tools.measure,
 }
 
 

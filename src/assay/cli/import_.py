@@ -51,6 +51,10 @@ def results(
     control: Annotated[
         str, typer.Option(help="What the files call the condition in which nothing is changed.")
     ] = "control",
+    plus: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="LIBERO-plus's checkout: of which task each of its rewordings is."),
+    ] = None,
 ) -> None:
     """Read results of other tools; the kind of each file is known by its content.
 
@@ -59,7 +63,7 @@ def results(
     from assay.runs.importing.results import Source, import_results
 
     sources = [Source.parse(each) for each in files]
-    for done in import_results(sources, out, policy=policy, control=control):
+    for done in import_results(sources, out, policy=policy, control=control, plus=plus):
         say(
             f"{number_of(done.episodes, 'episode')} of {done.policy} ({', '.join(done.tools)}; "
             f"{number_of(done.tasks, 'task')}; {number_of(done.controls, 'control')}; {done.paths:,} with "
@@ -67,7 +71,7 @@ def results(
         )
         if done.errors:
             say(
-                f"{number_of(done.errors, 'episode')} broke, and count neither as success nor as failure",
+                f"{number_of(done.errors, 'episode')} broke: neither success nor failure, counted apart",
                 aside=True,
             )
         for remark in done.remarks:

@@ -6,10 +6,10 @@ they are the same, however long they take. A budget only decides how many of the
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import monotonic
 
 from assay.episodes import Episode, EpisodeSpec, Policy
 from assay.errors import RunError
@@ -54,7 +54,7 @@ def fit(
     """
     if path.exists():
         raise RunError(f"{path} exists already: every evaluation has a file of its own")
-    began = time.monotonic()
+    began = monotonic()
     watch = _Clock(observer or Observer())
     whole = prepare(experiment, options)
     if budget is None:
@@ -65,7 +65,7 @@ def fit(
     chosen = _chosen(first, policy, allowed, began, budget)
     within = replace(options, tasks=",".join(chosen), seeds=_seeds(whole)[:1])
     ending = execute(experiment, policy, path, within, watch)
-    more = 0 if ending.left else _more(experiment, within, whole, watch, allowed - (time.monotonic() - began))
+    more = 0 if ending.left else _more(experiment, within, whole, watch, allowed - (monotonic() - began))
     if more:
         execute(experiment, policy, path, replace(within, seeds=_seeds(whole)[: 1 + more]), watch)
     return _fitted(path, whole, began, 1 + more, chosen)
@@ -78,7 +78,7 @@ def _chosen(first: Work, policy: str | Policy, allowed: float, began: float, bud
     if pace is None:
         return tasks  # every one of them broke: the evaluation itself tells why
     episodes = (len(first.specs) + certificates(first).missing) * pace.seconds / workers_of(first.options)
-    room = (allowed - (time.monotonic() - began)) / max(episodes, 1e-9)
+    room = (allowed - (monotonic() - began)) / max(episodes, 1e-9)
     if room >= 1:
         return tasks
     count = int(room * len(tasks))
@@ -112,7 +112,7 @@ def _fitted(path: Path, whole: Work, began: float, seeds: int, chosen: Sequence[
         summary,
         tuple(chosen),
         seeds,
-        time.monotonic() - began,
+        monotonic() - began,
         tuple(_left_out(whole, seeds, chosen, undone)),
     )
 
@@ -142,7 +142,7 @@ class _Clock(Observer):
 
     def __init__(self, inner: Observer) -> None:
         self._inner = inner
-        self._since = time.monotonic()
+        self._since = monotonic()
         self._spent = {"episode": 0.0, "certificate": 0.0}
         self._count = {"episode": 0, "certificate": 0}
 
@@ -163,7 +163,7 @@ class _Clock(Observer):
 
     def certifying(self, wanted: int) -> None:
         """Begin to count the time of certificates."""
-        self._since = time.monotonic()
+        self._since = monotonic()
         self._inner.certifying(wanted)
 
     def certified(self) -> None:
@@ -173,7 +173,7 @@ class _Clock(Observer):
 
     def began(self, store: Store, waiting: int) -> None:
         """Begin to count the time of episodes."""
-        self._since = time.monotonic()
+        self._since = monotonic()
         self._inner.began(store, waiting)
 
     def episode(self, spec: EpisodeSpec | None, episode: Episode | None) -> None:
@@ -187,7 +187,7 @@ class _Clock(Observer):
         return self._inner.stopping()
 
     def _tick(self, what: str) -> None:
-        now = time.monotonic()
+        now = monotonic()
         self._spent[what] += now - self._since
         self._count[what] += 1
         self._since = now

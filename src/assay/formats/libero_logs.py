@@ -16,15 +16,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from assay import tasks
 from assay.episodes import CONTROL, Outcome
 from assay.formats.release import ReleaseError, text_of
-from assay.formats.reported_names import Named, named
+from assay.formats.reported_names import PLUS_CATEGORIES, Named, named, plus_condition
 from assay.formats.results import Evaluation, Kind, ReportedEpisode
 
 TOOL = "LIBERO's evaluation log"
+PLUS = "libero-plus/"
 _SUITE = re.compile(r"\bTask suite: (\S+)")
 _TASK = re.compile(r"(?:^|[\s\]:])Task: (.+)")
 _NUMBER = re.compile(r"\bStarting episode (\d+)\.\.\.")
@@ -37,7 +39,7 @@ def read(file: Path) -> tuple[Evaluation, ...]:
     """The one evaluation of a log. Raises ReleaseError where it is none."""
     text = text_of(file, most=1_000_000_000)
     suite = (_SUITE.search(text) or _in_name(file.stem) or [None, ""])[1]
-    episodes = tuple(_episodes(text, str(suite)))
+    episodes = _with_rewordings(tuple(_episodes(text, str(suite))))
     if not episodes:
         raise ReleaseError(
             f"{file}: no line says 'Success: True' or 'Success: False' after one with 'Task: ...'"
@@ -88,12 +90,30 @@ def _episode(which: Named, prompt: str, trial: int, success: bool, broke: str) -
     )
 
 
+def _with_rewordings(episodes: tuple[ReportedEpisode, ...]) -> tuple[ReportedEpisode, ...]:
+    """In a log of LIBERO-plus a prompt that is no task's own is one of its rewordings, which no name tells."""
+    if not any(each.condition.startswith(PLUS) for each in episodes):
+        return episodes
+    category, change = PLUS_CATEGORIES["language"]
+    return tuple(
+        replace(each, condition=plus_condition(category), change=change, variant=each.instruction)
+        if each.condition == CONTROL and not _built_in(each.task)
+        else each
+        for each in episodes
+    )
+
+
 def _remarks(episodes: tuple[ReportedEpisode, ...]) -> Iterator[str]:
     yield "the log has neither steps nor trajectories: it says how often, not how"
-    strange = {each.task for each in episodes if each.condition == CONTROL and not _built_in(each.task)}
+    strange = {
+        each.instruction for each in episodes if each.condition == CONTROL and not _built_in(each.task)
+    }
     if strange:
         some = ", ".join(f"'{each}'" for each in sorted(strange)[:3])
-        yield f"{len(strange)} prompts are the instruction of no task that is known: {some}; they are kept as they are"
+        yield (
+            f"{len(strange)} prompts are the instruction of no task that is known ({some}): the log does not say which "
+            "tasks they are, so each is one of its own"
+        )
 
 
 def _built_in(task: str) -> bool:

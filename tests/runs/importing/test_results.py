@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay import api
+from assay import api, tasks
 from assay.errors import AssayError, RunError
+from assay.formats.libero_plus import wordings
 from assay.formats.release import ReleaseError
 from assay.runs.importing.results import Imported, Source, import_results
 from assay.runs.store import Store
@@ -198,10 +199,24 @@ def test_a_log_of_liberos_scripts_is_read_between_progress_bars_and_exceptions_a
         ("libero-plus/robot-initial-states", "libero_goal/7", 0, "success", "robot"),
         ("libero-plus/sensor-noise", "libero_goal/7", 0, "success", "senses"),
         ("libero-plus/objects-layout", "libero_goal/7", 0, "success", "clutter"),
-        ("control", "libero_goal/ignite the hob", 0, "failure", None),
+        ("libero-plus/language-instructions", "libero_goal/ignite the hob", 0, "failure", "wording"),
     ]
-    assert frame["error"][1] == "no memory" and done.unpaired == 0
-    assert any("1 prompts are the instruction of no task that is known" in each for each in done.remarks)
+    assert frame["error"][1] == "no memory" and done.unpaired == 1
+    assert any("1 rewordings of LIBERO-plus are of tasks that no file names" in each for each in done.remarks)
+
+
+def test_libero_plus_itself_says_of_which_task_its_rewordings_are(tmp_path: Path, shared: Path):
+    release = shared / "libero_plus"
+    wording = wordings(release)[0]
+    suite = wording.task.partition("/")[0]
+    usual = tasks.load(wording.task).instruction.text
+    log = "".join(
+        f"Task: {prompt}\nStarting episode 1...\nSuccess: True\n"
+        for prompt in (usual, f"{usual} view 0 0 100 0 0 initstate 9", wording.text)
+    )
+    done, frame = imported(tmp_path, table(tmp_path, f"Task suite: {suite}\n{log}", "log.txt"), plus=release)
+    assert set(frame["task"]) == {wording.task} and done.unpaired == 0 and len(done.remarks) == 1
+    assert frame["condition"][2] == "libero-plus/language-instructions"
 
 
 def test_a_log_of_libero_pro_is_told_by_the_suites_name(tmp_path: Path):

@@ -7,15 +7,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assay import __version__
+from assay import __version__, tasks
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Label, Outcome
 from assay.errors import RunError
 from assay.files import replacing
 from assay.formats.lerobot_eval import LEROBOT
 from assay.formats.libero_logs import LIBERO_LOG
+from assay.formats.libero_plus import wordings
 from assay.formats.libero_pro_episodes import LIBERO_PRO
 from assay.formats.release import ReleaseError
-from assay.formats.results import AXES, Evaluation, Kind, ReportedEpisode
+from assay.formats.reported_names import PLUS_CATEGORIES, plus_condition
+from assay.formats.results import AXES, Evaluation, Kind, ReportedEpisode, said
 from assay.formats.results_csv import CSV
 from assay.formats.vla_eval import VLA_EVAL
 from assay.perturb.releases.values import Unavailable
@@ -25,6 +27,8 @@ from assay.runs.store import SUFFIX, Store
 KINDS: tuple[Kind, ...] = (VLA_EVAL, LEROBOT, LIBERO_PRO, LIBERO_LOG, CSV)
 """Every kind of file that is read, in the order in which they are tried."""
 EXPERIMENT = "imported"
+REWORDED = plus_condition(PLUS_CATEGORIES["language"][0])
+"""The condition of LIBERO-plus's rewordings."""
 ELSEWHERE = "it was done elsewhere, and its report does not say how to repeat it"
 _HEAD = 65_536
 """Bytes of a file by which its kind is known."""
@@ -66,18 +70,25 @@ class Imported:
 
 
 def import_results(
-    sources: Sequence[Source], out: Path, *, policy: str = "", control: str = CONTROL
+    sources: Sequence[Source],
+    out: Path,
+    *,
+    policy: str = "",
+    control: str = CONTROL,
+    plus: Path | None = None,
 ) -> Iterator[Imported]:
     """Write the results in some files into new runs, one for each policy; yields what became of each.
 
     ``out`` is a run's file, NAME.assay, or a folder for several policies. ``policy`` names who acted where no file
-    does; ``control`` is what the files call the condition in which nothing is changed. Raises ReleaseError where a file
-    is none that is read, RunError where a run is there already.
+    does; ``control`` is what the files call the condition in which nothing is changed; ``plus`` is LIBERO-plus's
+    folder, which says of which task each of its rewordings is. Raises ReleaseError where a file is none that is read,
+    RunError where a run is there already.
     """
     found: dict[str, list[Evaluation]] = {}
+    reworded = {} if plus is None else {said(each.text): each.task for each in wordings(plus)}
     for source in sources:
         for evaluation in _read(source.file):
-            told = _conditioned(evaluation, source.condition, control)
+            told = _placed(_conditioned(evaluation, source.condition, control), reworded)
             found.setdefault(policy or evaluation.policy, []).append(told)
     if "" in found and len(found) == 2:  # who acted is said in one file, and the others are beside it
         unnamed = found.pop("")
@@ -120,6 +131,19 @@ def _conditioned(evaluation: Evaluation, condition: str, control: str) -> Evalua
         return episode
 
     return replace(evaluation, episodes=tuple(told(each) for each in evaluation.episodes))
+
+
+def _placed(evaluation: Evaluation, reworded: Mapping[str, str]) -> Evaluation:
+    """An evaluation in which LIBERO-plus's rewordings, prompt -> task, are known by their task."""
+    if not reworded:
+        return evaluation
+    placed = (
+        replace(each, task=reworded.get(said(each.instruction), each.task))
+        if each.condition == REWORDED
+        else each
+        for each in evaluation.episodes
+    )
+    return replace(evaluation, episodes=tuple(placed))
 
 
 def _outs(found: Mapping[str, object], out: Path) -> dict[str, Path]:
@@ -236,6 +260,9 @@ def _remarks(
     """What the results do not allow to say, a sentence each."""
     yield from dict.fromkeys(remark for each in evaluations for remark in each.remarks)
     changed = [each for each in episodes if each.condition != CONTROL]
+    lost = sum(each.condition == REWORDED and each.task not in tasks.built_in_ids() for each in changed)
+    if lost:
+        yield f"{lost} rewordings of LIBERO-plus are of tasks that no file names; --plus DIR, its checkout, says which"
     if not changed:
         yield (
             "nothing is changed in any episode: there are success rates, and no cost of a change; "
