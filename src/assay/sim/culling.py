@@ -37,7 +37,7 @@ class Culling:
         centre = data.geom_xpos + np.einsum("nij,nj->ni", rotation, model.geom_aabb[:, :3])
         axes = rotation * model.geom_aabb[:, None, 3:]  # (ngeom, 3, 3): the box's half axes in columns
         planes = _view(data, camera, float(np.tan(np.deg2rad(model.cam_fovy[camera]) / 2)), aspect)
-        outside = self._boxed & _outside(planes, centre, axes)
+        outside = np.asarray(self._boxed & _outside(planes, centre, axes))
         materials = model.geom_matid[self._can_mirror]
         mirrors = self._can_mirror[(materials >= 0) & (model.mat_reflectance[materials] > 0)]
         for mirror in mirrors[~outside[mirrors]]:
