@@ -127,7 +127,7 @@ def _episodes(file: Path) -> dict[str, tuple[object, ...]]:
     """What happened, by the key of the episode: outcome, steps, path and actions to the bit."""
     with Store.reading(file) as store:
         rows = store.frame().select("id", "key", "outcome", "steps", "instruction").rows()
-        paths = {number: path for number, path in store.trajectories()}
+        paths = dict(store.trajectories())
     return {
         key: (outcome, steps, said, *(getattr(paths[number], name).tobytes() for name in FIELDS))
         for number, key, outcome, steps, said in rows

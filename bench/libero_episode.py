@@ -8,9 +8,9 @@ anew in every episode: it is read where it is there, and written where not.
 """
 
 import json
-import os
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 from libero.libero import benchmark, get_libero_path
@@ -28,7 +28,7 @@ except ImportError:
 suite = benchmark.get_benchmark_dict()[suite_name]()
 task, states = suite.get_task(task_id), suite.get_task_init_states(task_id)
 env = OffScreenRenderEnv(
-    bddl_file_name=os.path.join(get_libero_path("bddl_files"), task.problem_folder, task.bddl_file),
+    bddl_file_name=str(Path(get_libero_path("bddl_files"), task.problem_folder, task.bddl_file)),
     camera_heights=256,
     camera_widths=256,
 )
@@ -44,11 +44,11 @@ def keep(seen):
 def episode():
     env.reset()
     bodies = [env.sim.model.body_name2id(each.root_body) for each in env.env.fixtures_dict.values()]
-    if fixtures and os.path.exists(fixtures):
+    if fixtures and Path(fixtures).exists():
         poses = np.load(fixtures)["poses"]
         env.sim.model.body_pos[bodies], env.sim.model.body_quat[bodies] = poses[:, :3], poses[:, 3:]
     seen = env.set_init_state(states[0])
-    if fixtures and not os.path.exists(fixtures):
+    if fixtures and not Path(fixtures).exists():
         np.savez(fixtures, poses=np.hstack([env.sim.model.body_pos[bodies], env.sim.model.body_quat[bodies]]))
     rng = np.random.default_rng(0)
     for step in range(steps):
@@ -63,9 +63,11 @@ def episode():
         np.savez(kept, **{key: np.array(values) for key, values in found.items()})
 
 
-if not kept:
-    env.reset()  # whatever is made once
-    env.set_init_state(states[0])["agentview_image"].mean()
-start = time.process_time()
-episode()
-print(json.dumps({"seconds": time.process_time() - start}))
+def seconds():
+    start = time.process_time()
+    episode()
+    return time.process_time() - start
+
+
+# The first episode makes what is made once; of two more the quicker counts, for others work on this machine as well.
+print(json.dumps({"seconds": seconds() if kept else min([seconds() for _ in range(3)][1:])}))

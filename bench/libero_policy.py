@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ def script(suite_name: str, trials: int) -> None:
     suite = benchmark.get_benchmark_dict()[suite_name]()
     for number in range(suite.n_tasks):
         task, states = suite.get_task(number), suite.get_task_init_states(number)
-        file = os.path.join(get_libero_path("bddl_files"), task.problem_folder, task.bddl_file)
+        file = Path(get_libero_path("bddl_files"), task.problem_folder, task.bddl_file)
         env = OffScreenRenderEnv(bddl_file_name=file, camera_heights=SIZE, camera_widths=SIZE)
         env.seed(0)
         for trial in range(trials):

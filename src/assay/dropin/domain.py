@@ -33,6 +33,9 @@ ROBOT_PARTS = {"Panda0": ROBOT, "RethinkMount0": MOUNT, "PandaGripper0": GRIPPER
 class Game(Protocol):
     """How a task is played: freely, or as an episode of a plan."""
 
+    restarts: bool
+    """Whether every state that a script sets begins an episode, in the middle of another, too."""
+
     @property
     def simulation(self) -> Simulation:
         """That of the present episode."""
@@ -62,6 +65,8 @@ class Game(Protocol):
 
 class FreePlay:
     """Nobody looks on."""
+
+    restarts = False
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -169,7 +174,8 @@ class Domain(Partial):
     def set_init_state(self, numbers: Any) -> Observations:
         """Begin from a state; in the middle of an episode only the physics is set, and the controller goes on."""
         vector = np.asarray(numbers, dtype=np.float64).ravel()
-        if self.timestep == 0:
+        if self.timestep == 0 or self._game.restarts:
+            self.timestep, self.done = 0, False
             relative = self._is_relative
             seen = self._game.start_from(vector)
             if self._game.simulation is not self._simulation:

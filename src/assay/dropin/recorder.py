@@ -34,12 +34,15 @@ class Recorder:
     and when the script ends. How many steps there are is the script's to say.
     """
 
+    restarts = True
+
     def __init__(self, planned: Planned) -> None:
         self._planned = planned
         self._env = LiberoEnv(Path(session().states) if session().states else None)
         self._index = -1
         self._open = self._absolute = False
         self._turn = 0
+        self._actions: list[np.ndarray] = []
         self._begin(self._next())
 
     @property
@@ -92,6 +95,8 @@ class Recorder:
         """The next episode that is not recorded; when all are, one after the other again."""
         numbers = self._planned.numbers
         waiting = [index for index, number in enumerate(numbers) if not _file(number).exists()]
+        if self._index in waiting and not self._actions:
+            return self._index  # it has not begun
         later = [index for index in waiting if index > self._index]
         self._turn += 1
         return (later or waiting or [(self._turn - 1) % len(numbers)])[0]
@@ -117,7 +122,7 @@ class Recorder:
     def _start(self, spec: EpisodeSpec) -> Observation:
         self._spec = spec
         self._senses = Senses(spec.perturbations, task=spec.task, seed=spec.world_seed)
-        self._actions: list[np.ndarray] = []
+        self._actions = []
         self._absolute = False
         self._since = time.perf_counter()
         return self._senses.observe(self._env.reset(spec))  # type: ignore[no-any-return]

@@ -17,8 +17,11 @@ from assay.sim import gl
 from assay.sim.categories import GLOWING, SWITCHING, Mechanism
 from assay.sim.compile import CompiledScene, live_fixtures, put_fixtures
 from assay.sim.compose import GRIPPER, MOUNT, ROBOT
+from assay.sim.culling import Culling
 
 MOST_GEOMS = 10_000
+UNDRAWN = 0
+"""The group of colliding geoms, which are not drawn."""
 MOST_PIXELS = 4096
 """The largest width or height of a picture."""
 
@@ -48,6 +51,7 @@ class Renderer:
         self._data = mujoco.MjData(model)
         self._labels = _labels(compiled)
         self._glows = _glows(compiled)
+        self._culling = Culling(model)
         model.site_rgba[:, 3] = 0.0  # nobody is shown the sites; those that glow are, when they do
         self._context: Any = None
         self._gl: Any = None
@@ -134,6 +138,10 @@ class Renderer:
             data = moment
         self._light_up(data.qpos)
         self._camera.fixedcamid = camera_id
+        groups = self._model.geom_group
+        unseen = self._culling.unseen(data, camera_id, width / height)
+        usual = groups[unseen]
+        groups[unseen] = UNDRAWN
         mujoco.mjv_updateScene(
             self._model,
             data,
@@ -143,6 +151,7 @@ class Renderer:
             mujoco.mjtCatBit.mjCAT_ALL,
             self._scene,
         )
+        groups[unseen] = usual
         self._scene.flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = segmented
         self._scene.flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = segmented
         mujoco.mjr_render(self._viewport, self._scene, self._context)
@@ -179,7 +188,7 @@ class Renderer:
         self._context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR
         self._scene = mujoco.MjvScene(self._model, maxgeom=MOST_GEOMS)
         self._options = mujoco.MjvOption()
-        self._options.geomgroup[0] = 0  # colliding geoms are not drawn
+        self._options.geomgroup[UNDRAWN] = 0
         self._camera = mujoco.MjvCamera()
         self._camera.type = mujoco.mjtCamera.mjCAMERA_FIXED
         self._release = _released_in_time(self, self._context, self._gl)

@@ -1,0 +1,141 @@
+"""A script that was written for LIBERO, started as the command starts it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from assay import api
+from assay.dropin.executor import Script, command_of, run_free
+from assay.dropin.planned import MARK, group
+from assay.errors import RunError, StateError
+from assay.experiments import load_experiment
+from assay.runs.execute import Options, execute
+from assay.runs.store import Store
+
+STEPS = 6
+SCRIPT = f"""
+import os, sys
+import numpy as np
+from libero.libero import benchmark, get_libero_path
+from libero.libero.envs import OffScreenRenderEnv
+
+suite = benchmark.get_benchmark_dict()["libero_goal"]()
+for number in range(suite.n_tasks):
+    task, states = suite.get_task(number), suite.get_task_init_states(number)
+    file = os.path.join(get_libero_path("bddl_files"), task.problem_folder, task.bddl_file)
+    env = OffScreenRenderEnv(bddl_file_name=file)
+    for state in states:
+        env.reset()
+        seen = env.set_init_state(state)
+        for step in range({STEPS}):
+            wave = np.sin(40 * seen["robot0_eef_pos"] + len(task.language))
+            seen, reward, done, info = env.step(np.append(wave, [0, 0, 0.1, 1]))
+    if "STOPS" in os.environ:
+        sys.exit(7)
+"""
+
+
+class Waving:
+    def reset(self, instruction: Any, spec: Any) -> None:
+        self._words = str(instruction)
+
+    def act(self, observation: Any) -> np.ndarray:
+        return np.append(np.sin(40 * observation.eef_position + len(self._words)), [0, 0, 0.1, 1])[None]
+
+
+ASKED = {
+    "tasks": "libero_goal/7",
+    "seeds": (0, 1),
+    "conditions": "words=empty",
+    "steps": STEPS,
+    "certified": False,
+}
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    file = tmp_path / "main.py"
+    file.write_text(SCRIPT)
+    (tmp_path / "libero").mkdir()
+    (tmp_path / "libero" / "__init__.py").write_text("raise ImportError('the real one beside the script')")
+    return file
+
+
+def test_a_script_plays_an_experiment_as_assay_run_does(
+    script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = tmp_path / "script.assay"
+    played = Script(("python", str(script)), "primitives")
+    monkeypatch.setenv("STOPS", "1")
+    first = execute("pro", played, path, Options(**ASKED))
+    assert played.status == 7 and (first.done, first.left) == (2, 2), "it stopped after one task"
+    monkeypatch.delenv("STOPS")
+    again = execute("pro", played, path, Options(**ASKED))
+    assert (again.done, again.left) == (2, 0), "what was recorded is left out"
+    script.write_text(SCRIPT + "# another")
+    with pytest.raises(RunError, match="another policy"):
+        execute("pro", played, path, Options(**ASKED))
+    asked = api.run("pro", Waving(), out=tmp_path / "run.assay", progress=False, **ASKED)
+    with Store.reading(path) as one, Store.reading(asked.path) as other:
+        assert _episodes(one) == _episodes(other) and len(_episodes(one)) == 4
+        assert one.meta["policy"] == "script:main.py"
+        assert set(one.frame()["instruction"]) == {"turn on the stove", ""}
+
+
+def _episodes(store: Store) -> dict[str, tuple[object, ...]]:
+    paths = dict(store.trajectories())
+    rows = store.frame().select("id", "key", "outcome", "steps", "instruction").rows()
+    return {
+        key: (*told, paths[number].end_effector.tobytes(), paths[number].actions.tobytes())
+        for number, key, *told in rows
+    }
+
+
+def test_without_an_experiment_it_has_liberos_tasks(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    file = tmp_path / "main.py"
+    file.write_text(
+        "from libero.libero import benchmark\n"
+        "print(benchmark.get_benchmark_dict()['libero_90']().n_tasks)\n"
+        "import libero.lifelong"
+    )
+    assert run_free(["python", str(file)], "primitives") == 1
+    printed = capfd.readouterr()
+    assert printed.out.strip() == "90"
+    assert "LIBERO's module libero.lifelong is not offered" in printed.err
+
+
+def test_python_is_the_one_that_assay_is_in():
+    assert command_of(["python", "main.py"]) == [sys.executable, "main.py"]
+    with pytest.raises(RunError, match="nothing to run"):
+        command_of([])
+
+
+def test_outside_of_the_command_nothing_is_shadowed():
+    code = "import importlib.util; print(importlib.util.find_spec('libero'))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "None"
+
+
+def test_conditions_are_tasks_and_seeds_are_initial_states():
+    design = load_experiment("pro").only("position=nudge")
+    specs = list(design.plan(design.choose("libero_goal/7"), (0, 1), pack="primitives"))
+    planned = group(specs, range(len(specs)))
+    assert [each.name for each in planned] == [
+        "turn_on_the_stove",
+        "turn_on_the_stove__pro_position_nudge",
+    ]
+    assert all(each.states.shape[0] == 2 for each in planned)
+    assert (
+        planned[0].index_of(planned[0].states[1].astype(np.float32)) == 1 and planned[0].states[0, 0] == MARK
+    )
+    with pytest.raises(StateError, match="get_task_init_states"):
+        planned[0].index_of(np.zeros(79))
+    apart = group(specs, range(len(specs)), apart=True)
+    assert len(apart) == 4 and {len(each.specs) for each in apart} == {1}
+    assert len(group(specs[1:], range(1, len(specs)))[0].specs) == 2, "as many initial states as the others"

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.dropin.planned import group
+from assay.dropin.recorder import READ, Recorder
+from assay.dropin.session import Session
+from assay.episodes import Episode, Outcome
+from assay.experiments import load_experiment
+
+STILL = np.array([0, 0, 0, 0, 0, 0, -1.0])
+
+
+@pytest.fixture
+def recorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorder:
+    monkeypatch.setattr("assay.dropin.recorder.session", lambda: Session(episodes=str(tmp_path)))
+    design = load_experiment("pro").only("words=empty")
+    specs = list(design.plan(design.choose("libero_goal/7"), (0, 1), pack="primitives"))
+    return Recorder(group(specs, range(len(specs)))[1])
+
+
+def episode(folder: Path, number: int) -> Episode:
+    found: Episode = pickle.loads((folder / f"{number}.episode").read_bytes())
+    return found
+
+
+def step(recorder: Recorder) -> None:
+    recorder.step(STILL, absolute=False, seen_at=0)
+
+
+def test_an_episode_ends_with_the_next_reset_state_or_end(recorder: Recorder, tmp_path: Path):
+    recorder.reset(0)
+    recorder.reset(0)
+    assert not list(tmp_path.glob("*.episode")), "nothing was done in it"
+    step(recorder)
+    recorder.reset(0)
+    first = episode(tmp_path, 2)
+    assert (first.outcome, first.steps, first.instruction) == (Outcome.FAILURE, 1, "")
+    assert "ended it after 1 steps" in first.error
+    step(recorder), step(recorder)
+    recorder.end()
+    assert episode(tmp_path, 3).steps == 2
+
+
+def test_what_is_recorded_is_not_recorded_again(recorder: Recorder, tmp_path: Path):
+    states = recorder._planned.states
+    for count in (1, 3):
+        recorder.start_from(states[1])
+        for _ in range(count):
+            step(recorder)
+    recorder.end()
+    assert [file.name for file in tmp_path.glob("*.episode")] == ["3.episode"]
+    assert episode(tmp_path, 3).steps == 1
+
+
+@pytest.mark.parametrize("read", [False, True])
+def test_a_script_that_reads_no_instruction_is_warned_once(
+    read: bool, recorder: Recorder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    if read:
+        (tmp_path / READ).touch()
+    for _ in range(2):
+        recorder.reset(0)
+        step(recorder)
+    assert capsys.readouterr().err.count("has not read task.language") == (not read)
