@@ -332,18 +332,26 @@ def show(found: Mapping[Cell, Result]) -> None:
         sep="\n",
     )
     covered: dict[tuple[str, str], Counted] = {}
+    flawless = Counted()
     for cell, result in found.items():
         told = (
             f"{'all named' if cell.flaws else 'a false alarm'} in {result.told}" if result.told.count else ""
         )
         said = ", ".join(f"{flaw} {count}" for flaw, count in result.named.most_common())
         print(f"| {cell.name} | `{cell.experiment}` | {cell.seeds} | {told} | {result.told.count} | {said} |")
+        if not cell.flaws:
+            flawless.hits, flawless.count = (
+                flawless.hits + result.told.hits,
+                flawless.count + result.told.count,
+            )
         for what, each in result.covered.items():
-            kind = cell.name if cell.flaws else f"{cell.name}, `{cell.experiment}`"
+            kind = "flawed" if cell.flaws else "flawless"
             known = covered.setdefault((kind, what), Counted())
             known.hits, known.count = known.hits + each.hits, known.count + each.count
+    if flawless.count:
+        print(f"| every flawless one | | | a false alarm in {flawless} | {flawless.count} | |")
     print(
-        "\n| policy | 95 % intervals of | that hold the truth, % (95 % interval) | n |",
+        "\n| policies | 95 % intervals of | that hold the truth, % (95 % interval) | n |",
         "| --- " * 4 + "|",
         sep="\n",
     )
