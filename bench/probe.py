@@ -18,8 +18,8 @@ from assay.policies.remote.rotations import Rotation
 from bench.figure import Figure
 from bench.trained import Frame, Trained, frames, handed_over
 
-TASKS = ("libero_goal/7", "libero_goal/8", "libero_spatial/0")
-TRAINED_ON, PROBED_WITH = range(100, 106), (0, 1, 2, 3)
+TASKS = ("libero_goal/7", "libero_goal/8")
+TRAINED_ON, PROBED_WITH = range(100, 105), (0, 1, 2, 3)
 """Seeds: no initial state of the probe's was trained on."""
 STATES = (
     *((Layout.HAND, rotation) for rotation in Rotation),

@@ -136,7 +136,7 @@ class _Direct:
 def handed_over(policy: Trained) -> Iterator[str]:
     """A policy at an address, without a socket: many thousands of requests are quick."""
     usual = OpenPI.carrier
-    OpenPI.carrier = lambda self: _Direct(policy)  # type: ignore[method-assign, assignment, return-value]
+    OpenPI.carrier = lambda self: _Direct(policy)  # type: ignore[method-assign]
     try:
         yield "openpi://this-process:8000"
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -273,7 +274,12 @@ def _first_taken(server: Server, moment: Moment) -> Options:
 
 
 def _agreement(server: Server, options: Options, shown: Sequence[Moment]) -> float:
-    return sum(server.direction(options, moment) for moment in shown) / len(shown)
+    """Mean over moments; what the server refuses agrees with nobody."""
+    scores = [0.0] * len(shown)
+    for number, moment in enumerate(shown):
+        with contextlib.suppress(Refused):
+            scores[number] = server.direction(options, moment)
+    return sum(scores) / len(scores)
 
 
 def _specs(plan: Plan) -> list[EpisodeSpec]:
