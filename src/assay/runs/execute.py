@@ -207,7 +207,7 @@ def _serve(store: Store, work: Work, config: WorkerConfig, observer: Observer) -
         service = Service(cache, work.design.limit, work.design.reference)
         store.plan(service.serve(work.specs), _place(work))
     remember(store, service.refused, work.specs)
-    if not store.planned:
+    if not store.planned and work.part is None:  # of a shard all may be refused, and others go on
         often, *_ = counted(service.refused)
         raise RunError(f"all {len(service.refused)} episodes were refused, most often: {often}")
     return ending
