@@ -29,7 +29,7 @@ class Waving:
         return given[None]
 
 
-def script(suite_name: str, trials: int) -> None:
+def script(suite_name: str) -> None:
     from libero.libero import benchmark, get_libero_path
     from libero.libero.envs import OffScreenRenderEnv
 
@@ -39,9 +39,9 @@ def script(suite_name: str, trials: int) -> None:
         file = Path(get_libero_path("bddl_files"), task.problem_folder, task.bddl_file)
         env = OffScreenRenderEnv(bddl_file_name=file, camera_heights=SIZE, camera_widths=SIZE)
         env.seed(0)
-        for trial in range(trials):
+        for state in states:
             env.reset()
-            seen = env.set_init_state(states[trial])
+            seen = env.set_init_state(state)
             for step in range(STEPS):
                 given = action(task.language, seen["robot0_eef_pos"], seen["agentview_image"], step)
                 seen, _, done, _ = env.step(given)
@@ -50,4 +50,4 @@ def script(suite_name: str, trials: int) -> None:
 
 
 if __name__ == "__main__":
-    script(sys.argv[1], int(sys.argv[2]))
+    script(sys.argv[1])
