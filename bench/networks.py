@@ -183,9 +183,9 @@ def _diagnoses(experiment: str, runs: dict[str, assay.Run]) -> Iterator[str]:
     """What each report says first, and whether that is what is known."""
     yield f"\n| `{experiment}` | what it cannot know | what Assay says | |\n| --- | --- | --- | --- |"
     for name, run in runs.items():
-        training = NETWORKS[name]
-        found = [each for each in run.diagnose() if each.verdict is Verdict.FOUND]
-        flaws = {each.flaw for each in found}
+        training, findings = NETWORKS[name], run.diagnose()
+        found = [each for each in findings if each.verdict is Verdict.FOUND] or findings[:1]
+        flaws = {each.flaw for each in found if each.verdict is Verdict.FOUND}
         wrong = flaws & training.untrue
         verdict = (
             f"**wrong**: {', '.join(sorted(wrong))}" if wrong else "named" if flaws & training.made else ""

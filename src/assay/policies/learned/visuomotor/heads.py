@@ -15,8 +15,6 @@ TOKEN = 64
 """Width of one action of a chunk, in the head of bins."""
 INTEGRATION = 10
 """Steps from noise to actions."""
-DRAWS = 8
-"""Times at which the flow of one chunk is learnt in a batch: looking at images costs more than all of them."""
 
 
 class Regression(nn.Module):
@@ -73,14 +71,7 @@ class Flow(nn.Module):
         )  # fmt: skip
 
     def loss(self, features: Tensor, wanted: Tensor, counts: Tensor, noise: Tensor, times: Tensor) -> Tensor:
-        """The mean squared error of the velocity between noise (0) and actions (1).
-
-        Each chunk is learnt at several times, evenly spread, with the noise of others of its batch.
-        """
-        noise = torch.cat([noise.roll(draw, dims=0) for draw in range(DRAWS)])
-        times = torch.cat([(times + draw / DRAWS) % 1 for draw in range(DRAWS)])
-        features, counts = features.repeat(DRAWS, 1), counts.repeat(DRAWS, 1)
-        wanted = wanted.repeat(DRAWS, 1, 1)
+        """The mean squared error of the velocity at a time between noise (0) and actions (1)."""
         at = times[:, None, None]
         velocity = self._velocity(features, (1 - at) * noise + at * wanted, times)
         return _mean((velocity - (wanted - noise)).square().mean(dim=-1), counts)
