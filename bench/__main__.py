@@ -17,6 +17,7 @@ from bench import (
     harnesses,
     importing,
     lerobot_open,
+    libero_assets,
     libero_pro,
     libero_x,
     measures,
@@ -54,6 +55,7 @@ SECTIONS = {
     "tabletop": tabletop.measure,
     "lerobot": lerobot_open.measure,
     "harnesses": harnesses.measure,
+    "libero-assets": libero_assets.measure,
 }
 
 
