@@ -19,6 +19,7 @@ from bench import (
     importing,
     lerobot_learn,
     lerobot_open,
+    libero_assets,
     libero_pro,
     libero_x,
     measures,
@@ -62,6 +63,7 @@ SECTIONS = {
     "lerobot-learn": lerobot_learn.measure,
     "harnesses": harnesses.measure,
     "other-tools": other_tools.measure,
+    "libero-assets": libero_assets.measure,
 }
 
 
