@@ -49,6 +49,7 @@ def test_it_prints_json_and_nothing_else(executable: Run, folder: Path, libero: 
         "max_qpos_error": None,
         "share_within_1e-6": None,
         "share_within_1e-6_at_40": None,
+        "max_observed_error": None,
     }
 
 

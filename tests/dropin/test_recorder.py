@@ -41,7 +41,8 @@ def test_an_episode_ends_with_the_next_reset_state_or_end(recorder: Recorder, tm
     first = episode(tmp_path, 2)
     assert (first.outcome, first.steps, first.instruction) == (Outcome.FAILURE, 1, "")
     assert "ended it after 1 steps" in first.error
-    step(recorder), step(recorder)
+    for _ in range(2):
+        step(recorder)
     recorder.end()
     assert episode(tmp_path, 3).steps == 2
 
