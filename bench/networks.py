@@ -77,7 +77,12 @@ NETWORKS = {
     ),
     **{
         name: Training(
-            f"starts other than five of each task{head}", BY_PLACE, DEAF, "few-starts", options, SEEN_STARTS
+            f"starts other than five of each task, and other wordings{head}",
+            BY_PLACE | {Flaw.UNKNOWN_NAMES},
+            DEAF,
+            "few-starts",
+            options,
+            SEEN_STARTS,
         )
         for name, head, options in (
             ("narrow", "", "--steps 1000"),
