@@ -65,17 +65,24 @@ NETWORKS = {
         "one wording of each task; starts that differ by centimetres", BY_PLACE | {Flaw.UNKNOWN_NAMES}, DEAF
     ),
     "without-words": Training(
-        "which task is asked for", DEAF, BY_WORDS, options="--without words --steps 1000"
+        "which task is asked for", DEAF, BY_WORDS, "few-starts", "--without words --steps 1000", SEEN_STARTS
     ),
     "without-images": Training(
         "where objects are",
         BY_PLACE | {Flaw.MEMORISES},
         DEAF | {Flaw.APPEARANCE, Flaw.CAMERA},
-        options="--without images --steps 1000",
+        "few-starts",
+        "--without images --steps 1000",
+        SEEN_STARTS,
     ),
     **{
         name: Training(
-            f"starts other than five of each task{head}", BY_PLACE, DEAF, "few-starts", options, SEEN_STARTS
+            f"starts other than five of each task, and other wordings{head}",
+            BY_PLACE | {Flaw.UNKNOWN_NAMES},
+            DEAF,
+            "few-starts",
+            options,
+            SEEN_STARTS,
         )
         for name, head, options in (
             ("narrow", "", "--steps 1000"),
