@@ -100,7 +100,7 @@ PARTS = (
         "pro",
         BOTH,
         SEEDS,
-        conditions=("control", "pro/displace=0.2", "pro/object=colour", "pro/words=xxx"),
+        conditions=("control", "pro/displace=0.2", "pro/object=colour", "pro/words=xxx", "pro/task"),
         steps=130,
     ),
     Part(

@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from assay.episodes import Episode, EpisodeSpec, Outcome, Stepwise, rollout, world_of
 from assay.episodes.world import Env
@@ -12,6 +13,7 @@ from assay.errors import PolicyError, StateError
 from assay.perturb.senses.actuators import ActionDelay, ActionNoise
 from assay.perturb.senses.proprioception import ProprioceptionNoise
 from assay.policies.registry import load_policy
+from assay.sim.observation import Observation
 from assay.streams import stream
 
 SPEC = EpisodeSpec("libero_goal/7", 3, steps=25)
@@ -90,3 +92,29 @@ def test_what_is_no_action_is_refused_and_does_nothing(env: Env, action: object,
     assert play.steps == 0
     broken = play.ended("it broke", broken=ValueError("no"))
     assert broken.outcome is Outcome.ERROR and broken.error == "it broke"
+
+
+class Posed:
+    """Says where the end effector is to go, as X-VLA's servers do: 5 cm above where it was first."""
+
+    absolute = True
+
+    def reset(self, instruction: object, spec: EpisodeSpec) -> None:
+        self.goal: np.ndarray | None = None
+
+    def act(self, observation: Observation) -> np.ndarray:
+        if self.goal is None:
+            pose = Rotation.from_quat(observation.eef_quaternion)
+            self.goal = np.concatenate(
+                [observation.eef_position + [0.0, 0.0, 0.05], pose.as_rotvec(), [-1.0]]
+            )
+        return self.goal[None]
+
+
+def test_a_policy_that_gives_poses_is_taken_to_them(env: Env):
+    policy = Posed()
+    episode = rollout(env, policy, SPEC)
+    assert policy.goal is not None and episode.outcome is Outcome.FAILURE
+    reached = episode.trajectory.end_effector[-1]
+    assert reached == pytest.approx(policy.goal[:3], abs=0.005)
+    assert episode.clipped is None, "metres and radians are not clipped"
