@@ -7,7 +7,9 @@ import sqlite3
 import sys
 import traceback
 import warnings
+from collections.abc import Callable, Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 import typer
@@ -53,33 +55,50 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-app.add_typer(tasks.app, name="tasks")
-app.add_typer(assets.app, name="assets")
-app.command("parity")(parity.parity)
-app.command("doctor")(doctor.doctor)
-app.command("demo")(demo.demo)
-app.command("try")(try_.try_)
-app.command("policies")(policies.policies)
-app.command("probe")(probe.probe)
-app.command("collect")(collect.collect)
-app.command("learn")(learn.learn)
-app.command("run")(run_.run)
-app.command("libero")(libero.libero)
-app.command("plan")(plan.plan)
-app.command("certify")(certify.certify)
-app.add_typer(experiments.app, name="experiments")
+COMMANDS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = MappingProxyType(
+    {
+        "Evaluate a policy": {
+            "try": try_.try_,
+            "plan": plan.plan,
+            "run": run_.run,
+            "report": report.report,
+            "compare": compare.compare,
+            "ui": ui.ui,
+        },
+        "Policies": {
+            "policies": policies.policies,
+            "probe": probe.probe,
+            "libero": libero.libero,
+            "serve": serve.serve,
+            "collect": collect.collect,
+            "learn": learn.learn,
+        },
+        "Experiments, tasks, instructions": {
+            "experiments": experiments.app,
+            "certify": certify.certify,
+            "tasks": tasks.app,
+            "scenes": scenes.app,
+            "words": words.app,
+            "tabletop": tabletop.app,
+        },
+        "Runs": {"runs": runs.app, "import": import_.app, "export": export.export},
+        "Vision-language models": {"eqa": eqa.app},
+        "This machine": {
+            "doctor": doctor.doctor,
+            "assets": assets.app,
+            "parity": parity.parity,
+            "demo": demo.demo,
+        },
+    }
+)
+"""Heading -> name -> what it does, in the order of use."""
+for heading, commands in COMMANDS.items():
+    for name, command in commands.items():
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name, rich_help_panel=heading)
+        else:
+            app.command(name, rich_help_panel=heading)(command)
 app.add_typer(experiments.app, name="suites", hidden=True, callback=experiments.renamed)
-app.add_typer(runs.app, name="runs")
-app.add_typer(scenes.app, name="scenes")
-app.command("export")(export.export)
-app.add_typer(import_.app, name="import")
-app.command("report")(report.report)
-app.command("compare")(compare.compare)
-app.command("serve")(serve.serve)
-app.command("ui")(ui.ui)
-app.add_typer(words.app, name="words")
-app.add_typer(eqa.app, name="eqa")
-app.add_typer(tabletop.app, name="tabletop")
 
 
 _debugging: list[bool] = []
