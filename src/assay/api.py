@@ -137,7 +137,7 @@ def evaluate(
     policy: str | Policy,
     experiment: str | Experiment = "pro",
     *,
-    budget: str | None = "2min",
+    budget: str | float | None = "2min",
     tasks: str | Iterable[str] | None = None,
     seeds: Seeds | None = None,
     conditions: str | Iterable[str] | None = None,
@@ -151,7 +151,7 @@ def evaluate(
 ) -> Evaluated:
     """A short evaluation inside a training loop: success for each condition with intervals, and the drop.
 
-    ``budget`` ("2min", "90s") decides how many of the experiment's seeds are played, and if need be of how few tasks;
+    ``budget`` ("2min", "90s", seconds) decides how many of the seeds are played, and if need be of how few tasks;
     what is left out is in the result. Given ``seeds`` and no budget (``budget=None``) nothing hangs on time. The same
     policy gives the same episodes for the same tasks and seeds. ``out`` keeps the run; without it, the run lives as
     long as the result does.

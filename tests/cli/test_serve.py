@@ -56,7 +56,7 @@ def test_it_says_where_it_is_answers_and_ends_cleanly_on_ctrl_c(serving: Run):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("oracle", "--protocol", "openpi"), "'oracle' looks behind the scenes"),
+        (("oracle", "--protocol", "openpi"), "'oracle' needs the simulator's state"),
         (("random", "--protocol", "openpy"), "did you mean 'openpi'?"),
         (("randm", "--protocol", "openpi"), "did you mean 'random'?"),
     ],

@@ -105,11 +105,11 @@ def test_a_few_controls_are_timed():
 
 
 def test_times_are_read_and_said():
-    assert [parse_duration(each) for each in ("2h", "90min", "1h30m", "45 s", "1.5h")] == [
-        7200, 5400, 5400, 45, 5400,
+    assert [parse_duration(each) for each in ("2h", "90min", "1h30m", "45 s", "1.5h", 30, 2.5)] == [
+        7200, 5400, 5400, 45, 5400, 30, 2.5,
     ]  # fmt: skip
     for wrong in ("", "2", "2 hours", "h", "2h x"):
-        with pytest.raises(RunError, match="valid: a time such as 2h"):
+        with pytest.raises(RunError, match="valid: a time such as 90s"):
             parse_duration(wrong)
     said = [duration(each) for each in (0.2, 40, 720, 3600 * 3 + 600, 3600 * 52)]
     assert said == ["1 s", "40 s", "12 min", "3 h 10 min", "2 days 4 h"]

@@ -84,7 +84,7 @@ def test_what_does_not_fit_a_shards_file_is_refused(parts: Path, options: dict, 
 def test_a_whole_run_is_no_shard_and_shards_of_two_plans_do_not_merge(parts: Path, tmp_path: Path):
     with pytest.raises(RunError, match="holds a whole run"):
         run(parts / "whole.assay", shard="1/3")
-    with pytest.raises(RunError, match="is no shard, and others are"):
+    with pytest.raises(RunError, match="is not a shard, and other files are"):
         merge([parts / "1.assay", parts / "whole.assay"], tmp_path / "no.assay")
     run(tmp_path / "other.assay", shard="2/3", tasks="libero_goal/7", seeds=3)
     with pytest.raises(RunError, match="is a shard of another plan"):

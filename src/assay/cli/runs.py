@@ -98,7 +98,7 @@ def merge_(
     paths: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Runs of one experiment and policy.")],
     out: Annotated[Path, typer.Option(help="The new run's file, NAME.assay.")],
 ) -> None:
-    """Put the parts of one experiment together."""
+    """Put the parts of one experiment together. Exit status 1 where shards or episodes are missing."""
     from assay.runs.merge import merge
     from assay.runs.shards import missing
     from assay.runs.store import Store
@@ -108,9 +108,11 @@ def merge_(
     with Store.reading(out) as store:
         lacking, left = missing(store.meta), store.planned - store.done
     if lacking:
-        say(f"not there: {number_of(len(lacking), 'shard')}: {', '.join(map(str, lacking))}", aside=True)
+        say(f"the run is not whole: shards that were not given: {', '.join(map(str, lacking))}", aside=True)
     if left:
         say(
             f"{number_of(left, 'planned episode')} not done: the shard's own command goes on with it",
             aside=True,
         )
+    if lacking or left:
+        raise typer.Exit(1)

@@ -44,7 +44,7 @@ def fit(
     policy: str | Policy,
     path: Path,
     options: Options,
-    budget: str | None,
+    budget: str | float | None,
     observer: Observer | None = None,
 ) -> Fitted:
     """Evaluate a policy: as many seeds, and if need be as few tasks, as a time such as ``2min`` allows.
@@ -71,7 +71,7 @@ def fit(
     return _fitted(path, whole, began, 1 + more, chosen)
 
 
-def _chosen(first: Work, policy: str | Policy, allowed: float, began: float, budget: str) -> tuple[str, ...]:
+def _chosen(first: Work, policy: str | Policy, allowed: float, began: float, budget: str | float) -> tuple[str, ...]:
     """The tasks of which one seed fits: all of them, or some, evenly from the list."""
     tasks = _tasks(first)
     pace = timed(first, policy, SAMPLE)

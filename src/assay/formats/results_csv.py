@@ -18,7 +18,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from assay.episodes import CONTROL, Outcome
-from assay.errors import did_you_mean
 from assay.formats.release import Label, ReleaseError, text_of
 from assay.formats.results import Evaluation, Kind, ReportedEpisode, known_task, outcome_of
 
@@ -114,8 +113,8 @@ def _columns(given: object, file: Path) -> dict[str, str]:
     for needed in NEEDED:
         if needed not in found:
             valid = ", ".join(candidates[0] for candidates in NAMES.values())
-            near = did_you_mean(needed, lower) if lower else "it has no first line"
-            raise ReleaseError(f"{file}: has no column '{needed}' ({near}); columns: {valid}")
+            there = ", ".join(names) or "no column at all"
+            raise ReleaseError(f"{file}: has no column '{needed}', but {there}; valid: {valid}")
     return found
 
 

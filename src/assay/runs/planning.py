@@ -129,11 +129,13 @@ def timed(work: Work, policy: str | Policy, count: int = SAMPLE) -> Pace | None:
     return Pace(statistics.fmean(seconds), f"measured on {number} of {name}")
 
 
-def parse_duration(text: str) -> float:
-    """Seconds of ``2h``, ``90min``, ``1h30m``. Raises RunError."""
+def parse_duration(text: str | float) -> float:
+    """Seconds of ``2h``, ``90min``, ``1h30m``; a number is seconds. Raises RunError."""
+    if isinstance(text, int | float):
+        text = f"{text}s"
     parts = re.findall(r"(\d+(?:\.\d+)?)\s*(min|[smhd])", text)
     if not parts or re.sub(r"(\d+(?:\.\d+)?)\s*(min|[smhd])", "", text).strip():
-        raise RunError(f"budget '{text}': valid: a time such as 2h, 90min or 1h30m")
+        raise RunError(f"budget '{text}': valid: a time such as 90s, 20min, 2h or 1h30m")
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 

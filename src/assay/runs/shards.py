@@ -36,7 +36,8 @@ class Shard:
         """``3/16``. Raises RunError."""
         match = re.fullmatch(r"(\d+)/(\d+)", text.strip())
         if match is None or not 1 <= int(match[1]) <= int(match[2]):
-            raise RunError(f"--shard '{text}': valid: which one of how many, 1/16 to 16/16")
+            most = match[2] if match is not None and int(match[2]) else "16"
+            raise RunError(f"--shard '{text}': valid: which one of how many, 1/{most} to {most}/{most}")
         return cls(int(match[1]), int(match[2]))
 
     def __str__(self) -> str:
@@ -112,7 +113,7 @@ def together(metas: Sequence[Mapping[str, Any]], paths: Sequence[Path]) -> dict[
     for path, known in zip(paths, found, strict=True):
         if known is None:
             raise RunError(
-                f"{path}: is no shard, and others are: only shards of one plan are merged with shards"
+                f"{path}: is not a shard, and other files are: shards are merged with shards of the same plan only"
             )
         if (known["plan"], known["of"]) != (found[0]["plan"], found[0]["of"]):  # type: ignore[index]
             raise RunError(

@@ -34,7 +34,7 @@ def asked(connection: ClientConnection, message: object) -> Any:
 
 @pytest.mark.parametrize("name", ["oracle", "replay", "keyword"])
 def test_a_policy_that_looks_behind_the_scenes_cannot_be_served(name: str):
-    with pytest.raises(PolicyError, match=f"'{name}' looks behind the scenes") as caught:
+    with pytest.raises(PolicyError, match=f"'{name}' needs the simulator's state") as caught:
         Server(name, "openpi")
     assert "\n" not in str(caught.value)
 

@@ -100,7 +100,7 @@ def servable(address: str) -> Policy:
     policy = load_policy(address)
     if isinstance(policy, Privileged):
         raise PolicyError(
-            f"'{address}' looks behind the scenes, which do not go over a wire: it cannot be served"
+            f"'{address}' needs the simulator's state, which is not sent over a wire: it cannot be served"
             " (random, idle, learned?checkpoint=FILE and python:pkg.module:Class can)"
         )
     return policy
