@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import signal
 from typing import Annotated
 
 import typer
@@ -24,7 +25,14 @@ def serve(
     from assay.policies.remote.serve import Server
 
     server = Server(policy, protocol, replan=replan)
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(
-            server.run(host, port, lambda address: typer.echo(f"{policy} is at {address} (Ctrl-C ends it)"))
-        )
+
+    async def until_interrupted() -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        # By itself asyncio can miss a Ctrl-C that comes just before it goes to sleep.
+        with contextlib.suppress(NotImplementedError):  # on Windows
+            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, task.cancel)
+        await server.run(host, port, lambda address: typer.echo(f"{policy} is at {address} (Ctrl-C ends it)"))
+
+    with contextlib.suppress(KeyboardInterrupt, asyncio.CancelledError):
+        asyncio.run(until_interrupted())
