@@ -139,3 +139,34 @@ def test_conditions_are_tasks_and_seeds_are_initial_states():
     apart = group(specs, range(len(specs)), apart=True)
     assert len(apart) == 4 and {len(each.specs) for each in apart} == {1}
     assert len(group(specs[1:], range(1, len(specs)))[0].specs) == 2, "as many initial states as the others"
+
+
+LEFT = """
+import os, sys
+from libero.libero import benchmark
+from libero.libero.envs import OffScreenRenderEnv
+
+def play():
+    env = OffScreenRenderEnv(bddl_file_name=benchmark.get_benchmark("libero_goal")().get_task_bddl_file_path(0))
+    env.reset()
+    env.step([0.1] * 7)
+    sys.exit(int(os.environ["STATUS"]))
+
+play()
+"""
+
+
+@pytest.mark.parametrize(("status", "outcomes"), [("3", []), ("0", ["failure"])])
+def test_what_a_script_leaves_in_the_middle_counts_if_it_ends_well(
+    status: str, outcomes: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    file = tmp_path / "main.py"
+    file.write_text(LEFT)
+    monkeypatch.setenv("STATUS", status)
+    asked = ASKED | {"seeds": (0,), "conditions": "control"}
+    played = execute(
+        "libero", Script(("python", str(file)), "primitives"), tmp_path / "a.assay", Options(**asked)
+    )
+    with Store.reading(tmp_path / "a.assay") as store:
+        assert list(store.frame().filter(store.frame()["outcome"].is_not_null())["outcome"]) == outcomes
+    assert played.done == len(outcomes)

@@ -58,8 +58,8 @@ class Game(Protocol):
         """One control step."""
         ...
 
-    def end(self) -> None:
-        """Nothing more will be done."""
+    def end(self, *, closed: bool = False) -> None:
+        """Nothing more will be done: it was closed, or else forgotten."""
         ...
 
 
@@ -84,7 +84,7 @@ class FreePlay:
         """One control step."""
         return self.simulation.step(action, absolute=absolute, seen_at=seen_at)
 
-    def end(self) -> None:
+    def end(self, *, closed: bool = False) -> None:
         """Give back what it holds."""
         self.simulation.close()
 
@@ -204,7 +204,8 @@ class Domain(Partial):
 
     def close(self) -> None:
         """End, and give back what it holds."""
-        self._ends()
+        if self._ends.detach() is not None:
+            self._game.end(closed=True)
 
     def reward(self, action: Any = None) -> float:
         """1 where the goal is reached."""

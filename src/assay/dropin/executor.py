@@ -12,10 +12,11 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from assay.dropin.planned import Planned, group, write_plan
-from assay.dropin.recorder import never_began
+from assay.dropin.recorder import SURE, UNSURE, never_began
 from assay.dropin.session import PATH, VARIABLE, Session
 from assay.episodes import Episode, EpisodeSpec, task_of
 from assay.errors import AssayError, RunError
@@ -131,10 +132,11 @@ class Script:
             now = Session(
                 self.pack, str(folder), str(plan), str(episodes), "" if states is None else str(states)
             )
-            process = start(self.words, now, folder)
+            process, interrupted = start(self.words, now, folder), False
             try:
                 while process.poll() is None:
                     if stopping():
+                        interrupted = True
                         process.send_signal(signal.SIGINT)
                     for number, episode in _taken(episodes, left):
                         yield Done(number, episode)
@@ -144,13 +146,14 @@ class Script:
                     except subprocess.TimeoutExpired:
                         pass
                     except KeyboardInterrupt:  # the terminal has told the script, too
-                        continue
+                        interrupted = True
             finally:
                 if process.poll() is None:
                     process.terminate()
                     finish(process)
             self.status = process.returncode
-            for number, episode in _taken(episodes, left):
+            ends = [SURE, UNSURE] if self.status == 0 and not interrupted else [SURE]
+            for number, episode in chain.from_iterable(_taken(episodes, left, end) for end in ends):
                 yield Done(number, episode)
         source.give_back(sorted(left))
 
@@ -164,10 +167,10 @@ def _impossible(spec: EpisodeSpec) -> str:
     return ""
 
 
-def _taken(folder: Path, left: set[int]) -> Iterator[tuple[int, Episode]]:
+def _taken(folder: Path, left: set[int], end: str = SURE) -> Iterator[tuple[int, Episode]]:
     """Episodes that were not there before, in the order of the plan."""
-    ready = sorted(int(file.stem) for file in folder.glob("*.episode") if not file.name.startswith("."))
+    ready = sorted(int(file.stem) for file in folder.glob(f"*{end}") if not file.name.startswith("."))
     for number in ready:
         if number in left:
             left.discard(number)
-            yield number, pickle.loads((folder / f"{number}.episode").read_bytes())
+            yield number, pickle.loads((folder / f"{number}{end}").read_bytes())
