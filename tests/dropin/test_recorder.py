@@ -116,3 +116,24 @@ def test_an_episode_that_is_closed_while_something_breaks_waits_for_how_the_scri
         finally:
             recorder.end(closed=True)
     assert [file.name for file in tmp_path.glob("?.*")] == ["2.unsure"]
+
+
+@pytest.mark.parametrize("waits", [0, 2])
+def test_the_time_is_over_when_it_is_for_assay_run(
+    waits: int, recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("assay.dropin.recorder.horizon", lambda spec: 3)
+    for _ in range(waits):
+        step(recorder, STILL)
+    for _ in range(5):
+        step(recorder)
+    found = episode(tmp_path, 2)
+    assert (found.outcome, found.steps, found.error) == (Outcome.FAILURE, waits + 3, "")
+
+
+def test_waiting_is_not_endless(recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("assay.dropin.recorder.horizon", lambda spec: 2)
+    monkeypatch.setattr("assay.dropin.recorder.SETTLING", 3)
+    for _ in range(6):
+        step(recorder, STILL)
+    assert (episode(tmp_path, 2).outcome, episode(tmp_path, 2).steps) == (Outcome.FAILURE, 5)

@@ -26,6 +26,8 @@ from assay.tasks import Task
 READ = "language-was-read"
 """The file that says that the script has asked for an instruction."""
 TOLD = "said-so"
+SETTLING = 50
+"""The most control steps at the start that a script may wait in beyond its time."""
 SURE, UNSURE = ".episode", ".unsure"
 """How the files of episodes end: of those that count, and of those that count if the script ends well."""
 
@@ -34,7 +36,7 @@ class Recorder:
     """Plays the episodes of one planned task, and records each that is not recorded yet.
 
     An episode ends with success, at the next reset or state that is set, when its environment is closed or forgotten,
-    when the script ends, and when an action is refused or the simulation breaks, which makes it an error.
+    when the script ends, when its time is over, and when an action is refused or the simulation breaks, which makes it an error.
     """
 
     restarts = True
@@ -83,8 +85,8 @@ class Recorder:
         self._actions.append(done)
         if self._open and self._env.succeeded():
             self._put(Outcome.SUCCESS)
-        elif self._open and self._spec.steps and len(self._actions) - self._waited() >= self._spec.steps:
-            self._put(Outcome.FAILURE)  # the experiment's own time limit
+        elif self._open and len(self._actions) - min(self._waited(), SETTLING) >= horizon(self._spec):
+            self._put(Outcome.FAILURE)  # the time is over, as it would be for `assay run`
         return self._senses.observe(now)  # type: ignore[no-any-return]
 
     def end(self, *, closed: bool = False) -> None:
