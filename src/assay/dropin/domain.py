@@ -58,6 +58,10 @@ class Game(Protocol):
         """One control step."""
         ...
 
+    def observe(self) -> Observation:
+        """What is to see now."""
+        ...
+
     def end(self, *, closed: bool = False) -> None:
         """Nothing more will be done: it was closed, or else forgotten."""
         ...
@@ -83,6 +87,10 @@ class FreePlay:
     def step(self, action: np.ndarray, *, absolute: bool, seen_at: int) -> Observation:
         """One control step."""
         return self.simulation.step(action, absolute=absolute, seen_at=seen_at)
+
+    def observe(self) -> Observation:
+        """What is to see now."""
+        return self.simulation.observe()
 
     def end(self, *, closed: bool = False) -> None:
         """Give back what it holds."""
@@ -228,7 +236,7 @@ class Domain(Partial):
     def _update_observables(self, force: bool = False) -> None:
         if force:
             self._clock.force()
-            self._seen = self._simulation.observe()
+            self._seen = self._game.observe()
 
     def _post_process(self) -> None:
         """What glows is seen to when pictures are rendered."""

@@ -36,7 +36,8 @@ class Recorder:
     """Plays the episodes of one planned task, and records each that is not recorded yet.
 
     An episode ends with success, at the next reset or state that is set, when its environment is closed or forgotten,
-    when the script ends, when its time is over, and when an action is refused or the simulation breaks, which makes it an error.
+    when the script ends, when its time is over, and when an action is refused or the simulation breaks, which makes
+    it an error.
     """
 
     restarts = True
@@ -88,6 +89,10 @@ class Recorder:
         elif self._open and len(self._actions) - min(self._waited(), SETTLING) >= horizon(self._spec):
             self._put(Outcome.FAILURE)  # the time is over, as it would be for `assay run`
         return self._senses.observe(now)  # type: ignore[no-any-return]
+
+    def observe(self) -> Observation:
+        """What the senses make of what is to see now."""
+        return self._senses.observe(self.simulation.observe())  # type: ignore[no-any-return]
 
     def end(self, *, closed: bool = False) -> None:
         """The script has done with it: closed it, or forgot it, which happens when something breaks, too."""
