@@ -42,3 +42,10 @@ def test_observations_that_are_asked_for_are_changed_by_the_senses(
     asked = env._get_observations(force_update=True)["agentview_image"]
     assert np.abs(asked.astype(int) - plain).mean() > 5
     env.close()
+
+
+def test_an_instruction_of_an_experiment_keeps_its_capitals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    env = opened("surface", "capitals", tmp_path, monkeypatch)
+    assert env.language_instruction == "TURN ON THE STOVE"
+    assert env.env.parsed_problem["language_instruction"] == ["TURN", "ON", "THE", "STOVE"]
+    env.close()

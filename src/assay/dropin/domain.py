@@ -144,7 +144,7 @@ class Domain(Partial):
         self.sim = MjSim(simulation)
         self.robots = [Robot(simulation)]
         scene, entities = simulation.compiled.scene, simulation.compiled.entities
-        self.parsed_problem = parsed(task)
+        self.parsed_problem = parsed(self.bddl_file_name, task)
         self.obj_of_interest = self.parsed_problem["obj_of_interest"]
         self.objects_dict = {each.name: Thing(simulation, entities[each.name]) for each in scene.objects}
         self.fixtures_dict = {each.name: Thing(simulation, entities[each.name]) for each in scene.fixtures}
