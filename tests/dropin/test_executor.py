@@ -170,3 +170,16 @@ def test_what_a_script_leaves_in_the_middle_counts_if_it_ends_well(
     with Store.reading(tmp_path / "a.assay") as store:
         assert list(store.frame().filter(store.frame()["outcome"].is_not_null())["outcome"]) == outcomes
     assert played.done == len(outcomes)
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("python -u examples/main.py --key SECRET", "main.py"),
+        ("python -m package.evaluate --key SECRET", "package.evaluate"),
+        ("python -m package.evaluate --config mine.py", "package.evaluate"),
+        ("/usr/bin/lerobot-eval --key SECRET", "lerobot-eval"),
+    ],
+)
+def test_a_run_is_named_after_the_script_and_not_after_its_options(command: str, name: str):
+    assert Script(tuple(command.split()), "primitives").address == f"script:{name}"

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 
 from assay.dropin.planned import Planned, group, write_plan
@@ -87,10 +87,12 @@ class Script:
 
     @property
     def address(self) -> str:
-        """What the run calls it: the script, without its options."""
-        named = next(
-            (word for word in self.words if word.endswith(".py")), self.words[-1] if self.words else ""
-        )
+        """What the run calls it: the script, the module or the program, never an option, which may be a secret."""
+        named = next(iter(self.words), "")
+        for word, following in pairwise([*self.words, ""]):
+            if word == "-m" or (word.endswith(".py") and not word.startswith("-")):
+                named = following if word == "-m" else word
+                break
         return f"script:{Path(named).name}"
 
     def identity(self) -> dict[str, str]:
