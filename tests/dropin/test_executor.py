@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from assay import api
-from assay.dropin.executor import Script, command_of, run_free
+from assay.dropin.executor import Script, Stop, _taken, command_of, run_free
 from assay.dropin.planned import MARK, group
+from assay.episodes import Outcome
 from assay.errors import RunError, StateError
 from assay.experiments import load_experiment
 from assay.runs.execute import Options, execute
@@ -183,3 +184,27 @@ def test_what_a_script_leaves_in_the_middle_counts_if_it_ends_well(
 )
 def test_a_run_is_named_after_the_script_and_not_after_its_options(command: str, name: str):
     assert Script(tuple(command.split()), "primitives").address == f"script:{name}"
+
+
+def test_a_record_that_cannot_be_read_is_an_error(tmp_path: Path):
+    (tmp_path / "3.episode").write_bytes(b"half of it")
+    [(number, found)] = _taken(tmp_path, {3})
+    assert number == 3 and found.outcome is Outcome.ERROR and "cannot be read" in found.error
+
+
+DEAF = """
+import signal
+for each in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(each, lambda number, frame: print(number, flush=True))
+print("ready", flush=True)
+while True:
+    signal.pause()
+"""
+
+
+def test_a_script_is_asked_to_stop_once_and_then_made_to():
+    with subprocess.Popen([sys.executable, "-c", DEAF], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+        Stop(process, patience=0.6).now()
+        said = process.stdout.read().split()
+    assert said == [b"2", b"15"] and process.returncode == -9

@@ -10,7 +10,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from pathlib import Path
@@ -26,6 +28,8 @@ from assay.sim.packs.registry import load_pack
 
 POLL = 0.5
 """Seconds between two looks for new episodes."""
+PATIENCE = 5.0
+"""Seconds that a script has to stop after it was asked to, before it is told so more plainly."""
 PYTHONS = ("python", "python3")
 """Commands that mean the Python that Assay is installed in."""
 
@@ -60,6 +64,28 @@ def finish(process: subprocess.Popen[bytes]) -> int:
             return process.wait()
         except KeyboardInterrupt:
             continue
+
+
+class Stop:
+    """Asks a script to stop, by and by in plainer words; each is said once."""
+
+    def __init__(self, process: subprocess.Popen[bytes], patience: float = PATIENCE) -> None:
+        self._process, self._patience = process, patience
+        self._signals = iter((signal.SIGINT, signal.SIGTERM, signal.SIGKILL))
+        self._due = 0.0
+
+    def __call__(self) -> None:
+        """Say the next word, if the last one was said long enough ago."""
+        if time.monotonic() >= self._due and (word := next(self._signals, None)) is not None:
+            self._process.send_signal(word)
+            self._due = time.monotonic() + self._patience
+
+    def now(self) -> None:
+        """Wait until it has stopped, however little it wants to."""
+        while self._process.poll() is None:
+            self()
+            with suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
+                self._process.wait(POLL)
 
 
 def run_free(words: Sequence[str], pack: str, states: Path | None = None) -> int:
@@ -135,11 +161,12 @@ class Script:
                 self.pack, str(folder), str(plan), str(episodes), "" if states is None else str(states)
             )
             process, interrupted = start(self.words, now, folder), False
+            stop = Stop(process)
             try:
                 while process.poll() is None:
                     if stopping():
                         interrupted = True
-                        process.send_signal(signal.SIGINT)
+                        stop()
                     for number, episode in _taken(episodes, left):
                         yield Done(number, episode)
                     yield Tick()
@@ -151,8 +178,7 @@ class Script:
                         interrupted = True
             finally:
                 if process.poll() is None:
-                    process.terminate()
-                    finish(process)
+                    stop.now()
             self.status = process.returncode
             ends = [SURE, UNSURE] if self.status == 0 and not interrupted else [SURE]
             for number, episode in chain.from_iterable(_taken(episodes, left, end) for end in ends):
@@ -175,4 +201,13 @@ def _taken(folder: Path, left: set[int], end: str = SURE) -> Iterator[tuple[int,
     for number in ready:
         if number in left:
             left.discard(number)
-            yield number, pickle.loads((folder / f"{number}{end}").read_bytes())
+            yield number, _read(folder / f"{number}{end}")
+
+
+def _read(file: Path) -> Episode:
+    """An episode as the script's process wrote it; an error in its place where that cannot be read."""
+    try:
+        found = pickle.loads(file.read_bytes())
+    except Exception as error:  # unpickling raises anything
+        return never_began(f"what the script recorded cannot be read: {type(error).__name__}: {error}")
+    return found if isinstance(found, Episode) else never_began("what the script recorded is no episode")
