@@ -101,7 +101,7 @@ def test_an_episode_that_is_left_before_anything_was_done_is_to_be_played_again(
 def test_a_forgotten_episode_counts_once_the_script_goes_on(recorder: Recorder, tmp_path: Path):
     step(recorder)
     recorder.end()
-    assert [file.name for file in tmp_path.glob("?.*")] == ["2.unsure"]
+    assert [file.name for file in tmp_path.glob("*.unsure")] == ["2.unsure"]
     Recorder(recorder._planned)
     assert episode(tmp_path, 2).outcome is Outcome.FAILURE
 
@@ -115,7 +115,7 @@ def test_an_episode_that_is_closed_while_something_breaks_waits_for_how_the_scri
             raise SystemExit(1)
         finally:
             recorder.end(closed=True)
-    assert [file.name for file in tmp_path.glob("?.*")] == ["2.unsure"]
+    assert [file.name for file in tmp_path.glob("*.unsure")] == ["2.unsure"]
 
 
 @pytest.mark.parametrize("waits", [0, 2])
@@ -137,3 +137,21 @@ def test_waiting_is_not_endless(recorder: Recorder, tmp_path: Path, monkeypatch:
     for _ in range(6):
         step(recorder, STILL)
     assert (episode(tmp_path, 2).outcome, episode(tmp_path, 2).steps) == (Outcome.FAILURE, 5)
+
+
+def test_several_environments_choose_different_episodes(recorder: Recorder, tmp_path: Path):
+    other = Recorder(recorder._planned)
+    for each in (recorder, other):
+        each.reset(0)
+        step(each)
+    for each in (recorder, other):
+        each.end(closed=True)
+    assert {file.name for file in tmp_path.glob("*.episode")} == {"2.episode", "3.episode"}
+
+
+def test_an_episode_that_an_environment_gives_up_is_chosen_by_another(recorder: Recorder, tmp_path: Path):
+    recorder.start_from(recorder._planned.states[1])
+    other = Recorder(recorder._planned)
+    step(other)
+    other.end(closed=True)
+    assert [file.name for file in tmp_path.glob("*.episode")] == ["2.episode"]

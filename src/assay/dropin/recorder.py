@@ -46,6 +46,7 @@ class Recorder:
         self._planned = planned
         self._env = LiberoEnv(Path(session().states) if session().states else None)
         self._index = -1
+        self._claimed: int | None = None
         self._open = self._absolute = False
         self._turn = 0
         self._actions: list[np.ndarray] = []
@@ -97,6 +98,7 @@ class Recorder:
     def end(self, *, closed: bool = False) -> None:
         """The script has done with it: closed it, or forgot it, which happens when something breaks, too."""
         self.close_episode(surely=closed and sys.exc_info()[0] is None)
+        self._give_up_claim()
         self._env.close()
 
     def close_episode(self, *, surely: bool = True) -> None:
@@ -116,19 +118,43 @@ class Recorder:
         self._open = False
 
     def _next(self) -> int:
-        """The next episode that is not recorded; when all are, one after the other again."""
+        """The next episode that is neither recorded nor another environment's; then any that is not recorded.
+
+        When all are, one after the other again.
+        """
         numbers = self._planned.numbers
         waiting = [index for index, number in enumerate(numbers) if not _file(number).exists()]
         if self._index in waiting and not self._actions:
             return self._index  # it has not begun
         later = [index for index in waiting if index > self._index]
+        for index in [*later, *(each for each in waiting if each not in later)]:
+            if self._claim(numbers[index]):
+                return index
         self._turn += 1
         return (later or waiting or [(self._turn - 1) % len(numbers)])[0]
+
+    def _claim(self, number: int) -> bool:
+        """Whether an episode is this environment's from now on; it has one at a time."""
+        if number != self._claimed:
+            try:
+                _claim_file(number).touch(exist_ok=False)  # one of several processes succeeds
+            except FileExistsError:
+                return False
+            self._give_up_claim()
+            self._claimed = number
+        return True
+
+    def _give_up_claim(self) -> None:
+        if self._claimed is not None:
+            _claim_file(self._claimed).unlink(missing_ok=True)
+        self._claimed = None
 
     def _begin(self, index: int) -> Observation:
         _went_on()
         self._index = index
         number = self._planned.numbers[index]
+        if not self._claim(number):  # the script wants this one, whoever has it
+            self._give_up_claim()
         self._open = not _file(number).exists()
         spec = self._planned.spec(index)
         try:
@@ -180,6 +206,10 @@ class Recorder:
 
 def _file(number: int) -> Path:
     return Path(session().episodes) / f"{number}{SURE}"
+
+
+def _claim_file(number: int) -> Path:
+    return Path(session().episodes) / f"{number}.claimed"
 
 
 def never_began(reason: str) -> Episode:
