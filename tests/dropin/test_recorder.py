@@ -155,3 +155,12 @@ def test_an_episode_that_an_environment_gives_up_is_chosen_by_another(recorder: 
     step(other)
     other.end(closed=True)
     assert [file.name for file in tmp_path.glob("*.episode")] == ["2.episode"]
+
+
+def test_what_a_process_of_the_script_forgets_at_its_end_is_nobodys_failure(
+    recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("multiprocessing.parent_process", lambda: "the script's")
+    step(recorder)
+    recorder.end()
+    assert not list(tmp_path.glob("*.unsure")) and not list(tmp_path.glob("*.episode"))
