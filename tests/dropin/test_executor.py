@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from assay import api
-from assay.dropin.executor import Script, command_of, run_free
+from assay.dropin.executor import Script, Stop, _taken, command_of, run_free
 from assay.dropin.planned import MARK, group
+from assay.episodes import Outcome
 from assay.errors import RunError, StateError
 from assay.experiments import load_experiment
 from assay.runs.execute import Options, execute
@@ -139,3 +140,71 @@ def test_conditions_are_tasks_and_seeds_are_initial_states():
     apart = group(specs, range(len(specs)), apart=True)
     assert len(apart) == 4 and {len(each.specs) for each in apart} == {1}
     assert len(group(specs[1:], range(1, len(specs)))[0].specs) == 2, "as many initial states as the others"
+
+
+LEFT = """
+import os, sys
+from libero.libero import benchmark
+from libero.libero.envs import OffScreenRenderEnv
+
+def play():
+    env = OffScreenRenderEnv(bddl_file_name=benchmark.get_benchmark("libero_goal")().get_task_bddl_file_path(0))
+    env.reset()
+    env.step([0.1] * 7)
+    sys.exit(int(os.environ["STATUS"]))
+
+play()
+"""
+
+
+@pytest.mark.parametrize(("status", "outcomes"), [("3", []), ("0", ["failure"])])
+def test_what_a_script_leaves_in_the_middle_counts_if_it_ends_well(
+    status: str, outcomes: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    file = tmp_path / "main.py"
+    file.write_text(LEFT)
+    monkeypatch.setenv("STATUS", status)
+    asked = ASKED | {"seeds": (0,), "conditions": "control"}
+    played = execute(
+        "libero", Script(("python", str(file)), "primitives"), tmp_path / "a.assay", Options(**asked)
+    )
+    with Store.reading(tmp_path / "a.assay") as store:
+        assert list(store.frame().filter(store.frame()["outcome"].is_not_null())["outcome"]) == outcomes
+    assert played.done == len(outcomes)
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("python -u examples/main.py --key SECRET", "main.py"),
+        ("python -m package.evaluate --key SECRET", "package.evaluate"),
+        ("python -m package.evaluate --config mine.py", "package.evaluate"),
+        ("/usr/bin/lerobot-eval --key SECRET", "lerobot-eval"),
+    ],
+)
+def test_a_run_is_named_after_the_script_and_not_after_its_options(command: str, name: str):
+    assert Script(tuple(command.split()), "primitives").address == f"script:{name}"
+
+
+def test_a_record_that_cannot_be_read_is_an_error(tmp_path: Path):
+    (tmp_path / "3.episode").write_bytes(b"half of it")
+    [(number, found)] = _taken(tmp_path, {3})
+    assert number == 3 and found.outcome is Outcome.ERROR and "cannot be read" in found.error
+
+
+DEAF = """
+import signal
+for each in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(each, lambda number, frame: print(number, flush=True))
+print("ready", flush=True)
+while True:
+    signal.pause()
+"""
+
+
+def test_a_script_is_asked_to_stop_once_and_then_made_to():
+    with subprocess.Popen([sys.executable, "-c", DEAF], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+        Stop(process, patience=0.6).now()
+        said = process.stdout.read().split()
+    assert said == [b"2", b"15"] and process.returncode == -9

@@ -24,17 +24,17 @@ def get_problem_info(problem_filename: str) -> dict[str, str]:
     return {
         "problem_name": _problem(task),
         "domain_name": "robosuite",
-        "language_instruction": task.instruction.text.lower(),
+        "language_instruction": _said(problem_filename, task),
     }
 
 
 def robosuite_parse_problem(problem_filename: str) -> dict[str, Any]:
     """All that a task file says."""
-    return parsed(task_at(problem_filename))
+    return parsed(problem_filename, task_at(problem_filename))
 
 
-def parsed(task: Task) -> dict[str, Any]:
-    """A task as LIBERO's parser gives it."""
+def parsed(path: str, task: Task) -> dict[str, Any]:
+    """The task of a file as LIBERO's parser gives it."""
     scene = task.scene
     fixtures: dict[str, list[str]] = {workspace_category(scene.arena): [scene.arena.workspace]}
     objects: dict[str, list[str]] = {}
@@ -49,9 +49,15 @@ def parsed(task: Task) -> dict[str, Any]:
         "scene_properties": {},
         "initial_state": [_atom(atom) for atom in scene.initial],
         "goal_state": [_atom(atom) for atom in task.goal.atoms],
-        "language_instruction": task.instruction.text.lower().split(),
+        "language_instruction": _said(path, task).split(),
         "obj_of_interest": list(task.of_interest),
     }
+
+
+def _said(path: str, task: Task) -> str:
+    """The instruction in small letters, as LIBERO's parser gives it; that of an experiment to the letter."""
+    text: str = task.instruction.text
+    return text.lower() if planned_task(path) is None else text
 
 
 def _problem(task: Task) -> str:

@@ -58,8 +58,12 @@ class Game(Protocol):
         """One control step."""
         ...
 
-    def end(self) -> None:
-        """Nothing more will be done."""
+    def observe(self) -> Observation:
+        """What is to see now."""
+        ...
+
+    def end(self, *, closed: bool = False) -> None:
+        """Nothing more will be done: it was closed, or else forgotten."""
         ...
 
 
@@ -84,7 +88,11 @@ class FreePlay:
         """One control step."""
         return self.simulation.step(action, absolute=absolute, seen_at=seen_at)
 
-    def end(self) -> None:
+    def observe(self) -> Observation:
+        """What is to see now."""
+        return self.simulation.observe()
+
+    def end(self, *, closed: bool = False) -> None:
         """Give back what it holds."""
         self.simulation.close()
 
@@ -136,7 +144,7 @@ class Domain(Partial):
         self.sim = MjSim(simulation)
         self.robots = [Robot(simulation)]
         scene, entities = simulation.compiled.scene, simulation.compiled.entities
-        self.parsed_problem = parsed(task)
+        self.parsed_problem = parsed(self.bddl_file_name, task)
         self.obj_of_interest = self.parsed_problem["obj_of_interest"]
         self.objects_dict = {each.name: Thing(simulation, entities[each.name]) for each in scene.objects}
         self.fixtures_dict = {each.name: Thing(simulation, entities[each.name]) for each in scene.fixtures}
@@ -204,7 +212,8 @@ class Domain(Partial):
 
     def close(self) -> None:
         """End, and give back what it holds."""
-        self._ends()
+        if self._ends.detach() is not None:
+            self._game.end(closed=True)
 
     def reward(self, action: Any = None) -> float:
         """1 where the goal is reached."""
@@ -227,7 +236,7 @@ class Domain(Partial):
     def _update_observables(self, force: bool = False) -> None:
         if force:
             self._clock.force()
-            self._seen = self._simulation.observe()
+            self._seen = self._game.observe()
 
     def _post_process(self) -> None:
         """What glows is seen to when pictures are rendered."""

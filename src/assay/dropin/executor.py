@@ -10,12 +10,15 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain, pairwise
 from pathlib import Path
 
 from assay.dropin.planned import Planned, group, write_plan
-from assay.dropin.recorder import never_began
+from assay.dropin.recorder import SURE, UNSURE, never_began
 from assay.dropin.session import PATH, VARIABLE, Session
 from assay.episodes import Episode, EpisodeSpec, task_of
 from assay.errors import AssayError, RunError
@@ -25,6 +28,8 @@ from assay.sim.packs.registry import load_pack
 
 POLL = 0.5
 """Seconds between two looks for new episodes."""
+PATIENCE = 5.0
+"""Seconds that a script has to stop after it was asked to, before it is told so more plainly."""
 PYTHONS = ("python", "python3")
 """Commands that mean the Python that Assay is installed in."""
 
@@ -61,6 +66,28 @@ def finish(process: subprocess.Popen[bytes]) -> int:
             continue
 
 
+class Stop:
+    """Asks a script to stop, by and by in plainer words; each is said once."""
+
+    def __init__(self, process: subprocess.Popen[bytes], patience: float = PATIENCE) -> None:
+        self._process, self._patience = process, patience
+        self._signals = iter((signal.SIGINT, signal.SIGTERM, signal.SIGKILL))
+        self._due = 0.0
+
+    def __call__(self) -> None:
+        """Say the next word, if the last one was said long enough ago."""
+        if time.monotonic() >= self._due and (word := next(self._signals, None)) is not None:
+            self._process.send_signal(word)
+            self._due = time.monotonic() + self._patience
+
+    def now(self) -> None:
+        """Wait until it has stopped, however little it wants to."""
+        while self._process.poll() is None:
+            self()
+            with suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
+                self._process.wait(POLL)
+
+
 def run_free(words: Sequence[str], pack: str, states: Path | None = None) -> int:
     """Run a script on LIBERO's own tasks; returns its exit status. Raises AssayError."""
     load_pack(pack)  # what is missing is said now, and not by the script
@@ -86,10 +113,12 @@ class Script:
 
     @property
     def address(self) -> str:
-        """What the run calls it: the script, without its options."""
-        named = next(
-            (word for word in self.words if word.endswith(".py")), self.words[-1] if self.words else ""
-        )
+        """What the run calls it: the script, the module or the program, never an option, which may be a secret."""
+        named = next(iter(self.words), "")
+        for word, following in pairwise([*self.words, ""]):
+            if word == "-m" or (word.endswith(".py") and not word.startswith("-")):
+                named = following if word == "-m" else word
+                break
         return f"script:{Path(named).name}"
 
     def identity(self) -> dict[str, str]:
@@ -131,11 +160,13 @@ class Script:
             now = Session(
                 self.pack, str(folder), str(plan), str(episodes), "" if states is None else str(states)
             )
-            process = start(self.words, now, folder)
+            process, interrupted = start(self.words, now, folder), False
+            stop = Stop(process)
             try:
                 while process.poll() is None:
                     if stopping():
-                        process.send_signal(signal.SIGINT)
+                        interrupted = True
+                        stop()
                     for number, episode in _taken(episodes, left):
                         yield Done(number, episode)
                     yield Tick()
@@ -144,13 +175,13 @@ class Script:
                     except subprocess.TimeoutExpired:
                         pass
                     except KeyboardInterrupt:  # the terminal has told the script, too
-                        continue
+                        interrupted = True
             finally:
                 if process.poll() is None:
-                    process.terminate()
-                    finish(process)
+                    stop.now()
             self.status = process.returncode
-            for number, episode in _taken(episodes, left):
+            ends = [SURE, UNSURE] if self.status == 0 and not interrupted else [SURE]
+            for number, episode in chain.from_iterable(_taken(episodes, left, end) for end in ends):
                 yield Done(number, episode)
         source.give_back(sorted(left))
 
@@ -164,10 +195,19 @@ def _impossible(spec: EpisodeSpec) -> str:
     return ""
 
 
-def _taken(folder: Path, left: set[int]) -> Iterator[tuple[int, Episode]]:
+def _taken(folder: Path, left: set[int], end: str = SURE) -> Iterator[tuple[int, Episode]]:
     """Episodes that were not there before, in the order of the plan."""
-    ready = sorted(int(file.stem) for file in folder.glob("*.episode") if not file.name.startswith("."))
+    ready = sorted(int(file.stem) for file in folder.glob(f"*{end}") if not file.name.startswith("."))
     for number in ready:
         if number in left:
             left.discard(number)
-            yield number, pickle.loads((folder / f"{number}.episode").read_bytes())
+            yield number, _read(folder / f"{number}{end}")
+
+
+def _read(file: Path) -> Episode:
+    """An episode as the script's process wrote it; an error in its place where that cannot be read."""
+    try:
+        found = pickle.loads(file.read_bytes())
+    except Exception as error:  # unpickling raises anything
+        return never_began(f"what the script recorded cannot be read: {type(error).__name__}: {error}")
+    return found if isinstance(found, Episode) else never_began("what the script recorded is no episode")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import pickle
 import sys
@@ -15,7 +16,7 @@ from assay.dropin.planned import Planned
 from assay.dropin.session import session
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Senses, horizon, no_trajectory
 from assay.episodes.stepwise import episode_of
-from assay.errors import AssayError, one_line
+from assay.errors import AssayError, PolicyError, one_line
 from assay.files import replacing
 from assay.sim.observation import Observation
 from assay.sim.simulation import Simulation
@@ -25,13 +26,18 @@ from assay.tasks import Task
 READ = "language-was-read"
 """The file that says that the script has asked for an instruction."""
 TOLD = "said-so"
+SETTLING = 50
+"""The most control steps at the start that a script may wait in beyond its time."""
+SURE, UNSURE = ".episode", ".unsure"
+"""How the files of episodes end: of those that count, and of those that count if the script ends well."""
 
 
 class Recorder:
     """Plays the episodes of one planned task, and records each that is not recorded yet.
 
     An episode ends with success, at the next reset or state that is set, when its environment is closed or forgotten,
-    and when the script ends. How many steps there are is the script's to say.
+    when the script ends, when its time is over, and when an action is refused or the simulation breaks, which makes
+    it an error.
     """
 
     restarts = True
@@ -40,6 +46,7 @@ class Recorder:
         self._planned = planned
         self._env = LiberoEnv(Path(session().states) if session().states else None)
         self._index = -1
+        self._claimed: int | None = None
         self._open = self._absolute = False
         self._turn = 0
         self._actions: list[np.ndarray] = []
@@ -70,40 +77,84 @@ class Recorder:
         done = self._check(action)
         if not self._actions:
             _warn_of_unread(self._spec, self.task)
-        now = self._env.step(self._senses.act(done, self._env.steps), absolute=absolute)
+        try:
+            now = self._env.step(self._senses.act(done, self._env.steps), absolute=absolute)
+        except Exception as error:
+            if self._open:
+                self._put(Outcome.ERROR, one_line(str(error), 300), broken=error)
+            raise
         self._absolute = self._absolute or absolute
         self._actions.append(done)
         if self._open and self._env.succeeded():
-            self._end(Outcome.SUCCESS)
-        elif self._open and self._spec.steps and len(self._actions) - self._waited() >= self._spec.steps:
-            self._end(Outcome.FAILURE)  # the experiment's own time limit
+            self._put(Outcome.SUCCESS)
+        elif self._open and len(self._actions) - min(self._waited(), SETTLING) >= horizon(self._spec):
+            self._put(Outcome.FAILURE)  # the time is over, as it would be for `assay run`
         return self._senses.observe(now)  # type: ignore[no-any-return]
 
-    def end(self) -> None:
-        """The script has done with it: closed, forgotten, or at its own end."""
-        if not _BROKEN:
-            self.close_episode()
+    def observe(self) -> Observation:
+        """What the senses make of what is to see now."""
+        return self._senses.observe(self.simulation.observe())  # type: ignore[no-any-return]
+
+    def end(self, *, closed: bool = False) -> None:
+        """The script has done with it: closed it, or forgot it, which happens when something breaks, too."""
+        self.close_episode(surely=closed and sys.exc_info()[0] is None)
+        self._give_up_claim()
         self._env.close()
 
-    def close_episode(self) -> None:
-        """What has not succeeded until now has failed; what never began is nothing."""
+    def close_episode(self, *, surely: bool = True) -> None:
+        """What has not succeeded until now has failed; what never began is nothing.
+
+        ``surely`` says whether the script goes on; if it may be about to break, that is seen by how it ends.
+        """
         if self._open and self._actions:
-            self._end(Outcome.FAILURE)
+            steps, most = len(self._actions), horizon(self._spec)
+            if self._waited() == steps:
+                away = PolicyError(f"the script left it before it acted, after {steps} steps of waiting")
+                away.transient = True
+                self._put(Outcome.ERROR, str(away), broken=away, surely=surely)
+            else:
+                note = f"the script ended it after {steps} steps; usual are {most}" if steps < most else ""
+                self._put(Outcome.FAILURE, note, surely=surely or steps >= most)
         self._open = False
 
     def _next(self) -> int:
-        """The next episode that is not recorded; when all are, one after the other again."""
+        """The next episode that is neither recorded nor another environment's; then any that is not recorded.
+
+        When all are, one after the other again.
+        """
         numbers = self._planned.numbers
         waiting = [index for index, number in enumerate(numbers) if not _file(number).exists()]
         if self._index in waiting and not self._actions:
             return self._index  # it has not begun
         later = [index for index in waiting if index > self._index]
+        for index in [*later, *(each for each in waiting if each not in later)]:
+            if self._claim(numbers[index]):
+                return index
         self._turn += 1
         return (later or waiting or [(self._turn - 1) % len(numbers)])[0]
 
+    def _claim(self, number: int) -> bool:
+        """Whether an episode is this environment's from now on; it has one at a time."""
+        if number != self._claimed:
+            try:
+                _claim_file(number).touch(exist_ok=False)  # one of several processes succeeds
+            except FileExistsError:
+                return False
+            self._give_up_claim()
+            self._claimed = number
+        return True
+
+    def _give_up_claim(self) -> None:
+        if self._claimed is not None:
+            _claim_file(self._claimed).unlink(missing_ok=True)
+        self._claimed = None
+
     def _begin(self, index: int) -> Observation:
+        _went_on()
         self._index = index
         number = self._planned.numbers[index]
+        if not self._claim(number):  # the script wants this one, whoever has it
+            self._give_up_claim()
         self._open = not _file(number).exists()
         spec = self._planned.spec(index)
         try:
@@ -138,22 +189,27 @@ class Recorder:
         except (TypeError, ValueError):
             return action  # the simulation says what is wrong with it
 
-    def _end(self, outcome: Outcome) -> None:
+    def _put(
+        self, outcome: Outcome, error: str = "", *, broken: Exception | None = None, surely: bool = True
+    ) -> None:
         self._open = False
-        steps, most = len(self._actions), horizon(self._spec)
-        short = outcome is Outcome.FAILURE and steps < most
-        note = f"the script ended it after {steps} steps; usual are {most}" if short else ""
-        episode = episode_of(self._env, outcome, self._actions, decisions=steps, error=note)
+        episode = episode_of(
+            self._env, outcome, self._actions, decisions=len(self._actions), error=error, broken=broken
+        )
         episode = replace(
             episode,
             seconds=time.perf_counter() - self._since,
             clipped=None if self._absolute else episode.clipped,
         )
-        put(self._planned.numbers[self._index], episode)
+        (put if surely else put_unsure)(self._planned.numbers[self._index], episode)
 
 
 def _file(number: int) -> Path:
-    return Path(session().episodes) / f"{number}.episode"
+    return Path(session().episodes) / f"{number}{SURE}"
+
+
+def _claim_file(number: int) -> Path:
+    return Path(session().episodes) / f"{number}.claimed"
 
 
 def never_began(reason: str) -> Episode:
@@ -163,7 +219,28 @@ def never_began(reason: str) -> Episode:
 
 def put(number: int, episode: Episode) -> None:
     """Put an episode where the command finds it, whole."""
-    with replacing(_file(number)) as place:
+    _write(_file(number), episode)
+
+
+_UNSURE: dict[int, Episode] = {}
+"""Episodes that this process has forgotten before their time, and begun no other since."""
+
+
+def put_unsure(number: int, episode: Episode) -> None:
+    """Put an episode where the command finds it if the script ends well; that of another process is nobody's end."""
+    _UNSURE[number] = episode
+    if multiprocessing.parent_process() is None:
+        _write(_file(number).with_suffix(UNSURE), episode)
+
+
+def _went_on() -> None:
+    """The script has begun another episode, so nothing was broken when it forgot the last ones."""
+    while _UNSURE:
+        put(*_UNSURE.popitem())
+
+
+def _write(file: Path, episode: Episode) -> None:
+    with replacing(file) as place:
         place.write_bytes(pickle.dumps(episode))
 
 
@@ -186,21 +263,16 @@ def _warn_of_unread(spec: EpisodeSpec, task: Task) -> None:
     )
 
 
-_BROKEN: list[bool] = []
-"""Not empty when the script has ended with an exception: what it was doing then is no failure of the policy."""
-
-
-def _watch_for_exceptions() -> None:
+def _say_errors_in_one_line() -> None:
     before = sys.excepthook
 
-    def noting(kind: type[BaseException], error: BaseException, trace: object) -> None:
-        _BROKEN.append(True)
+    def saying(kind: type[BaseException], error: BaseException, trace: object) -> None:
         if isinstance(error, AssayError) and not os.environ.get("ASSAY_DEBUG"):
             print(f"assay libero: error: {error}", file=sys.stderr)
         else:
             before(kind, error, trace)  # type: ignore[arg-type]
 
-    sys.excepthook = noting
+    sys.excepthook = saying
 
 
-_watch_for_exceptions()
+_say_errors_in_one_line()

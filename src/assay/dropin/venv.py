@@ -163,14 +163,15 @@ class SubprocEnvWorker(EnvWorker):
         child.close()
 
     def send_call(self, name: str, *arguments: Any, **named: Any) -> None:
-        """Send the call."""
-        self.parent_remote.send((name, arguments, named))
+        """Send the call; that nobody is there any more is said in place of the answer."""
+        with suppress(BrokenPipeError):
+            self.parent_remote.send((name, arguments, named))
 
     def recv(self) -> Any:
         """Wait for the answer. Raises what broke there."""
         try:
             worked, answer = self.parent_remote.recv()
-        except EOFError:
+        except (EOFError, ConnectionResetError):
             raise SpecError("the process of an environment has ended; what it said is above") from None
         if not worked:
             raise SpecError(f"in the process of an environment: {answer}")
@@ -270,7 +271,7 @@ class BaseVectorEnv(Partial):
         chosen = self._chosen(id)
         for worker in chosen:
             worker.send(None, **named)
-        return _stacked([worker.recv() for worker in chosen])
+        return _stacked(_answers(chosen))
 
     def step(self, action: Any, id: Ids = None) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """One control step of each: observations, rewards, whether the goal is reached, and more."""
@@ -279,7 +280,7 @@ class BaseVectorEnv(Partial):
             raise AssertionError(f"{len(action)} actions for {len(chosen)} environments")
         for worker, each in zip(chosen, action, strict=True):
             worker.send(each)
-        seen, reward, done, info = zip(*(worker.recv() for worker in chosen), strict=True)
+        seen, reward, done, info = zip(*_answers(chosen), strict=True)
         return _stacked(seen), np.stack(reward), np.stack(done), _stacked(info)
 
     def seed(self, seed: int | Sequence[int | None] | None = None) -> list[Any]:
@@ -295,7 +296,7 @@ class BaseVectorEnv(Partial):
         chosen = self._chosen(id)
         for worker, each in zip(chosen, init_state, strict=True):
             worker.send_call("set_init_state", each)
-        return _stacked([worker.recv() for worker in chosen])
+        return _stacked(_answers(chosen))
 
     def check_success(self) -> list[bool]:
         """Whether each goal is reached."""
@@ -328,6 +329,20 @@ class BaseVectorEnv(Partial):
         for worker in self._chosen(None):
             worker.close()
         self.is_closed = True
+
+
+def _answers(workers: Sequence[EnvWorker]) -> list[Any]:
+    """What each gave. All are heard before what broke is raised: none must wait for the next question."""
+    found: list[Any] = []
+    broken: list[Exception] = []
+    for worker in workers:
+        try:
+            found.append(worker.recv())
+        except Exception as error:
+            broken.append(error)
+    if broken:
+        raise broken[0]
+    return found
 
 
 def _stacked(values: Sequence[Any]) -> np.ndarray:

@@ -1,0 +1,51 @@
+"""An environment that plays an episode of a plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.dropin.env_wrapper import OffScreenRenderEnv
+from assay.dropin.planned import group, write_plan
+from assay.dropin.session import VARIABLE, Session
+from assay.experiments import load_experiment
+
+MOVES = [0.1] * 7
+
+
+def opened(
+    experiment: str, condition: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> OffScreenRenderEnv:
+    """The environment of a condition's task, in a session of its own."""
+    design = load_experiment(experiment).only(condition)
+    specs = list(design.plan(design.choose("libero_goal/7"), (0,), pack="primitives"))
+    planned = group(specs, range(len(specs)))
+    (folder / "episodes").mkdir()
+    write_plan(folder / "plan.json", folder, planned)
+    now = Session("primitives", str(folder), str(folder / "plan.json"), str(folder / "episodes"))
+    now.write(folder / "session.json")
+    monkeypatch.setenv(VARIABLE, str(folder / "session.json"))
+    [changed] = [each for each in planned if condition.split("/")[-1] in each.spec(0).condition]
+    [file] = folder.rglob(f"{changed.name}.bddl")
+    return OffScreenRenderEnv(bddl_file_name=str(file), camera_heights=32, camera_widths=32)
+
+
+@pytest.mark.usefixtures("drawing")
+def test_observations_that_are_asked_for_are_changed_by_the_senses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    env = opened("plus", "noise/fog=1", tmp_path, monkeypatch)
+    env.reset()
+    plain = env.env._simulation.observe().image("agentview", 32)[::-1]
+    asked = env._get_observations(force_update=True)["agentview_image"]
+    assert np.abs(asked.astype(int) - plain).mean() > 5
+    env.close()
+
+
+def test_an_instruction_of_an_experiment_keeps_its_capitals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    env = opened("surface", "capitals", tmp_path, monkeypatch)
+    assert env.language_instruction == "TURN ON THE STOVE"
+    assert env.env.parsed_problem["language_instruction"] == ["TURN", "ON", "THE", "STOVE"]
+    env.close()

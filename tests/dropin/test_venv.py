@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import pytest
+
+from assay.dropin.venv import BaseVectorEnv, EnvWorker
+
+
+class Piped(EnvWorker):
+    """Its answers wait until they are heard, as those of a process do."""
+
+    def __init__(self, make: Any) -> None:
+        self._step = make()
+        self._answers: deque[Any] = deque()
+
+    def send_call(self, name: str, *arguments: Any, **named: Any) -> None:
+        try:
+            self._answers.append(self._step(*arguments))
+        except ValueError as error:
+            self._answers.append(error)
+
+    def recv(self) -> Any:
+        answer = self._answers.popleft()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def _step(action: float) -> tuple[dict[str, float], float, bool, dict[str, Any]]:
+    if action < 0:
+        raise ValueError("refused")
+    return {"seen": action}, 0.0, False, {}
+
+
+def test_after_an_error_no_answer_is_an_old_one():
+    envs = BaseVectorEnv([lambda: _step] * 3, Piped)
+    with pytest.raises(ValueError, match="refused"):
+        envs.step([1.0, -1.0, 1.0])
+    seen = envs.step([2.0, 3.0, 4.0])[0]
+    assert [each["seen"] for each in seen] == [2.0, 3.0, 4.0]
