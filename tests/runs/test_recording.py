@@ -48,3 +48,18 @@ def test_a_run_of_another_policy_or_experiment_is_refused(tmp_path: Path):
     with pytest.raises(RunError, match="holds a run with policy mine, not yours"):
         begin(path, "libero", "yours", ASKED)
     assert len(begin(None, "libero", "anybody", ASKED)) == 4, "kept nowhere"
+
+
+@pytest.mark.parametrize("judged", [Outcome.SUCCESS, Outcome.FAILURE])
+def test_what_was_judged_stays_however_often_it_is_played_again_and_an_error_does_not(
+    tmp_path: Path, judged: Outcome
+):
+    path = tmp_path / "run.assay"
+    spec, *_ = begin(path, "libero", "mine", ASKED)
+    broken = Episode(Outcome.ERROR, 1, no_trajectory(), error="broken off", transient=True)
+    for outcome in (broken, Episode(judged, 2, no_trajectory()), broken):
+        record(path, spec, outcome)
+    (other,) = {Outcome.SUCCESS, Outcome.FAILURE} - {judged}
+    record(path, spec, Episode(other, 3, no_trajectory()))
+    frame = assay.open(path).frame()
+    assert frame["outcome"].cast(str).to_list() == [judged] and frame["steps"].to_list() == [2]

@@ -54,9 +54,15 @@ def begin(
 
 
 def record(path: Path, spec: EpisodeSpec, episode: Episode) -> None:
-    """Write an episode into a run that was begun; in place of an earlier one of the same spec."""
+    """Write an episode into a run that was begun.
+
+    An earlier one of the same spec is replaced only where it ended in an error: success and failure stay, however
+    often a harness plays the episode again.
+    """
     with Store.writing(path, PATIENCE) as store:
-        store.append(store.number_of(spec), episode)
+        number = store.number_of(spec)
+        if not store.is_judged(number):
+            store.append(number, episode)
 
 
 def _planned(store: Store, work: Work, ending: Ending) -> list[EpisodeSpec]:
