@@ -11,7 +11,9 @@ import pytest
 import assay
 from assay.episodes import Episode, Outcome, no_trajectory
 from assay.errors import RunError
+from assay.runs.execute import Observer
 from assay.runs.recording import begin, record
+from assay.runs.store import Store
 from assay.runs.work import Options
 
 ASKED = Options(tasks="libero_goal/7", seeds=(0, 1, 2, 3))
@@ -39,6 +41,24 @@ def test_two_processes_write_one_run_in_turn(tmp_path: Path):
     assert other.returncode == 0
     outcomes = assay.open(path).frame().sort("seed")["outcome"].cast(str).to_list()
     assert outcomes == ["failure", "success", "failure", "success"]
+
+
+def test_others_may_write_a_run_while_its_scenes_are_certified(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    class Enough(Exception):
+        pass
+
+    class Watching(Observer):
+        def certifying(self, wanted: int) -> None:
+            with Store.writing(path, 0.0):
+                raise Enough
+
+    path = tmp_path / "run.assay"
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    asked = Options(tasks="libero_goal/7", seeds=(0,), conditions="level3", certified=True)
+    with pytest.raises(Enough):
+        begin(path, "x", "mine", asked, Watching())
 
 
 def test_a_run_of_another_policy_or_experiment_is_refused(tmp_path: Path):

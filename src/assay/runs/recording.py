@@ -46,6 +46,9 @@ def begin(
         plugins=work.plugins,
     )
     check(path, known)
+    if work.served:  # certify first: that takes long, and others may write meanwhile
+        with Store.scratch() as store:
+            _planned(store, work, plan(store, work, config, watch))
     with Store.writing(path, PATIENCE) as store:
         describe(store, known, conditions=work.design.conditions)
         if work.options.states is not None:
