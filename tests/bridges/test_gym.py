@@ -11,7 +11,7 @@ import pytest
 import assay
 from assay.errors import ExperimentError, PolicyError, TaskError
 from assay.policies.remote.pictures import Orientation, turned
-from assay.policies.simple import Random
+from assay.policies.simple import STILL, Random
 
 gymnasium = pytest.importorskip(
     "gymnasium", reason="Gymnasium is not here: pip install 'assay-robotics[gym]'"
@@ -77,6 +77,29 @@ def test_an_episode_is_the_one_that_a_run_plays_and_is_recorded_as_it_is(tmp_pat
     assert np.array_equal(mine.trajectory.actions, expected.trajectory.actions)
     assert np.array_equal(mine.trajectory.end_effector, expected.trajectory.end_effector)
     assert mine.row["seconds"] > 0
+
+
+def test_an_episode_that_the_script_leaves_is_a_failure_and_one_that_breaks_is_an_error(tmp_path: Path):
+    env = gymnasium.make(
+        TASK, steps=5, images=False, out=tmp_path / "gym.assay", max_episode_steps=2, disable_env_checker=True
+    )
+    for seed in (0, 1):
+        env.reset(seed=seed)
+        env.step(STILL)
+        assert env.step(STILL)[3]
+    env.reset(seed=2)  # in which nothing is done
+    env.close()
+    with pytest.raises(ZeroDivisionError), env:
+        env.reset(seed=3)
+        env.step(STILL)
+        _ = 1 / 0
+    frame = assay.open(tmp_path / "gym.assay").frame()
+    assert frame["seed"].to_list() == [0, 1, 3] and frame["steps"].to_list() == [2, 2, 1]
+    assert frame["outcome"].cast(str).to_list() == ["failure", "failure", "error"]
+    assert frame["error"].to_list() == [
+        *["the script ended it after 2 steps; usual are 5"] * 2,
+        "the script broke the episode off",
+    ]
 
 
 def test_images_lie_as_they_are_asked_for_and_seeds_are_starts(drawing: str):

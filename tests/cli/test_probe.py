@@ -50,4 +50,4 @@ def test_the_address_to_use_is_printed_with_the_odds(drawing: str, capsys: pytes
     said = json.loads(capsys.readouterr().out)
     assert ended.value.code == 0 and said["understood"] and said["address"].startswith(address)
     assert [each["field"] for each in said["fields"]] == ["image orientation", "image size", "gripper"]
-    assert all(each["odds"] >= 0 for each in said["fields"])
+    assert all(each["evidence"] >= 0 for each in said["fields"])

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay import api
+from assay.episodes import Episode, Outcome, no_trajectory
 from assay.errors import RunError
 from assay.exchange.summary import Summary, summarise
 from assay.exchange.tracker import About, Row, Tracked, about, export
@@ -79,6 +80,41 @@ def test_a_finished_run_is_told_once(played: Path):
     with Store.reading(played) as store:
         assert export(store, board) == 4 and export(store, board) == 0
         assert board.ends[0].drop.pairs == 2 and summarise(store) == board.ends[0]
+
+
+def told(board: Board) -> list[tuple[str, int]]:
+    return [(row.condition, row.seed) for row in board.rows]
+
+
+def test_what_a_board_missed_while_it_was_broken_is_told_later_and_nothing_twice(
+    played: Path, tmp_path: Path
+):
+    out = Path(shutil.copy(played, tmp_path / "run.assay"))
+    board = Board()
+    with Store.reading(out) as store:
+        observer = Tracked(Observer(), lambda: board)
+        specs = store.all_specs()
+        episodes = [Episode(Outcome.FAILURE, 6, no_trajectory(), seconds=1.0) for _ in specs]
+        empty = Store.scratch()
+        empty.path = out
+        observer.began(empty, 4)
+        observer.episode(specs[3], episodes[3])  # of two workers, the second is done first
+        observer.episode(specs[0], episodes[0])
+        board.breaks = True
+        observer.episode(specs[2], episodes[2])
+        board.breaks = False
+        observer.episode(specs[1], episodes[1])  # nobody listens any more
+        assert export(store, board) == 2 and export(store, board) == 0
+        planned = [(spec.condition, spec.seed) for spec in specs]
+    assert told(board) == [planned[number] for number in (3, 0, 1, 2)]
+    assert [row.number for row in board.rows] == [0, 1, 2, 3]
+    assert sorted(row.episodes for row in board.rows) == [1, 1, 2, 2]
+
+
+def test_a_board_that_was_emptied_is_told_all_again(played: Path, tmp_path: Path):
+    out = Path(shutil.copy(played, tmp_path / "run.assay"))
+    with Store.reading(out) as store:
+        assert export(store, Board()) == 4 and export(store, Board()) == 4
 
 
 def test_another_policy_or_file_is_another_run(played: Path, tmp_path: Path):

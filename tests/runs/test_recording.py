@@ -11,7 +11,9 @@ import pytest
 import assay
 from assay.episodes import Episode, Outcome, no_trajectory
 from assay.errors import RunError
+from assay.runs.execute import Observer
 from assay.runs.recording import begin, record
+from assay.runs.store import Store
 from assay.runs.work import Options
 
 ASKED = Options(tasks="libero_goal/7", seeds=(0, 1, 2, 3))
@@ -41,6 +43,24 @@ def test_two_processes_write_one_run_in_turn(tmp_path: Path):
     assert outcomes == ["failure", "success", "failure", "success"]
 
 
+def test_others_may_write_a_run_while_its_scenes_are_certified(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    class Enough(Exception):
+        pass
+
+    class Watching(Observer):
+        def certifying(self, wanted: int) -> None:
+            with Store.writing(path, 0.0):
+                raise Enough
+
+    path = tmp_path / "run.assay"
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    asked = Options(tasks="libero_goal/7", seeds=(0,), conditions="level3", certified=True)
+    with pytest.raises(Enough):
+        begin(path, "x", "mine", asked, Watching())
+
+
 def test_a_run_of_another_policy_or_experiment_is_refused(tmp_path: Path):
     path = tmp_path / "run.assay"
     assert [spec.seed for spec in begin(path, "libero", "mine", ASKED)] == [0, 1, 2, 3]
@@ -48,3 +68,18 @@ def test_a_run_of_another_policy_or_experiment_is_refused(tmp_path: Path):
     with pytest.raises(RunError, match="holds a run with policy mine, not yours"):
         begin(path, "libero", "yours", ASKED)
     assert len(begin(None, "libero", "anybody", ASKED)) == 4, "kept nowhere"
+
+
+@pytest.mark.parametrize("judged", [Outcome.SUCCESS, Outcome.FAILURE])
+def test_what_was_judged_stays_however_often_it_is_played_again_and_an_error_does_not(
+    tmp_path: Path, judged: Outcome
+):
+    path = tmp_path / "run.assay"
+    spec, *_ = begin(path, "libero", "mine", ASKED)
+    broken = Episode(Outcome.ERROR, 1, no_trajectory(), error="broken off", transient=True)
+    for outcome in (broken, Episode(judged, 2, no_trajectory()), broken):
+        record(path, spec, outcome)
+    (other,) = {Outcome.SUCCESS, Outcome.FAILURE} - {judged}
+    record(path, spec, Episode(other, 3, no_trajectory()))
+    frame = assay.open(path).frame()
+    assert frame["outcome"].cast(str).to_list() == [judged] and frame["steps"].to_list() == [2]

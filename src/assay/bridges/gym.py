@@ -9,6 +9,7 @@ observation, info = env.reset(seed=0)   # the episode that `assay run x` plays w
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -64,7 +65,8 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
 
         Images are ``size`` x ``size`` and lie as `assay collect` records them: ``rotated``, ``upright`` or ``raw``.
         Without ``images`` there is nothing but the state and the instruction, and nothing is rendered. Episodes
-        that came to their end are recorded in the run ``out``, under the name ``policy``.
+        are recorded in the run ``out``, under the name ``policy``; one that is left before its end, by ``reset`` or
+        ``close``, as a failure if there was a step in it.
         """
         folder = None if states is None else Path(states)
         initial: Initial = "sampled" if folder is None else "stored"
@@ -93,6 +95,7 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         if seed is None:
             stored = self._task.initial == "stored"
             seed = int(self.np_random.integers(STORED if stored else 2**31))
+        self._player.leave()
         self._player.begin(self._task.episode(seed))
         return self._observed(), self._info()
 
@@ -109,7 +112,11 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         return self.play.env.frame(self.play.observation)
 
     def close(self) -> None:
-        """Give back what it holds."""
+        """Give back what it holds. An episode that an exception ends is no failure of the policy."""
+        if sys.exc_info()[0] is None:
+            self._player.leave()
+        else:
+            self._player.abandon("the script broke the episode off")
         self._player.close()
 
     @property

@@ -24,11 +24,12 @@ class Player:
         self._recorded = True
 
     def begin(self, spec: EpisodeSpec) -> Stepwise:
-        """Begin an episode; one that has not come to its end is forgotten."""
+        """Begin an episode; one that has not come to its end, and was neither left nor abandoned, is forgotten."""
         if self._env is None:
             self._env = world_of(spec.task).open(self._states)
-        self._begun, self._recorded = time.perf_counter(), False
+        self._begun, self._recorded = time.perf_counter(), True
         self._play = Stepwise(self._env, spec)
+        self._recorded = False
         return self._play
 
     @property
@@ -43,21 +44,29 @@ class Player:
         if not self._recorded:
             self._record()
 
+    def leave(self) -> None:
+        """The harness goes on before the episode's time is over: if it acted at all, that is a failure, with a note."""
+        if not self._recorded and self.play.steps:
+            self._record(
+                note=f"the script ended it after {self.play.steps} steps; usual are {self.play.horizon}"
+            )
+
     def abandon(self, reason: str) -> None:
         """The harness broke off: record that, so that the episode is played again when the run is resumed."""
         if not self._recorded and self.play.steps:
             broken = PolicyError(reason)
             broken.transient = True
-            self._record(broken)
+            self._record(reason, broken)
 
     def close(self) -> None:
         """Give back what the environment holds; another episode opens it again."""
         if self._env is not None:
             self._env.close()
         self._env = self._play = None
+        self._recorded = True
 
-    def _record(self, broken: PolicyError | None = None) -> None:
+    def _record(self, note: str = "", broken: PolicyError | None = None) -> None:
         self._recorded = True
         if self._out is not None:
-            ended = self.play.ended(str(broken or ""), broken=broken)
+            ended = self.play.ended(note, broken=broken)
             record(self._out, self.play.spec, replace(ended, seconds=time.perf_counter() - self._begun))

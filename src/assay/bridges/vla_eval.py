@@ -23,6 +23,7 @@ from vla_eval.specs import (
     GRIPPER_CLOSE_POS,
     IMAGE_RGB,
     LANGUAGE,
+    POSITION_ABSOLUTE,
     POSITION_DELTA,
     ROTATION_AA,
     STATE_EEF_POS_AA_GRIP,
@@ -34,7 +35,7 @@ from assay.bridges.player import Player
 from assay.episodes import horizon
 from assay.errors import PolicyError
 from assay.policies.remote.convention import Convention
-from assay.policies.remote.vla_eval import CONVENTION, as_declared
+from assay.policies.remote.vla_eval import CONTROLLER_STATES, CONVENTION, as_declared, controller_state
 from assay.policies.simple import STILL
 from assay.runs.recording import begin
 from assay.runs.seeds import as_seeds
@@ -78,8 +79,6 @@ class AssayBenchmark(StepBenchmark):
         The rest is as in vla-eval's own LIBERO benchmark, and is set by the model server if it says what it needs.
         """
         super().__init__()
-        if absolute_action:
-            raise PolicyError("absolute_action: only relative actions can be carried out")
         options = Options(
             tasks=tasks,
             seeds=None if seeds is None else as_seeds(seeds),
@@ -96,6 +95,7 @@ class AssayBenchmark(StepBenchmark):
             "send_wrist_image": send_wrist_image,
             "send_state": send_state,
             "quat_no_antipodal": quat_no_antipodal,
+            "absolute_action": absolute_action,
         }
         self._convention: Convention = replace(as_declared(CONVENTION, wanted), wait=num_steps_wait)
 
@@ -124,7 +124,7 @@ class AssayBenchmark(StepBenchmark):
             (carried_out, *_) = self._convention.executed(action.get("actions", action.get("action")))
         except ValueError as error:
             raise PolicyError(str(error)) from None
-        play.step(carried_out)
+        play.step(carried_out, absolute=self._convention.absolute)
         self._recorder.record_step(
             reward=float(play.succeeded),
             done=play.over,
@@ -143,6 +143,7 @@ class AssayBenchmark(StepBenchmark):
         }
         if convention.state is not None:
             sent[convention.state] = convention.state_vector(raw_obs)
+            sent[CONTROLLER_STATES] = controller_state(raw_obs)
         return sent
 
     def get_step_result(self, step_result: StepResult) -> dict[str, Any]:
@@ -161,6 +162,8 @@ class AssayBenchmark(StepBenchmark):
     def get_hold_action(self, last_action: dict[str, Any] | None) -> dict[str, Any]:
         """Stay, and keep the gripper as it is."""
         held = STILL.copy()
+        if self._convention.absolute:
+            held[:6] = controller_state(self._player.play.observation)[:6]
         if last_action is not None:
             (last, *_) = self._convention.executed(last_action.get("actions", last_action.get("action")))
             held[6] = last[6]
@@ -168,7 +171,8 @@ class AssayBenchmark(StepBenchmark):
 
     def get_action_spec(self) -> dict[str, DimSpec]:
         """LIBERO's."""
-        return {"position": POSITION_DELTA, "rotation": ROTATION_AA, "gripper": GRIPPER_CLOSE_POS}
+        position = POSITION_ABSOLUTE if self._convention.absolute else POSITION_DELTA
+        return {"position": position, "rotation": ROTATION_AA, "gripper": GRIPPER_CLOSE_POS}
 
     def get_observation_spec(self) -> dict[str, DimSpec]:
         """LIBERO's, by what is sent."""

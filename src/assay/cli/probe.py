@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 EASY = "libero_goal/7,libero_goal/8,libero_spatial/0,libero_object/0"
 """Short tasks in which the hand turns and the gripper closes."""
 CERTAIN = math.log(1e6)
-"""Odds beyond these are not told apart."""
+"""Evidence beyond this is not told apart."""
 
 
 def probe(
@@ -52,12 +52,12 @@ def probe(
         found = examine(policy, plan, say=lambda what: bar.update(progress, description=what))
     if json_file is not None and write_json(as_json(found), json_file):
         raise typer.Exit(0 if found.understood else 1)
-    table = table_of("what", "fits best", "score", "next best", "score", "odds", "verdict")
+    table = table_of("what", "fits best", "score", "next best", "score", "evidence", "verdict")
     for each in found.settled:
         rival = "-" if each.rival is None else _short(each.rival)
         rivals = "-" if each.rival is None else f"{each.rival_score:.2f}"
         table.add_row(
-            each.field, _short(each.chosen), f"{each.score:.2f}", rival, rivals, _odds(each), each.verdict
+            each.field, _short(each.chosen), f"{each.score:.2f}", rival, rivals, _evidence(each), each.verdict
         )
     output.print(table)
     for each in found.settled:
@@ -96,7 +96,7 @@ def as_json(found: Examination) -> dict[str, object]:
                 "score": each.score,
                 "next": None if each.rival is None else dict(each.rival),
                 "next_score": None if each.rival is None else each.rival_score,
-                "odds": math.exp(min(each.evidence, CERTAIN)),
+                "evidence": math.exp(min(each.evidence, CERTAIN)),
                 "verdict": each.verdict,
                 "refused": dict(each.refused),
                 "rounds": each.rounds,
@@ -112,7 +112,7 @@ def _short(options: Options) -> str:
     return written(options)
 
 
-def _odds(each: Settled) -> str:
+def _evidence(each: Settled) -> str:
     if each.rival is None:
         return "-"
     return "> 1,000,000 : 1" if each.evidence > CERTAIN else f"{max(math.exp(each.evidence), 1.0):,.0f} : 1"

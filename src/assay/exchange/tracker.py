@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,6 +13,7 @@ from assay.console import say
 from assay.episodes import Episode, EpisodeSpec, Outcome
 from assay.errors import AssayError, one_line
 from assay.exchange.summary import Summary, summarise
+from assay.exchange.told import Told
 from assay.runs.execute import Observer
 from assay.runs.provenance import DECIDING, IDENTITY
 from assay.runs.store import Store
@@ -42,7 +43,7 @@ class Row:
     """One episode, and success of its condition up to it."""
 
     number: int
-    """How many were recorded before it."""
+    """How many were told before it."""
     condition: str
     task: str
     seed: int
@@ -143,21 +144,57 @@ class Counts:
         )
 
 
-def recorded(store: Store, counts: Counts) -> Iterator[Row]:
-    """The rows of all recorded episodes, in the plan's order."""
-    columns = ("condition", "task", "seed", "outcome", "steps", "seconds", "instruction")
-    for values in store.frame().select(columns).iter_rows():
-        yield counts.row(*values)
+class Teller:
+    """Tells a tracker of the episodes of a run, each of them once, in whatever order they come."""
+
+    def __init__(self, tracker: Tracker, store: Store, project: str = PROJECT) -> None:
+        """Begin, or go on, and tell what was recorded and not told."""
+        self.tracker = tracker
+        self._counts = Counts()
+        self._told = Told(store.path, type(tracker).__name__.lower(), project)
+        known = tracker.start(about(store, project))
+        columns = ("condition", "task", "seed", "outcome", "steps", "seconds", "instruction")
+        rows = store.frame().select("key", *columns).rows()
+        if not known:
+            self._told.forget()
+        elif not self._told.path.exists():
+            say(
+                f"warning: {self._told.path} is missing: the first {known} episodes count as told", aside=True
+            )
+            for key, *values in rows[:known]:
+                self._told.add(key, values[3])
+        missed = []
+        for key, *values in rows:
+            if (key, values[3]) in self._told:
+                self._counts.row(*values)
+            else:
+                missed.append((key, *values))
+        self._counts.number = max(known, len(self._told))
+        for each in missed:
+            self.tell(*each)
+        self.new = len(missed)
+        """How many it was told that were recorded before."""
+
+    def tell(
+        self,
+        key: str,
+        condition: str,
+        task: str,
+        seed: int,
+        outcome: str,
+        steps: int,
+        seconds: float,
+        said: str,
+    ) -> None:
+        """Tell of one episode, unless that is known; one that ended in an error and was played again is told again."""
+        if (key, outcome) not in self._told:
+            self.tracker.episode(self._counts.row(condition, task, seed, outcome, steps, seconds, said))
+            self._told.add(key, outcome)
 
 
 def export(store: Store, tracker: Tracker, project: str = PROJECT) -> int:
-    """Tell a tracker of a run that is there; what it knows already is not told again. Returns how many were new."""
-    known = tracker.start(about(store, project))
-    new = 0
-    for row in recorded(store, Counts()):
-        if row.number >= known:
-            tracker.episode(row)
-            new += 1
+    """Tell a tracker of a run that is there; what it was told already is not told again. Returns how many were new."""
+    new = Teller(tracker, store, project).new
     tracker.finish(summarise(store))
     return new
 
@@ -168,7 +205,7 @@ class Tracked(Observer):
     def __init__(self, inner: Observer, make: Callable[[], Tracker], project: str = PROJECT) -> None:
         self._inner, self._project = inner, project
         self._tracker: Tracker | None = make()
-        self._counts = Counts()
+        self._teller: Teller | None = None
         self._path: Path | None = None
 
     def approve(self, work: Work, path: Path, policy: str) -> bool:
@@ -189,11 +226,7 @@ class Tracked(Observer):
         self._path = store.path
 
         def begin(tracker: Tracker) -> None:
-            known = tracker.start(about(store, self._project))
-            for row in recorded(store, self._counts):
-                if not known:
-                    tracker.episode(row)
-            self._counts.number = max(self._counts.number, known)
+            self._teller = Teller(tracker, store, self._project)
 
         self._tell(begin)
 
@@ -202,7 +235,8 @@ class Tracked(Observer):
         self._inner.episode(spec, episode)
         if spec is None or episode is None:
             return
-        row = self._counts.row(
+        values = (
+            spec.key,
             spec.condition,
             spec.task,
             spec.seed,
@@ -211,7 +245,7 @@ class Tracked(Observer):
             episode.seconds,
             episode.instruction,
         )
-        self._tell(lambda tracker: tracker.episode(row))
+        self._tell(lambda _: self._teller and self._teller.tell(*values))
 
     def stopping(self) -> bool:
         """As the other says."""
@@ -226,7 +260,7 @@ class Tracked(Observer):
         self._tell(lambda tracker: tracker.finish(summary))
         self._tracker = None
 
-    def _tell(self, what: Callable[[Tracker], None]) -> None:
+    def _tell(self, what: Callable[[Tracker], object]) -> None:
         """Tell the tracker something; one that breaks is told no more, and somebody is told why."""
         if self._tracker is None:
             return

@@ -95,7 +95,7 @@ def maker(address: str, world: str) -> tuple[Callable[..., Any], str]:
         scheme = address.partition("://")[0]
         if not place.servers:
             raise PolicyError(
-                f"'{address}': no server can act in the world '{world}'; valid: {_valid(world)}"
+                f"'{scheme}://': no server can act in the world '{world}'; valid: {_valid(world)}"
             )
         if scheme not in place.servers:
             nearest = did_you_mean(scheme, place.servers)

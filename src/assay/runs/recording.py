@@ -46,6 +46,9 @@ def begin(
         plugins=work.plugins,
     )
     check(path, known)
+    if work.served:  # certify first: that takes long, and others may write meanwhile
+        with Store.scratch() as store:
+            _planned(store, work, plan(store, work, config, watch))
     with Store.writing(path, PATIENCE) as store:
         describe(store, known, conditions=work.design.conditions)
         if work.options.states is not None:
@@ -54,9 +57,15 @@ def begin(
 
 
 def record(path: Path, spec: EpisodeSpec, episode: Episode) -> None:
-    """Write an episode into a run that was begun; in place of an earlier one of the same spec."""
+    """Write an episode into a run that was begun.
+
+    An earlier one of the same spec is replaced only where it ended in an error: success and failure stay, however
+    often a harness plays the episode again.
+    """
     with Store.writing(path, PATIENCE) as store:
-        store.append(store.number_of(spec), episode)
+        number = store.number_of(spec)
+        if not store.is_judged(number):
+            store.append(number, episode)
 
 
 def _planned(store: Store, work: Work, ending: Ending) -> list[EpisodeSpec]:

@@ -370,6 +370,11 @@ class Store:
         """The ids of episodes that ended in an error."""
         return {number for (number,) in self._db.execute("SELECT id FROM episodes WHERE outcome = 'error'")}
 
+    def is_judged(self, number: int) -> bool:
+        """Whether an episode of the plan has been recorded that is no error."""
+        found = self._db.execute("SELECT outcome <> 'error' FROM episodes WHERE id = ?", (number,)).fetchone()
+        return bool(found and found[0])
+
     @property
     def judged(self) -> int:
         """How many have been recorded that are no errors."""

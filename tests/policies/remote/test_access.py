@@ -133,6 +133,20 @@ def test_the_copies_of_a_server_that_is_gone_step_in(stub: Stub):
     policy.close()
 
 
+def test_a_copy_that_refuses_leaves_the_episodes_to_the_others(stub: Stub):
+    def closed(connection: ServerConnection, request: object) -> object:
+        return connection.respond(404, "nobody here")
+
+    place = stub(answer)
+    with serve(answer, "127.0.0.1", 0, process_request=closed) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        policy = OpenPI(f"openpi://127.0.0.1:{server.socket.getsockname()[1]},{place}?connect=3")
+        for seed in range(6):
+            policy.reset(TASK.instruction, replace(SPEC, seed=seed))
+        policy.close()
+        server.shutdown()
+
+
 def test_the_time_that_a_server_says_it_took_is_recorded(
     stub: Stub,
     tmp_path: Path,

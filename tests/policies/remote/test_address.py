@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from assay.errors import PolicyError
+from assay.policies.registry import check_address, load_policy
 from assay.policies.remote import OpenPI, VlaEval, load_remote
 from assay.policies.remote.address import parse
 
@@ -71,7 +74,10 @@ def test_the_scheme_chooses_the_client():
         ("openpi://h:1,", "should be openpi://host:port"),
         ("gr00t://h:1/path", "should be gr00t://host:port, without a path"),
         ("openpi://h:1?tls=perhaps", "tls=perhaps: "),
-        ("openpi://h:1?key=NO_SUCH_KEY", "there is no environment variable NO_SUCH_KEY, or it is empty"),
+        (
+            "openpi://h:1?key=NO_SUCH_KEY",
+            "key: there is no environment variable of that name, or it is empty",
+        ),
         ("openpi://h:1?unnorm_key=x", "has no option 'unnorm_key'"),
         ("openpi://me@h:1", "should be openpi://host:port"),
         ("openpi://h:port", "valid: openpi://host:port"),
@@ -96,3 +102,24 @@ def test_a_wrong_address_says_what_would_be_right(text: str, words: str):
     with pytest.raises(PolicyError) as caught:
         load_remote(text)
     assert words in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "openpi://h:1?key=sk-S3CRET",
+        "openpi://h:1?bearer=sk_S3CRET",
+        "openpi://h:1?replans=5&key=sk-S3CRET",
+        "openpi://h:1?key=sk-S3CRET&key=A",
+        "openpi://me:S3CRET@h:1",
+        "openpi://me:S3CRET@h:1?replans=5",
+        "openpi://me:S3CRET@h:port",
+        "openpi://h:port,me:S3CRET@h:x",
+        "openpy://me:S3CRET@h:1?key=sk-S3CRET",
+    ],
+)
+@pytest.mark.parametrize("load", [load_remote, load_policy, check_address])
+def test_no_error_repeats_a_key_or_a_password(text: str, load: Callable[[str], object]):
+    with pytest.raises(PolicyError) as caught:
+        load(text)
+    assert "S3CRET" not in str(caught.value)

@@ -376,6 +376,21 @@ def test_a_gr00t_server_that_is_not_there_is_missed_in_time(zmq_installed: None,
         asked("gr00t://127.0.0.1:9", observation, connect=0.2)
 
 
+def test_a_copy_of_a_gr00t_server_that_is_gone_is_passed_over(
+    zmq_server: Callable[..., str], observation: Observation
+):
+    there, gone = zmq_server(grooting([])), "127.0.0.1:9"
+    for places in (f"{gone},{there}", f"{there},{gone}"):  # one of them has its turn at the copy that is gone
+        assert asked(f"gr00t://{places}", observation, connect=0.3).shape == (8, 7)
+
+
+@pytest.mark.parametrize("scheme", ["gr00t", "roboarena"])
+@pytest.mark.parametrize("options", ["layout=joints", "layout=fingers-first", "rotation=xyzw"])
+def test_a_state_that_a_protocol_has_no_names_for_is_refused(scheme: str, options: str, zmq_installed: None):
+    with pytest.raises(PolicyError, match=f"{options} cannot be sent this way; valid: (hand|robosuite)"):
+        load_remote(f"{scheme}://h:1?{options}")
+
+
 @pytest.mark.parametrize("options", ["nested=2", "tls=1", "bearer=HOME"])
 def test_what_gr00t_does_not_have_is_said(options: str, zmq_installed: None):
     with pytest.raises(PolicyError, match=options.partition("=")[0]):

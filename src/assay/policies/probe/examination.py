@@ -60,7 +60,10 @@ class Settled:
     """The best of the other alternatives that the server takes."""
     rival_score: float
     evidence: float
-    """Logarithm of the odds against the rival."""
+    """Logarithm of the factor by which a bet on the chosen one, against the rival, has grown.
+
+    No probability of being wrong: who is bet on was chosen by the same rounds, among all contenders.
+    """
     refused: Mapping[str, str]
     """Alternatives that the server does not take, and what it says."""
     rounds: int

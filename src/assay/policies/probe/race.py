@@ -15,7 +15,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 DOUBT = 0.01
-"""The probability, at most, that the best drops out for being beaten."""
+"""The probability, at most, that the best drops out for being beaten; that halving takes it out is not in it."""
 HALVING, KEPT = 6, 4
 """Every so many rounds the worse half drops out as well, down to so many."""
 DIGITS = 6

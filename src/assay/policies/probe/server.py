@@ -15,7 +15,7 @@ from assay.policies.probe.race import Refused
 from assay.policies.registry import load_policy
 from assay.policies.remote.client import RemotePolicy
 from assay.policies.remote.convention import Convention, Gripper
-from assay.policies.remote.errors import ReplyError, ServerError
+from assay.policies.remote.errors import RemoteError, ReplyError, ServerError
 
 LEAST = {Gripper.SIGNED: -np.inf, Gripper.UNIT: -0.25}
 """A gripper component below is none of its kind."""
@@ -92,7 +92,10 @@ class Server:
         return float(episode.outcome is Outcome.SUCCESS)
 
     def _asked(self, options: Options, moment: Moment) -> np.ndarray | Refused:
-        client = self._client(options)
+        try:
+            client = self._client(options)
+        except RemoteError as error:  # the protocol has no words for it
+            return Refused(error.reason)
         self.asked += 1
         try:
             client.reset(moment.instruction, moment.spec)

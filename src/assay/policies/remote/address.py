@@ -6,6 +6,7 @@ Several copies of a server are written with commas, ``openpi://a:8000,a:8001,b:8
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Annotated
@@ -16,6 +17,8 @@ from pydantic import Field
 from assay.errors import PolicyError, did_you_mean
 from assay.policies.remote.convention import ADJUSTABLE, CLIENTS, adjustments, validated
 
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+"""The name of an environment variable."""
 PORT = 8000
 """Where most kinds of server listen unless they are told otherwise."""
 
@@ -46,11 +49,17 @@ class Access:
     def secret(self, address: str) -> str:
         """The key itself; empty if none is needed. Raises PolicyError."""
         name = self.key or self.bearer
+        option = "key" if self.key else "bearer"
+        if name and not VARIABLE.fullmatch(name):  # perhaps the key itself, which nobody should read here
+            raise PolicyError(
+                f"{address}: {option}: not the name of an environment variable (letters, digits and _), which "
+                f"should hold the key; valid: {option}=ROBOT_KEY"
+            )
         found = os.environ.get(name, "")
         if name and not found:
-            option = "key" if self.key else "bearer"
             raise PolicyError(
-                f"{address}: {option}={name}: there is no environment variable {name}, or it is empty"
+                f"{address}: {option}: there is no environment variable of that name, or it is empty; valid: "
+                f"{option}=NAME of one that holds the key"
             )
         return found
 
@@ -86,12 +95,14 @@ def parse(
 ) -> Address:
     """Take an address apart; ``path``: whether it may have one. Raises PolicyError that says what would be valid."""
     valid = f"{scheme}://host:port"
+    shown = without_secrets(address)
     try:
         parts = urlsplit(address)
         copies = [urlsplit(f"//{each}") for each in parts.netloc.split(",")]
         hosts = [(each.hostname, each.port) for each in copies]
     except ValueError as error:
-        raise PolicyError(f"'{address}': {error}; valid: {valid}") from None
+        reason = "its host or its port is none" if "@" in address else error  # which may repeat a password
+        raise PolicyError(f"'{shown}': {reason}; valid: {valid}") from None
     beyond = parts.path if parts.path != "/" else ""
     if (
         parts.scheme != scheme
@@ -100,13 +111,13 @@ def parse(
         or parts.fragment
         or "@" in parts.netloc
     ):
-        raise PolicyError(f"'{address}' should be {valid}{'' if path or not beyond else ', without a path'}")
+        raise PolicyError(f"'{shown}' should be {valid}{'' if path or not beyond else ', without a path'}")
     places = tuple(
         f"{f'[{host}]' if ':' in str(host) else host}:{port if number is None else number}"
         for host, number in hosts
     )
     text = f"{scheme}://{','.join(places)}{beyond}"
-    given = _options(parts.query, address, extra)
+    given = _options(parts.query, shown, extra)
     patience, access = (
         {
             field.name: validated(kind, field.name, given.pop(field.name), text)
@@ -124,6 +135,12 @@ def parse(
         adjustments(given, text),
         own,
     )
+
+
+def without_secrets(address: str) -> str:
+    """An address as errors show it: without a password, and without a key that somebody wrote there by mistake."""
+    hidden = re.sub(r"(?<=//)[^/?#]*@", "...@", address)
+    return re.sub(r"(?<=[?&])(key|bearer)=[^&#]*", r"\1=...", hidden)
 
 
 def _options(query: str, address: str, extra: tuple[str, ...]) -> dict[str, str]:

@@ -13,8 +13,9 @@ import numpy as np
 from assay.episodes import EpisodeSpec
 from assay.policies.remote import codec
 from assay.policies.remote.address import PORT, parse
-from assay.policies.remote.convention import Convention, checked_actions
-from assay.policies.remote.errors import ReplyError, ServerError
+from assay.policies.remote.convention import Convention, Layout, checked_actions
+from assay.policies.remote.errors import RemoteError, ReplyError, ServerError
+from assay.policies.remote.rotations import Rotation
 from assay.policies.remote.wire import LARGEST_REPLY, Wire
 from assay.policies.simple import STILL
 from assay.sim import Observation
@@ -59,11 +60,21 @@ class RemotePolicy(ABC):
     """Options of an address that only this protocol has."""
     paths: ClassVar[bool] = True
     """Whether an address may have a path."""
+    layouts: ClassVar[tuple[Layout, ...]] = tuple(Layout)
+    """What of the robot's state the protocol has names for."""
+    rotations: ClassVar[tuple[Rotation, ...]] = tuple(Rotation)
+    """How it may write the hand's orientation."""
 
     def __init__(self, where: str) -> None:
         self.address = parse(where, self.scheme, port=self.port, path=self.paths, extra=self.options)
         self.address.access.secret(self.address.text)  # a key that is missing is missed now
         self.convention = self.default.adjusted(self.address.adjusted)
+        for name, valid in (("layout", self.layouts), ("rotation", self.rotations)):
+            asked = getattr(self.convention, name)
+            if asked not in valid:
+                raise RemoteError(
+                    self.address.text, f"{name}={asked} cannot be sent this way; valid: {', '.join(valid)}"
+                )
         self.metadata: Mapping[str, Any] = {}
         """What the server said about itself when it was last connected to."""
         self.inference_ms: list[float] = []

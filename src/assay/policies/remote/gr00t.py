@@ -8,6 +8,7 @@ length one: batch and time.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,8 +18,9 @@ from assay.episodes import EpisodeSpec
 from assay.errors import PolicyError
 from assay.policies.remote import codec
 from assay.policies.remote.client import RemotePolicy
-from assay.policies.remote.convention import Convention, Gripper, Sign
-from assay.policies.remote.errors import ServerError
+from assay.policies.remote.convention import Convention, Gripper, Layout, Sign
+from assay.policies.remote.errors import ServerError, UnreachableError
+from assay.policies.remote.rotations import OF_THREE
 from assay.policies.remote.wire import LARGEST_REPLY
 from assay.policies.remote.zmq_wire import ZmqWire
 from assay.sim import Observation
@@ -46,6 +48,8 @@ class Gr00t(RemotePolicy):
     default = CONVENTION
     port = 5555
     paths = False
+    layouts = (Layout.HAND, Layout.NONE)
+    rotations = OF_THREE
     options = ("nested",)
     _wire: ZmqWire
 
@@ -63,10 +67,19 @@ class Gr00t(RemotePolicy):
         return ZmqWire(self.address)
 
     def connect(self) -> None:
-        """Take a new socket and ping the server."""
-        self._wire.open(self._turn)
-        reply = self._understood(self._wire.greet(self._packed("ping", None)))
+        """Take a new socket and ping the server; copies that do not answer are passed over."""
+        reply = self._understood(self._greeted())
         self.metadata = reply if isinstance(reply, dict) else {}
+
+    def _greeted(self) -> bytes:
+        """What the first copy says that answers, from the one whose turn it is."""
+        ping, last = self._packed("ping", None), len(self.address.places) - 1
+        for passed in range(last):
+            self._wire.open(self._turn + passed)
+            with contextlib.suppress(UnreachableError):
+                return self._wire.greet(ping)
+        self._wire.open(self._turn + last)
+        return self._wire.greet(ping)
 
     def _begin(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         if not self._wire.is_open:

@@ -12,11 +12,11 @@ import numpy as np
 
 from assay.episodes import EpisodeSpec
 from assay.policies.remote import codec
-from assay.policies.remote.convention import Convention, Gripper
+from assay.policies.remote.convention import Convention, Gripper, Layout
 from assay.policies.remote.errors import ServerError
 from assay.policies.remote.openpi import OpenPI
 from assay.policies.remote.pictures import Orientation
-from assay.policies.remote.rotations import Rotation, written
+from assay.policies.remote.rotations import OF_THREE, Rotation, written
 from assay.policies.remote.wire import LARGEST_REPLY
 from assay.sim import Observation
 from assay.tasks import Instruction
@@ -46,6 +46,8 @@ class RoboArena(OpenPI):
 
     scheme = "roboarena"
     default = CONVENTION
+    layouts = (Layout.HAND,)
+    rotations = OF_THREE
 
     def connect(self) -> None:
         """Connect anew, and send from then on what the server says it needs."""

@@ -27,6 +27,10 @@ class Rotation(StrEnum):
     """Roll, pitch and yaw about the world's fixed x, y and z, radians."""
 
 
+OF_THREE = (Rotation.ROBOSUITE, Rotation.SHORTEST, Rotation.EULER)
+"""Those of three numbers."""
+
+
 def written(quaternion: np.ndarray, rotation: Rotation) -> np.ndarray:
     """A unit quaternion (w, x, y, z) as it goes over the wire, (3,) or (4,)."""
     match rotation:

@@ -113,7 +113,7 @@ class VlaEval(RemotePolicy):
             **convention.states(observation),
         }
         if convention.state in payload:
-            payload[CONTROLLER_STATES] = _controller_state(observation)
+            payload[CONTROLLER_STATES] = controller_state(observation)
         action = self._exchange(OBSERVATION, payload, ACTION)
         for key in ("actions", "action"):
             if key in action:
@@ -218,7 +218,7 @@ def as_declared(convention: Convention, wanted: Mapping[Any, Any]) -> Convention
     )
 
 
-def _controller_state(observation: Observation) -> np.ndarray:
+def controller_state(observation: Observation) -> np.ndarray:
     """The state as the controller knows it, (8,) float32: with the grip site's orientation in place of the hand's."""
     rotation = rotation_vector(of_grip_site(observation.eef_quaternion), Rotation.SHORTEST)
     return np.concatenate([observation.eef_position, rotation, observation.gripper]).astype(np.float32)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import logging
 import socket
 import ssl
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator, Mapping
 
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
@@ -47,7 +47,7 @@ class Wire:
 
     def open(self, turn: int = 0) -> None:
         """Connect anew, to the copy of the server whose ``turn`` it is; one that is not there is tried again, with
-        growing pauses, and so are the other copies.
+        growing pauses, and so are the other copies; one that refuses is not.
 
         Raises UnreachableError.
         """
@@ -55,10 +55,13 @@ class Wire:
         headers = self.address.access.headers(self.address.text)
         deadline = time.monotonic() + self.address.patience.connect
         delay = FIRST_DELAY
-        for attempt in itertools.count(turn):
-            url = self._urls[attempt % len(self._urls)]
+        copies = deque(self._urls)
+        copies.rotate(-turn)
+        while True:
             try:
-                self._connection = self._attempt(url, headers, max(deadline - time.monotonic(), FIRST_DELAY))
+                self._connection = self._attempt(
+                    copies[0], headers, max(deadline - time.monotonic(), FIRST_DELAY)
+                )
                 return
             except InvalidStatus as error:
                 status = error.response.status_code
@@ -80,7 +83,11 @@ class Wire:
                     False,
                 )
             if hopeless:
-                raise UnreachableError(self.address.text, reason)
+                copies.popleft()
+                if not copies:
+                    raise UnreachableError(self.address.text, reason)
+                continue
+            copies.rotate(-1)
             if time.monotonic() + delay > deadline:
                 seconds = self.address.patience.connect
                 raise UnreachableError(self.address.text, f"{reason}; tried for {seconds:g} s")
