@@ -100,9 +100,10 @@ PARTS = (
         "pro",
         BOTH,
         SEEDS,
-        conditions=("control", "pro/displace=0.2", "pro/object=colour", "pro/words=xxx", "pro/task"),
+        conditions=("control", "pro/displace=0.2", "pro/object=colour", "pro/words=xxx"),
         steps=130,
     ),
+    Part("corruption", BOTH, SEEDS[:3], conditions=("control", "corruption/counterfactual"), steps=130),
     Part(
         "x",
         "libero_object/0,libero_object/1",

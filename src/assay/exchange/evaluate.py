@@ -71,7 +71,9 @@ def fit(
     return _fitted(path, whole, began, 1 + more, chosen)
 
 
-def _chosen(first: Work, policy: str | Policy, allowed: float, began: float, budget: str | float) -> tuple[str, ...]:
+def _chosen(
+    first: Work, policy: str | Policy, allowed: float, began: float, budget: str | float
+) -> tuple[str, ...]:
     """The tasks of which one seed fits: all of them, or some, evenly from the list."""
     tasks = _tasks(first)
     pace = timed(first, policy, SAMPLE)
