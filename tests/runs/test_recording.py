@@ -46,18 +46,18 @@ def test_two_processes_write_one_run_in_turn(tmp_path: Path):
 def test_others_may_write_a_run_while_its_scenes_are_certified(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    class Enough(Exception):
+    class EnoughError(Exception):
         pass
 
     class Watching(Observer):
         def certifying(self, wanted: int) -> None:
             with Store.writing(path, 0.0):
-                raise Enough
+                raise EnoughError
 
     path = tmp_path / "run.assay"
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     asked = Options(tasks="libero_goal/7", seeds=(0,), conditions="level3", certified=True)
-    with pytest.raises(Enough):
+    with pytest.raises(EnoughError):
         begin(path, "x", "mine", asked, Watching())
 
 

@@ -245,7 +245,12 @@ class Tracked(Observer):
             episode.seconds,
             episode.instruction,
         )
-        self._tell(lambda _: self._teller and self._teller.tell(*values))
+
+        def tell(_: Tracker) -> None:
+            if self._teller is not None:
+                self._teller.tell(*values)
+
+        self._tell(tell)
 
     def stopping(self) -> bool:
         """As the other says."""
@@ -260,7 +265,7 @@ class Tracked(Observer):
         self._tell(lambda tracker: tracker.finish(summary))
         self._tracker = None
 
-    def _tell(self, what: Callable[[Tracker], object]) -> None:
+    def _tell(self, what: Callable[[Tracker], None]) -> None:
         """Tell the tracker something; one that breaks is told no more, and somebody is told why."""
         if self._tracker is None:
             return
