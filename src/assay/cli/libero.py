@@ -95,6 +95,8 @@ def libero(
     with Store.reading(path) as store:
         output.print(condition_table(store.counts(), set(store.stopped), {}))
     rest = f", {ending.left} left: the same command goes on" if ending.left else ""
+    if ending.left and not ending.done:
+        rest = f": the script played none of the {ending.left} that are left; does it ask for all task numbers from 0?"
     say(f"{number_of(ending.done, 'episode')} recorded in {path}{rest}")
     if script.status:
         raise typer.Exit(script.status if script.status > 0 else 128 - script.status)
@@ -107,7 +109,7 @@ def _announce(planned: Sequence[Planned]) -> None:
     most = len(planned[0].specs)
     suites = ", ".join(dict.fromkeys(each.suite or "every suite" for each in planned))
     say(
-        f"assay libero: the script finds {number_of(len(planned), 'task')} in {suites}, with "
+        f"assay libero: the script finds {number_of(len(planned), 'task')} in {suites}, numbered from 0, with "
         f"{number_of(most, 'initial state')} each: let it do {number_of(most, 'trial')} of each task",
         aside=True,
     )
