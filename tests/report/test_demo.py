@@ -34,8 +34,8 @@ def test_a_small_demo_reports_on_each_policy_and_compares_them(tmp_path: Path):
             assert run.done == 2 and run.meta["policy"] == policy
 
 
-def test_the_demo_has_every_suite_that_it_should_and_policies_that_exist():
-    assert [part.name for part in PARTS] == ["libero", "para", "pro", "x"]
+def test_the_demo_has_every_experiment_that_it_should_and_policies_that_exist():
+    assert [part.name for part in PARTS] == ["libero", "para", "pro", "corruption", "x"]
     assert set(PLANTED) <= set(WORLDS[LIBERO].policies)
 
 
