@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from assay.console import say
+
 
 def annotate(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of questions.")],
@@ -41,4 +43,4 @@ def annotate(
         asked = chosen(asked, wanted, per_kind or 1, seed)
     wrong = [each for file in answers or () for each in wrong_answers(asked, read(file))]
     desk = Desk(folder.resolve(), asked, Annotations(annotations or folder / FILE), wrong)
-    serve(desk, port, lambda address: typer.echo(f"{folder} is at {address} (Ctrl-C ends it)"))
+    serve(desk, port, lambda address: say(f"{folder} is at {address} (Ctrl-C ends it)"))
