@@ -53,9 +53,7 @@ class _Readable(Console):
         """A text of anybody's, ready to be measured and printed."""
         return super().render_str(readable(text), **how)
 
-    def render(
-        self, renderable: RenderableType, options: ConsoleOptions | None = None
-    ) -> Iterable[Segment]:
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Whatever is printed, in pieces; those that steer the terminal are rich's own."""
         for piece in super().render(renderable, options):
             shown = piece.text if piece.control else readable(piece.text)

@@ -110,7 +110,7 @@ def test_episodes_after_the_last_that_decided_a_condition_do_not_count(path: Pat
         counted = [spec.key for spec in PLAN if spec.condition == "para"][1:4]
         store.stop("para", counted, RULE)
         assert store.frame().filter(condition="para")["key"].to_list() == counted
-        assert store.stopped == {"para": {"rule": "decided=0.5"}}
+        assert store.stopped == {"para": RULE}
         counts = {row["condition"]: row["done"] for row in store.counts().iter_rows(named=True)}
         assert counts == {"control": 6, "para": 3}, "what is printed is what is exported"
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import polars as pl
 
-from assay.episodes.episode import Episode, Outcome, Trajectory
+from assay.episodes.episode import Episode, Trajectory
 from assay.episodes.spec import EpisodeSpec, Label, key_of
-from assay.runs.soundness import FURTHEST, MOST_STEPS, labels_of
+from assay.runs.soundness import FURTHEST, KINDS, MOST_STEPS, labels_of
 
 APPLICATION = 0x41535359
 """Marks the file as ours: "ASSY"."""
@@ -91,6 +91,8 @@ FROM specs JOIN episodes USING (id) LEFT JOIN stopped USING (condition) LEFT JOI
 LEFT JOIN contacts USING (id)
 WHERE {COUNTED} ORDER BY specs.id
 """
+DTYPES = {"bool": pl.Boolean, "text": pl.String, "number": pl.Float64}
+"""Of labels that no episode has a value of, by what they are."""
 COLUMNS = {
     "id": pl.Int64,
     "key": pl.String,
@@ -141,7 +143,7 @@ def episode_row(episode: Episode) -> tuple[object, ...]:
     """A row of episodes, without its id."""
     return (
         episode.outcome.value,
-        episode.instruction,
+        storable(episode.instruction),
         episode.steps,
         episode.seconds,
         episode.decisions,
@@ -150,9 +152,14 @@ def episode_row(episode: Episode) -> tuple[object, ...]:
         episode.touched,
         episode.moved,
         json.dumps(episode.truth),
-        episode.error,
+        storable(episode.error),
         int(episode.transient),
     )
+
+
+def storable(text: str) -> str:
+    """A text of anybody's as a file can hold it: what is no Unicode is replaced."""
+    return text.encode(errors="replace").decode()
 
 
 def trajectory_row(episode: Episode) -> tuple[object, ...]:
@@ -172,6 +179,8 @@ def with_labels(frame: pl.DataFrame) -> pl.DataFrame:
         [{"labels": text} | {name: each.get(name) for name in names} for text, each in labels.items()],
         infer_schema_length=None,
     )
+    unknown = [name for name in names if table[name].dtype == pl.Null]  # no episode has a value
+    table = table.with_columns(pl.col(name).cast(DTYPES[KINDS.get(name, "text")]) for name in unknown)
     return frame.join(table, on="labels", how="left", maintain_order="left").drop("labels")
 
 

@@ -50,13 +50,13 @@ CELLS: dict[str, TypeAdapter[Any]] = {
 }
 """What the JSON of a table beside the episodes must be."""
 KINDS: dict[str, str] = {
-    "plausible": "bool",
-    "milder": "bool",
-    "factor:": "bool",
+    **dict.fromkeys(("plausible", "milder"), "bool"),
     **dict.fromkeys(("axis", "change", "action", "object", "asked_from", "named"), "text"),
-    **dict.fromkeys(("pd", "chance", "best", "distance", "rung", "reference_steps", "limit_factor"), "number"),
+    **dict.fromkeys(
+        ("pd", "chance", "best", "distance", "rung", "reference_steps", "limit_factor"), "number"
+    ),
 }
-"""Labels that measures know by name, or by how they begin, and what they are."""
+"""Labels that measures know by name, and what they are."""
 
 
 class _Spec(BaseModel, extra="forbid", strict=True):
@@ -188,7 +188,8 @@ def conceal(db: sqlite3.Connection, damage: Damage, sources: Mapping[str, str], 
         [(table, number) for table, found in damage.rows.items() for number in found],
     )
     for table, source in sources.items():
-        parts = ", ".join(f"'{each}'" for each in dict.fromkeys(("specs", *(() if table == "specs" else ("episodes", table)))))
+        needed = ("specs",) if table == "specs" else ("specs", "episodes", table)
+        parts = ", ".join(f"'{each}'" for each in needed)
         db.execute(
             f"CREATE TEMP VIEW {prefix}{table} AS SELECT * FROM ({source}) "
             f"WHERE id NOT IN (SELECT id FROM temp.{prefix}{LIST} WHERE part IN ({parts}))"
@@ -295,23 +296,22 @@ def _mixed(labelled: Mapping[str, list[int]]) -> dict[int, str]:
     for text, numbers in labelled.items():
         for name, value in (_labels(text) or {}).items():
             if value is not None:
-                kinds[name][_kind(value)] += len(numbers)
-    usual = {name: _known(name) or counted.most_common(1)[0][0] for name, counted in kinds.items()}
+                kinds[name][_kind(name, value)] += len(numbers)
+    usual = {name: KINDS.get(name) or counted.most_common(1)[0][0] for name, counted in kinds.items()}
     return {
         number: f"the label {name[:40]!r}, which is of another type"
         for text, numbers in labelled.items()
         for name, value in (_labels(text) or {}).items()
-        if value is not None and _kind(value) != usual[name]
+        if value is not None and _kind(name, value) != usual[name]
         for number in numbers
     }
 
 
-def _known(name: str) -> str | None:
-    return KINDS.get(name) or KINDS.get(name[: name.find(":") + 1])
-
-
-def _kind(value: Label) -> str:
-    return "bool" if isinstance(value, bool) else "text" if isinstance(value, str) else "number"
+def _kind(name: str, value: Label) -> str:
+    """What a label is; yes and no are numbers, unless they are known to be neither more nor less."""
+    if isinstance(value, bool) and KINDS.get(name) == "bool":
+        return "bool"
+    return "text" if isinstance(value, str) else "number"
 
 
 @lru_cache(maxsize=4096)

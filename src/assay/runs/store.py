@@ -48,6 +48,7 @@ from assay.runs.rows import (
     VERSION,
     episode_row,
     spec_rows,
+    storable,
     trajectory_of,
     trajectory_row,
     with_labels,
@@ -341,6 +342,7 @@ class Store:
             for table in SINCE:
                 self._db.execute(f"DELETE FROM main.{table} WHERE id = ?", (number,))
                 known = getattr(episode, table)
+                known = storable(known) if isinstance(known, str) else known
                 if known or (table in ("contacts", "clipped") and known is not None):  # none is known, too
                     self._db.execute(f"INSERT INTO main.{table} VALUES (?, ?)", (number, json.dumps(known)))
             if self.damage:
@@ -357,7 +359,8 @@ class Store:
         known = set(counted)
         with self._transaction():
             self._db.execute(
-                "INSERT OR REPLACE INTO main.stopped VALUES (?, ?, ?)", (condition, _AFTER_ALL, json.dumps(rule))
+                "INSERT OR REPLACE INTO main.stopped VALUES (?, ?, ?)",
+                (condition, _AFTER_ALL, json.dumps(rule)),
             )
             self._db.executemany(
                 f"INSERT OR IGNORE INTO {UNCOUNTED} VALUES (?)",
@@ -535,7 +538,9 @@ def read_connection(path: Path, *, timeout: float = 60.0) -> tuple[sqlite3.Conne
     if not path.is_file():
         raise RunError(f"{path}: there is no such run")
     try:
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=timeout, isolation_level=None)
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=timeout, isolation_level=None
+        )
         _check(path, connection)
         sources = _tables(connection)
         for table, source in sources.items():

