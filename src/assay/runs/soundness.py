@@ -204,6 +204,20 @@ def labels_of(text: object) -> dict[str, Label]:
     return dict(found)
 
 
+def as_texts(labels: Iterable[Mapping[str, Label]]) -> set[str]:
+    """The names of labels of which some values are texts and others are not: in one run, all must be texts."""
+    kinds: defaultdict[str, set[str]] = defaultdict(set)
+    for each in labels:
+        for name, value in each.items():
+            if value is not None:
+                kinds[name].add(_kind(name, value))
+    return {
+        name
+        for name, found in kinds.items()
+        if (len(found) > 1 and name not in KINDS) or (KINDS.get(name) == "text" and found != {"text"})
+    }
+
+
 def meta_of(rows: Iterable[tuple[object, object]]) -> tuple[dict[str, Any], list[str]]:
     """The values of a run's meta table, and the names of those that are damaged."""
     found: dict[str, Any] = {}

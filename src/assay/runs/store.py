@@ -407,6 +407,11 @@ class Store:
             left.append(f"trajectories of {number_of(len(self.unread), 'episode')} cannot be read")
         return left
 
+    def verified(self) -> list[str]:
+        """What of all that was written would be left out when it is read; nothing, unless others' values were."""
+        self.damage = examine(self._db, _tables())
+        return self.damaged()
+
     def counts(self) -> pl.DataFrame:
         """Per condition: planned, done, success, failure, error; whether success is expected there."""
         rows = self._db.execute(
