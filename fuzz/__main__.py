@@ -24,8 +24,8 @@ from assay.errors import AssayError
 from assay.streams import stream
 from fuzz.targets import entries
 
-LIMIT = 60
-"""Seconds that one case may take; the machine may be busy."""
+LIMIT, LONGEST = 30, 600
+"""Seconds of the processor, and of the clock, that one case may take: the machine may be busy."""
 GROWTH = 150.0
 """MB by which memory may grow after the first fifth of the cases, or of the time: caches fill, and are bounded."""
 MEMORY = 6 * 2**30
@@ -71,12 +71,14 @@ def fuzz(
     process, found = psutil.Process(), Counter[str]()
     defects: dict[str, dict[str, object]] = {}
     early, number, slowest = 0.0, first, 0.0
-    signal.signal(signal.SIGALRM, _late)
+    for each in (signal.SIGALRM, signal.SIGPROF):
+        signal.signal(each, _late)
     while time.monotonic() - begun < seconds and (cases is None or number < first + cases):
         if not early and time.monotonic() - begun > seconds / 5 and number > target.known():
             early = process.memory_info().rss / 1e6
         began = time.monotonic()
-        signal.alarm(LIMIT)
+        signal.alarm(LONGEST)
+        signal.setitimer(signal.ITIMER_PROF, LIMIT)
         try:
             found[entry.kind] += target.case(number, stream("fuzz", name, number))
             found["taken"] += 1
@@ -95,6 +97,7 @@ def fuzz(
             known["times"] = int(str(known["times"])) + 1
         finally:
             signal.alarm(0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
         slowest = max(slowest, time.monotonic() - began)
         number += 1
     late = process.memory_info().rss / 1e6
@@ -112,7 +115,7 @@ def fuzz(
 
 
 def _late(number: int, frame: object) -> None:
-    raise HangError(f"longer than {LIMIT} s")
+    raise HangError(f"longer than {LIMIT} s of the processor, or {LONGEST} s")
 
 
 def _show_alone(name: str, given: argparse.Namespace) -> None:

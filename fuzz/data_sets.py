@@ -75,7 +75,10 @@ class Folders:
 
 def _respoil(rng: Rng, path: Path) -> None:
     """A table with a column that is lost, of another type, or full of something else."""
-    table = pl.read_parquet(path)
+    try:
+        table = pl.read_parquet(path)
+    except pl.exceptions.PolarsError:  # spoiled already
+        return
     column = pick(rng, table.columns)
     new: tuple[pl.DataFrame, ...] = (
         table.drop(column),
