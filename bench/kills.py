@@ -98,20 +98,24 @@ class Command:
     """The name of what it writes, in a folder of its own; empty where it writes into the cache alone."""
 
 
-SMALL = ("--tasks", "libero_goal/7,libero_goal/0", "--seeds", "1", "--workers", "2")
-RUN = ("--policy", "random", "--steps", "15", *SMALL)
+SMALL = ("--tasks", "libero_goal/7", "--workers", "2")
+RUN = ("--policy", "random", "--steps", "15", "--seeds", "3", *SMALL)
 COMMANDS = {
-    "run": Command(("run", "corruption", *RUN), run_facts, "a.assay"),
-    "run-ray": Command(("run", "corruption", *RUN, "--ray", "local"), run_facts, "a.assay"),
+    "run": Command(("run", "corruption", *RUN, "--conditions", "empty"), run_facts, "a.assay"),
+    "run-ray": Command(
+        ("run", "corruption", *RUN, "--conditions", "empty", "--ray", "local"), run_facts, "a.assay"
+    ),
     "run-certified": Command(("run", "pro", *RUN, "--conditions", "position"), run_facts, "a.assay"),
-    "certify": Command(("certify", "pro", *SMALL, "--conditions", "position"), cache_facts, ""),
+    "certify": Command(
+        ("certify", "pro", *SMALL, "--seeds", "1", "--conditions", "position"), cache_facts, ""
+    ),
     "scenes-generate": Command(
         ("scenes", "generate", "--count", "1", "--per-scene", "1", "--tries", "1", "--workers", "2"),
         folder_facts,
         "scenes",
     ),
     "collect": Command(
-        ("collect", "--tasks", "libero_goal/7", "--episodes", "2", "--size", "64"), folder_facts, "collected"
+        ("collect", "--tasks", "libero_goal/7", "--episodes", "1", "--size", "64"), folder_facts, "collected"
     ),
     "eqa-build": Command(
         ("eqa", "build", "--source", "demo", "--per-kind", "1", "--episodes", "1", "--size", "64"),
