@@ -135,12 +135,12 @@ def main() -> None:
     given = parser.parse_args()
     names = given.commands or list(COMMANDS)
     tallies, deadline = {name: Tally() for name in names}, time.monotonic() + given.seconds
-    with TemporaryDirectory(prefix="kills-") as folder:
+    with TemporaryDirectory(prefix="k-") as folder:
         usual = {name: _undisturbed(name, Path(folder)) for name in names}
         turn = 0
         while sum(each.kills for each in tallies.values()) < given.kills and time.monotonic() < deadline:
             name = names[turn % len(names)]
-            trial(name, usual[name], Path(folder) / f"{name}-{turn}", turn, tallies[name], deadline)
+            trial(name, usual[name], Path(folder) / str(turn), turn, tallies[name], deadline)
             turn += 1
             given.out.parent.mkdir(parents=True, exist_ok=True)
             given.out.write_text(
@@ -158,7 +158,7 @@ def main() -> None:
 
 def measure() -> list[Figure]:
     """A few kills of each command."""
-    with TemporaryDirectory(prefix="kills-") as folder:
+    with TemporaryDirectory(prefix="k-") as folder:
         tallies = []
         for name in COMMANDS:
             tallies.append(Tally())
@@ -166,7 +166,7 @@ def measure() -> list[Figure]:
                 trial(
                     name,
                     _undisturbed(name, Path(folder)),
-                    Path(folder) / f"{name}-{turn}",
+                    Path(folder) / f"{len(tallies)}-{turn}",
                     turn,
                     tallies[-1],
                     times=EACH,
@@ -184,7 +184,7 @@ def measure() -> list[Figure]:
 
 def _undisturbed(name: str, folder: Path) -> tuple[object, float]:
     """What a command gives, and how many seconds it takes."""
-    place = folder / f"{name}-undisturbed"
+    place = folder / f"u{list(COMMANDS).index(name)}"
     begun = time.monotonic()
     process = _start(name, place)
     if process.wait(PATIENCE):
@@ -226,7 +226,7 @@ def trial(
         tally.told.append(
             f"turn {turn}: {str(found)[:1200] if status else _first_difference(expected, found)}"
         )
-    left = [each for each in (place / "tmp").iterdir() if not each.name.startswith("ray")]
+    left = [each for each in (place / "t").iterdir() if not each.name.startswith("ray")]
     left += [
         each
         for each in (place / "work").rglob("*")
@@ -283,13 +283,13 @@ def _belonging(place: Path) -> list[psutil.Process]:
 
 def _start(name: str, place: Path) -> subprocess.Popen[bytes]:
     command = COMMANDS[name]
-    for each in ("work", "cache", "tmp"):
+    for each in ("work", "cache", "t"):
         (place / each).mkdir(parents=True, exist_ok=True)
     words = [*command.words, *(("--out", str(place / "work" / command.out)) if command.out else ())]
     environment = os.environ | {
         MARK: str(place),
         "ASSAY_CACHE": str(place / "cache"),
-        "TMPDIR": str(place / "tmp"),
+        "TMPDIR": str(place / "t"),
     }
     with (place / "said").open("ab") as said:
         return subprocess.Popen(

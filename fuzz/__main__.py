@@ -71,8 +71,7 @@ def fuzz(
     process, found = psutil.Process(), Counter[str]()
     defects: dict[str, dict[str, object]] = {}
     early, number, slowest = 0.0, first, 0.0
-    for each in (signal.SIGALRM, signal.SIGPROF):
-        signal.signal(each, _late)
+    before = {each: signal.signal(each, _late) for each in (signal.SIGALRM, signal.SIGPROF)}
     while time.monotonic() - begun < seconds and (cases is None or number < first + cases):
         if not early and time.monotonic() - begun > seconds / 5 and number > target.known():
             early = process.memory_info().rss / 1e6
@@ -100,6 +99,8 @@ def fuzz(
             signal.setitimer(signal.ITIMER_PROF, 0)
         slowest = max(slowest, time.monotonic() - began)
         number += 1
+    for each, handler in before.items():
+        signal.signal(each, handler)
     late = process.memory_info().rss / 1e6
     return {
         "kind": entry.kind,

@@ -249,6 +249,12 @@ def rules_of(rows: Iterable[tuple[object, object]]) -> tuple[dict[str, dict[str,
 
 
 def _examined(db: sqlite3.Connection, sources: Mapping[str, str]) -> Damage:
+    for question in (
+        "SELECT name, value FROM meta LIMIT 0",
+        "SELECT condition, last, rule FROM stopped LIMIT 0",
+        f"SELECT id, steps, end_effector, gripper, actions FROM ({sources['trajectories']}) LIMIT 0",
+    ):
+        db.execute(question)  # what is not there cannot be left out: it raises
     damage = Damage()
     specs = damage.rows["specs"]
     labelled: defaultdict[str, list[int]] = defaultdict(list)
