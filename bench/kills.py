@@ -105,7 +105,23 @@ COMMANDS = {
     "run-ray": Command(
         ("run", "corruption", *RUN, "--conditions", "empty", "--ray", "local"), run_facts, "a.assay"
     ),
-    "run-certified": Command(("run", "pro", *RUN, "--conditions", "position"), run_facts, "a.assay"),
+    "run-certified": Command(
+        (
+            "run",
+            "pro",
+            "--policy",
+            "idle",
+            "--steps",
+            "120",
+            "--seeds",
+            "1",
+            *SMALL,
+            "--conditions",
+            "position",
+        ),
+        run_facts,
+        "a.assay",
+    ),
     "certify": Command(
         ("certify", "pro", *SMALL, "--seeds", "1", "--conditions", "position"), cache_facts, ""
     ),

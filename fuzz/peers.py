@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 
 from assay.episodes import EpisodeSpec
-from assay.llm import Endpoint, Ledger
+from assay.llm import Client, Endpoint, Ledger, client
 from assay.llm.cache import Cache
-from assay.llm.client import Client
 from assay.llm.prompt import Prompt
 from assay.llm.protocols import SPEECHES
 from assay.policies.remote import codec, load_remote
@@ -30,9 +29,9 @@ from fuzz.mutations import HOSTILE_TEXTS, Rng, pick, spoiled_bytes, spoiled_json
 
 PATIENCE = 0.4
 """Seconds that a reply may take, and a connection."""
-SLACK = 6.0
+SLACK = 15.0
 """Seconds more in which a case must be over: the machine may be busy."""
-DRIP = 0.02
+DRIP = 0.2
 """Seconds between the bytes of a reply that drips; all of it would take minutes."""
 MAGIC = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
@@ -420,6 +419,7 @@ class Endpoints:
 
     def __init__(self, folder: Path) -> None:
         self._peer, self._folder = Peer(), folder
+        client.LONGEST_WAIT = client.LONGEST_HELD = PATIENCE  # who is told to wait, does so for minutes
 
     def known(self) -> int:
         """There is no corpus."""
@@ -447,9 +447,9 @@ class Endpoints:
         return 1
 
     async def _asked(self, endpoint: Endpoint, number: int) -> Any:
-        with Cache(self._folder / f"cache{number % 5}.sqlite") as cache:
-            async with Client(endpoint, cache, Ledger()) as client:
-                return await client.ask(Prompt("be brief", f"what is {number}?"))
+        with contextlib.closing(Cache(self._folder / "answers.sqlite")) as cache:
+            async with Client(endpoint, cache, Ledger()) as asking:
+                return await asking.ask(Prompt("be brief", f"what is {number}?"))
 
 
 _ANSWERS: dict[str, Any] = {
