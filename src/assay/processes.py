@@ -25,7 +25,10 @@ from multiprocessing import forkserver
 from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
+from tempfile import TemporaryDirectory
 from typing import Any
+
+from assay.files import scratch_folder
 
 IMPORTED = ("assay.runs.worker", "assay.sim.world", "assay.policies.oracle.policy")
 """What the server has imported before it forks."""
@@ -50,8 +53,15 @@ def context() -> ForkServerContext | SpawnContext:
     if sys.platform != "linux":
         return multiprocessing.get_context("spawn")
     forking = multiprocessing.get_context("forkserver")
-    forking.set_forkserver_preload(list(IMPORTED))
+    forking.set_forkserver_preload(["assay.runs.preloading"])
+    # multiprocessing's folder for sockets, as one that the next process takes away if this one is killed
+    multiprocessing.current_process()._config.setdefault("tempdir", _sockets().name)  # type: ignore[attr-defined]
     return forking
+
+
+@cache
+def _sockets() -> TemporaryDirectory[str]:
+    return scratch_folder(prefix="assay-mp-")
 
 
 def start(target: Callable[..., None], *arguments: Any, variables: Iterable[str] = ()) -> BaseProcess:
@@ -103,7 +113,7 @@ def _serve() -> None:
 
 
 def _call(environment: Mapping[str, str], target: Callable[..., None], arguments: tuple[Any, ...]) -> None:
-    _end_with_server()
+    end_with_parent(True)  # the server, which ends at once with whoever started it
     os.environ.clear()  # the server's is that of its own start
     os.environ.update(environment)
     parent = multiprocessing.parent_process()
@@ -121,11 +131,11 @@ def _end_with(parent: BaseProcess) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _end_with_server() -> None:
-    """Let the system end this process when the server ends, as that does at once with whoever started it.
+def end_with_parent(wanted: bool) -> None:
+    """Let the system end this process, or not, when its parent ends; on Linux.
 
     A thread of ours may have to wait, where somebody's machine code does not let others in.
     """
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+            ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL if wanted else 0)
