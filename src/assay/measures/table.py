@@ -62,7 +62,7 @@ def with_starts(rows: pl.DataFrame) -> pl.DataFrame:
 
 def held(rows: pl.DataFrame) -> bool:
     """Whether some start is that of several seeds."""
-    return bool((rows.select(*START, "seed").unique().group_by(START).len()["len"] > 1).any())
+    return rows.select(*START, "seed").n_unique() > rows.select(START).n_unique()
 
 
 def controls(rows: pl.DataFrame) -> pl.DataFrame:
