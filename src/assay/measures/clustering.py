@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from assay.measures.table import START, held, with_starts
+from assay.measures.table import START, codes, held, nested, with_starts
 from assay.stats.intervals import (
     Difference,
     Interval,
@@ -47,10 +47,10 @@ def variances(rows: pl.DataFrame, *off: pl.Expr, given: Sequence[str] = ("task",
     what is 0 throughout nothing shows of any correlation, and the variance is 0.
     """
     rows = with_starts(rows)
-    task, start, within, variant = (
-        _codes(rows, names) for names in (("task",), START, _given(rows, given), _variant(rows))
+    task, start, stratum, variant = (
+        codes(rows, names) for names in (("task",), START, _given(rows, given), _variant(rows))
     )
-    return [_variance(each, task, start, within, variant) for each in rows.select(off).to_numpy().T]
+    return [_variance(each, task, start, stratum, variant) for each in rows.select(off).to_numpy().T]
 
 
 def _variance(
@@ -88,28 +88,9 @@ def _squared_sums(
     """Of each stratum: the squared sums of its clusters, or of its episodes, and how many there are."""
     if clusters is None:
         return np.bincount(strata, values**2), np.bincount(strata)
-    where, belongs = _within(strata, clusters)
+    where, belongs = nested(strata, clusters)
     many = strata.max() + 1
     return np.bincount(belongs, np.bincount(where, values) ** 2, many), np.bincount(belongs, minlength=many)
-
-
-def _within(strata: np.ndarray, clusters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The number of each row's cluster within its stratum (n,), and to which stratum each such cluster belongs."""
-    width = clusters.max() + 1
-    pairs, where = np.unique(strata * width + clusters, return_inverse=True)
-    return where, pairs // width
-
-
-def _codes(rows: pl.DataFrame, names: Sequence[str]) -> np.ndarray:
-    """The number of each row's combination of values: (rows,)."""
-    found = np.zeros(len(rows), np.int64)
-    for name in names:
-        column = rows[name]
-        if column.dtype == pl.String:
-            column = column.cast(pl.Categorical).to_physical()
-        numbers = np.unique(column.to_numpy(), return_inverse=True)[1]
-        found = _within(found, numbers)[0] if len(rows) else found
-    return found
 
 
 def shares(
@@ -129,15 +110,15 @@ def shares(
         return {}
     hits = rows[hit].cast(pl.Float64).to_numpy()
     weights = rows[weight].cast(pl.Float64).to_numpy() if weight else np.ones(len(rows))
-    group, task, start, within, variant = (
-        _codes(rows, names) for names in (by, ("task",), START, _given(rows, given), _variant(rows))
+    group, task, start, stratum, variant = (
+        codes(rows, names) for names in (by, ("task",), START, _given(rows, given), _variant(rows))
     )
     total, squared = np.bincount(group, weights), np.bincount(group, weights**2)
     share = np.bincount(group, weights * hits) / total
     off = weights * (hits - share[group])
     alike = [
-        _alikeness(hits, weights, off, group, _within(group, strata), clusters)
-        for strata, clusters in ((task, start), (within, variant))
+        _alikeness(hits, weights, off, group, nested(group, strata), clusters)
+        for strata, clusters in ((task, start), (stratum, variant))
     ]
     left = _left_within_tasks(hits, weights, share, group, task, start)
     found = {}
@@ -177,7 +158,7 @@ def _alikeness(
     several = free > 0
     cross = squares - _between_sums(off, stratum, None)[0]
     pairs = _squared_sums(weights, stratum, clusters)[0] - _squared_sums(weights, stratum, None)[0]
-    where, belongs = _within(group, clusters)
+    where, belongs = nested(group, clusters)
     won, lost = (np.bincount(where, outcome) > 0 for outcome in (hits > 0, hits < 1))
     rare = np.minimum(np.bincount(belongs, won, groups), np.bincount(belongs, lost, groups))
     sums = (np.bincount(of, np.where(several, each, 0), groups) for each in (cross, pairs, free))
@@ -196,9 +177,9 @@ def _left_within_tasks(
 
     That of each task is estimated from its starts, with as much trust as they deserve: with few it is near that of all.
     """
-    where, of = _within(group, task)
+    where, of = nested(group, task)
     here = np.bincount(where, weights * hits) / np.bincount(where, weights)
-    many = np.bincount(_within(where, start)[1])
+    many = np.bincount(nested(where, start)[1])
     own = here * (1 - here) * many / np.maximum(many - 1, 1)
     every = (share * (1 - share))[of]
     variance = np.where(many > 1, (_TRUST * every + many * own) / (_TRUST + many), every)
