@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 import httpx2
@@ -45,7 +46,7 @@ class Http:
             self._url = self._urls[turn % len(self._urls)]
             try:
                 seconds = min(patience.timeout, max(deadline - time.monotonic(), FIRST_DELAY))
-                _within(seconds, lambda seconds=seconds: self._greet(client, seconds))
+                _within(seconds, partial(self._greet, client, seconds))
                 self._client = client
                 return
             except httpx2.HTTPError as error:
