@@ -79,9 +79,7 @@ def _is_condition(finding: Finding) -> bool:
 
 def _likely(findings: Sequence[Finding]) -> Finding | None:
     """The likeliest of the losses under one of several changes that are neither certain nor easily chance."""
-    costs = [
-        each for each in findings if each.evidence and each.evidence[0].cost and each.flaw != Flaw.LOSS
-    ]
+    costs = [each for each in findings if each.evidence and each.evidence[0].cost and each.flaw != Flaw.LOSS]
     unsure = [
         each
         for each in costs
