@@ -7,7 +7,8 @@
 
 Every run is planned with a real experiment on the ten tasks of libero_goal, its outcomes and paths are drawn
 (``synthetic``), and it is read as a user's run is. It is held in memory, and measures that no diagnosis asks for are
-not taken; the first run of each policy is also written into a file and read from there, and both must say the same.
+not taken; the first run of each policy with 5 seeds is also written into a file and read from there, and both must say
+the same.
 
 What each report says is a line of ``out/diagnosis.jsonl``: the command goes on where it was stopped. Delete that file
 after a change of the diagnosis.
@@ -49,6 +50,8 @@ ALARMS = 300
 """Reports of each flawless policy: if 2 % of them are false alarms, 95 % confidence excludes 5 %."""
 NAMED = {5: 100, 10: 100, 20: 50, 50: 30}
 """Seeds -> reports of each other policy: where nearly all name its flaws, few show it."""
+FEWEST = min(NAMED)
+"""The seeds of flawless policies, and of the runs that are also written into a file."""
 SOME = 20
 """The same, in `python -m bench`."""
 AT_ONCE = 10
@@ -163,7 +166,7 @@ class Cell:
             policy = Synthetic(uneven(policy, key=(policy, number)))
         specs, key = planned(EXPERIMENTS[self.experiment], GOALS, self.seeds), (self.key, number)
         found, findings = examined(policy, specs, key)
-        if not number and plain(findings) != plain(as_a_user(policy, specs, key)):
+        if not number and self.seeds == FEWEST and plain(findings) != plain(as_a_user(policy, specs, key)):
             raise AssertionError(f"{self.key}: the file says something else than the run in memory")
         covered = {} if policy.replays else dict(_covered(policy, plan_of(specs), found))
         return Line(self.key, number, sorted(named(findings)), covered)
@@ -198,12 +201,12 @@ class Result:
 
 
 def cells(seeds: Sequence[int] = tuple(NAMED), most: int = ALARMS) -> list[Cell]:
-    """Flawless policies of 5 seeds, and flawed ones of as many as there are; ``most`` reports of each."""
+    """Flawless policies of the fewest seeds, and flawed ones of as many as there are; ``most`` reports of each."""
     found = [
-        Cell(f"flawless, about {100 * rate:.0f} %", experiment, 5, min(most, ALARMS), rate)
+        Cell(f"flawless, about {100 * rate:.0f} %", experiment, FEWEST, min(most, ALARMS), rate)
         for experiment in EXPERIMENTS
         for rate in RATES
-        if 5 in seeds
+        if FEWEST in seeds
     ]
     flawed: dict[str, tuple[Synthetic, tuple[frozenset[Flaw], ...]]] = {
         f"90 %, loses {100 * fall:.0f} points where things look different": (
