@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from assay.bridges.planned import PlannedTask
+from assay.runs.planned import PlannedTask
 from assay.bridges.player import Player
 from assay.episodes import EpisodeSpec
 from assay.errors import RenderingError

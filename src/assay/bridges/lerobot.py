@@ -15,7 +15,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from assay.bridges.planned import PlannedTask, planned_tasks
+from assay.runs.planned import PlannedTask, planned_tasks
 from assay.bridges.player import Player
 from assay.episodes import Stepwise, horizon, task_of
 from assay.experiments.registry import EXPERIMENTS

@@ -30,7 +30,7 @@ from vla_eval.specs import (
     DimSpec,
 )
 
-from assay.bridges.planned import planned_tasks
+from assay.runs.planned import planned_tasks
 from assay.bridges.player import Player
 from assay.episodes import horizon
 from assay.errors import PolicyError

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from assay.bridges.planned import planned_tasks
+from assay.runs.planned import planned_tasks
 from assay.episodes import EpisodeSpec
 from assay.perturb.senses.actuators import ActionDelay
 
