@@ -166,8 +166,16 @@ def test_environments_in_processes_keep_their_words():
         ({"task": "tabletop/visual_manipulation/0"}, TaskError, "no task of LIBERO's world"),
         ({"task": "libero_goal/3", "condition": "x/level9"}, ExperimentError, "did you mean|valid"),
         ({"task": "libero_goal/3", "condition": "xx/a"}, ExperimentError, "there is no experiment 'xx'"),
-        ({"task": "libero_goal/3", "condition": "level3"}, TaskError, "EXPERIMENT/CONDITION, such as x/level3"),
-        ({"task": "libero_goal/3", "condition": "x/level*"}, TaskError, "names .* valid: one, such as x/level1"),
+        (
+            {"task": "libero_goal/3", "condition": "level3"},
+            TaskError,
+            "EXPERIMENT/CONDITION, such as x/level3",
+        ),
+        (
+            {"task": "libero_goal/3", "condition": "x/level*"},
+            TaskError,
+            "names .* valid: one, such as x/level1",
+        ),
     ],
 )
 def test_what_is_not_there_is_one_line(arguments: dict, error: type, reason: str):

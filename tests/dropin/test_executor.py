@@ -123,7 +123,9 @@ def test_outside_of_the_command_nothing_is_shadowed():
     assert found.stdout.strip() == "None"
 
 
-def _grouped(experiment: str, conditions: str, *, waiting_from: int = 0, apart: bool = False) -> list[Planned]:
+def _grouped(
+    experiment: str, conditions: str, *, waiting_from: int = 0, apart: bool = False
+) -> list[Planned]:
     design = load_experiment(experiment).only(conditions)
     specs = list(design.plan(design.choose("libero_goal/7"), (0, 1), pack="primitives"))
     waiting = {spec: number for number, spec in enumerate(specs) if number >= waiting_from}
@@ -155,7 +157,9 @@ def test_a_script_does_as_many_trials_when_some_episodes_are_recorded():
 
 def test_variants_of_a_task_are_tasks_unless_each_seed_has_its_own():
     crossed = _grouped("para?per_cell=2", "obj=none,act=addition")
-    assert [len(each.specs) for each in crossed] == [2, 2, 2], "the control and two wordings, two seeds of each"
+    assert [len(each.specs) for each in crossed] == [2, 2, 2], (
+        "the control and two wordings, two seeds of each"
+    )
     assert len({each.name for each in crossed}) == len({each.language for each in crossed}) == 3
     drawn = _grouped("pro", "words=shuffle")
     assert [len(each.specs) for each in drawn] == [1, 1, 1, 1] and len({each.name for each in drawn}) == 4

@@ -78,5 +78,7 @@ class ConditionedTask:
                 f"{self._design.name} has no episode of {self.task} with seed {seed} in '{self.condition}'"
             )
         if len(several := list(dict.fromkeys(spec.condition for spec in found))) > 1:
-            raise TaskError(f"condition '{self.condition}' names {len(several)}; valid: one, such as {several[0]}")
+            raise TaskError(
+                f"condition '{self.condition}' names {len(several)}; valid: one, such as {several[0]}"
+            )
         return found[seed % len(found)]

@@ -55,9 +55,14 @@ def write(store: Store, file: Path, dataset: str) -> int:
 
 def _notes(share: Share, meta: dict[str, object]) -> str:
     errors = f", {share.errors} errors left out" if share.errors else ""
-    apart = "" if share.is_expected else f"{NOT_EXPECTED} in this condition, so that a high value is no good sign; "
+    apart = (
+        ""
+        if share.is_expected
+        else f"{NOT_EXPECTED} in this condition, so that a high value is no good sign; "
+    )
     return (
-        f"{apart}success in %; 95 % interval {100 * share.low:.1f} to {100 * share.high:.1f}, n = {share.episodes}{errors}; "
+        f"{apart}success in %; 95 % interval {100 * share.low:.1f} to {100 * share.high:.1f}, "
+        f"n = {share.episodes}{errors}; "
         f"experiment {meta.get('experiment')}, policy {meta.get('label') or meta.get('policy')}, "
         f"assets {meta.get('pack')}"
     )
