@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Sequence
-from multiprocessing.sharedctypes import SynchronizedArray
 from typing import Any, overload
 
+import numpy as np
 from gymnasium.spaces import Space
 from gymnasium.vector.utils import create_shared_memory, read_from_shared_memory, write_to_shared_memory
 
@@ -48,11 +48,12 @@ class WordsSpace(Space[str]):
 class SharedTexts(Sequence[str]):
     """The texts of several environments, as they are in shared memory when one is looked at; a copy is a tuple."""
 
-    def __init__(self, memory: SynchronizedArray[bytes], count: int) -> None:
-        self._memory, self._count = memory, count
+    def __init__(self, memory: np.ndarray) -> None:
+        """``memory``: bytes, (environments, LONGEST)."""
+        self._memory = memory
 
     def __len__(self) -> int:
-        return self._count
+        return len(self._memory)
 
     @overload
     def __getitem__(self, index: int) -> str: ...
@@ -61,25 +62,27 @@ class SharedTexts(Sequence[str]):
     def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
         if isinstance(index, slice):
             return tuple(self)[index]
-        start = range(self._count)[index] * LONGEST
-        return self._memory.get_obj()[start : start + LONGEST].rstrip(b"\0").decode(errors="ignore")
+        return bytes(self._memory[index]).rstrip(b"\0").decode(errors="ignore")
 
     def __deepcopy__(self, memo: object) -> tuple[str, ...]:
         return tuple(self)
 
 
-@create_shared_memory.register(WordsSpace)
-def _create(space: WordsSpace, n: int = 1, ctx: Any = multiprocessing) -> SynchronizedArray[bytes]:
-    made: SynchronizedArray[bytes] = ctx.Array("c", n * LONGEST)
-    return made
+def _rows(shared: Any) -> np.ndarray:
+    return np.frombuffer(shared.get_obj(), np.uint8).reshape(-1, LONGEST)
 
 
-@read_from_shared_memory.register(WordsSpace)
-def _read(space: WordsSpace, shared_memory: SynchronizedArray[bytes], n: int = 1) -> SharedTexts:
-    return SharedTexts(shared_memory, n)
+@create_shared_memory.register(WordsSpace)  # type: ignore[untyped-decorator]
+def _create(space: WordsSpace, n: int = 1, ctx: Any = multiprocessing) -> Any:
+    return ctx.Array("c", n * LONGEST)
 
 
-@write_to_shared_memory.register(WordsSpace)
-def _write(space: WordsSpace, index: int, value: str, shared_memory: SynchronizedArray[bytes]) -> None:
-    start = index * LONGEST
-    shared_memory.get_obj()[start : start + LONGEST] = value.encode()[:LONGEST].ljust(LONGEST, b"\0")
+@read_from_shared_memory.register(WordsSpace)  # type: ignore[untyped-decorator]
+def _read(space: WordsSpace, shared_memory: Any, n: int = 1) -> SharedTexts:
+    return SharedTexts(_rows(shared_memory))
+
+
+@write_to_shared_memory.register(WordsSpace)  # type: ignore[untyped-decorator]
+def _write(space: WordsSpace, index: int, value: str, shared_memory: Any) -> None:
+    text = value.encode()[:LONGEST].ljust(LONGEST, b"\0")
+    _rows(shared_memory)[index] = np.frombuffer(text, np.uint8)
