@@ -151,7 +151,9 @@ def _carry_out(
     observer.began(store, len(store.todo(retry=options.retry)))
     return drive(
         store,
-        _executor(config, options, policy),
+        policy.executor(config, store.all_specs())
+        if isinstance(policy, Player)
+        else _executor(config, options, policy),
         retry=options.retry,
         until=work.until,
         stopping=observer.stopping,
@@ -240,10 +242,8 @@ def _checked(policy: str | Policy | Player, world: str) -> tuple[str, dict[str, 
     return f"{OBJECT}{kind.__module__}.{kind.__qualname__}", {}, identity_of(policy)
 
 
-def _executor(config: WorkerConfig, options: Options, policy: Policy | Player | None = None) -> Executor:
-    """Local processes, actors on Ray, this process, or whoever plays by itself."""
-    if isinstance(policy, Player):
-        return policy.executor(config)
+def _executor(config: WorkerConfig, options: Options, policy: Policy | None = None) -> Executor:
+    """Local processes, actors on Ray, or this process."""
     if policy is not None or (options.workers == 0 and options.ray is None):
         return InProcess(config, policy)
     if options.ray is not None:

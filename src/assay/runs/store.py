@@ -184,6 +184,13 @@ class Store:
                 [(name, json.dumps(value)) for name, value in values.items()],
             )
 
+    def clear(self) -> None:
+        """Forget what a run without an episode was for: its meta and its plan."""
+        assert not self.done, "episodes are never forgotten"
+        with self._transaction():
+            for table in ("meta", UNCOUNTED, "stopped", "specs"):
+                self._db.execute(f"DELETE FROM {table}")
+
     # -- the plan
 
     def plan(self, specs: Iterable[EpisodeSpec], place: Callable[[EpisodeSpec], int] | None = None) -> int:
