@@ -15,7 +15,7 @@ from PIL import Image
 
 from assay import __version__
 from assay.eqa.actions import Level, Turning
-from assay.eqa.drafts import Draft, Plan, Shot, Wrong, planned
+from assay.eqa.drafts import Draft, Options, Plan, Shot, Wrong, planned
 from assay.eqa.episode import FOUND, Rules, Source, Tally
 from assay.eqa.errors import QuestionError
 from assay.eqa.pairs import Prepared, prepared
@@ -56,11 +56,12 @@ def build(
     views: Sequence[View],
     *,
     seed: int = 0,
-    turning: Turning = "wrapped",
+    turning: Turning = "exact",
     most_episodes: int | None = None,
     on_episode: Callable[[], None] = lambda: None,
     settings: Mapping[str, object] | None = None,
     distractors: Distractors | None = None,
+    options: Options = "matched",
 ) -> Built:
     """Make questions from sources in a new folder; each question once for every view.
 
@@ -83,6 +84,7 @@ def build(
             on_episode,
             settings or {},
             distractors,
+            options,
         )
 
 
@@ -97,6 +99,7 @@ def _built(
     on_episode: Callable[[], None],
     settings: Mapping[str, object],
     distractors: Distractors | None,
+    options: Options,
 ) -> Built:
     questions: list[Question] = []
     built = Built(0, {}, {}, {})
@@ -108,7 +111,18 @@ def _built(
             on_episode()
         texts = {each.episode.instruction for each in ready if not each.episode.scene} - {""}
         wrong = None if distractors is None or Kind.H_AI not in plan else distractors(sorted(texts))
-        made = written(out, source, ready, plan, views, seed=seed, turning=turning, tally=tally, wrong=wrong)
+        made = written(
+            out,
+            source,
+            ready,
+            plan,
+            views,
+            seed=seed,
+            turning=turning,
+            tally=tally,
+            wrong=wrong,
+            options=options,
+        )
         questions += _in_turn(made)
         built.counts[source.name] = {str(kind): len(each) // len(views) for kind, each in made.items()}
         built.short[source.name] = {
@@ -125,6 +139,7 @@ def _built(
         "seed": seed,
         "views": [str(view) for view in views],
         "turning": turning,
+        "options": options,
         "plan": {str(kind): count for kind, count in plan.items()},
         "most_episodes": most_episodes,
         "counts": built.counts,
@@ -143,15 +158,16 @@ def written(
     views: Sequence[View],
     *,
     seed: int = 0,
-    turning: Turning = "wrapped",
+    turning: Turning = "exact",
     tally: Tally | None = None,
     wrong: Wrong | None = None,
+    options: Options = "matched",
 ) -> dict[Kind, list[Question]]:
     """Questions of one data set from prepared pairs; their pictures are written.
 
     A question of which two options look the same in some view is left out.
     """
-    drafts = planned(ready, source.rules, plan, seed, source.name, wrong=wrong)
+    drafts = planned(ready, source.rules, plan, seed, source.name, wrong=wrong, options=options)
     shots = {shot for each in chain(*drafts.values()) for shot in (*each.shots, *each.option_shots)}
     files = _pictures(out, ready, sorted(shots), views, source.threads)
     for kind, each in drafts.items():
@@ -195,13 +211,16 @@ def _question(
     files: dict[Shot, str],
     turning: Turning,
 ) -> Question:
+    episode = ready[draft.shots[0].episode].episode
     return Question.of(
         kind=str(draft.kind),
         dataset=dataset,
-        episode=ready[draft.shots[0].episode].episode.id,
+        episode=episode.id,
         group=draft.group,
         view=str(view),
-        text=worded(draft.kind, view, draft.action, rules.thresholds, turning),
+        text=worded(
+            draft.kind, view, draft.action, rules.thresholds, turning, episode.places, episode.hand_place
+        ),
         pictures=[files[shot] for shot in draft.shots],
         options=draft.options,
         option_pictures=[files[shot] for shot in draft.option_shots],

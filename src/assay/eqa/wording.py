@@ -36,9 +36,11 @@ def worded(
     view: View,
     action: str = "",
     thresholds: Sequence[float] = (),
-    turning: Turning = "wrapped",
+    turning: Turning = "exact",
+    places: Sequence[str] = (),
+    hand_place: str = "",
 ) -> str:
-    """The text of a question; ``action`` is what a state is predicted from."""
+    """The text of a question; ``action`` is what a state is predicted from, the rest where the cameras are."""
     if kind.predicts:
         asked = "Carry out the instruction" if kind.level is Level.HIGH else "Now the robot acts"
         task = (
@@ -52,16 +54,17 @@ def worded(
             else "What did the robot's hand do"
         )
         task = f"The first picture shows a robot before, the second after an action. {what}?"
-    return " ".join(part for part in (view.said, *_about(kind.level, thresholds, turning), task) if part)
+    if kind.level is Level.HIGH:  # which says nothing of X, Y and Z
+        return f"{view.said()} {task}"
+    seen = view.said(places, hand_place)
+    return " ".join(part for part in (FRAME, seen, *_about(kind.level, thresholds, turning), task) if part)
 
 
 def _about(level: Level, thresholds: Sequence[float], turning: Turning) -> list[str]:
-    """Frame, units, and what is named."""
-    if level is Level.HIGH:
-        return []
+    """Turns, units, and what is named."""
     if level is Level.LOW:
-        return [FRAME, TURNS, FIGURES[turning]]
+        return [TURNS, FIGURES[turning]]
     limits = dict.fromkeys(amount(dimension, each) for dimension, each in enumerate(thresholds))
     bounds = ", ".join(limits).replace("its", "the gripper's")
     named = f"What is named changes by more than {bounds}; what is not named changes by less."
-    return [FRAME, TURNS, ABOUT_ONE_AXIS if turning == "exact" else "", named]
+    return [TURNS, ABOUT_ONE_AXIS if turning == "exact" else "", named]
