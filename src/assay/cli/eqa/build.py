@@ -24,7 +24,7 @@ def build(
     seed: Annotated[int, typer.Option(help="Decides what is asked.")] = 0,
     size: Annotated[
         int, typer.Option(min=32, max=2048, help="Height of the images that are rendered.")
-    ] = 256,
+    ] = 384,
     episodes: Annotated[int | None, typer.Option(min=1, help="The most episodes of each source.")] = None,
     options: Annotated[
         str, typer.Option(help="Actions to choose from: matched, or made from the right one as in the paper.")
