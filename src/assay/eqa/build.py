@@ -248,7 +248,7 @@ def _pictures(
 
     def of_episode(owner: int) -> list[tuple[View, Shot, str]]:
         return [
-            (view, Shot(owner, frame), _saved(out, picture))
+            (view, Shot(owner, frame), saved(out, picture))
             for view in views
             for frame, picture in zip(
                 frames[owner], view.pictures(ready[owner].episode, frames[owner]), strict=True
@@ -263,7 +263,7 @@ def _pictures(
     return files
 
 
-def _saved(out: Path, picture: np.ndarray) -> str:
+def saved(out: Path, picture: np.ndarray) -> str:
     """Write a picture under a name that says what is on it and nothing else."""
     digest = hashlib.sha256(repr(picture.shape).encode() + picture.tobytes()).hexdigest()[:24]
     name = f"{PICTURES}/{digest}.png"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from assay.eqa.actions import Level, Turning, amount
@@ -60,10 +61,18 @@ def worded(
     return " ".join(part for part in (FRAME, seen, *_about(kind.level, thresholds, turning), task) if part)
 
 
+def action_of(text: str) -> str:
+    """The action that a question's text names; empty where it asks for one."""
+    found = re.search(r"(?:Carry out the instruction|Now the robot acts): (.*)\. Which of the pictures", text)
+    return found[1] if found else ""
+
+
 def _about(level: Level, thresholds: Sequence[float], turning: Turning) -> list[str]:
     """Turns, units, and what is named."""
     if level is Level.LOW:
         return [TURNS, FIGURES[turning]]
+    if not thresholds:
+        return [TURNS]
     limits = dict.fromkeys(amount(dimension, each) for dimension, each in enumerate(thresholds))
     bounds = ", ".join(limits).replace("its", "the gripper's")
     named = f"What is named changes by more than {bounds}; what is not named changes by less."

@@ -7,6 +7,7 @@ import typer
 from assay.cli.eqa.annotate import annotate
 from assay.cli.eqa.ask import ask
 from assay.cli.eqa.build import build
+from assay.cli.eqa.import_set import import_set
 from assay.cli.eqa.judge import judge
 from assay.cli.eqa.leak import leak
 from assay.cli.eqa.score import score
@@ -17,3 +18,4 @@ app = typer.Typer(
 )
 for command in (build, sheet, leak, ask, score, annotate, judge):
     app.command(command.__name__)(command)
+app.command("import")(import_set)

@@ -25,6 +25,9 @@ def judge(
     attempts: asking.Attempts = 6,
     most_tokens: asking.MostTokens = 2048,
     temperature: asking.Temperature = True,
+    effort: asking.Effort = "",
+    thinking: asking.Thinking = None,
+    extra: asking.Extra = "",
     price_in: asking.PriceIn = 0.0,
     price_out: asking.PriceOut = 0.0,
     estimate: asking.EstimateOnly = False,
@@ -62,6 +65,9 @@ def judge(
         attempts,
         most_tokens,
         0.0 if temperature else None,
+        effort=effort,
+        thinking=thinking,
+        extra=asking.extra_of(extra),
     )
     endpoint_of(model, settings)
     price, about = Price(price_in, price_out), cost_of([judged(each, folder) for each in wrong], Style.STEPS)

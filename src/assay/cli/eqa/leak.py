@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,9 +12,17 @@ from assay.console import output, say, styled, table_of
 from assay.eqa.errors import QuestionError
 from assay.extras import require
 
+if TYPE_CHECKING:
+    from assay.eqa.leak import Probed
+
+BLUNT = 0.5
+"""A probe that would find only larger leaks than this says little."""
+
 
 def leak(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of questions.")],
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="Folders of questions; several side by side.")
+    ],
     out: JsonFile = None,
 ) -> None:
     """Let probes guess answers from the options and the text alone, and compare with chance (25 %).
@@ -26,55 +34,81 @@ def leak(
     from assay.eqa.leak import LEVEL, learnable, probe, sets
     from assay.eqa.question import load
 
-    questions = load(folder)
-    probed = probe(questions, folder)
-    share = {}
-    for name, answer in BASELINES.items():
-        given = [(answer(question), question.answer) for question in questions]
-        known = [one == right for one, right in given if one]
-        share[name] = sum(known) / len(known) if known else None
+    found: dict[str, list[Probed]] = {}
+    shares: dict[str, dict[str, float | None]] = {}
+    for folder in folders:
+        name = folder.name if len({each.name for each in folders}) == len(folders) else str(folder)
+        questions = load(folder)
+        found[name] = probe(questions, folder)
+        shares[name] = {}
+        for baseline, answer in BASELINES.items():
+            known = [letter == each.answer for each in questions if (letter := answer(each))]
+            shares[name][baseline] = sum(known) / len(known) if known else None
+        for (kind, view), some in sets(questions).items():
+            if not learnable(some):
+                told = f"{name}: {' '.join((kind, view)).strip()}"
+                say(f"{told}: one scene only, nothing to learn from", aside=True)
     if out is not None:
-        rows = [
-            {
-                "kind": str(each.kind),
-                "view": each.view,
-                "probe": each.probe,
-                "questions": each.questions,
-                "accuracy": each.accuracy,
-                "chance": each.interval,
-                "leaks": each.leaks,
-                "missed": each.missed,
-            }
-            for each in probed
-        ]
-        write_json({"probes": rows, "baselines": share}, out)
+        told = {
+            name: {"probes": [_row(each) for each in found[name]], "baselines": shares[name]}
+            for name in found
+        }
+        write_json(told[next(iter(told))] if len(told) == 1 else {"sets": told}, out)
     if out != "-":
+        chance = f"chance ({LEVEL:.0%}, all together)"
+        heads = [f"{name}: right" if len(found) > 1 else "right" for name in found]
         table = table_of(
-            *("kind", "view", "probe", "questions", "right", f"chance ({LEVEL:.0%}, all together)"),
-            *("seen from", ""),
+            "kind", "view", "probe", *(each for head in heads for each in ("n", head, chance, ""))
         )
-        for each in probed:
-            low, high = each.interval
-            told = "below chance" if each.accuracy < low else "leaks"
-            verdict = styled(told, "red") if each.leaks else styled("chance", "green")
+        cells = {
+            name: {(each.kind, each.view, each.probe): each for each in probed}
+            for name, probed in found.items()
+        }
+        for key in dict.fromkeys(key for each in cells.values() for key in each):
             table.add_row(
-                str(each.kind),
-                each.view or "-",
-                each.probe,
-                str(each.questions),
-                f"{each.accuracy:.1%}",
-                f"{low:.0%} to {high:.0%}",
-                f"{each.missed:.0%}",
-                verdict,
+                *(key[0], key[1] or "-", key[2]),
+                *(part for each in cells.values() for part in _shown(each.get(key))),
             )
         output.print(table)
-        shown = (f"{name} {'-' if value is None else f'{value:.1%}'}" for name, value in share.items())
-        say(", ".join(shown))
-        say("seen from: a probe that is right so often is found in four of five cases; less may go unnoticed")
-    for (kind, view), some in sets(questions).items():
-        if not learnable(some):
-            say(f"{' '.join((kind, view)).strip()}: one scene only, nothing to learn from", aside=True)
-    leaking = [f"{' '.join((each.kind, each.view)).strip()} ({each.probe})" for each in probed if each.leaks]
+        for name, share in shares.items():
+            shown = (f"{each} {'-' if value is None else f'{value:.1%}'}" for each, value in share.items())
+            say(f"{f'{name}: ' if len(found) > 1 else ''}{', '.join(shown)}")
+        seen = ", ".join(
+            sorted({f"{each.missed:.0%} of {each.questions}" for probed in found.values() for each in probed})
+        )
+        say(f"found in four of five cases: a probe that is right in {seen}; less may go unnoticed")
+    leaking = [
+        f"{f'{name}: ' if len(found) > 1 else ''}{' '.join((each.kind, each.view)).strip()} ({each.probe})"
+        for name, probed in found.items()
+        for each in probed
+        if each.leaks
+    ]
     if leaking:
         say(f"the options tell the answer: {', '.join(leaking)}", aside=True)
         raise typer.Exit(1)
+
+
+def _shown(each: Probed | None) -> tuple[object, ...]:
+    if each is None:
+        return "", "", "", ""
+    low, high = each.interval
+    if each.leaks:
+        verdict = styled("below chance" if each.accuracy < low else "leaks", "red")
+    elif each.missed > BLUNT:
+        verdict = styled("too few to tell", "yellow")
+    else:
+        verdict = styled("chance", "green")
+    return str(each.questions), f"{each.accuracy:.1%}", f"{low:.0%} to {high:.0%}", verdict
+
+
+def _row(each: Probed) -> dict[str, object]:
+    return {
+        "kind": str(each.kind),
+        "view": each.view,
+        "probe": each.probe,
+        "questions": each.questions,
+        "accuracy": each.accuracy,
+        "chance": each.interval,
+        "leaks": each.leaks,
+        "missed": each.missed,
+    }

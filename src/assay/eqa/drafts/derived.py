@@ -32,7 +32,9 @@ def mid_derived(prepared: Sequence[Prepared], rules: Rules, rng: np.random.Gener
         if not clear[pair]:
             continue
         mine = tuple(patterns[pair].tolist())
-        others = [each for each in product(*((-sign, sign) if sign else (0,) for sign in mine)) if each != mine]
+        others = [
+            each for each in product(*((-sign, sign) if sign else (0,) for sign in mine)) if each != mine
+        ]
         if len(others) < OPTIONS - 1:
             continue
         drawn = rng.choice(len(others), OPTIONS - 1, replace=False)

@@ -12,7 +12,7 @@ import numpy as np
 
 
 def in_turn(patterns: np.ndarray, rng: np.random.Generator) -> list[int]:
-    """Places of patterns of signs (n, 7): one whose rarest dimension is X, one whose is Y, and so on, while they last."""
+    """Places of patterns of signs (n, 7): one whose rarest dimension is X, one whose is Y, ..., while they last."""
     moved = patterns != 0
     often = np.where(moved, moved.sum(axis=0), len(patterns) + 1)
     rarest = often.argmin(axis=1) if len(patterns) else np.zeros(0, dtype=int)

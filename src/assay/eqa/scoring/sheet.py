@@ -160,7 +160,7 @@ def sheet(
 
 
 def _components(question: Question) -> tuple[bool, ...]:
-    if question.kind.level is Level.HIGH:
+    if question.kind.level is Level.HIGH or not question.actions:
         return (False,) * len(COMPONENTS)
     moved = np.asarray(question.actions[0 if question.kind.predicts else question.right])
     if question.kind is not Kind.M_AI:  # whose actions are signs already

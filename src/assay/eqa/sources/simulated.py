@@ -12,8 +12,8 @@ from PIL import Image
 from scipy.spatial.transform import Rotation
 
 from assay.eqa.episode import Camera, Episode
-from assay.eqa.sources.sight import watched
 from assay.eqa.sources.schema import NEAR
+from assay.eqa.sources.sight import watched
 from assay.errors import AssayError
 from assay.sim import Observation, Simulation, compile_scene, load_pack
 from assay.sim.render import Moment
