@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, zip_longest
 from pathlib import Path
 
@@ -24,8 +25,20 @@ from assay.eqa.views import View, all_of
 from assay.eqa.wording import worded
 from assay.files import making
 
-Distractors = Callable[[Sequence[str]], Wrong]
-"""Gives three wrong instructions for each of some; those it leaves out are edited."""
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """An episode for which wrong instructions are wanted."""
+
+    episode: str
+    """Its id."""
+    instruction: str
+    pictures: Callable[[], Sequence[np.ndarray]]
+    """Draws, or reads, how it begins and ends: uint8, (height, width, 3) each."""
+
+
+Distractors = Callable[[Sequence[Case]], Wrong]
+"""Gives three wrong instructions for each of some episodes; those it leaves out are edited."""
 ALIKE = "question: two options look the same"
 ADVICE = {
     "missing camera": "--views names the cameras",
@@ -109,8 +122,7 @@ def _built(
         for each in prepared(source, all_of(views), tally, turning=turning, most=most_episodes):
             ready.append(each)
             on_episode()
-        texts = {each.episode.instruction for each in ready if not each.episode.scene} - {""}
-        wrong = None if distractors is None or Kind.H_AI not in plan else distractors(sorted(texts))
+        wrong = None if distractors is None or Kind.H_AI not in plan else distractors(_cases(ready, views[0]))
         made = written(
             out,
             source,
@@ -182,6 +194,19 @@ def written(
         ]
         for kind, each in drafts.items()
     }
+
+
+def _cases(ready: Sequence[Prepared], view: View) -> list[Case]:
+    """Whole episodes of which it is not known what else could have been done from the same beginning."""
+    return [
+        Case(
+            each.episode.id,
+            each.episode.instruction,
+            partial(view.pictures, each.episode, [int(each.frames[0]), int(each.frames[-1])]),
+        )
+        for each in ready
+        if each.whole and each.episode.instruction and not each.episode.scene
+    ]
 
 
 def _alike(draft: Draft, files: Mapping[View, Mapping[Shot, str]]) -> bool:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assay.cli.eqa import asking
 from assay.console import progress_bar, say
+
+if TYPE_CHECKING:
+    from assay.eqa.build import Case
 
 
 def build(
@@ -78,13 +82,14 @@ def build(
             say(f"{each.name}: read as '{chosen.name}'", aside=True)
     totals = [each.total if episodes is None else min(each.total or episodes, episodes) for each in sources]
 
-    def written(instructions: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        if not by_model or not instructions:
+    def written(cases: Sequence[Case]) -> dict[str, tuple[str, ...]]:
+        if not by_model or not cases:
             return {}
         cache = Cache(out.with_name(f"{out.name}.said"))
         try:
             model: Model = opened_model(distractors, settings, cache, asking.show_wait)
-            wrong, dropped = wrong_ones(instructions, model)
+            with TemporaryDirectory() as seen:
+                wrong, dropped = wrong_ones(cases, model, Path(seen))
         finally:
             cache.close()
         asking.show_bill(model.ledger, Price(0.0, 0.0))

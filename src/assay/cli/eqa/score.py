@@ -42,15 +42,18 @@ def score(
         if target != "-":
             say(f"written to {page}")
     if target != "-":
-        table = table_of("model", "n", "right, %", "95 % interval", "high", "mid", "low", "SP", "AI")
+        table = table_of(
+            "model", "n", "right, %", "95 % interval", "high", "mid", "low", "SP", "AI", "lenient"
+        )
         for name, model in found.models.items():
             means = model.standing.means
             parts = (percent(means[part].share if part in means else None) for part in PARTS)
             overall, *others = (part.removesuffix(" %") for part in parts)
             interval = between(model.standing.overall.interval, 100)
-            table.add_row(name, f"{model.standing.questions:,}", overall, interval, *others)
+            lenient = percent(model.lenient.share).removesuffix(" %")
+            table.add_row(name, f"{model.standing.questions:,}", overall, interval, *others, lenient)
         for name in found.silent:
-            table.add_row(name, "0", *["-"] * 7)
+            table.add_row(name, "0", *["-"] * 8)
         output.print(table)
         for each in found.agreement:
             say(

@@ -25,7 +25,7 @@ from assay.eqa.quality import change
 from assay.eqa.question import Kind
 
 Wrong = Mapping[str, tuple[str, ...]]
-"""Three wrong instructions each, by the right one."""
+"""Three wrong instructions each, by the id of the episode."""
 BEGAN_ALIKE = 0.02
 """Episodes whose first pictures differ in a smaller share of blocks began alike, where no scene is told."""
 
@@ -162,8 +162,8 @@ def _edited(
         each = whole[owner]
         heard = ([whole[other].episode.instruction for other in found] for found in (near[owner], owners))
         text = each.episode.instruction
-        if text in wrong:
-            options = (text, *wrong[text])
+        if each.episode.id in wrong:
+            options = (text, *wrong[each.episode.id])
         else:
             options = next(filter(None, (edits(text, some, rng) for some in heard)), ())
         if options:
@@ -185,12 +185,18 @@ def _like(
     for owner in owners:
         by_text[whole[owner].episode.instruction].append(owner)
     telling = {text: words(text) for text in by_text}
+    done = {
+        text: frozenset().union(*(whole[owner].episode.achieved for owner in mine))
+        for text, mine in by_text.items()
+    }
     for anchor in rng.permutation(sorted({whole[owner].episode.instruction for owner in anchors})).tolist():
         chosen = [anchor]
         for text in sorted(
             by_text, key=lambda each: (-likeness(telling[each], telling[anchor]), rng.random())
         ):
-            if len(chosen) < OPTIONS and all(is_other(text, each) for each in chosen):
+            if len(chosen) < OPTIONS and all(
+                is_other(text, each) and text not in done[each] and each not in done[text] for each in chosen
+            ):
                 chosen.append(text)
         if len(chosen) == OPTIONS:
             right = int(rng.integers(OPTIONS))

@@ -62,8 +62,8 @@ def _drafts(
     prepared: Sequence[Prepared],
     rules: Rules,
     rng: np.random.Generator,
-    wrong: Wrong | None,
-    options: Options,
+    wrong: Wrong | None = None,
+    options: Options = "matched",
 ) -> Iterator[Draft]:
     if kind.level is Level.HIGH:
         return high(kind, prepared, rules, rng, wrong)

@@ -94,8 +94,8 @@ def _told_apart(
     units = np.abs(actions) / np.asarray(rules.thresholds)
     named = patterns != 0
     plain = (named[:, None] ^ named[None]) & (np.maximum(units[:, None], units[None]) >= PLAINLY)
-    against = named[:, None] & named[None] & ((patterns[:, None] != patterns[None]) | far) & apart
-    return np.asarray((plain | against).any(axis=-1))
+    against = named[:, None] & named[None] & ((patterns[:, None] != patterns[None]) | far)
+    return np.asarray(((plain | against) & apart).any(axis=-1))
 
 
 def _different(orders: Sequence[Sequence[int]], differ: np.ndarray) -> list[int]:

@@ -40,14 +40,17 @@ class DemoSource:
     rules = RULES
     threads = 1  # a GL context belongs to one thread
 
-    def __init__(self, size: int = 256, scenes: Sequence[tuple[str, int]] = SCENES) -> None:
+    def __init__(
+        self, size: int = 256, scenes: Sequence[tuple[str, int]] = SCENES, tours: int = TOURS
+    ) -> None:
         self.compiled = SceneCache(size)
         self.scenes = scenes
+        self.tours = tours
 
     @property
     def total(self) -> int:
         """See `Source`."""
-        tours = TOURS * len(AXES) * len(self.scenes)
+        tours = self.tours * len(AXES) * len(self.scenes)
         return tours + sum(len(feasible(tasks.load(task_id))) for task_id, _ in self.scenes)
 
     def episodes(self, tally: Tally) -> Iterator[Episode]:
@@ -79,7 +82,7 @@ class DemoSource:
 
     def _tours(self, task_id: str, seed: int, tally: Tally) -> Iterator[Episode]:
         world = self.compiled.world(tasks.load(task_id).scene, PACK)
-        for axis, number in product(range(len(AXES)), range(TOURS)):
+        for axis, number in product(range(len(AXES)), range(self.tours)):
             tally.add(FOUND)
             name = f"{task_id} seed {seed}: tour {number + 1} about {AXES[axis]}"
             watcher = Watcher()
