@@ -148,7 +148,9 @@ def as_csv(questions: Sequence[Question], reviews: Sequence[Review], reviewer: s
 
 
 def read_csv(path: Path, questions: Sequence[Question], annotations: Annotations, reviewer: str = "") -> int:
-    """Keep the verdicts and comments of a CSV file, all or none; returns how many. ``reviewer`` is who where none is named.
+    """Keep the verdicts and comments of a CSV file, all or none; returns how many.
+
+    ``reviewer`` is who said so where a line names nobody.
 
     Lines without a verdict and a comment are passed over. Raises QuestionError, with the line, for what makes no sense.
     """

@@ -96,11 +96,12 @@ def judged(each: Wrong, folder: Path) -> Prompt:
     example = next(iter(_known()))
     said = words["judge"].format(right=each.question.answer, chosen=each.letter)
     form = words["judge_form"].format(categories=listed, example=example)
+    written = f"{each.thoughts}\n\n{each.text}"
     return Prompt(
         words["judge_system"],
         (
             *parts(each.question, folder),
-            f"{said}\n\n{f'{each.thoughts}\n\n{each.text}'.strip()[:_MOST_TEXT]}",
+            f"{said}\n\n{written.strip()[:_MOST_TEXT]}",
             form,
         ),
     )

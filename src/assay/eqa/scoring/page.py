@@ -111,7 +111,7 @@ def banners(score: Score) -> Iterator[str]:
     if few := [f"{cell} ({count})" for cell, count in thin.items() if count < FEWEST_OF_A_CELL]:
         yield f"Few questions count as much in means as many: {', '.join(few[:6])}{', ...' * (len(few) > 6)}."
     if len(score.views) > 1:
-        yield f"Means pool {plural(len(score.views), 'view')} of the same items: {', '.join(score.views)}; Views has each."
+        yield f"Means pool {plural(len(score.views), 'view')} of the same items ({', '.join(score.views)}); see Views."
     for name, asked in score.silent.items():
         yield f"{name}: no answer counts; {plural(asked, 'question')} asked in vain. It is not scored."
     for name, model in score.models.items():

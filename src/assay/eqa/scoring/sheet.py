@@ -200,18 +200,14 @@ def _given(rows: pl.DataFrame, index: pl.DataFrame) -> Given:
     known = rows.unique("question", keep="last", maintain_order=True)
     mine = index.join(known, on="question", how="left", maintain_order="left")
     chosen = _places(mine["letter"])
-    told = pl.struct("text", "letter")
-    read = mine.select(
-        told.map_elements(
-            lambda row: row["letter"] or lenient(row["text"] or ""), pl.String, skip_nulls=False
-        )
-    )
     state = mine["state"]
     counts = state.is_in([State.ANSWERED, State.UNPARSED]).fill_null(False).to_numpy()
     right = np.where(counts, (chosen == mine["truth"].to_numpy()).astype(np.int8), np.int8(NONE))
-    forgiven = np.where(
-        counts, (_places(read.to_series()) == mine["truth"].to_numpy()).astype(np.int8), np.int8(NONE)
-    )
+    truth = mine["truth"].to_numpy()
+    forgiven = right.copy()
+    for place in np.flatnonzero((state == State.UNPARSED).fill_null(False).to_numpy()):
+        meant = lenient(mine["text"][int(place)] or "")
+        forgiven[place] = bool(meant) and LETTERS.index(meant) == truth[place]
     asked_with = known.select("endpoint", "parameters").unique(maintain_order=True).rows()
     days = known.filter(pl.col("at") != "")["at"].sort()
     reasons = Counter(mine.filter(pl.col("state") == State.UNPARSED)["reason"].to_list())
