@@ -238,7 +238,7 @@ def test_rare_components_come_in_turn_with_common_ones():
     patterns = np.zeros((100, 7))
     patterns[:, :2] = 1
     patterns[:5, 4], patterns[5:10, 6] = 1, -1
-    order = in_turn(patterns, np.random.default_rng(0))
+    order = in_turn(patterns, [0] * 100, np.random.default_rng(0))
     assert sorted(order) == list(range(100))
     assert len({place for place in order[:15] if place < 5}) == 5, "a third of the first fifteen tilt"
 

@@ -28,7 +28,7 @@ def mid_derived(prepared: Sequence[Prepared], rules: Rules, rng: np.random.Gener
     pool = Pool(prepared, rng)
     patterns = signs(pool.actions, rules.thresholds)
     clear = is_clear(pool.actions, rules.thresholds)
-    for pair in in_turn(patterns, rng):
+    for pair in in_turn(patterns, pool.owners.tolist(), rng):
         if not clear[pair]:
             continue
         mine = tuple(patterns[pair].tolist())
@@ -46,7 +46,7 @@ def low_derived(prepared: Sequence[Prepared], rules: Rules, rng: np.random.Gener
     """The right figures among three that are made from them, printed as the paper does."""
     pool = Pool(prepared, rng)
     units = np.abs(pool.actions) / np.asarray(rules.thresholds)
-    for pair in in_turn(signs(pool.actions, rules.thresholds), rng):
+    for pair in in_turn(signs(pool.actions, rules.thresholds), pool.owners.tolist(), rng):
         action = pool.actions[pair]
         dominant = int(units[pair].argmax())
         turned, without = action.copy(), action.copy()

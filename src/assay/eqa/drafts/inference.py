@@ -65,7 +65,7 @@ def mid_inference(prepared: Sequence[Prepared], rules: Rules, rng: np.random.Gen
     unused: defaultdict[Pattern, dict[Pattern, list[int]]] = defaultdict(lambda: defaultdict(list))
     for pair in clear.tolist():
         unused[_components(patterns[pair])][patterns[pair]].append(pair)
-    for anchor in clear[in_turn(moved[clear], rng)].tolist():
+    for anchor in clear[in_turn(moved[clear], pool.owners[clear].tolist(), rng)].tolist():
         mine = patterns[anchor]
         by_pattern = unused[_components(mine)]
         others = [each for each, pairs in sorted(by_pattern.items()) if pairs and each != mine]
@@ -87,7 +87,7 @@ def low_inference(prepared: Sequence[Prepared], rules: Rules, rng: np.random.Gen
     pool = Pool(prepared, rng)
     units = pool.actions / np.asarray(rules.thresholds)
     free = np.ones(len(units), dtype=bool)
-    for anchor in in_turn(signs(pool.actions, rules.thresholds), rng):
+    for anchor in in_turn(signs(pool.actions, rules.thresholds), pool.owners.tolist(), rng):
         if not free[anchor]:
             continue
         chosen = [anchor]

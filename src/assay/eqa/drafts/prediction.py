@@ -33,7 +33,7 @@ def predictions(
     places = [place for each in prepared for place in range(len(each.pairs))]
     patterns = signs(np.concatenate([each.actions for each in prepared]), rules.thresholds)
     tried: Counter[tuple[int, int]] = Counter()
-    for anchor in in_turn(patterns, rng):
+    for anchor in in_turn(patterns, owners, rng):
         owner, place = owners[anchor], places[anchor]
         start = owner, int(prepared[owner].pairs[place, 0])
         if tried[start] < TRIES:
