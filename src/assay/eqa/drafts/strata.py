@@ -28,7 +28,9 @@ def in_turn(patterns: np.ndarray, owners: Sequence[int], rng: np.random.Generato
     for dimension in range(patterns.shape[1]):
         seen: Counter[int] = Counter()
         turns = {}
-        ahead = dimension * len(names) // patterns.shape[1]  # so that no two dimensions begin with one episode
+        ahead = (
+            dimension * len(names) // patterns.shape[1]
+        )  # so that no two dimensions begin with one episode
         for place in order[rarest[order] == dimension].tolist():
             turns[place] = seen[owners[place]], (rank[owners[place]] - ahead) % len(names)
             seen[owners[place]] += 1
