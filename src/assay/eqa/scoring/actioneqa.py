@@ -562,40 +562,37 @@ def mistakes_figure(results: Results) -> Drawing:
         "mistakes",
         "Kinds of mistakes by level",
         "Of all that were marked, by hand or by a judge.",
-        (WIDTH * 0.7, 3.8),
+        (WIDTH, 3.6),
         paint,
     )
 
 
 def mistakes_table(results: Results) -> Table:
     """Every kind of mistake with its count and share at each level and direction."""
-    counts: Counter[tuple[str, str, str]] = Counter()
+    ways = {(str(kind.level), "prediction" if kind.predicts else "inference"): str(kind) for kind in Kind}
+    counts: Counter[tuple[str, str]] = Counter()
     for each in results.score.mistakes:
-        counts[each.category, each.level, each.direction] += each.count
+        counts[each.category, ways[each.level, each.direction]] += each.count
     if not counts:
         raise MeasureError("needs marked mistakes: assay eqa judge, or assay eqa annotate --answers")
-    cells = [(str(level), way) for level in Level for way in ("prediction", "inference")]
-    totals = {cell: sum(count for key, count in counts.items() if key[1:] == cell) for cell in cells}
-    rows = []
+    totals = {str(kind): sum(count for key, count in counts.items() if key[1] == kind) for kind in Kind}
+    rows: list[tuple[Value, ...]] = []
     for group, parts in categories().items():
         for part, members in parts.items():
             for name in members:
-                mine = [counts[name, *cell] for cell in cells]
-                shares = [
-                    count / totals[cell] if totals[cell] else None
-                    for count, cell in zip(mine, cells, strict=True)
-                ]
-                rows.append((group, part, name, sum(mine), *shares))
-    rows.append(("all", "", "", sum(totals.values()), *[1.0 if totals[cell] else None for cell in cells]))
+                mine = {kind: counts[name, kind] for kind in totals}
+                shares = [mine[kind] / total if total else None for kind, total in totals.items()]
+                rows.append((group, part, name, sum(mine.values()), *shares))
+    everything = [1.0 if total else None for total in totals.values()]
+    rows.append(("all", "", "", sum(totals.values()), *everything))
     columns = (
         *map(Column, ("group", "part", "kind of mistake")),
         Column("marked", "count"),
-        *(Column(f"{level} {way}", "share") for level, way in cells),
+        *(Column(kind, "share") for kind in totals),
     )
-    note = "Shares of what was marked at each level and direction: " + ", ".join(
-        f"{level} {way} n = {totals[level, way]}" for level, way in cells
-    )
-    return Table("mistakes", "Kinds of mistakes", columns, tuple(rows), f"{note}.")
+    marked = ", ".join(f"{kind} {total}" for kind, total in totals.items())
+    note = f"Shares of what was marked of each kind of question: {marked}."
+    return Table("mistakes", "Kinds of mistakes", columns, tuple(rows), note)
 
 
 def verbs_table(results: Results) -> Table:
