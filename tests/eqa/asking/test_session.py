@@ -106,6 +106,24 @@ def test_what_breaks_is_counted_and_named_and_the_rest_goes_on(vision: Vision, a
     assert reasons[4] == "cut off" and not found.stopped and asked.ledger.retries == 3
 
 
+@pytest.mark.parametrize("protocol", ["openai", "anthropic", "gemini"])
+def test_every_protocol_survives_what_servers_do(vision: Vision, asked, questions, protocol: str):
+    html: tuple[int, dict, bytes] = (200, {}, b"<html>busy</html>")
+    torn: tuple[int, dict, bytes] = (200, {}, b'{"choices": [')
+    vision.faults = {
+        0: (500, {}, b"oops"),
+        2: html,
+        4: torn,
+        6: (429, {"Retry-After": "0"}, b""),
+        8: (529, {}, b""),
+    }
+    found = asked(f"{protocol}:tiny", 5, at_once=1)
+    assert right(found, questions) == [True] * 5 and asked.ledger.retries == 5, "each once, then answered"
+    vision.faults, vision.pause = {}, lambda: time.sleep(0.5)
+    slow = asked(f"{protocol}:tiny", 6, timeout=0.2, attempts=1)
+    assert slow.answers[-1].state is State.UNANSWERED and "no answer within 0.2" in slow.answers[-1].reason
+
+
 def test_what_was_not_answered_is_asked_again_and_the_rest_is_not(vision: Vision, asked, questions):
     vision.faults = {0: (500, {}, b""), 1: (500, {}, b"")}
     assert [each.state for each in asked(at_once=1).answers].count(State.UNANSWERED) == 1

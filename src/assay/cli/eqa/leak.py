@@ -13,6 +13,8 @@ from assay.eqa.errors import QuestionError
 from assay.extras import require
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from assay.eqa.leak import Probed
 
 BLUNT = 0.5
@@ -55,28 +57,24 @@ def leak(
         }
         write_json(told[next(iter(told))] if len(told) == 1 else {"sets": told}, out)
     if out != "-":
-        chance = f"chance ({LEVEL:.0%}, all together)"
-        heads = [f"{name}: right" if len(found) > 1 else "right" for name in found]
-        table = table_of(
-            "kind", "view", "probe", *(each for head in heads for each in ("n", head, chance, ""))
-        )
+        table = table_of("kind", "view", "probe", *(found if len(found) > 1 else ("right",)))
         cells = {
             name: {(each.kind, each.view, each.probe): each for each in probed}
             for name, probed in found.items()
         }
         for key in dict.fromkeys(key for each in cells.values() for key in each):
-            table.add_row(
-                *(key[0], key[1] or "-", key[2]),
-                *(part for each in cells.values() for part in _shown(each.get(key))),
-            )
+            table.add_row(key[0], key[1] or "-", key[2], *(_shown(each.get(key)) for each in cells.values()))
         output.print(table)
+        sizes = {each.questions: each for probed in found.values() for each in probed}
+        for size, each in sorted(sizes.items()):
+            low, high = each.interval
+            say(
+                f"{size} questions: chance is {low:.0%} to {high:.0%} ({LEVEL:.0%}, all together); "
+                f"a probe that is right in {each.missed:.0%} is found in four of five cases"
+            )
         for name, share in shares.items():
             shown = (f"{each} {'-' if value is None else f'{value:.1%}'}" for each, value in share.items())
             say(f"{f'{name}: ' if len(found) > 1 else ''}{', '.join(shown)}")
-        seen = ", ".join(
-            sorted({f"{each.missed:.0%} of {each.questions}" for probed in found.values() for each in probed})
-        )
-        say(f"found in four of five cases: a probe that is right in {seen}; less may go unnoticed")
     leaking = [
         f"{f'{name}: ' if len(found) > 1 else ''}{' '.join((each.kind, each.view)).strip()} ({each.probe})"
         for name, probed in found.items()
@@ -88,17 +86,14 @@ def leak(
         raise typer.Exit(1)
 
 
-def _shown(each: Probed | None) -> tuple[object, ...]:
+def _shown(each: Probed | None) -> Text | str:
     if each is None:
-        return "", "", "", ""
-    low, high = each.interval
+        return ""
     if each.leaks:
-        verdict = styled("below chance" if each.accuracy < low else "leaks", "red")
-    elif each.missed > BLUNT:
-        verdict = styled("too few to tell", "yellow")
+        told, colour = "below chance" if each.accuracy < each.interval[0] else "leaks", "red"
     else:
-        verdict = styled("chance", "green")
-    return str(each.questions), f"{each.accuracy:.1%}", f"{low:.0%} to {high:.0%}", verdict
+        told, colour = ("too few to tell", "yellow") if each.missed > BLUNT else ("chance", "green")
+    return styled(f"{each.accuracy:.1%} of {each.questions}, {told}", colour)
 
 
 def _row(each: Probed) -> dict[str, object]:
