@@ -78,7 +78,7 @@ def import_set(path: Path, out: Path, *, dataset: str = "", view: str = "exo") -
         for each in found.values():
             mine = counts.setdefault(each.dataset, {})
             mine[str(each.kind)] = mine.get(str(each.kind), 0) + 1
-        told = {
+        told: dict[str, object] = {
             "imported": [each.name for each in files],
             "counts": counts,
             "tally": {"import": tally.as_json()},

@@ -53,14 +53,16 @@ def test_figures_are_actions_that_happened_and_lie_apart(
         units = np.array(draft.actions) / THRESHOLDS
         gaps = np.abs(units[:, None] - units[None]).max(axis=-1) + 9 * np.eye(4)
         assert gaps.min() >= APART - 1e-2 and all(tuple(action) in happened for action in draft.actions)
-        true = difference(*(np.array(state) for state in draft.states), "exact")
+        true = difference(np.array(draft.states[0]), np.array(draft.states[1]), "exact")
         assert np.abs((true - draft.actions[draft.right]) / THRESHOLDS).max() < 1e-2
 
 
 def test_labels_are_sign_combinations_of_the_same_components(drafts: dict[Kind, list[Draft]]):
     for draft in drafts[Kind.M_AI]:
         assert len({tuple(np.abs(pattern)) for pattern in draft.actions}) == 1
-        true = signs(difference(*(np.array(state) for state in draft.states), "exact"), NEAR.thresholds)
+        true = signs(
+            difference(np.array(draft.states[0]), np.array(draft.states[1]), "exact"), NEAR.thresholds
+        )
         assert tuple(true) == draft.actions[draft.right]
 
 

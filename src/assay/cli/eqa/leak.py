@@ -51,11 +51,11 @@ def leak(
                 told = f"{name}: {' '.join((kind, view)).strip()}"
                 say(f"{told}: one scene only, nothing to learn from", aside=True)
     if out is not None:
-        told = {
+        rows = {
             name: {"probes": [_row(each) for each in found[name]], "baselines": shares[name]}
             for name in found
         }
-        write_json(told[next(iter(told))] if len(told) == 1 else {"sets": told}, out)
+        write_json(rows[next(iter(rows))] if len(rows) == 1 else {"sets": rows}, out)
     if out != "-":
         table = table_of("kind", "view", "probe", *(found if len(found) > 1 else ("right",)))
         cells = {

@@ -62,18 +62,18 @@ def score(
         if target != "-":
             say(f"written to {page}")
     if target != "-":
-        table = table_of(
-            "model", "n", "right, %", "95 % interval", "high", "mid", "low", "SP", "AI", "lenient"
-        )
+        forgiven = any(each.lenient != each.standing.overall for each in found.models.values())
+        heads = ["model", "n", "right, %", "95 % interval", "high", "mid", "low", "SP", "AI"]
+        table = table_of(*heads, *(["lenient"] if forgiven else []))
         for name, model in found.models.items():
             means = model.standing.means
             parts = (percent(means[part].share if part in means else None) for part in PARTS)
             overall, *others = (part.removesuffix(" %") for part in parts)
             interval = between(model.standing.overall.interval, 100)
-            lenient = percent(model.lenient.share).removesuffix(" %")
-            table.add_row(name, f"{model.standing.questions:,}", overall, interval, *others, lenient)
+            lenient = [percent(model.lenient.share).removesuffix(" %")] if forgiven else []
+            table.add_row(name, f"{model.standing.questions:,}", overall, interval, *others, *lenient)
         for name in found.silent:
-            table.add_row(name, "0", *["-"] * 8)
+            table.add_row(name, "0", *["-"] * (len(heads) - 2 + forgiven))
         output.print(table)
         for each in found.agreement:
             say(

@@ -212,15 +212,9 @@ def main_table(results: Results) -> Table:
 
 def best_figures(results: Results) -> Iterator[Drawing]:
     """By kind, the best models and people; and the best open and proprietary models overall."""
-    shown = dict(_best(results)[:SHOWN])
+    rows = {name: _by_kind(results, each) for name, each in _best(results)[:SHOWN]}
     if results.people:
-        shown["people, mean"] = None
-    rows = {
-        name: _by_kind(results, each)
-        if each is not None
-        else _mean_by_kind(results, list(results.people.values()))
-        for name, each in shown.items()
-    }
+        rows["people, mean"] = _mean_by_kind(results, list(results.people.values()))
     yield _by_kinds("kinds", f"The best {SHOWN} models and people, by kind", rows, results.score.chance)
     known = [(name, each) for name, each in _best(results) if results.fact(name).open is not None]
     if not known:
@@ -285,7 +279,7 @@ def size_figure(results: Results) -> Drawing:
 
 def asymmetry_table(results: Results) -> Table:
     """Means by level and direction, and inference less prediction with its interval."""
-    rows = []
+    rows: list[tuple[Value, ...]] = []
     for name, each in (*results.models.items(), *results.people.items()):
         found = results.standing(each)
         if found is not None:
@@ -314,7 +308,7 @@ def consistency_table(results: Results) -> Table:
         for kind in Kind
         if {each.dataset for each in results.questions if each.kind is kind} == set(datasets)
     ]
-    rows = []
+    rows: list[tuple[Value, ...]] = []
     for name, each in results.models.items():
         found = results.standing(each)
         if found is not None:
@@ -356,10 +350,10 @@ def cameras_table(results: Results) -> Table:
                 everybody[str(kind)].append(shares)
         means = [_mean(list(by_view[view].values())) for view in views]
         rows.append((name, "average", *means, _top(views, means)))
-    for kind, found in everybody.items():
+    for label, found in everybody.items():
         if found:
-            shares = list(_means([tuple(each) for each in found]))
-            rows.append(("mean of models", kind, *shares, _top(views, shares)))
+            shares = _means(found)
+            rows.append(("mean of models", label, *shares, _top(views, shares)))
     columns = (
         *(Column("model"), Column("kind")),
         *(Column(f"{_count(view)}V", "share") for view in views),
@@ -445,7 +439,7 @@ def worth_table(results: Results) -> Table:
     )
     if set(views) != set(PERSPECTIVES):
         raise MeasureError("needs all three of ego, exo and both")
-    rows = []
+    rows: list[tuple[Value, ...]] = []
     for predicts, level in product((True, False), Level):
         kind = next(each for each in Kind if each.predicts is predicts and each.level is level)
         means = [
@@ -641,7 +635,7 @@ def statistics_table(results: Results) -> Table:
 def counts_table(results: Results) -> Table:
     """Questions of each data set by level and direction."""
     counts = Counter((each.dataset, each.kind) for each in results.questions)
-    rows = [
+    rows: list[tuple[Value, ...]] = [
         (name, *(counts[name, kind] for kind in Kind), sum(counts[name, kind] for kind in Kind))
         for name in sorted({dataset for dataset, _ in counts})
     ]
