@@ -26,7 +26,7 @@ restore return undo reverse revert reset back original origin initial start begi
 finally after before previous former
 stack pile heap tower build construct assemble create make form
 gather collect group assemble join combine include contain hold enclose
-same similar identical equal alike like match texture pattern look colour color surface profile shape outline contour form
+same similar identical equal alike like match texture pattern look colour color surface profile shape outline contour
 touch contact reach avoid exceed cross pass overstep limit bound boundary line border stop
 north south east west left right up down above below over under in into inside within on onto top bottom near beside
 between behind front neighbour neighbor adjacent

@@ -87,7 +87,9 @@ def t16(draw: Draw) -> Made:
     piece = next(item for item in draw.items if item.name == "dragged_obj")
     others = [item for item in draw.items if item.name.startswith("distractor")]
     stages = tuple((Put(name, base.x, base.y, base.yaw),) for name in ("dragged_obj", "neighbour_obj"))
-    prompt = Prompt(original("T16", way=way), (("dragged_obj", portrait(piece)), ("base_obj", portrait(base))))
+    prompt = Prompt(
+        original("T16", way=way), (("dragged_obj", portrait(piece)), ("base_obj", portrait(base)))
+    )
     return TableScene(tuple(draw.items)), prompt, PutGoal(stages, names(others), in_order=True)
 
 
