@@ -57,6 +57,7 @@ class TabletopWorld:
             "promptblind": "assay.policies.tabletop.calibration:PromptBlind",
             "order-follower": "assay.policies.tabletop.calibration:OrderFollower",
             "first-object": "assay.policies.tabletop.calibration:FirstObject",
+            "reader": "assay.policies.tabletop.reader.policy:PromptReader",
             "random": "assay.policies.tabletop.calibration:RandomPlaces",
             "learned": "assay.policies.learned.tabletop.policy:LearnedPolicy",
         }
