@@ -59,6 +59,7 @@ class TabletopWorld:
             "first-object": "assay.policies.tabletop.calibration:FirstObject",
             "reader": "assay.policies.tabletop.reader.policy:PromptReader",
             "random": "assay.policies.tabletop.calibration:RandomPlaces",
+            "vima": "assay.policies.tabletop.vima:VimaPolicy",
             "learned": "assay.policies.learned.tabletop.policy:LearnedPolicy",
         }
     )

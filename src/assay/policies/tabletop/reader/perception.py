@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.ndimage import distance_transform_edt, map_coordinates, uniform_filter
+from scipy.ndimage import binary_erosion, distance_transform_edt, map_coordinates, uniform_filter
 
 from assay.tabletop.build import EXTENT
 from assay.tabletop.render import HEIGHT, WIDTH, Views
@@ -100,7 +100,9 @@ def see(views: Views) -> list[Thing]:
     return found
 
 
-def _thing(picture: np.ndarray, labels: np.ndarray, front: np.ndarray, label: int, pixels: np.ndarray) -> Thing:
+def _thing(
+    picture: np.ndarray, labels: np.ndarray, front: np.ndarray, label: int, pixels: np.ndarray
+) -> Thing:
     low, high = _metres(pixels.min(axis=0)[None] - 0.5)[0], _metres(pixels.max(axis=0)[None] + 0.5)[0]
     # What lies within its box, as a piece in a container, hides a part of it.
     (top, left), (bottom, right) = pixels.min(axis=0), pixels.max(axis=0)
@@ -111,7 +113,10 @@ def _thing(picture: np.ndarray, labels: np.ndarray, front: np.ndarray, label: in
             whole[labels == other] = 1.0
     centre = np.argwhere(whole > 0).mean(axis=0)
     outline = map_coordinates(whole, _GRID + centre[:, None, None], order=1)
-    colours = picture[pixels[:, 0], pixels[:, 1]].astype(float)
+    # At its edges colours are mixed with those behind it.
+    inner = np.argwhere(binary_erosion(labels == label))
+    inner = inner if len(inner) >= _FEWEST else pixels
+    colours = picture[inner[:, 0], inner[:, 1]].astype(float)
     rows = np.flatnonzero((front == label).any(axis=1))
     # Seen at 45 degrees, depth and height are both foreshortened alike.
     tall = (np.ptp(rows) + 1 - (bottom - top + 1) / np.sqrt(2)) if len(rows) else 0.0
@@ -188,7 +193,8 @@ def _covered(name: str, places: np.ndarray) -> np.ndarray:
     """Which places (2, n), metres from its origin, a shape covers, (n,)."""
     covered = np.zeros(places.shape[1], dtype=bool)
     for piece in SOLIDS[name].pieces:
-        for outline in (piece.bottom, piece.top):
+        for share in (0.0, 0.25, 0.5, 0.75, 1.0):  # walls lean
+            outline = (1 - share) * piece.bottom + share * piece.top
             sides = np.roll(outline, -1, axis=0) - outline  # counter-clockwise: what is inside is to the left
             offsets = places.T[:, None] - outline  # (n, sides, 2)
             covered |= (sides[:, 0] * offsets[..., 1] - sides[:, 1] * offsets[..., 0] >= -1e-9).all(axis=1)

@@ -88,7 +88,9 @@ class PromptReader:
         request = self._request
         if request is None:
             return idle()[None]
-        things = see({camera: (observation.image(camera), observation.segmentation(camera)) for camera in VIEWS})
+        things = see(
+            {camera: (observation.image(camera), observation.segmentation(camera)) for camera in VIEWS}
+        )
         if request.kind == "sweep":
             return self._sweep(request, things, observation.step)[None]
         if self._plan is None:
@@ -101,12 +103,16 @@ class PromptReader:
             places = (step.start, step.goal) if step.attempts else (step.start,)
             thing = min(
                 things,
-                key=lambda each: min(float(np.linalg.norm(each.centre - at)) for at in places)
-                + 0.3 * difference(each.colours, step.thing.colours),
+                key=lambda each: (
+                    min(float(np.linalg.norm(each.centre - at)) for at in places)
+                    + 0.3 * difference(each.colours, step.thing.colours)
+                ),
             )
             gone = float(np.linalg.norm(thing.centre - step.start))
             there = float(np.linalg.norm(thing.centre - step.goal)) < _THERE
-            carried = bool(step.turn) or gone > _THERE or float(np.linalg.norm(step.goal - step.start)) < _THERE
+            carried = (
+                bool(step.turn) or gone > _THERE or float(np.linalg.norm(step.goal - step.start)) < _THERE
+            )
             if (step.attempts and there and carried) or step.attempts >= _ATTEMPTS:
                 plan.pop(0)
                 continue
@@ -128,7 +134,9 @@ class PromptReader:
         wanted = {id(each) for each in blocks if planner.alike(request.things[0], each, blocks)}
         targets = [each for each in blocks if id(each) in wanted]
         others = [each for each in blocks if id(each) not in wanted]
-        return next_push(targets, others, rectangle, line, request.count, touching=request.touching, step=step)
+        return next_push(
+            targets, others, rectangle, line, request.count, touching=request.touching, step=step
+        )
 
 
 def _is_scene(thing: object) -> bool:
@@ -160,7 +168,9 @@ class _Planner:
             nearest = min(among, key=lambda each: unlike(each, reference.look or ""))
             colours = nearest.colours
         elif isinstance(reference, Shown):
-            colours = min(among, key=lambda each: difference(each.colours, reference.things[0].colours)).colours
+            colours = min(
+                among, key=lambda each: difference(each.colours, reference.things[0].colours)
+            ).colours
         distances = [difference(each.colours, colours) for each in among]
         return difference(thing.colours, colours) <= max(distances) / 2 or max(distances) < 0.2
 
@@ -196,10 +206,7 @@ class _Planner:
         pictured = self._slots[request.things[0]]
         assert isinstance(pictured, Shown)
         shown_thing = min(pictured.things, key=lambda each: unlike(each, first))
-        thing = min(
-            self._things,
-            key=lambda each: unlike(each, first) + 1.5 * (1 - similar(shown_thing, each)),
-        )
+        thing = min(self._things, key=lambda each: _apart(shown_thing, each))
         rest = [each for each in self._things if each is not thing]
         return [self._into(thing, min(rest, key=lambda each: unlike(each, second)))]
 
@@ -212,7 +219,7 @@ class _Planner:
         assert isinstance(pictured, Shown)
         steps, left = [], list(self._things)
         for goal in pictured.things:
-            thing = min(left, key=lambda each: difference(goal.colours, each.colours) + 1.5 * (1 - similar(goal, each)))
+            thing = min(left, key=lambda each: _apart(goal, each))
             left = [each for each in left if each is not thing]
             steps.append(Step(thing, thing.centre, goal.centre))
         return steps
@@ -235,22 +242,26 @@ class _Planner:
         path = []
         for frame in frames:
             assert isinstance(frame, Shown)
-            path.append(min(frame.things, key=lambda each: difference(thing.colours, each.colours)
-                            + 1.5 * (1 - similar(thing, each))).centre)  # fmt: skip
+            path.append(min(frame.things, key=lambda each: _apart(thing, each)).centre)
         return [Step(thing, start, goal) for start, goal in pairwise(path)]
 
     def _order(self, request: Request) -> list[Step]:
+        """What is moved from frame to frame; what lies below something else is where it was."""
         frames = [self._slots[slot] for slot in request.things]
+        first = frames[0]
+        assert isinstance(first, Shown)
+        row = [min(self._things, key=lambda each: _apart(shown_thing, each)) for shown_thing in first.things]
+        where = [each.centre for each in row]
         steps = []
-        where: dict[int, np.ndarray] = {}
-        for before, after in pairwise(frames):
-            assert isinstance(before, Shown) and isinstance(after, Shown)
-            moved = max(after.things, key=lambda each: _newness(each, before.things))
-            thing = min(self._things, key=lambda each: difference(moved.colours, each.colours)
-                        + 1.5 * (1 - similar(moved, each)))  # fmt: skip
-            start = where.get(id(thing), thing.centre)
-            steps.append(Step(thing, start, moved.centre))
-            where[id(thing)] = moved.centre
+        for frame in frames[1:]:
+            assert isinstance(frame, Shown)
+            moves = []
+            for each in frame.things:
+                known = min(range(len(row)), key=lambda index: difference(row[index].colours, each.colours))
+                moves.append((float(np.linalg.norm(each.centre - where[known])), known, each.centre))
+            _, moved, goal = max(moves, key=lambda move: move[0])
+            steps.append(Step(row[moved], where[moved], goal))
+            where[moved] = goal
         return steps
 
     def _texture(self, request: Request) -> list[Step]:
@@ -313,6 +324,11 @@ def _origin(thing: Thing, *, base: bool = False) -> np.ndarray:
     return thing.shape()[1]
 
 
+def _apart(one: Thing, other: Thing) -> float:
+    """How different two things are in texture and shape."""
+    return difference(one.colours, other.colours) + 1.5 * (1 - similar(one, other))
+
+
 def _mismatch(reference: object, thing: Thing) -> float:
     """How little a thing looks like what is shown or named."""
     if isinstance(reference, Named):
@@ -324,13 +340,4 @@ def _mismatch(reference: object, thing: Thing) -> float:
     pictured = reference.things[0]
     # What is shown in grey is meant by its shape alone.
     grey = look(pictured) == GREY
-    colour = 0.0 if grey else difference(pictured.colours, thing.colours)
-    return colour + 1.5 * (1 - similar(pictured, thing))
-
-
-def _newness(thing: Thing, before: list[Thing]) -> float:
-    """How far the most similar thing of an earlier frame was from here; far if there was none."""
-    alike = [each for each in before if difference(each.colours, thing.colours) < 0.35]
-    if not alike:
-        return 0.5
-    return min(float(np.linalg.norm(each.centre - thing.centre)) for each in alike)
+    return 1.5 * (1 - similar(pictured, thing)) if grey else _apart(pictured, thing)

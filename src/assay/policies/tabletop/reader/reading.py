@@ -30,8 +30,8 @@ _REVERSED = re.compile(r"should end up|should (?:receive|get|be given)|^make .*\
 _BACK = re.compile(r"\brestore\b|\bback\b|\breturn\b|\bundo\b|\brevert\b")
 _TOUCH = re.compile(r"touch|\bclear of\b|off limits|\bcontact\b|\bavoid\b")
 _SMALL = frozenset(
-    ["a", "an", "and", "as", "at", "be", "by", "for", "from", "in", "into", "is", "it", "its", "of", "on", "one", "that",
-     "the", "then", "this", "to", "up", "with"]
+    ["a", "an", "and", "as", "at", "be", "by", "for", "from", "in", "into", "is", "it", "its", "of", "on", "one",
+     "that", "the", "then", "this", "to", "up", "with"]
 )  # fmt: skip
 
 
@@ -114,7 +114,9 @@ def read(given: Told, scenes: frozenset[int]) -> Request | None:
         looks = _LOOK.findall(text)
         return Request("twist", pairs=_two(slots), looks=(looks[-1],)) if looks else None
     if len(scenes) == 3 and len(objects) == 1:
-        moves = re.search(r"\bmo(?:ve|tion)|\bguide\b|\blead\b|\bshift\b|\btravel\b|\bhappens\b|\bway\b", text)
+        moves = re.search(
+            r"\bmo(?:ve|tion)|\bguide\b|\blead\b|\bshift\b|\btravel\b|\bhappens\b|\bway\b", text
+        )
         return Request("motion", (objects[0], *(s for s in slots if s in scenes))) if moves else None
     if len(scenes) == 3:
         return Request("order", tuple(slots)) if re.search(r"stack|\bpile|\btower\b", text) else None
@@ -133,7 +135,8 @@ def _of_scene(text: str, scene: int) -> Request | None:
         ordered = looks[::-1] if _REVERSED.search(text) else looks
         return Request("find", (scene,), looks=tuple(ordered))
     arranged = re.search(
-        r"arrange|position|organise|\bmatch|\blooks? like\b|resembl|recreate|reproduce|copy|\bsetup\b|\blie\b", text
+        r"arrange|position|organise|\bmatch|\blooks? like\b|resembl|recreate|reproduce|copy|\bsetup\b|\blie\b",
+        text,
     )
     if looks or arranged is None:
         return None
@@ -161,7 +164,11 @@ def _of_objects(given: Told, text: str, objects: Sequence[int]) -> Request | Non
     if len(objects) == 1:
         if re.search(r"\bprofile\b|\boutline\b|\bcontour\b|\bshape\b", text):
             return Request("profile", tuple(objects))
-        return Request("texture", tuple(objects)) if re.search(r"\btexture\b|\bpattern\b|\blook\b", text) else None
+        return (
+            Request("texture", tuple(objects))
+            if re.search(r"\btexture\b|\bpattern\b|\blook\b", text)
+            else None
+        )
     if len(objects) == 3 and _BACK.search(text):
         first = re.match(r"first @\d+@, then @\d+@", text)
         return Request("round", tuple(objects[2:] + objects[:2]) if first else tuple(objects))
@@ -196,7 +203,11 @@ def _put(given: Told, text: str, objects: Sequence[int]) -> Request | None:
 def _meant(definitions: str, command: str) -> list[int]:
     """The slots that a command's invented words stand for, in the command's order."""
     words = _WORD.findall(command)
-    parts = [each for each in _WORD.findall(definitions) if _SLOT.match(each) or (each in words and each not in _SMALL)]
+    parts = [
+        each
+        for each in _WORD.findall(definitions)
+        if _SLOT.match(each) or (each in words and each not in _SMALL)
+    ]
     parts = [each for index, each in enumerate(parts) if index == 0 or each != parts[index - 1]]
     nouns = [each for each in parts if not _SLOT.match(each)]
     slots = [int(found[1]) for each in parts if (found := _SLOT.match(each))]
