@@ -29,8 +29,10 @@ _GRID = np.stack([np.outer(_RADIUS, np.cos(_ANGLE)), np.outer(_RADIUS, np.sin(_A
 """Rows and columns from the centre, pixels, (2, _RADII, _ANGLES)."""
 _LEVELS = 8
 """Of each colour, in histograms."""
-_LIGHTS = (0.78, 0.87, 1.0)
+_LIGHTS = (0.72, 0.78, 0.83, 0.87, 0.93, 1.0)
 """How bright textures come out: on rims, on tops, on markings."""
+_ALIKE = 0.09
+"""How much worse a texture may fit than the one that fits best."""
 _FEWEST = 6
 """Pixels of a thing."""
 _ENOUGH = 0.012
@@ -155,11 +157,14 @@ def difference(one: np.ndarray, other: np.ndarray) -> float:
     return 1.0 - float(np.minimum(one, other).sum())
 
 
-def look(thing: Thing, among: tuple[str, ...] | None = None) -> str:
-    """The texture it has, by name."""
-    known = _looks()
-    names = known if among is None else {name: known[name] for name in among}
-    return min(names, key=lambda name: unlike(thing, name))
+def look(thing: Thing) -> str:
+    """The texture that it seems to have, by name."""
+    return min(_looks(), key=lambda name: unlike(thing, name))
+
+
+def has(thing: Thing, name: str) -> bool:
+    """Whether it may have a texture: no other fits it much better. Stripes and dots of two colours are hard to tell."""
+    return unlike(thing, name) < unlike(thing, look(thing)) + _ALIKE
 
 
 def unlike(thing: Thing, name: str) -> float:

@@ -13,6 +13,7 @@ from assay.policies.tabletop.reader.perception import (
     LINES,
     Thing,
     difference,
+    has,
     holds,
     look,
     see,
@@ -232,7 +233,7 @@ class _Planner:
         pairs = [(self._shown(before), self._shown(after)) for before, after in request.pairs]
         turn = turn_between(pairs)
         (wanted,) = request.looks
-        targets = [each for each in self._things if look(each) == wanted]
+        targets = [each for each in self._things if has(each, wanted)]
         targets = targets or [min(self._things, key=lambda each: unlike(each, wanted))]
         return [Step(each, each.centre, each.centre, turn) for each in targets]
 
@@ -270,9 +271,7 @@ class _Planner:
         reference = self._slots[request.things[0]]
         known = reference.look if isinstance(reference, Named) else look(base)
         assert known is not None
-        targets = [each for each in rest if look(each) == known]
-        if len(targets) < 1:
-            targets = sorted(rest, key=lambda each: unlike(each, known))[:2]
+        targets = [each for each in rest if has(each, known)]
         return [self._into(each, base) for each in targets]
 
     def _profile(self, request: Request) -> list[Step]:

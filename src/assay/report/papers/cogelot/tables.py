@@ -62,8 +62,7 @@ def levels_table(runs: Sequence[PaperRun], blocks: Sequence[Block], beside: bool
     if not any(row[1] in found for row in rows):
         wanted = ", ".join(dict.fromkeys(block.condition for block in blocks))
         raise MeasureError(f"no run has a condition of it ({wanted})")
-    columns = [column for level in LEVELS
-               for column in (Column(level, "share", bare=True), Column(f"{level}, interval", "share", bare=True))]  # fmt: skip
+    columns = [Column(name, "share", bare=True) for level in LEVELS for name in (level, f"{level}, interval")]
     yield Table(
         "levels",
         "Success by level",
