@@ -65,7 +65,9 @@ def test_no_synonym_of_the_command_survives_in_three_hundred_prompts(kind: str):
     """Neither as a word nor as a sub-word, nor any word of the prompt itself."""
     task = task_of(kind)
     told = {word for each in COMMANDS[kind].split() for word in SYNONYMS[each].split()}
-    told |= {word for word in re.findall("[a-z]+", " ".join(spoken(task.prompt.text)).lower()) if len(word) > 1}
+    told |= {
+        word for word in re.findall("[a-z]+", " ".join(spoken(task.prompt.text)).lower()) if len(word) > 1
+    }
     drawn = set()
     for seed in range(PROMPTS):
         text = apply_perturbations(task, Gobbledygook(Unit.TOKENS), seed=seed).prompt.text

@@ -27,7 +27,9 @@ def test_the_count_is_kept_where_a_sweep_cannot_be_done_as_told():
     own = make(Setting("T13", 0, Level.L4))
     task = told_other("T13", 0, Level.L4)
     (count,) = read(own)["count"]
-    assert task.prompt.text == f"Sweep {count} {{swept_obj}} into {{bounds}} without exceeding {{constraint}}."
+    assert (
+        task.prompt.text == f"Sweep {count} {{swept_obj}} into {{bounds}} without exceeding {{constraint}}."
+    )
     assert task.asked is None
 
 

@@ -74,7 +74,9 @@ def test_an_example_has_all_that_came_before_it(recorded: Path):
     assert second.task == "T15" and len(second.history.seen) == 2 and second.history.done.shape == (1, 5)
     moved = second.history.moved(np.array([0.02, -0.01]))
     assert (moved.done != second.history.done).any()
-    assert all((new.boxes != old.boxes).any() for new, old in zip(moved.seen, second.history.seen, strict=True))
+    assert all(
+        (new.boxes != old.boxes).any() for new, old in zip(moved.seen, second.history.seen, strict=True)
+    )
     long = History((*second.history.seen * 3,), np.zeros((5, 5)))
     assert [age for age, _ in long.remembered()] == [*range(LATEST), 5]
 
@@ -101,7 +103,9 @@ def test_there_are_thirteen_tasks_for_training():
 def test_known_words_have_numbers_of_their_own_and_others_share_some(recorded: Path):
     example = load(recorded, Form.OBJECTS).examples[0]
     vocabulary = Vocabulary.of(["Put it into it."])
-    batch = batched([("put", "xyzzy", "it"), (), example.prompt], [example.history] * 3, [0, 0, 1], vocabulary)
+    batch = batched(
+        [("put", "xyzzy", "it"), (), example.prompt], [example.history] * 3, [0, 0, 1], vocabulary
+    )
     assert vocabulary.known == (".", "into", "it", "put")
     assert (
         batch.words[0, [0, 2]].tolist() == [4, 3] and 5 <= batch.words[0, 1] < 5 + STRANGE == vocabulary.size
