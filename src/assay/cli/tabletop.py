@@ -64,6 +64,8 @@ def demos(
             bar.update(progress, advance=len(job.seeds), description=job.task)
     left_out = per_task * len(names) - there
     say(f"{out}: {number_of(there, 'episode')} of {', '.join(names)}; failed attempts left out {left_out}")
+    taken = recording.actions_taken(wanted)
+    say("actions: " + ", ".join(f"{task} {low} to {high}" for task, (low, high) in taken.items()))
 
 
 @app.command()

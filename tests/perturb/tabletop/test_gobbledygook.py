@@ -11,7 +11,7 @@ from assay.perturb.words.rewordings.gobbledygook import sub_words, token_count
 from assay.tabletop import KINDS, Setting, TableTask, make
 
 SYNONYMS = {
-    "put": "put place set lay drop deposit insert stow store stick move bring carry transfer take lift pick grab position",
+    "put": "put place set lay drop deposit insert stow store stick move bring carry transfer take lift pick grab",
     "rotate": "rotate turn spin pivot swivel twist revolve twirl degrees angle clockwise",
     "arrange": "arrange rearrange reposition reorder reorganize organise match recreate copy layout setup scene",
     "restore": "restore return undo reverse revert back original initial",

@@ -156,6 +156,15 @@ def record(wanted: Sequence[Job], workers: int) -> Iterator[tuple[Job, int]]:
             yield written.result()
 
 
+def actions_taken(wanted: Sequence[Job]) -> dict[str, tuple[int, int]]:
+    """The fewest and the most actions in a recorded episode of each task; more than it takes where a hand slipped."""
+    found: dict[str, list[int]] = {}
+    for job in wanted:
+        with np.load(job.file) as arrays:
+            found.setdefault(job.task, []).extend(np.bincount(arrays["episodes"].astype(int)).tolist())
+    return {task: (min(counts), max(counts)) for task, counts in found.items() if counts}
+
+
 def write(job: Job) -> tuple[Job, int]:
     """Write one file; tells how many episodes are in it."""
     album = _Album()
