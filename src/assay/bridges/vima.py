@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -193,7 +193,7 @@ def prompt_of(text: str, given: Mapping[str, Any]) -> Prompt:
             for number in ids
         )
         views = {view: _view(asset["rgb"][view], asset["segm"][view], ids) for view in VIEWS}
-        kind = "object" if asset["placeholder_type"] == "object" else "scene"
+        kind: Literal["object", "scene"] = "object" if asset["placeholder_type"] == "object" else "scene"
         pictures.append((name, Photograph(kind, TableScene(items), views)))
     return Prompt(text, tuple(pictures))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from assay.episodes import EpisodeSpec, Label
+from assay.episodes import EpisodeSpec, Label, Perturbation
 from assay.errors import ExperimentError
 from assay.experiments.base import Experiment, Variant
 from assay.perturb.tabletop import (
@@ -117,7 +117,7 @@ PROMPT_CHANGES: tuple[tuple[str, TablePerturbation | PermutedObjects], ...] = (
 
 def _crossed(entry: TableEntry, harder: Sequence[Difficulty], *, permuted: bool) -> Iterator[Variant]:
     """Every change of the prompt, alone and, where asked for, at difficulties and with objects in another order."""
-    changes = [
+    changes: list[tuple[str, tuple[Perturbation, ...]]] = [
         (condition, (change,))
         for condition, change in PROMPT_CHANGES
         if isinstance(change, PermutedObjects) or change.concerns(entry.kind)

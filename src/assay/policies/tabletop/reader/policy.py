@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -36,6 +37,10 @@ _WAYS = {"north": (-1, 0), "south": (1, 0), "west": (0, -1), "east": (0, 1)}
 _ASIDE = 0.06
 """How far from the straight line a neighbour may be, metres."""
 _WHITE = 250
+_SMALL = 0.12
+"""Blocks are smaller than this, metres, rectangles and lines larger."""
+_SAME = 0.2
+"""How different the histograms of things of one texture may be."""
 
 
 class Shown:
@@ -126,18 +131,35 @@ class PromptReader:
         return idle()
 
     def _sweep(self, request: Request, things: list[Thing], step: int) -> np.ndarray:
-        planner = _Planner(self._told.slots, things)
-        blocks = [each for each in things if planner.small(each)]
-        marks = [each for each in things if each not in blocks]
+        blocks = [each for each in things if _is_small(each)]
+        marks = [each for each in things if not _is_small(each)]
         if not blocks or len(marks) < 2:
             return idle()
         rectangle, line = sorted(marks, key=lambda each: each.box[0] - each.box[2])[:2]
-        wanted = {id(each) for each in blocks if planner.alike(request.things[0], each, blocks)}
-        targets = [each for each in blocks if id(each) in wanted]
-        others = [each for each in blocks if id(each) not in wanted]
+        targets, others = _sorted_out(self._told.slots[request.things[0]], blocks)
         return next_push(
             targets, others, rectangle, line, request.count, touching=request.touching, step=step
         )
+
+
+def _is_small(thing: Thing) -> bool:
+    """Whether it is one of the blocks that are swept."""
+    return max(thing.box[2] - thing.box[0], thing.box[3] - thing.box[1]) < _SMALL
+
+
+def _sorted_out(reference: object, blocks: list[Thing]) -> tuple[list[Thing], list[Thing]]:
+    """Blocks of the texture that is shown or named, and the others, of which all have another."""
+
+    def unlike_it(block: Thing) -> float:
+        if isinstance(reference, Named) and reference.look is not None:
+            return unlike(block, reference.look)
+        return difference(block.colours, reference.things[0].colours) if isinstance(reference, Shown) else 1.0
+
+    nearest = min(blocks, key=unlike_it)
+    away = [difference(block.colours, nearest.colours) for block in blocks]
+    limit = max(max(away) / 2, _SAME)
+    targets = [block for block, far in zip(blocks, away, strict=True) if far <= limit]
+    return targets, [block for block, far in zip(blocks, away, strict=True) if far > limit]
 
 
 def _is_scene(thing: object) -> bool:
@@ -154,26 +176,12 @@ class _Planner:
         """What is to be carried where, in order; nothing where something is not found."""
         if not self._things:
             return []
-        made: list[Step] = getattr(self, f"_{request.kind}")(request)
-        return made
-
-    def small(self, thing: Thing) -> bool:
-        """Whether it is one of the blocks that are swept."""
-        return max(thing.box[2] - thing.box[0], thing.box[3] - thing.box[1]) < 0.12
-
-    def alike(self, slot: int, thing: Thing, among: list[Thing]) -> bool:
-        """Whether a thing has the texture of what a slot shows or names; ``among``: there are two textures."""
-        reference = self._slots[slot]
-        if isinstance(reference, Named):
-            assert reference.look is not None
-            nearest = min(among, key=lambda each: unlike(each, reference.look or ""))
-            colours = nearest.colours
-        elif isinstance(reference, Shown):
-            colours = min(
-                among, key=lambda each: difference(each.colours, reference.things[0].colours)
-            ).colours
-        distances = [difference(each.colours, colours) for each in among]
-        return difference(thing.colours, colours) <= max(distances) / 2 or max(distances) < 0.2
+        ways: Mapping[str, Callable[[Request], list[Step]]] = {
+            "put": self._put, "find": self._find, "rotate": self._rotate, "rearrange": self._rearrange,
+            "restore": self._restore, "twist": self._twist, "motion": self._motion, "order": self._order,
+            "texture": self._texture, "profile": self._profile, "neighbour": self._neighbour, "round": self._round,
+        }  # fmt: skip
+        return ways[request.kind](request)
 
     def _match(self, slot: int, but: list[Thing] | None = None) -> Thing:
         """The thing that a slot shows or names."""

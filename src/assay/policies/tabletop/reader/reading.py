@@ -171,7 +171,7 @@ def _of_objects(given: Told, text: str, objects: Sequence[int]) -> Request | Non
         )
     if len(objects) == 3 and _BACK.search(text):
         first = re.match(r"first @\d+@, then @\d+@", text)
-        return Request("round", tuple(objects[2:] + objects[:2]) if first else tuple(objects))
+        return Request("round", (*objects[2:], *objects[:2]) if first else tuple(objects))
     return _put(given, text, objects)
 
 
