@@ -156,10 +156,13 @@ def run(
         print_refused(counted(refused))
         if store.meta["settings"].get("certificates", "") is None:
             say(UNCERTIFIED)
+        others = len(store.todo(retry="nothing")) - ending.left
     rest = f", {ending.left} left: the same command goes on" if ending.left and not ending.reason else ""
     before = counts["done"].sum() - ending.done
     known = f" ({before} were there)" if before else ""
     say(f"{number_of(ending.done, 'episode')} recorded in {path}{known}{rest}")
+    if others > 0:
+        say(f"{number_of(others, 'planned episode')} of other tasks, seeds or conditions left as they are")
     if ending.reason:
         raise RunError(f"stopped: {ending.reason}; the same command goes on when the policy is back")
     if ending.left:

@@ -19,7 +19,8 @@ from assay.episodes.spec import CONTROL, EpisodeSpec, Label
 from assay.errors import AssayError
 from assay.plugins import load_plugins
 from assay.runs.rows import COUNTED
-from assay.runs.store import Store, read_connection
+from assay.runs.soundness import labels_of
+from assay.runs.store import Store, attached, read_connection
 
 PAGE = 50
 """Episodes on one page."""
@@ -49,7 +50,7 @@ CASE json_type(labels, :label) WHEN 'true' THEN 'true' WHEN 'false' THEN 'false'
 """
 _DIFFERING = """
 FROM specs JOIN episodes USING (id)
-JOIN other.specs theirs ON theirs.key = specs.key JOIN other.episodes those ON those.id = theirs.id
+JOIN their_specs theirs ON theirs.key = specs.key JOIN their_episodes those ON those.id = theirs.id
 WHERE episodes.outcome <> those.outcome AND (:condition = '' OR specs.condition = :condition)
 """
 
@@ -69,15 +70,17 @@ class Run:
         """What a query gives; all of it, so that nothing stays open."""
         return self._db.execute(question, values or {}).fetchall()
 
-    def beside(self, path: Path) -> None:
-        """Make another run's tables known as ``other.specs`` and so on."""
-        self._db.execute("ATTACH ? AS other", (f"{path.absolute().as_uri()}?mode=ro",))
+    @contextmanager
+    def beside(self, path: Path) -> Iterator[None]:
+        """Make another run's tables known as ``their_specs`` and so on."""
+        with Store.reading(path) as other, attached(self._db, path, other.damage):
+            yield
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[Run]:
     """Open a run for as long as one page needs it. Raises RunError, or sqlite3's errors, where it is none."""
-    with Store.reading(path) as store, closing(read_connection(path, timeout=10)) as db:
+    with Store.reading(path) as store, closing(read_connection(path, timeout=10)[0]) as db:
         load_plugins(store.meta.get("plugins", ()))  # what is missing is told by the report
         yield Run(store, db)
 
@@ -239,7 +242,7 @@ def control_of(run: Run, row: Row) -> Row | None:
 def traceback_of(run: Run, row: Row) -> str:
     """Where in somebody's own code an episode broke; empty where nothing did."""
     rows = run.rows("SELECT lines FROM traceback WHERE id = :id", {"id": row.id})
-    return str(json.loads(rows[0][0])) if rows else ""
+    return json.loads(rows[0][0]) if rows else ""
 
 
 def clipped_of(run: Run, row: Row) -> int:
@@ -262,15 +265,15 @@ def neighbours(run: Run, row: Row) -> dict[str, str | None]:
 
 def differing(run: Run, second: Path, condition: str = "", after: int = 0) -> DifferingPage:
     """The episodes of a run whose outcome is another in the second one, errors included."""
-    run.beside(second)
     values = {"condition": condition, "after": after}
-    rows = run.rows(
-        "SELECT specs.id, specs.key, specs.condition, specs.task, specs.seed, episodes.instruction, "
-        f"episodes.outcome, those.outcome {_DIFFERING} AND specs.id > :after "
-        f"ORDER BY specs.id LIMIT {PAGE + 1}",
-        values,
-    )
-    total = run.rows(f"SELECT count(*) {_DIFFERING}", values)[0][0]
+    with run.beside(second):
+        rows = run.rows(
+            "SELECT specs.id, specs.key, specs.condition, specs.task, specs.seed, episodes.instruction, "
+            f"episodes.outcome, those.outcome {_DIFFERING} AND specs.id > :after "
+            f"ORDER BY specs.id LIMIT {PAGE + 1}",
+            values,
+        )
+        total = run.rows(f"SELECT count(*) {_DIFFERING}", values)[0][0]
     found = tuple(Differing(*row) for row in rows[:PAGE])
     return DifferingPage(found, total, found[-1].id if len(rows) > PAGE else None)
 
@@ -295,20 +298,11 @@ def _choices(path: Path, file: int, planned: int) -> Choices:
         texts = run.rows("SELECT labels FROM specs GROUP BY labels ORDER BY min(id)")
     values: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for (text,) in texts:
-        for name, value in _labels(text).items():
+        for name, value in labels_of(text).items():
             if len(values[name]) <= MOST_VALUES:
                 values[name][value if isinstance(value, str) else json.dumps(value)] = None
     few = {name: tuple(found) for name, found in values.items() if len(found) <= MOST_VALUES}
     return Choices(conditions, tasks, few.pop("object", ()), few.pop("action", ()), few)
-
-
-def _labels(text: str) -> dict[str, Label]:
-    """An episode's labels; none where the file is damaged, which the run's page tells."""
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _row(row: tuple[Any, ...]) -> Row:
@@ -334,7 +328,7 @@ def _row(row: tuple[Any, ...]) -> Row:
         condition=condition,
         task=task,
         seed=seed,
-        labels=_labels(labels),
+        labels=labels_of(labels),
         spec=spec,
         outcome=outcome,
         instruction=instruction or "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,6 +16,9 @@ from assay.policies.registry import load_policy
 
 if TYPE_CHECKING:
     from assay.runs.episode_video import EpisodeVideo
+
+
+_KEY = re.compile(r"[?&](?:key|bearer)=(\w+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,11 @@ class WorkerConfig:
     """The folder of stored initial states, where the usual one is not meant."""
     plugins: tuple[str, ...] = ()
     """Modules to import first: they register what the run uses."""
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Environment variables that the policy's address names: where the key of its server is."""
+        return tuple(_KEY.findall(self.policy)) if "://" in self.policy else ()
 
 
 class EpisodeRunner:

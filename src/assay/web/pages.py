@@ -168,7 +168,7 @@ def run_page(request: Request, site: TheSite, name: str) -> Response:
     """A run: success per condition and cell, live while it runs."""
     path = site.library.path(name)
     with reading(path) as run:
-        meta, unsound = run.store.meta, run.store.unsound()
+        meta, damaged = run.store.meta, run.store.damaged()
     others = [each for each in site.library.names() if each != name]
     return shown(
         request,
@@ -176,7 +176,7 @@ def run_page(request: Request, site: TheSite, name: str) -> Response:
         name=name,
         meta=meta,
         others=others,
-        unsound=unsound,
+        damaged=damaged,
         running=is_running(path),
         progress=site.progress(path),
     )

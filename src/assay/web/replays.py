@@ -7,7 +7,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Lock
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -16,6 +15,7 @@ import numpy as np
 
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError
+from assay.files import scratch_folder
 from assay.runs.episode_video import video_name
 from assay.web.video_process import Order, VideoProcess
 
@@ -51,7 +51,7 @@ class Replays:
     """Draws and keeps videos; a context manager. What it drew is gone when it is closed."""
 
     def __init__(self) -> None:
-        self._folder = TemporaryDirectory(prefix="assay-ui-", ignore_cleanup_errors=True)
+        self._folder = scratch_folder(prefix="assay-ui-")
         self._videos = VideoProcess()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="videos")
         self._films: dict[str, Replay] = {}

@@ -15,6 +15,7 @@ from markupsafe import Markup, escape
 from assay import __version__
 from assay.measures.compare import Comparison
 from assay.report.page import build
+from assay.report.rendering import in_page
 from assay.report.run_report import RunReport
 from assay.report.wording import between, p_value, percent, points, thing
 from assay.web.contrast import contrast
@@ -54,6 +55,7 @@ _templates = Environment(
     loader=PackageLoader("assay.web"),
     autoescape=True,
     undefined=StrictUndefined,
+    finalize=in_page,
     trim_blocks=True,
     lstrip_blocks=True,
 )
