@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import polars as pl
 
+from assay.episodes.spec import CONTROL
 from assay.errors import AssayError, RunError
 from assay.files import is_locked
 from assay.measures import Missing, attempt
@@ -39,6 +40,10 @@ class Listed:
     errors: int = 0
     rate: Rate | None = None
     """As in the report: of perturbed episodes in which success is expected; of all, if none is perturbed."""
+    control: Rate | None = None
+    """Of episodes with nothing changed."""
+    perturbed: bool = False
+    """Whether the rate is of perturbed episodes."""
 
 
 class Library:
@@ -64,6 +69,11 @@ class Library:
     def names(self) -> list[str]:
         """Every run that can be asked for, in the order of their names."""
         return [name for name, _ in self._found() if name.isprintable()]
+
+    def alike(self, name: str) -> list[str]:
+        """The other runs of the same experiment."""
+        known = {each.name: each.meta.get("experiment") for each in self.listed() if not each.problem}
+        return [each for each in self.names() if each != name and known.get(each) == known.get(name)]
 
     def listed(self) -> list[Listed]:
         """Every run, the latest first; those that cannot be read at the end."""
@@ -97,6 +107,7 @@ def _summary(path: Path) -> Listed:
         rows, counts, meta = measured(run.store), run.store.counts(), run.store.meta
     asked = perturbed_rows(plausible(rows))
     rate = attempt(success_rate, asked if len(asked) else rows)
+    control = attempt(success_rate, rows.filter(pl.col("condition") == CONTROL))
     planned, done, errors = (int(counts[name].sum()) for name in ("planned", "done", "error"))
     return Listed(
         name=path.stem,
@@ -105,6 +116,8 @@ def _summary(path: Path) -> Listed:
         done=done,
         errors=errors,
         rate=None if isinstance(rate, Missing) else rate,
+        control=None if isinstance(control, Missing) else control,
+        perturbed=len(asked) > 0,
     )
 
 
