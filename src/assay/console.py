@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -27,7 +27,9 @@ EVERY = 30.0
 """Seconds between lines on how far it is, where there is no terminal."""
 NARROW = 60
 """Characters below which nothing is kept on one line in a table."""
-output = Console(markup=False, emoji=False)
+LONGEST = 10_000
+"""Characters of a line that is as long as it likes to be."""
+output = Console(markup=False, emoji=False, soft_wrap=True)
 errors = Console(stderr=True, markup=False, emoji=False)
 
 
@@ -52,13 +54,34 @@ def number_of(count: int, noun: str) -> str:
 
 
 def table_of(*columns: Column | str, **style: Any) -> Table:
-    """A table for standard output in which what does not fit is folded, and nothing is cut off."""
-    table = Table(*columns, **style)
+    """A table for standard output in which lines break between words only, and nothing is cut off.
+
+    Ids can be copied and searched for: where not even the longest words fit, lines are longer than the terminal.
+    """
+    table = _WholeWords(*columns, **style)
     for column in table.columns:
         column.overflow = "fold"
-        if output.width < NARROW:
-            column.no_wrap, column.min_width = False, None
+        column.no_wrap = column.no_wrap and output.width >= NARROW
     return table
+
+
+class _WholeWords(Table):
+    """A table whose columns are no narrower than their longest words."""
+
+    def _calculate_column_widths(self, console: Console, options: ConsoleOptions) -> list[int]:
+        unbounded = options.update_width(LONGEST)
+        ranges = [self._measure_column(console, unbounded, column) for column in self.columns]
+        widths = [each.minimum for each in ranges]
+        for column, each in zip(self.columns, ranges, strict=True):
+            if column.no_wrap:
+                widths[column._index] = each.maximum
+        while (room := options.max_width - sum(widths)) > 0:
+            wanting = [place for place, each in enumerate(ranges) if widths[place] < each.maximum]
+            if not wanting:
+                break
+            for place in wanting[:room]:  # one sign each, so that none goes without
+                widths[place] += 1
+        return widths
 
 
 class Pulse:

@@ -222,13 +222,18 @@ class Replays:
         shared, latest = self._shared, ""
         while True:
             with shared.changed:
-                while not shared.closed and (order := self._next(latest)) is None:
-                    if shared.wanted:
-                        process.begin()
+                order = self._next(latest)
+                if order is None:
                     shared.changed.wait(1.0)
-                if shared.closed or order is None:
+                else:
+                    shared.drawing[order.out] = time.monotonic()
+                warm = shared.wanted
+                if shared.closed:
                     return
-                shared.drawing[order.out] = time.monotonic()
+            if order is None:
+                if warm:
+                    process.begin()
+                continue
             latest, problem, said = order.name, "", ""
             try:
                 said = process.render(order)

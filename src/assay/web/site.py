@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -64,6 +65,8 @@ def _site(request: Request) -> Site:
 
 TheSite = Annotated[Site, Depends(_site)]
 
+_BREAKS = re.compile(r"[,/+_]|=(?!&)")
+"""After what an id may go on in the next line."""
 _templates = Environment(
     loader=PackageLoader("assay.web"),
     autoescape=True,
@@ -78,7 +81,7 @@ _templates.filters |= {
     "p_value": p_value,
     "thing": thing,
     "part": lambda text: quote(str(text), safe=""),
-    "breaks": lambda text: escape(text).replace(",", Markup(",<wbr>")),
+    "breaks": lambda text: Markup(_BREAKS.sub(r"\g<0><wbr>", str(escape(text)))),
     "shade": lambda rate: round(rate * SHADES),
     "when": lambda text: str(text)[:16].replace("T", " "),
 }
