@@ -182,12 +182,14 @@ def film(request: Request, site: TheSite, name: str, key: str) -> Response:
 
 
 @router.get(f"{RUN}/episodes/{{key}}/video.mp4")
-def film_file(request: Request, site: TheSite, name: str, key: str) -> Response:
-    """The film, as good as it is by now."""
-    replay = site.replays.film(_recorded(request, site, name, key))
-    if replay.path is None:
+def film_file(request: Request, site: TheSite, name: str, key: str, film: Text = "") -> Response:
+    """The film of that name, which a browser reads in parts while a better one is made; or the best there is."""
+    recorded = _recorded(request, site, name, key)
+    replay = site.replays.film(recorded)
+    path = site.replays.named(recorded, film) or replay.path
+    if path is None:
         raise NotFoundError(f"the film is not ready ({replay.state})")
-    return FileResponse(replay.path, media_type="video/mp4")
+    return FileResponse(path, media_type="video/mp4")
 
 
 @router.get(f"{RUN}/episodes/{{key}}/video.jpg")

@@ -178,6 +178,12 @@ class Replays:
         said = "" if have == recorded.own else _note(have)
         return Replay("ready", said=said, path=have, poster=shown, final=now.state == "failed")
 
+    def named(self, recorded: Recorded, name: str) -> Path | None:
+        """One of the films of an episode by the name of its file."""
+        kept = [self.folder / f"{recorded.name}{end}" for end in ("-rough.mp4", ".mp4")]
+        known = [each for each in (recorded.own, *kept) if each is not None and each.is_file()]
+        return next((each for each in known if each.name == name), None)
+
     def still(self, recorded: Recorded) -> Replay:
         """How an episode ended, in a picture."""
         if recorded.problem:
