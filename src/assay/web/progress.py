@@ -85,7 +85,7 @@ class Progress:
 def progress(path: Path) -> Progress:
     """Measure a run as it is."""
     with reading(path) as run:
-        frame, counts, stopped = measured(run.store), run.store.counts(), run.store.stopped
+        frame, counts, stopped = measured(run), run.store.counts(), run.store.stopped
         errors = run.store.reasons()
     known = rates(frame, stopped=stopped) if len(frame) else ()
     found = {str(each.group["condition"]): each for each in known}
