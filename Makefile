@@ -25,6 +25,7 @@ demo: setup
 
 test: setup
 	@sh scripts/ensure-chromium.sh
+	@$(BIN)/python tests/peer_environments.py
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 lint: setup

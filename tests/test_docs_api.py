@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import assay
 from assay.api import RecordedEpisode
+from assay.episodes.perturbation import kinds
 from assay.errors import AssayError
 from assay.perturb.words.distance.pride import scorer
 
@@ -25,6 +27,9 @@ def test_every_example_runs(
     except AssayError as error:
         pytest.skip(str(error))
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        import_module(kinds.__module__), "_KINDS", dict(kinds())
+    )  # what the examples register, no other test knows
     overview, *examples = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
     names: dict[str, object] = {"__name__": "documented"}
     exec("import assay", names)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,25 @@ def test_what_would_change_nothing_is_refused_in_one_line(make: Callable[[], Per
 
 def test_none_is_valid_where_it_is_the_default():
     assert Recolour(None).colour is None
+
+
+def test_a_perturbation_without_source_is_described_without_its_fields_texts(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    names: dict[str, Any] = {"__name__": "interactive"}
+    code = """
+import assay, dataclasses
+@dataclasses.dataclass(frozen=True)
+class Typed(assay.Perturbation):
+    "Typed in."
+    kind = "words/typed"
+    effects = frozenset()
+    times: int = 1
+"""
+    exec(compile(code, "<stdin>", "exec", dont_inherit=True), names)
+    monkeypatch.setitem(import_module(kinds.__module__)._KINDS, "words/typed", names["Typed"])
+    (described,) = [each for each in catalogue() if each.kind == "words/typed"]
+    assert described.about == "Typed in." and described.fields == ("`times=1`",)
 
 
 def test_every_perturbation_is_described_with_all_its_fields():

@@ -13,17 +13,15 @@ def test_the_interval_holds_the_true_rate_at_all_times(rate: float):
     sequences, length = 2000, 400
     flips = np.random.default_rng(7).random((sequences, length)) < rate
     totals = flips.cumsum(axis=1)
-    bounds = {}
-    left = 0
-    for row in totals:
-        for count, successes in enumerate(row, start=1):
-            key = (int(successes), count)
-            if key not in bounds:
-                bounds[key] = interval(*key)
-            low, high = bounds[key]
-            if not low <= rate <= high:
-                left += 1
-                break
+    fewest, most = np.empty(length, int), np.empty(length, int)  # successes whose interval has the rate
+    few, many = 0, 0
+    for count in range(1, length + 1):
+        while interval(few, count)[1] < rate:
+            few += 1
+        while many < count and interval(many + 1, count)[0] <= rate:
+            many += 1
+        fewest[count - 1], most[count - 1] = few, many
+    left = ((totals < fewest) | (totals > most)).any(axis=1).sum()
     assert left / sequences <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / sequences)
     assert left > 0, "an interval that never misses is far too wide"
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from assay.measures.table import START, held, with_starts
+from assay.measures.table import START, codes, held, nested, with_starts
 from assay.stats.intervals import (
     Difference,
     Interval,
@@ -28,8 +28,6 @@ from assay.stats.intervals import (
 )
 from assay.stats.intervals import Z as _Z
 
-_OFF = "_off"
-"""The column of what each episode adds to a sum."""
 UNIT = pl.col("task").is_not_null().cast(pl.Float64)
 """The weight of every row, where all count the same."""
 _TRUST = 2.0
@@ -49,10 +47,10 @@ def variances(rows: pl.DataFrame, *off: pl.Expr, given: Sequence[str] = ("task",
     what is 0 throughout nothing shows of any correlation, and the variance is 0.
     """
     rows = with_starts(rows)
-    task, start, within, variant = (
-        _codes(rows, names) for names in (("task",), START, _given(rows, given), _variant(rows))
+    task, start, stratum, variant = (
+        codes(rows, names) for names in (("task",), START, _given(rows, given), _variant(rows))
     )
-    return [_variance(each, task, start, within, variant) for each in rows.select(off).to_numpy().T]
+    return [_variance(each, task, start, stratum, variant) for each in rows.select(off).to_numpy().T]
 
 
 def _variance(
@@ -79,22 +77,20 @@ def _between_sums(
     """Squared sums of clusters, or of episodes, about their stratum's mean, corrected for few; how many are free."""
     count = np.bincount(strata)
     centred = off - (np.bincount(strata, off) / np.maximum(count, 1))[strata]
-    if clusters is None:
-        squares, many = np.bincount(strata, centred**2), count
-    else:
-        pair, where = np.unique(strata * (clusters.max() + 1) + clusters, return_inverse=True)
-        belongs = pair // (clusters.max() + 1)
-        squares = np.bincount(belongs, np.bincount(where, centred) ** 2, len(count))
-        many = np.bincount(belongs, minlength=len(count))
+    squares, many = _squared_sums(centred, strata, clusters)
     few = np.where(many > 1, many / np.maximum(many - 1, 1), 0.0)
     return squares * few, np.maximum(many - 1, 0)
 
 
-def _codes(rows: pl.DataFrame, names: Sequence[str]) -> np.ndarray:
-    """The number of each row's combination of values: (rows,)."""
-    if not names:
-        return np.zeros(len(rows), np.int64)
-    return rows.select(pl.struct(names).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
+def _squared_sums(
+    values: np.ndarray, strata: np.ndarray, clusters: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of each stratum: the squared sums of its clusters, or of its episodes, and how many there are."""
+    if clusters is None:
+        return np.bincount(strata, values**2), np.bincount(strata)
+    where, belongs = nested(strata, clusters)
+    many = strata.max() + 1
+    return np.bincount(belongs, np.bincount(where, values) ** 2, many), np.bincount(belongs, minlength=many)
 
 
 def shares(
@@ -110,47 +106,87 @@ def shares(
     starts vary: the interval is about these starts, and its method says so.
     """
     rows = with_starts(rows)
-    given = _given(rows, given)
-    each, heavy = pl.col(hit).cast(pl.Float64), pl.col(weight) if weight else pl.lit(1.0)
-    weighed = rows.with_columns(_hit=each, _weight=heavy)
-    totals = _grouped(
-        weighed,
-        by,
-        ((pl.col("_hit") * pl.col("_weight")).sum() / pl.col("_weight").sum()).alias("_share"),
-        pl.col("_weight").sum().alias("_sum"),
-        pl.col("_weight").pow(2).sum().alias("_squared"),
+    if rows.is_empty():
+        return {}
+    hits = rows[hit].cast(pl.Float64).to_numpy()
+    weights = rows[weight].cast(pl.Float64).to_numpy() if weight else np.ones(len(rows))
+    group, task, start, stratum, variant = (
+        codes(rows, names) for names in (by, ("task",), START, _given(rows, given), _variant(rows))
     )
-    usual = totals["_share"][0] if not by else pl.col("_share")
-    weighed = weighed.join(totals, on=list(by), maintain_order="left") if by else weighed
-    weighed = weighed.with_columns((pl.col("_weight") * (pl.col("_hit") - usual)).alias(_OFF))
-    table = totals
-    for kind, within, clusters in (("start", ("task",), START), ("variant", given, _variant(rows))):
-        shared, alone = (_between(weighed, by, within, each) for each in (clusters, None))
-        pairs = shared.select(
-            *by,
-            "_free",
-            _cross=pl.when(pl.col("_free") > 0).then(pl.col("_squares") - alone["_squares"]),
-            _pairs=pl.when(pl.col("_free") > 0).then(pl.col("_weights") - alone["_weights"]),
-        )
-        sums = [pl.col(name).sum().alias(f"_{kind}{name}") for name in ("_cross", "_pairs", "_free")]
-        table = _beside(table, _grouped(pairs, by, *sums), by)
-        table = _beside(table, _rarer(weighed, by, clusters).rename({"_rare": f"_{kind}_rare"}), by)
-    table = _beside(table, _within_tasks(weighed, by, usual), by)
+    total, squared = np.bincount(group, weights), np.bincount(group, weights**2)
+    share = np.bincount(group, weights * hits) / total
+    off = weights * (hits - share[group])
+    alike = [
+        _alikeness(hits, weights, off, group, nested(group, strata), clusters)
+        for strata, clusters in ((task, start), (stratum, variant))
+    ]
+    left = _left_within_tasks(hits, weights, share, group, task, start)
     found = {}
-    for row in table.iter_rows(named=True):
-        share, most, unit = row["_share"], row["_sum"] ** 2 / row["_squared"], row["_squared"] / row["_sum"]
-        spread, excess, largest = bernoulli_variance(share, most), 0.0, 0.0
-        for kind in ("start", "variant"):
-            cross, pairs = row[f"_{kind}_cross"] / unit**2, row[f"_{kind}_pairs"] / unit**2
-            alike = icc(cross, spread * pairs, row[f"_{kind}_free"], row[f"_{kind}_rare"])
-            excess, largest = excess + alike * pairs, max(largest, pairs)
+    _, first = np.unique(group, return_index=True)
+    for at in np.argsort(first):
+        key = rows.select(by).row(int(first[at])) if by else ()
+        most, unit = total[at] ** 2 / squared[at], squared[at] / total[at]
+        spread, excess, largest = bernoulli_variance(share[at], most), 0.0, 0.0
+        for cross, pairs, free, rare in (each[at] for each in alike):
+            correlation = icc(cross / unit**2, spread * pairs / unit**2, free, rare)
+            excess, largest = excess + correlation * pairs / unit**2, max(largest, pairs / unit**2)
         # What starts and variants have in common is one at most; what tasks differ by is none of chance's doing.
-        count = most**2 / (most * row["_within"] + min(excess, largest))
-        interval = wilson_interval(share, count)
-        if not row["_start_free"]:
+        count = float(most**2 / (most * left[at] + min(excess, largest)))
+        interval = wilson_interval(share[at], count)
+        if not alike[0][at, 2]:
             interval = replace(interval, method=f"{interval.method}, {UNVARIED}", one_start=True)
-        found[tuple(row[name] for name in by)] = count, interval
+        found[key] = count, interval
     return found
+
+
+def _alikeness(
+    hits: np.ndarray,
+    weights: np.ndarray,
+    off: np.ndarray,
+    group: np.ndarray,
+    strata: tuple[np.ndarray, np.ndarray],
+    clusters: np.ndarray,
+) -> np.ndarray:
+    """What shows of the correlation within clusters, of each group: (groups, 4).
+
+    The sum of products of pairs of rows in one cluster, the sum of their weights' products, how many clusters are free,
+    and how many have the rarer outcome. All but the last of strata that have several clusters.
+    """
+    stratum, of = strata
+    groups = group.max() + 1
+    squares, free = _between_sums(off, stratum, clusters)
+    several = free > 0
+    cross = squares - _between_sums(off, stratum, None)[0]
+    pairs = _squared_sums(weights, stratum, clusters)[0] - _squared_sums(weights, stratum, None)[0]
+    where, belongs = nested(group, clusters)
+    won, lost = (np.bincount(where, outcome) > 0 for outcome in (hits > 0, hits < 1))
+    rare = np.minimum(np.bincount(belongs, won, groups), np.bincount(belongs, lost, groups))
+    sums = (np.bincount(of, np.where(several, each, 0), groups) for each in (cross, pairs, free))
+    return np.column_stack([*sums, rare])
+
+
+def _left_within_tasks(
+    hits: np.ndarray,
+    weights: np.ndarray,
+    share: np.ndarray,
+    group: np.ndarray,
+    task: np.ndarray,
+    start: np.ndarray,
+) -> np.ndarray:
+    """What share of the variance of an episode is left within tasks, at most 1, of each group: (groups,).
+
+    That of each task is estimated from its starts, with as much trust as they deserve: with few it is near that of all.
+    """
+    where, of = nested(group, task)
+    here = np.bincount(where, weights * hits) / np.bincount(where, weights)
+    many = np.bincount(nested(where, start)[1])
+    own = here * (1 - here) * many / np.maximum(many - 1, 1)
+    every = (share * (1 - share))[of]
+    variance = np.where(many > 1, (_TRUST * every + many * own) / (_TRUST + many), every)
+    squares = np.bincount(where, weights**2)
+    alike = share * (1 - share)
+    part = np.bincount(of, squares * variance) / np.bincount(of, squares) / np.where(alike > 0, alike, 1.0)
+    return np.where(alike > 0, np.clip(part, 0.0, 1.0), 1.0)
 
 
 def difference(
@@ -219,67 +255,3 @@ def _given(rows: pl.DataFrame, given: Sequence[str]) -> Sequence[str]:
 def _variant(rows: pl.DataFrame) -> list[str]:
     """What tells a variant of a task: its condition and its words. Labels may be a start's own."""
     return ["task", *sorted({"condition", "instruction"} & set(rows.columns))]
-
-
-def _between(
-    rows: pl.DataFrame, by: Sequence[str], given: Sequence[str], clusters: Sequence[str] | None
-) -> pl.DataFrame:
-    """Of each group and each of what is ``given``, in a stable order: ``_squares``, ``_weights``, ``_free``.
-
-    The squared sums of its clusters, or of its rows, about their mean, corrected for having few of them; the
-    squared sums of their weights, where there are any; and how many of them are free.
-    """
-    strata = list(dict.fromkeys([*by, *given]))
-    weight = pl.col("_weight") if "_weight" in rows.columns else pl.lit(1.0)
-    usual = pl.col(_OFF).mean().over(strata) if strata else pl.col(_OFF).mean()
-    rows = rows.with_columns(pl.col(_OFF) - usual, _weight=weight)
-    if clusters is not None:
-        rows = _grouped(rows, list(dict.fromkeys([*strata, *clusters])), pl.col(_OFF, "_weight").sum())
-    few_here = pl.when(pl.len() > 1).then(pl.len() / (pl.len() - 1)).otherwise(0.0)
-    squares = (pl.col(_OFF).pow(2).sum() * few_here).alias("_squares")
-    weights = pl.col("_weight").pow(2).sum().alias("_weights")
-    return _grouped(rows, strata, squares, weights, (pl.len() - 1).cast(pl.Int64).alias("_free"))
-
-
-def _within_tasks(rows: pl.DataFrame, by: Sequence[str], usual: float | pl.Expr) -> pl.DataFrame:
-    """Of each group: ``_within``, what share of the variance of an episode is left within tasks, at most 1.
-
-    That of each task is estimated from its starts, with as much trust as they deserve: with few it is near that of all.
-    """
-    share = pl.col("_share") if by else pl.lit(usual)
-    strata = _grouped(
-        rows,
-        list(dict.fromkeys([*by, "task"])),
-        ((pl.col("_hit") * pl.col("_weight")).sum() / pl.col("_weight").sum()).alias("_here"),
-        pl.col("_weight").pow(2).sum().alias("_squares"),
-        pl.struct(START).n_unique().cast(pl.Float64).alias("_many"),
-        share.first().alias("_all"),
-    )
-    here, every, many = pl.col("_here"), pl.col("_all"), pl.col("_many")
-    own = here * (1 - here) * many / (many - 1)
-    alike = every * (1 - every)
-    variance = pl.when(many > 1).then((_TRUST * alike + many * own) / (_TRUST + many)).otherwise(alike)
-    strata = strata.with_columns(_variance=variance)
-    part = (pl.col("_squares") * pl.col("_variance")).sum() / pl.col("_squares").sum() / alike.first()
-    return _grouped(
-        strata, by, pl.when(alike.first() > 0).then(part.clip(0.0, 1.0)).otherwise(1.0).alias("_within")
-    )
-
-
-def _rarer(rows: pl.DataFrame, by: Sequence[str], clusters: Sequence[str]) -> pl.DataFrame:
-    """Of each group: ``_rare``, how many of its clusters have the rarer outcome."""
-    each = _grouped(
-        rows,
-        list(dict.fromkeys([*by, *clusters])),
-        (pl.col("_hit") > 0).any().alias("_won"),
-        (pl.col("_hit") < 1).any().alias("_lost"),
-    )
-    return _grouped(each, by, pl.min_horizontal(pl.col("_won").sum(), pl.col("_lost").sum()).alias("_rare"))
-
-
-def _grouped(rows: pl.DataFrame, by: Sequence[str], *values: pl.Expr) -> pl.DataFrame:
-    return rows.group_by(by, maintain_order=True).agg(*values) if by else rows.select(*values)
-
-
-def _beside(one: pl.DataFrame, other: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    return one.join(other, on=list(by), how="left", maintain_order="left") if by else one.hstack(other)

@@ -62,7 +62,26 @@ def with_starts(rows: pl.DataFrame) -> pl.DataFrame:
 
 def held(rows: pl.DataFrame) -> bool:
     """Whether some start is that of several seeds."""
-    return bool((rows.select(*START, "seed").unique().group_by(START).len()["len"] > 1).any())
+    return bool(len(rows) and codes(rows, (*START, "seed")).max() > codes(rows, START).max())
+
+
+def nested(strata: np.ndarray, clusters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The number of each row's cluster within its stratum (n,), and to which stratum each such cluster belongs."""
+    width = clusters.max() + 1
+    pairs, where = np.unique(strata * width + clusters, return_inverse=True)
+    return where, pairs // width
+
+
+def codes(rows: pl.DataFrame, names: Sequence[str]) -> np.ndarray:
+    """The number of each row's combination of values: (rows,)."""
+    found = np.zeros(len(rows), np.int64)
+    for name in names:
+        column = rows[name]
+        if column.dtype == pl.String:
+            column = column.cast(pl.Categorical).to_physical()
+        numbers = np.unique(column.to_numpy(), return_inverse=True)[1]
+        found = nested(found, numbers)[0] if len(rows) else found
+    return found
 
 
 def controls(rows: pl.DataFrame) -> pl.DataFrame:

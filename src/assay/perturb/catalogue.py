@@ -106,7 +106,11 @@ def _told(made: type) -> dict[str, str]:
     for base in reversed(made.__mro__[:-1]):
         if not hasattr(base, "__dataclass_fields__"):
             continue
-        (body,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
+        try:
+            source = inspect.getsource(base)
+        except (OSError, TypeError):  # defined in a session that keeps no source
+            continue
+        (body,) = ast.parse(textwrap.dedent(source)).body
         assert isinstance(body, ast.ClassDef)
         for one, other in zip(body.body, body.body[1:], strict=False):
             if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):

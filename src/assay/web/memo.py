@@ -28,9 +28,12 @@ class _Entry(Generic[T]):
 class Memo(Generic[T]):
     """Remembers what ``make`` gives; asks it again when a run has changed, but not all the time."""
 
-    def __init__(self, make: Callable[..., T], most: int = 16) -> None:
+    def __init__(
+        self, make: Callable[..., T], most: int = 16, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._make = make
         self._most = most
+        self._clock = clock
         self._kept: dict[tuple[Path, ...], _Entry[T]] = {}
         self._locks: dict[tuple[Path, ...], Lock] = {}
         self._guard = Lock()
@@ -42,10 +45,10 @@ class Memo(Generic[T]):
         with lock:  # one after the other: the second to ask finds it made
             now = tuple(signature(path) for path in paths)
             kept = self._kept.get(paths)
-            if kept is None or (kept.signature != now and time.monotonic() >= kept.until):
-                begun = time.monotonic()
+            if kept is None or (kept.signature != now and self._clock() >= kept.until):
+                begun = self._clock()
                 value = self._make(*paths)
-                ended = time.monotonic()
+                ended = self._clock()
                 self._kept.pop(paths, None)
                 self._kept[paths] = kept = _Entry(now, value, ended + PATIENCE * (ended - begun))
                 for oldest in list(self._kept)[: -self._most]:

@@ -2,20 +2,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import json
-import os
-import shutil
 import socket
 import subprocess
-import sys
 import threading
 import time
 import urllib.request
-import venv
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +22,8 @@ from websockets.sync.server import serve as serve_websocket
 from assay.policies.remote.serve import Server
 from assay.policies.simple import STILL
 from assay.sim import CompiledScene, Observation, Simulation
+
+from ...peer_environments import EnvironmentNotMadeError, environment
 
 PEERS = Path(__file__).with_name("peers")
 
@@ -133,69 +129,32 @@ def served() -> Iterator[Callable[..., str]]:
 @pytest.fixture(scope="session")
 def openpi_python() -> Path:
     """A Python with the real openpi-client, which wants an older numpy than ours."""
-    return _environment("openpi-client-0.1.2", "openpi-client==0.1.2", "typing_extensions")
+    return _environment("openpi-client-0.1.2")
 
 
 @pytest.fixture(scope="session")
 def vla_eval_python() -> Path:
     """A Python with the real vla-eval."""
-    return _environment("vla-eval-0.8.0", "vla-eval==0.8.0")
+    return _environment("vla-eval-0.8.0")
 
 
 @pytest.fixture(scope="session")
 def server_python() -> Path:
     """A Python with what other people's servers need, but for their models."""
-    needed = (
-        "pyzmq==27.3.0",
-        "msgpack-numpy==0.4.8",
-        "json-numpy==2.1.1",
-        "fastapi",
-        "uvicorn",
-        "websockets",
-    )
-    return _environment("servers", *needed, "openpi-client==0.1.2", "typing_extensions")
+    return _environment("servers")
 
 
 @pytest.fixture(scope="session")
-def zmq_installed() -> Iterator[None]:
-    """ZeroMQ, which is an extra: where it is not installed, as it is in an environment of its own."""
-    if find_spec("zmq") is not None:
-        yield
-        return
-    python = _environment("pyzmq-27.3.0", "pyzmq==27.3.0")
-    (packages,) = python.parents[1].glob("lib/python*/site-packages")
-    sys.path.append(str(packages))
-    yield
-    sys.path.remove(str(packages))
+def zmq_installed() -> None:
+    """ZeroMQ, which is an extra."""
+    pytest.importorskip("zmq", reason="GR00T's servers need ZeroMQ: pip install 'assay-robotics[gr00t]'")
 
 
-def _environment(name: str, *requirements: str) -> Path:
-    """The Python of an environment that is made once and kept in the user's cache."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "assay-tests"
-    cache.mkdir(parents=True, exist_ok=True)
-    folder = cache / f"{name}-py{sys.version_info.major}{sys.version_info.minor}"
-    python = folder / "bin" / "python"
-    with (cache / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        made_of = " ".join(requirements)
-        ready = folder / ".made-of"
-        if not ready.exists() or ready.read_text() != made_of:
-            shutil.rmtree(folder, ignore_errors=True)
-            try:
-                venv.create(folder, symlinks=True)
-                pip = [sys.executable, "-m", "pip", "--python", str(python)]  # ours: it needs none of its own
-                subprocess.run(
-                    [*pip, "install", "--quiet", "--disable-pip-version-check", *requirements],
-                    check=True,
-                    capture_output=True,
-                    text=True,
-                    timeout=540,
-                )
-            except subprocess.SubprocessError as error:
-                said = (getattr(error, "stderr", "") or str(error)).strip().splitlines()
-                pytest.skip(f"no environment for {name}: {said[-1] if said else error}")
-            ready.write_text(made_of)
-    return python
+def _environment(name: str) -> Path:
+    try:
+        return environment(name)
+    except EnvironmentNotMadeError as why:
+        pytest.skip(str(why))
 
 
 @pytest.fixture(scope="session")

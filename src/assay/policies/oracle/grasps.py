@@ -88,21 +88,32 @@ class Obstacles:
 
     def contain(self, points: np.ndarray) -> int:
         """How many of the points (p, 3) are inside a box or nearer than the margin to one."""
-        low, high = points.min(axis=0), points.max(axis=0)
-        near = np.all((self._low < high) & (self._high > low), axis=1)
-        if not near.any():
-            return 0
         return int(
-            _count_inside(points, self.centres[near], self.rotations[near], self.halves[near] + MARGIN)
+            _count_inside(points, self.centres, self.rotations, self.halves + MARGIN, self._low, self._high)
         )
 
 
 @compiled
-def _count_inside(points, centres, rotations, halves):  # type: ignore[no-untyped-def]
-    """How many points (p, 3) are inside any of n boxes."""
+def _count_inside(points, centres, rotations, halves, low, high):  # type: ignore[no-untyped-def]
+    """How many points (p, 3) are inside any of n boxes, which lie between low (n, 3) and high (n, 3)."""
+    least, most = points[0].copy(), points[0].copy()
+    for p in range(1, len(points)):
+        for k in range(3):
+            least[k] = min(least[k], points[p, k])
+            most[k] = max(most[k], points[p, k])
+    near = np.empty(len(centres), np.intp)
+    boxes = 0
+    for n in range(len(centres)):
+        apart = False
+        for k in range(3):
+            if low[n, k] >= most[k] or high[n, k] <= least[k]:
+                apart = True
+        if not apart:
+            near[boxes] = n
+            boxes += 1
     count = 0
     for p in range(len(points)):
-        for n in range(len(centres)):
+        for n in near[:boxes]:
             inside = True
             for axis in range(3):
                 along = 0.0
