@@ -74,7 +74,7 @@ def measure() -> list[Figure]:
 def _pages(ui: _Ui, run: Path) -> list[Figure]:
     with Store.reading(run) as store:
         done = store.done
-        keys = [spec.key for spec in store.specs(range(1, done, done // 10))]
+        keys = [spec.key for spec in store.specs(list(range(1, done, done // 10)))]
     page = "/runs/large.assay"
     _, first = ui.get(page)
     again = statistics.median(ui.get(page)[1] for _ in range(5))

@@ -123,7 +123,7 @@ function switchTheme() {
   const now = document.documentElement.dataset.theme || (dark ? "dark" : "light");
   const other = now === "dark" ? "light" : "dark";
   document.documentElement.dataset.theme = other;
-  document.cookie = `theme=${other}; path=/; max-age=31536000; samesite=strict`;
+  document.cookie = `theme=${other}; path=/; max-age=31536000; samesite=lax`; // lax: the report's page is an origin of its own
 }
 document.querySelector("[data-theme-switch]")?.addEventListener("click", switchTheme);
 
