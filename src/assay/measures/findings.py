@@ -32,7 +32,7 @@ class Claim(StrEnum):
     """Neither is sure."""
     TOO_FEW = "too few starts"
     UNTESTED = "untested"
-    """The runs have nothing that could tell."""
+    """The runs have no episodes that would test it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,7 +159,7 @@ def _needs(finding: Finding) -> str:
 
 def _lacking(untested: Untested | None) -> str:
     if untested is None:
-        return "the runs have nothing that could tell"
+        return "the runs have no episodes that would test it"
     if untested.too_few:
         return f"fewer than {ENOUGH} of the controls that could tell succeed"
     if untested.notes:  # the measure itself says why
@@ -181,7 +181,10 @@ def nothing(finding: Finding) -> Sentence:
     if isinstance(found, Fall):
         return _too_few(found)
     if not isinstance(found, Unnoticed):
-        return Sentence("The runs have nothing that could tell", "")
+        return Sentence(
+            "No flaw could be tested",
+            "a test compares changed episodes with their controls, some of which must succeed",
+        )
     claim = f"No flaw found, of {found.looked_for} tested"
     if found.too_few:
         claim += f"; {found.too_few} more cannot be told from so few starts"
