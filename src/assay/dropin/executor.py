@@ -9,7 +9,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
@@ -22,6 +21,7 @@ from assay.dropin.recorder import SURE, UNSURE, never_began
 from assay.dropin.session import PATH, VARIABLE, Session
 from assay.episodes import Episode, EpisodeSpec, task_of
 from assay.errors import AssayError, RunError
+from assay.files import scratch_folder
 from assay.runs.executor import Done, Event, Source, Tick
 from assay.runs.worker import WorkerConfig
 from assay.sim.packs.registry import load_pack
@@ -91,7 +91,7 @@ class Stop:
 def run_free(words: Sequence[str], pack: str, states: Path | None = None) -> int:
     """Run a script on LIBERO's own tasks; returns its exit status. Raises AssayError."""
     load_pack(pack)  # what is missing is said now, and not by the script
-    with tempfile.TemporaryDirectory(prefix="assay-libero-") as folder:
+    with scratch_folder(prefix="assay-libero-") as folder:
         now = Session(pack, states="" if states is None else str(states.absolute()))
         return finish(start(words, now, Path(folder)))
 
@@ -154,7 +154,7 @@ class Script:
         planned = group(self._specs, {spec: number for number, spec in batch}, apart=self.apart)
         self.announce(planned)
         states = None if self._config is None else self._config.states
-        with tempfile.TemporaryDirectory(prefix="assay-libero-") as name:
+        with scratch_folder(prefix="assay-libero-") as name:
             folder = Path(name)
             episodes = folder / "episodes"
             episodes.mkdir()

@@ -11,7 +11,7 @@ import polars as pl
 from assay.episodes.perturbation import Change
 from assay.measures.measure import Measure
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.table import judged, require
+from assay.measures.table import codes, judged, require
 from assay.stats.intervals import Interval, stratified, tested
 from assay.stats.significance import holm, within
 
@@ -66,22 +66,42 @@ def action_gaps(frame: pl.DataFrame) -> ActionGaps:
 def pooled(parts: Sequence[pl.DataFrame]) -> ActionGaps:
     """The same from the rows of one run, or of several runs of a policy."""
     rows = pl.concat(each.select(*STRATUM, "seed", "action", "instruction", "success") for each in parts)
-    gaps = [gap for action in sorted(rows["action"].unique()) if (gap := _gap(action, rows))]
+    usual = (pl.col("success").mean() > 0.5).cast(pl.Int64).alias("success")
+    wordings = rows.group_by(*STRATUM, "action", "instruction", maintain_order=True).agg(usual)
+    told = _Told.of(rows, STRATUM)
+    # Seeds of one wording are no witnesses of their own, and another start is no other way to say it.
+    witnesses = (_Told.of(wordings, STRATUM), _Told.of(rows, (*STRATUM, "seed")))
+    gaps = [gap for action in sorted(rows["action"].unique()) if (gap := _gap(action, told, witnesses))]
     adjusted = holm([each.p for each in gaps])
     gaps = [replace(each, p_holm=p) for each, p in zip(gaps, adjusted, strict=True)]
     return ActionGaps(tuple(sorted(gaps, key=lambda each: each.change)), rows)
 
 
-def _gap(action: str, rows: pl.DataFrame) -> ActionGap | None:
-    strata = _sides(rows, action, STRATUM)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Told:
+    """Episodes or wordings, (n,) each: the number of the stratum, the way to say it, success (0 or 1)."""
+
+    stratum: np.ndarray
+    action: np.ndarray
+    success: np.ndarray
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame, strata: Sequence[str]) -> _Told:
+        return cls(codes(rows, strata), rows["action"].to_numpy(), rows["success"].to_numpy().astype(float))
+
+    def sides(self, action: str) -> np.ndarray:
+        """Successes and how many, said this way and otherwise, in each stratum that has both: (4, strata)."""
+        mine = self.action == action
+        sums = (self.success * mine, mine, self.success * ~mine, ~mine)
+        table = np.array([np.bincount(self.stratum, each) for each in sums])
+        return table[:, (table[1] > 0) & (table[3] > 0)]
+
+
+def _gap(action: str, told: _Told, witnesses: Sequence[_Told]) -> ActionGap | None:
+    strata = told.sides(action)
     if not strata.size:
         return None
-    usual = (pl.col("success").mean() > 0.5).cast(pl.Int64).alias("success")
-    wordings = rows.group_by(*STRATUM, "action", "instruction", maintain_order=True).agg(usual)
-    p = max(
-        within(*_sides(wordings, action, STRATUM)),  # seeds of one wording are no witnesses of their own
-        within(*_sides(rows, action, (*STRATUM, "seed"))),  # another start is no other way to say it
-    )
+    p = max(within(*each.sides(action)) for each in witnesses)
     hits, count, others, others_count = strata
     found = stratified(others, others_count, hits, count)
     return ActionGap(
@@ -96,15 +116,6 @@ def _gap(action: str, rows: pl.DataFrame) -> ActionGap | None:
         p=p,
         p_holm=1.0,
     )
-
-
-def _sides(rows: pl.DataFrame, action: str, by: Sequence[str]) -> np.ndarray:
-    """Successes and episodes of either side in each stratum that has both: (4, strata)."""
-    mine, success = pl.col("action") == action, pl.col("success")
-    sides = {"hits": success * mine, "count": mine, "others": success * ~mine, "others_count": ~mine}
-    table = rows.group_by(by, maintain_order=True).agg(**{name: each.sum() for name, each in sides.items()})
-    table = table.filter((pl.col("count") > 0) & (pl.col("others_count") > 0))
-    return np.asarray(table.select(*sides).to_numpy().astype(float).T)
 
 
 ACTIONS = Measure(

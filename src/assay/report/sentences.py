@@ -206,12 +206,14 @@ def _too_few(found: Fall) -> Sentence:
     starts = f"{plural(found.control_count, 'start')} {'is' if found.control_count == 1 else 'are'}"
     if found.telling < found.control_count:
         starts = f"{found.telling:,} of {plural(found.control_count, 'start')} can show a loss (the control succeeds),"
-    if fell:
-        return Sentence(
-            f"Success fell from {counts[0]} to {counts[1]}", "", f"{starts} too few to name a cause"
-        )
-    said = f"No fall was seen ({counts[0]} unperturbed, {counts[1]} perturbed)"
-    return Sentence(said, "", f"{starts} too few to find even a large one")
+    said = f"Success fell from {counts[0]} to {counts[1]}"
+    if not fell:
+        said = f"No fall was seen ({counts[0]} unperturbed, {counts[1]} perturbed)"
+    if found.likely is not None and found.likely_p is not None:
+        about = _words(found.likely).claim
+        likely = f"the likeliest is: {about[0].lower()}{about[1:]} ({p_phrase(found.likely_p)})"
+        return Sentence(said, "", f"{starts} too few to name a cause; {likely}")
+    return Sentence(said, "", f"{starts} too few to {'name a cause' if fell else 'find even a large one'}")
 
 
 def fallen(finding: Finding, claim: str, evidence: str) -> Sentence:

@@ -31,7 +31,7 @@ from assay.runs.local import LocalProcesses
 from assay.runs.provenance import check, describe, provenance
 from assay.runs.shards import META as SHARD
 from assay.runs.shards import Shard, check_shard
-from assay.runs.store import Store
+from assay.runs.store import Store, Waiting
 from assay.runs.work import Options, Videos, Work, prepare
 from assay.runs.worker import WorkerConfig
 
@@ -148,7 +148,13 @@ def _carry_out(
     ending = plan(store, work, config, observer)
     if ending.left:
         return ending
-    observer.began(store, len(store.todo(retry=options.retry)))
+    wanted = {(spec.task, spec.seed, spec.condition) for spec in work.specs}
+
+    def asked(entry: Waiting) -> bool:
+        """Not what an earlier command planned besides: other tasks, seeds or conditions."""
+        return (entry.task, entry.seed, entry.condition) in wanted
+
+    observer.began(store, sum(map(asked, store.todo(retry=options.retry))))
     return drive(
         store,
         policy.executor(config, store.all_specs())
@@ -156,6 +162,7 @@ def _carry_out(
         else _executor(config, options, policy),
         retry=options.retry,
         until=work.until,
+        asked=asked,
         stopping=observer.stopping,
         watch=observer.episode,
     )
