@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from assay.console import say
+
 
 def annotate(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of questions.")],
@@ -50,4 +52,4 @@ def annotate(
     if errors is not None:
         wrong = sampled(wrong, errors, seed)
     desk = Desk(folder.resolve(), asked, Annotations(annotations or folder / FILE), wrong, review)
-    serve(desk, port, lambda address: typer.echo(f"{folder} is at {address} (Ctrl-C ends it)"))
+    serve(desk, port, lambda address: say(f"{folder} is at {address} (Ctrl-C ends it)"))

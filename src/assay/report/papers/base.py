@@ -182,6 +182,7 @@ PAPERS: Registry[Paper] = Registry(
     "paper",
     PaperError,
     {
+        "cogelot": "assay.report.papers.cogelot:PAPER",
         "libero-para": "assay.report.papers.libero_para:PAPER",
         "libero-pro": "assay.report.papers.libero_pro:PAPER",
         "libero-x": "assay.report.papers.libero_x:PAPER",
