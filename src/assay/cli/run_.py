@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli import completing
 from assay.cli.execution import (
     Assets,
     Conditions,
@@ -38,7 +39,13 @@ UNCERTIFIED = "uncertified: the oracle has not solved these scenes; no time limi
 
 def run(
     experiment: ExperimentAddress,
-    policy: Annotated[str, typer.Option(help="oracle, python:pkg.module:Class, openpi://host:port, ...")],
+    policy: Annotated[
+        str,
+        typer.Option(
+            help="oracle, python:pkg.module:Class, openpi://host:port, ...",
+            autocompletion=completing.policies,
+        ),
+    ],
     selection: Selection = None,
     seeds: Seeds = None,
     conditions: Conditions = None,
@@ -156,10 +163,13 @@ def run(
         print_refused(counted(refused))
         if store.meta["settings"].get("certificates", "") is None:
             say(UNCERTIFIED)
+        others = len(store.todo(retry="nothing")) - ending.left
     rest = f", {ending.left} left: the same command goes on" if ending.left and not ending.reason else ""
     before = counts["done"].sum() - ending.done
     known = f" ({before} were there)" if before else ""
     say(f"{number_of(ending.done, 'episode')} recorded in {path}{known}{rest}")
+    if others > 0:
+        say(f"{number_of(others, 'planned episode')} of other tasks, seeds or conditions left as they are")
     if ending.reason:
         raise RunError(f"stopped: {ending.reason}; the same command goes on when the policy is back")
     if ending.left:

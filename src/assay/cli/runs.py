@@ -41,6 +41,8 @@ def list_(
             with Store.reading(path) as store:
                 meta = store.meta
                 done = f"{store.done}/{store.planned}"
+                for damage in store.damaged():
+                    say(f"{path}: damaged: {damage}", aside=True)
         except (RunError, sqlite3.Error) as error:
             say(f"left out: {path}: {error}", aside=True)
             continue
@@ -72,14 +74,16 @@ def show(
     with Store.reading(path) as store:
         meta, counts, stopped = store.meta, store.counts(), store.stopped
         reasons, refusals = store.reasons(), recall(store)
-        tracebacks, clipping = store.tracebacks(), store.clipping()
+        tracebacks, clipping, damaged = store.tracebacks(), store.clipping(), store.damaged()
     refused = counted(refusals)
     meta.pop(META, None)
     if out is not None:
         content = {"meta": meta, "conditions": counts.to_dicts(), "stopped": stopped, "errors": reasons}
-        content |= {"tracebacks": tracebacks, "clipping": clipping._asdict()}
+        content |= {"tracebacks": tracebacks, "clipping": clipping._asdict(), "damaged": damaged}
         if write_json(content | {"refused": refused}, out):
             return
+    for damage in damaged:
+        say(f"{path}: damaged: {damage}", aside=True)
     widest = max(map(len, meta), default=0)
     for name, value in meta.items():
         say(f"{name.replace('_', ' '):>{widest}}  {value}")

@@ -122,7 +122,7 @@ def test_answers_replace_nothing_but_answers_of_the_same_model(assay: Run, folde
 def test_a_judge_says_what_it_costs(assay: Run, folder: Path, vision: Vision, tmp_path: Path):
     assay("eqa", "ask", folder, "--model", "random", "--out", tmp_path / "a")
     judge: tuple = ("eqa", "judge", folder, tmp_path / "a", "--model", "openai:x", "--endpoint", vision.url)
-    judge = (*judge, "--price-in", "2", "--most", "2", "--annotations", tmp_path / "marks")
+    judge = (*judge, "--price-in", "2", "--per-kind", "2", "--annotations", tmp_path / "marks")
     said = assay(*judge, "--estimate")
     assert said.status == 0 and "for 2 wrong answers, cost 0.0" in said.out and not vision.asked
     vision.faults[-1] = chat("<answer>temporal</answer>")
