@@ -31,7 +31,7 @@ def report(
         str | None,
         typer.Option(
             help="Instead: every table and figure of a paper that these runs can give: "
-            "libero-para, libero-pro, libero-x."
+            "cogelot, libero-para, libero-pro, libero-x."
         ),
     ] = None,
     published: Annotated[
