@@ -23,7 +23,18 @@ from assay.runs.rows import COLUMNS, FRAME, with_labels
 from assay.runs.store import SUFFIX, lock_file
 from assay.web.memo import Memo
 
-_NEEDED = ("id", "key", "experiment", "condition", "task", "seed", "start", "labels", "instruction", "outcome")
+_NEEDED = (
+    "id",
+    "key",
+    "experiment",
+    "condition",
+    "task",
+    "seed",
+    "start",
+    "labels",
+    "instruction",
+    "outcome",
+)
 
 
 @dataclass(frozen=True, slots=True)
