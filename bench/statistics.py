@@ -146,11 +146,12 @@ def _differences() -> list[Figure]:
         for lost in (0.0, 0.4):
             able = np.repeat(expit(1.5 * rng.normal(size=(runs, TASKS))), starts // TASKS, axis=1)
             before, after = (rng.random(able.shape) < able) * 1.0, rng.binomial(each, (1 - lost) * able) * 1.0
-            held, width = np.zeros((2, runs)), np.zeros((2, runs))
+            held, width, small = np.zeros((2, runs)), np.zeros((2, runs)), 0
             for run, (usual, now) in enumerate(zip(before, after, strict=True)):
                 known = float(starts), effective_count(now, count, starts * each)
                 alone = difference_of((usual * each, now), (count, count), known).interval
                 p = paired(usual, np.ones(starts), now, count)
+                small += p < SURE
                 for way, interval in enumerate((alone, tested(alone, p))):
                     held[way, run] = _holds(interval, -lost * float(able[run].mean()))
                     width[way, run] = interval.high - interval.low
@@ -160,6 +161,8 @@ def _differences() -> list[Figure]:
             ):
                 note = f"{what}: {name} (width {width[way].mean():.3f})"
                 found.append(_coverage(note, float(held[way].mean()), 92.0))
+            if not lost:
+                found.append(_level(f"a difference to the control, {each} a start", small / runs, 5.0))
     return found
 
 
