@@ -107,7 +107,7 @@ def execute(
         settings=work.settings,
         plugins=work.plugins,
     )
-    check(path, known)
+    check(path, known, empty_is_new=True)
     check_shard(path, work.part)
     if not observer.approve(work, path, address):
         return Ending(0, len(work.specs))
