@@ -33,6 +33,7 @@ from bench import (
     statistics,
     tabletop,
     visibility,
+    web,
     words,
 )
 from bench.figure import Figure
@@ -49,6 +50,7 @@ SECTIONS = {
     "statistics": statistics.measure,
     "memory": memory.measure,
     "report": report.measure,
+    "web": web.measure,
     "diagnosis": diagnosis.measure,
     "senses": senses.measure,
     "experiments": experiments.measure,

@@ -469,7 +469,7 @@ class RecordedEpisode:
         try:
             if video is None:
                 return replay(env, spec, actions, error=error)
-            return write_video(env, spec, actions, Path(video), error=error)[0]
+            return write_video(env, spec, actions, Path(video), error=error)
         finally:
             env.close()
 

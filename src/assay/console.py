@@ -33,6 +33,8 @@ EVERY = 30.0
 """Seconds between lines on how far it is, where there is no terminal."""
 NARROW = 60
 """Characters below which nothing is kept on one line in a table."""
+LONGEST = 10_000
+"""Characters of a line that is as long as it likes to be."""
 _OBEYED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff"
     "\U000e0000-\U000e007f]"
@@ -60,7 +62,7 @@ class _Readable(Console):
             yield piece if shown == piece.text else Segment(shown, piece.style)
 
 
-output = _Readable(markup=False, emoji=False)
+output = _Readable(markup=False, emoji=False, soft_wrap=True)
 errors = _Readable(stderr=True, markup=False, emoji=False)
 
 
@@ -95,13 +97,34 @@ def number_of(count: int, noun: str) -> str:
 
 
 def table_of(*columns: Column | str, **style: Any) -> Table:
-    """A table for standard output in which what does not fit is folded, and nothing is cut off."""
-    table = Table(*columns, **style)
+    """A table for standard output in which lines break between words only, and nothing is cut off.
+
+    Ids can be copied and searched for: where not even the longest words fit, lines are longer than the terminal.
+    """
+    table = _WholeWords(*columns, **style)
     for column in table.columns:
         column.overflow = "fold"
-        if output.width < NARROW:
-            column.no_wrap, column.min_width = False, None
+        column.no_wrap = column.no_wrap and output.width >= NARROW
     return table
+
+
+class _WholeWords(Table):
+    """A table whose columns are no narrower than their longest words."""
+
+    def _calculate_column_widths(self, console: Console, options: ConsoleOptions) -> list[int]:
+        unbounded = options.update_width(LONGEST)
+        ranges = [self._measure_column(console, unbounded, column) for column in self.columns]
+        widths = [each.minimum for each in ranges]
+        for column, each in zip(self.columns, ranges, strict=True):
+            if column.no_wrap:
+                widths[column._index] = each.maximum
+        while (room := options.max_width - sum(widths)) > 0:
+            wanting = [place for place, each in enumerate(ranges) if widths[place] < each.maximum]
+            if not wanting:
+                break
+            for place in wanting[:room]:  # one sign each, so that none goes without
+                widths[place] += 1
+        return widths
 
 
 class Pulse:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli import completing
 from assay.cli.execution import (
     Assets,
     Conditions,
@@ -38,7 +39,13 @@ UNCERTIFIED = "uncertified: the oracle has not solved these scenes; no time limi
 
 def run(
     experiment: ExperimentAddress,
-    policy: Annotated[str, typer.Option(help="oracle, python:pkg.module:Class, openpi://host:port, ...")],
+    policy: Annotated[
+        str,
+        typer.Option(
+            help="oracle, python:pkg.module:Class, openpi://host:port, ...",
+            autocompletion=completing.policies,
+        ),
+    ],
     selection: Selection = None,
     seeds: Seeds = None,
     conditions: Conditions = None,

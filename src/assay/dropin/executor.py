@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from pathlib import Path
 
-from assay.dropin.planned import Planned, group, write_plan
+from assay.dropin.planned import EVERYWHERE, Planned, group, write_plan
 from assay.dropin.recorder import SURE, UNSURE, never_began
 from assay.dropin.session import PATH, VARIABLE, Session
 from assay.episodes import Episode, EpisodeSpec, task_of
@@ -109,7 +109,10 @@ class Script:
     status: int = field(default=0, init=False)
     """The exit status of the script."""
     workers: int = field(default=1, init=False)
+    unplayed: dict[str, list[int]] = field(default_factory=dict, init=False)
+    """Suite -> the numbers of its tasks of which the script has played nothing."""
     _config: WorkerConfig | None = field(default=None, init=False)
+    _specs: Sequence[EpisodeSpec] = field(default=(), init=False)
 
     @property
     def address(self) -> str:
@@ -129,9 +132,9 @@ class Script:
                 found[Path(word).name] = hashlib.sha256(Path(word).read_bytes()).hexdigest()[:12]
         return found
 
-    def executor(self, config: WorkerConfig) -> Script:
-        """Itself, told where stored states are."""
-        self._config = config
+    def executor(self, config: WorkerConfig, planned: Sequence[EpisodeSpec]) -> Script:
+        """Itself, told where stored states are, and what the run consists of."""
+        self._config, self._specs = config, planned
         return self
 
     def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
@@ -148,7 +151,7 @@ class Script:
         batch = [each for each in batch if each[0] in left]
         if not batch:
             return
-        planned = group([spec for _, spec in batch], [number for number, _ in batch], apart=self.apart)
+        planned = group(self._specs, {spec: number for number, spec in batch}, apart=self.apart)
         self.announce(planned)
         states = None if self._config is None else self._config.states
         with scratch_folder(prefix="assay-libero-") as name:
@@ -183,6 +186,7 @@ class Script:
             ends = [SURE, UNSURE] if self.status == 0 and not interrupted else [SURE]
             for number, episode in chain.from_iterable(_taken(episodes, left, end) for end in ends):
                 yield Done(number, episode)
+        self.unplayed = _unplayed(planned, left)
         source.give_back(sorted(left))
 
 
@@ -193,6 +197,16 @@ def _impossible(spec: EpisodeSpec) -> str:
     except AssayError as error:
         return str(error)
     return ""
+
+
+def _unplayed(planned: Sequence[Planned], left: set[int]) -> dict[str, list[int]]:
+    """Suite -> the numbers, as the script sees them, of the tasks of which everything is left."""
+    found: dict[str, list[int]] = {}
+    for suite in dict.fromkeys(each.suite for each in planned):
+        there = [each for each in planned if each.suite in (suite, EVERYWHERE)]
+        if numbers := [number for number, each in enumerate(there) if left.issuperset(each.numbers)]:
+            found[suite] = numbers
+    return found
 
 
 def _taken(folder: Path, left: set[int], end: str = SURE) -> Iterator[tuple[int, Episode]]:

@@ -107,7 +107,7 @@ def execute(
         settings=work.settings,
         plugins=work.plugins,
     )
-    check(path, known)
+    check(path, known, empty_is_new=True)
     check_shard(path, work.part)
     if not observer.approve(work, path, address):
         return Ending(0, len(work.specs))
@@ -157,7 +157,9 @@ def _carry_out(
     observer.began(store, sum(map(asked, store.todo(retry=options.retry))))
     return drive(
         store,
-        _executor(config, options, policy),
+        policy.executor(config, store.all_specs())
+        if isinstance(policy, Player)
+        else _executor(config, options, policy),
         retry=options.retry,
         until=work.until,
         asked=asked,
@@ -247,10 +249,8 @@ def _checked(policy: str | Policy | Player, world: str) -> tuple[str, dict[str, 
     return f"{OBJECT}{kind.__module__}.{kind.__qualname__}", {}, identity_of(policy)
 
 
-def _executor(config: WorkerConfig, options: Options, policy: Policy | Player | None = None) -> Executor:
-    """Local processes, actors on Ray, this process, or whoever plays by itself."""
-    if isinstance(policy, Player):
-        return policy.executor(config)
+def _executor(config: WorkerConfig, options: Options, policy: Policy | None = None) -> Executor:
+    """Local processes, actors on Ray, or this process."""
     if policy is not None or (options.workers == 0 and options.ray is None):
         return InProcess(config, policy)
     if options.ray is not None:

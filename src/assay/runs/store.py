@@ -212,6 +212,13 @@ class Store:
                 [(name, json.dumps(value)) for name, value in values.items()],
             )
 
+    def clear(self) -> None:
+        """Forget what a run without an episode was for: its meta and its plan."""
+        assert not self.done, "episodes are never forgotten"
+        with self._transaction():
+            for table in ("meta", UNCOUNTED, "stopped", "specs"):
+                self._db.execute(f"DELETE FROM {table}")
+
     # -- the plan
 
     def plan(self, specs: Iterable[EpisodeSpec], place: Callable[[EpisodeSpec], int] | None = None) -> int:
@@ -392,7 +399,7 @@ class Store:
 
     def damaged(self) -> list[str]:
         """What of the file is damaged and left out, in a few words each; trajectories, if they were asked for."""
-        episodes = Counter((self.damage.rows["specs"] | self.damage.rows["episodes"]).values())
+        episodes = Counter((self.damage.rows["episodes"] | self.damage.rows["specs"]).values())
         left = [f"{number_of(count, 'episode')} left out: {why}" for why, count in sorted(episodes.items())]
         left += [
             f"{table.replace('_', ' ')} of {number_of(len(found), 'episode')} left out"

@@ -93,22 +93,24 @@ class EpisodeRunner:
                 error=one_line(reason, 300),
                 traceback=short_traceback(error),
             )
-        return self._with_video(video, episode)
+        return self._with_video(video, spec, episode)
 
     def _video(self, spec: EpisodeSpec) -> EpisodeVideo | None:
         if self._config.videos is None:
             return None
-        from assay.runs.episode_video import EpisodeVideo  # the encoder takes long to import
+        from assay.runs.episode_video import RUN_SECONDS, EpisodeVideo  # the encoder takes long to import
 
-        return EpisodeVideo(self._env, spec)
+        return EpisodeVideo(self._env, spec, seconds=RUN_SECONDS)
 
-    def _with_video(self, video: EpisodeVideo | None, episode: Episode) -> Episode:
+    def _with_video(self, video: EpisodeVideo | None, spec: EpisodeSpec, episode: Episode) -> Episode:
         """An episode whose video is written, if it is wanted; or which says why that did not work."""
         if video is None or (episode.outcome is Outcome.SUCCESS and not self._config.video_successes):
             return episode
         assert self._config.videos is not None
+        from assay.runs.episode_video import video_file
+
         try:
-            video.write(self._config.videos, episode)
+            video.write(video_file(self._config.videos, spec, episode.outcome), episode)
         except Exception as error:  # a video is no reason to lose an episode
             reason = f"no video: {one_line(str(error))}"
             return replace(episode, error="; ".join(each for each in (episode.error, reason) if each))
