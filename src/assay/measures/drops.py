@@ -163,7 +163,7 @@ def _drop(
     stopped: Collection[str],
 ) -> Drop:
     usual, now = rows["control_success"].to_numpy(), rows["success"].to_numpy()
-    outcomes = {
+    outcomes: dict[str, Any] = {
         name: int(((usual == before) & (now == after)).sum()) for name, (before, after) in _OUTCOMES.items()
     }
     family = (rows["axis"][0] if "axis" in rows.columns else None) or rows["experiment"][0]
