@@ -52,10 +52,13 @@ def main() -> None:
     if given.alone:
         _show_alone(names[0], given)
         return
-    results = {name: _in_process(name, given, given.seconds / len(names)) for name in names}
+    results: dict[str, dict[str, Any]] = {}
+    for name in names:
+        results[name] = _in_process(name, given, given.seconds / len(names))
+        if given.out is not None:
+            given.out.parent.mkdir(parents=True, exist_ok=True)
+            given.out.write_text(json.dumps(results, indent=1) + "\n")
     _print(results)
-    if given.out is not None:
-        given.out.write_text(json.dumps(results, indent=1) + "\n")
     sys.exit(
         any(each["tracebacks"] or each["hangs"] or each["died"] or each["grew"] for each in results.values())
     )

@@ -120,7 +120,7 @@ class Archives(Texts):
         found = []
         for mode in ("w", "w:gz", "w:xz"):
             file = io.BytesIO()
-            with tarfile.open(fileobj=file, mode=mode) as archive:  # type: ignore[call-overload]
+            with tarfile.open(fileobj=file, mode=mode) as archive:
                 for name, content in (*names.items(), ("../../outside.bddl", b"x")):
                     member = tarfile.TarInfo(name)
                     member.size = len(content)

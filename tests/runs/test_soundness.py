@@ -51,7 +51,7 @@ def everything(path: Path) -> list[str]:
         for row in page.rows:
             assert queries.one(run, row.key) == row
             queries.control_of(run, row), queries.traceback_of(run, row), queries.clipped_of(run, row)
-            queries.neighbours(run, row)
+            queries.place_of(run, row, queries.Filters()), queries.contacts_of(run, row)
         return store.damaged()
 
 

@@ -39,6 +39,7 @@ def export(
     ] = "",
 ) -> None:
     """Write the episodes of a run as a table (key, condition, task, seed, outcome, steps, ...), or for other tools."""
+    from assay.runs.display import print_damage
     from assay.runs.export import Format, written
     from assay.runs.export import export as write
     from assay.runs.store import Store
@@ -49,8 +50,7 @@ def export(
     if to is None and not any(target for _, target in wanted):
         raise RunError("say where to: --parquet FILE, --csv FILE, --json FILE, --lerobot DIR or --to TOOL")
     with Store.reading(path) as store:
-        for damage in store.damaged():
-            say(f"{path}: damaged: {damage}", aside=True)
+        print_damage(store)
         if to is not None:
             from assay.exchange.exporters import Wish, exporter
 

@@ -161,7 +161,7 @@ def run(
         print_tracebacks(store.tracebacks().values())
         print_clipping(store.clipping())
         print_refused(counted(refused))
-        if store.meta["settings"].get("certificates", "") is None:
+        if store.meta.get("settings", {}).get("certificates", "") is None:
             say(UNCERTIFIED)
         others = len(store.todo(retry="nothing")) - ending.left
     rest = f", {ending.left} left: the same command goes on" if ending.left and not ending.reason else ""
@@ -200,12 +200,14 @@ def _tracked(display: Observer, track: str | None, project: str) -> Iterator[Obs
 
 def _broken(path: Path) -> set[int]:
     """The episodes of a file that ended in an error before; none where there is no such run yet."""
+    from assay.runs.display import print_damage
     from assay.runs.store import Store
 
     if not path.is_file():
         return set()
     try:
         with Store.reading(path) as store:
+            print_damage(store)
             return store.broken()
     except RunError:  # whoever opens it to write tells
         return set()

@@ -23,6 +23,7 @@ def list_(
     folder: Annotated[Path, typer.Argument(help="Where to look, and below.")] = Path("runs"),
 ) -> None:
     """List the runs in a folder."""
+    from assay.runs.display import print_damage
     from assay.runs.store import SUFFIX, Store
 
     if not folder.is_dir():
@@ -41,8 +42,7 @@ def list_(
             with Store.reading(path) as store:
                 meta = store.meta
                 done = f"{store.done}/{store.planned}"
-                for damage in store.damaged():
-                    say(f"{path}: damaged: {damage}", aside=True)
+                print_damage(store)
         except (RunError, sqlite3.Error) as error:
             say(f"left out: {path}: {error}", aside=True)
             continue
@@ -65,6 +65,7 @@ def show(
     from assay.runs.display import (
         condition_table,
         print_clipping,
+        print_damage,
         print_reasons,
         print_refused,
         print_tracebacks,
@@ -75,6 +76,7 @@ def show(
         meta, counts, stopped = store.meta, store.counts(), store.stopped
         reasons, refusals = store.reasons(), recall(store)
         tracebacks, clipping, damaged = store.tracebacks(), store.clipping(), store.damaged()
+        print_damage(store)
     refused = counted(refusals)
     meta.pop(META, None)
     if out is not None:
@@ -82,8 +84,6 @@ def show(
         content |= {"tracebacks": tracebacks, "clipping": clipping._asdict(), "damaged": damaged}
         if write_json(content | {"refused": refused}, out):
             return
-    for damage in damaged:
-        say(f"{path}: damaged: {damage}", aside=True)
     widest = max(map(len, meta), default=0)
     for name, value in meta.items():
         say(f"{name.replace('_', ' '):>{widest}}  {value}")
@@ -103,10 +103,14 @@ def merge_(
     out: Annotated[Path, typer.Option(help="The new run's file, NAME.assay.")],
 ) -> None:
     """Put the parts of one experiment together. Exit status 1 where shards or episodes are missing."""
+    from assay.runs.display import print_damage
     from assay.runs.merge import merge
     from assay.runs.shards import missing
     from assay.runs.store import Store
 
+    for path in paths:
+        with Store.reading(path) as store:
+            print_damage(store)
     count = merge(paths, out)
     say(f"{number_of(count, 'episode')} in {out}")
     with Store.reading(out) as store:

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
@@ -199,7 +199,7 @@ def _impossible(spec: EpisodeSpec) -> str:
     return ""
 
 
-def _unplayed(planned: Sequence[Planned], left: Set[int]) -> dict[str, list[int]]:
+def _unplayed(planned: Sequence[Planned], left: set[int]) -> dict[str, list[int]]:
     """Suite -> the numbers, as the script sees them, of the tasks of which everything is left."""
     found: dict[str, list[int]] = {}
     for suite in dict.fromkeys(each.suite for each in planned):

@@ -245,6 +245,9 @@ def run_page(request: Request, site: TheSite, name: str) -> Response:
     with reading(path) as run:
         meta, damaged = run.store.meta, run.store.damaged()
     site.replays.warm()
+    progress, running = site.progress(path), is_running(path)
+    if running:
+        site.pace(path, progress.done, progress.planned)  # what the first news is set against
     return shown(
         request,
         "run.html",
@@ -252,8 +255,8 @@ def run_page(request: Request, site: TheSite, name: str) -> Response:
         meta=meta,
         others=site.library.alike(name),
         damaged=damaged,
-        running=is_running(path),
-        progress=site.progress(path),
+        running=running,
+        progress=progress,
     )
 
 

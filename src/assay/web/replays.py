@@ -27,7 +27,7 @@ from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError
 from assay.files import cache_folder
 from assay.runs.episode_video import video_file
-from assay.web.video_process import Kind, Order, VideoProcess
+from assay.web.video_process import Kind, Order, VideoProcess, note_file
 
 PROCESSES = max(1, min(2, (os.cpu_count() or 1)))
 """That draw at the same time: an episode and its control."""
@@ -240,17 +240,15 @@ class Replays:
                 if warm:
                     process.begin()
                 continue
-            latest, problem, said = order.name, "", ""
+            latest, problem = order.name, ""
             try:
-                said = process.render(order)
+                process.render(order)
             except AssayError as error:
                 problem = str(error)
             with shared.changed:
                 del shared.drawing[order.out]
                 if problem and not shared.closed:
                     shared.failed[order.out] = problem
-            if said:
-                _note_file(order.out).write_text(json.dumps(said))
             self._forget()
 
     def _next(self, latest: str) -> Order | None:
@@ -295,13 +293,9 @@ def _assets(task: str, pack: str) -> str:
         return ""
 
 
-def _note_file(path: Path) -> Path:
-    return path.with_suffix(".json")
-
-
 def _note(path: Path) -> str:
     """What is odd about something that was drawn."""
     try:
-        return str(json.loads(_note_file(path).read_text()))
+        return str(json.loads(note_file(path).read_text(encoding="utf-8")))
     except (OSError, ValueError):
         return ""

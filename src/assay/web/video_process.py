@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from collections.abc import Callable
 from contextlib import suppress
@@ -117,16 +118,24 @@ class Drawer:
             self._latest = None  # an old film holds its simulation
             self._latest = _play(order)
         film, episode = self._latest.film, self._latest.episode
+        said = ""
+        if episode.outcome != order.outcome or episode.steps != len(order.actions):
+            said = (
+                f"Replayed it ends in {episode.outcome} after {episode.steps} steps; the record says "
+                f"{order.outcome} after {len(order.actions)}: other assets, or another version of MuJoCo."
+            )
+            with replacing(note_file(order.out)) as part:  # before the picture: whoever finds that finds this
+                part.write_text(json.dumps(said), encoding="utf-8")
         if order.kind == "still":
             save(film.picture(episode.steps), order.out)
         else:
             film.write(order.out, episode, seconds=ROUGH if order.kind == "rough" else FINE)
-        if episode.outcome == order.outcome and episode.steps == len(order.actions):
-            return ""
-        return (
-            f"Replayed it ends in {episode.outcome} after {episode.steps} steps; the record says "
-            f"{order.outcome} after {len(order.actions)}: other assets, or another version of MuJoCo."
-        )
+        return said
+
+
+def note_file(path: Path) -> Path:
+    """Where it is kept what is odd about something that was drawn."""
+    return path.with_suffix(".json")
 
 
 def save(picture: np.ndarray, path: Path) -> None:

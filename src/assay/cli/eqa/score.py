@@ -63,7 +63,7 @@ def score(
             say(f"written to {page}")
     if target != "-":
         forgiven = any(each.lenient != each.standing.overall for each in found.models.values())
-        heads = ["model", "n", "right, %", "95 % interval", "high", "mid", "low", "SP", "AI"]
+        heads = ["model", "n", "%", "95 % interval", "high", "mid", "low", "SP", "AI"]
         table = table_of(*heads, *(["lenient"] if forgiven else []))
         for name, model in found.models.items():
             means = model.standing.means
