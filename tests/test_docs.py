@@ -44,7 +44,7 @@ def test_commands_and_options_exist(page: Path):
                 break
             assert words[0] in command.commands, f"assay {' '.join(words)}"
             command = command.commands[words.pop(0)]
-        known = {name for parameter in command.params for name in parameter.opts} | {"--help"}
+        known = {name for each in command.params for name in (*each.opts, *each.secondary_opts)} | {"--help"}
         words = words[: words.index("--")] if "--" in words else words  # what follows is somebody's script
         assert {word for word in words if word.startswith("--")} <= known, (command.name, words)
 

@@ -188,7 +188,7 @@ def test_asset_packs_measures_and_question_sources_are_used_by_name(assay: Assay
     assert (tmp_path / "report" / "figures" / "patience.svg").is_file()
     done = assay(
         "eqa", "build", "--source", "example-questions", "--out", "questions", "--per-kind", "1", "--episodes",
-        "3", "--kinds", "M-AI", "--size", "64",
+        "4", "--kinds", "L-AI", "--size", "64",
     )  # fmt: skip
     assert (tmp_path / "questions" / "questions.jsonl").is_file(), done.stderr
 

@@ -3,9 +3,11 @@
     AssayError                    anything a person can act on; the CLI prints it in one line
     ├── TaskError                 a task, scene or goal that makes no sense
     │   ├── BDDLError             ... in a BDDL file: knows file and line
-    │   └── ImpossibleError       ... for the oracle: an atom that it cannot make true
+    │   ├── ImpossibleError       ... for the oracle: an atom that it cannot make true
+    │   └── NoSuchTaskError       ... a number that a suite does not have, for scripts written for LIBERO
     ├── AssetError                an asset pack lacks something
     ├── StateError                an initial state that does not fit the scene, or is not one
+    │   └── NoSuchStateError      ... a number that a task does not have, for scripts written for LIBERO
     ├── ActionError               an action with a wrong shape or a value that is not finite
     ├── PolicyError               a policy that broke: says which one and at which step
     │   └── RemoteError           ... or its server: knows the address and the reason

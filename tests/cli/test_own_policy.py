@@ -154,7 +154,7 @@ def test_all_of_a_traceback_is_there_for_the_asking(assay: Run):
     assert assay("try", "orcale").err.count("\n") == 1, "asked once, not for ever"
 
 
-def test_episodes_of_an_earlier_plan_are_not_run_without_a_word(assay: Run, module: Path, tmp_path: Path):
+def test_episodes_of_an_earlier_plan_are_not_run(assay: Run, module: Path, tmp_path: Path):
     out = tmp_path / "a.assay"
     with Store.writing(out) as store:
         store.plan(EpisodeSpec("libero_goal/7", seed, steps=1) for seed in range(3))
@@ -171,4 +171,6 @@ def test_episodes_of_an_earlier_plan_are_not_run_without_a_word(assay: Run, modu
         "1",
     )
     said = assay(*command, "--workers", "1", "--out", out)
-    assert said.status == 0 and "note: 3 episodes of the file's earlier plan are run, too" in said.err
+    assert said.status == 0 and "1 episode recorded" in said.out
+    with Store.reading(out) as store:
+        assert (store.planned, store.done) == (4, 1)

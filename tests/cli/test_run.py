@@ -106,16 +106,15 @@ def test_a_run_that_was_interrupted_before_it_was_planned_says_so(assay: Run, pa
     assert said.status == 0 and "no episode is planned yet" in said.out
 
 
-def test_tables_fold_on_a_narrow_terminal(assay: Run, path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_names_are_whole_on_a_narrow_terminal(assay: Run, path: Path, monkeypatch: pytest.MonkeyPatch):
     specs = list(load_experiment("corruption").plan([tasks.load("libero_goal/7")], (0,)))
     with Store.writing(path) as store:
         store.plan(specs)
     monkeypatch.setattr(console.output, "_width", 44)
     said = assay("runs", "show", path)
-    assert said.status == 0 and "…" not in said.out and max(map(len, said.out.splitlines())) <= 44
-    rows = [line.split("│") for line in said.out.splitlines() if line.startswith("│")]
-    whole = "".join(row[1].strip() for row in rows)
-    assert all(spec.condition in whole for spec in specs)
+    assert said.status == 0 and "…" not in said.out
+    words = said.out.split()
+    assert all(spec.condition in words for spec in specs), "they can be copied and searched for"
 
 
 def test_an_unknown_suite_and_a_missing_run_are_one_line(assay: Run, path: Path):

@@ -69,7 +69,7 @@ def test_it_shows_both_cameras_at_each_step_and_holds_the_end(filmed: Any, world
     for left, camera in ((MARGIN, "agentview"), (MARGIN + FRAME, "robot0_eye_in_hand")):
         shown = frames[0][HEADER : HEADER + FRAME, left : left + FRAME]
         assert np.abs(shown - start.image(camera, FRAME)).mean() < 6
-    assert np.abs(frames[-1] - frames[4]).mean() < 1
+    assert np.abs(frames[-1] - frames[4]).mean() < 2, "the same picture, encoded quickly"
 
 
 def test_the_outcome_is_said_at_the_end_only(filmed: Any):

@@ -8,14 +8,13 @@ from pathlib import Path
 import typer
 
 from assay.cli.plan import print_forecast
-from assay.console import number_of, say
+from assay.console import say
 from assay.errors import RunError
 from assay.measures.forecast import FEW, Forecast, forecast
 from assay.plugins import PYTHON
 from assay.runs.display import RunDisplay
 from assay.runs.execute import workers_of
 from assay.runs.planning import duration
-from assay.runs.store import Store
 from assay.runs.work import Work
 
 LONG = 30 * 60.0
@@ -32,13 +31,11 @@ class AskingDisplay(RunDisplay):
         """``dry``: say what would be done, and do nothing."""
         super().__init__()
         self._yes, self._dry = yes, dry
-        self._asked = 0
         self.declined = False
         """Whether nothing was begun."""
 
     def approve(self, work: Work, path: Path, policy: str) -> bool:
         """Whether to begin."""
-        self._asked = len(work.specs)
         copies = workers_of(work.options)
         if policy.startswith(PYTHON) and copies > 1 and work.options.ray is None:
             said = f"note: {copies} workers, each with its own copy of the policy; --workers 1 loads one"
@@ -49,15 +46,6 @@ class AskingDisplay(RunDisplay):
         elif not self._yes and work.options.ray is None:
             self.declined = not self._agreed(work, path, policy)
         return not self.declined
-
-    def began(self, store: Store, waiting: int) -> None:
-        """Begin, and say so where the file's earlier plan asks for more than this command does."""
-        if waiting > self._asked > 0:
-            more = number_of(waiting - self._asked, "episode")
-            say(
-                f"note: {more} of the file's earlier plan are run, too; another --out has its own", aside=True
-            )
-        super().began(store, waiting)
 
     def _forecast(self, work: Work, path: Path, policy: str, *, few: int) -> Forecast:
         folders = {path.parent, Path("runs")}
