@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.episodes import Episode, EpisodeSpec, Policy
@@ -90,18 +91,39 @@ def execute(
             "a policy that is an object acts in this process: workers must be 0 or 1, or give its address"
         )
     work = prepare(experiment, options)
-    design = work.design
-    address, said, what = _checked(policy, design.world)
+    asked = request(work, policy, path, label)
+    if not observer.approve(work, path, asked.address):
+        return Ending(0, len(work.specs))
+    with opened(asked) as store:
+        return _carry_out(store, work, asked.config, observer, None if isinstance(policy, str) else policy)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A policy that is to do some work, into a file that fits."""
+
+    work: Work
+    path: Path
+    address: str
+    config: WorkerConfig
+    known: dict[str, object]
+    """Where the run comes from."""
+    label: str | None
+
+
+def request(work: Work, policy: str | Policy | Player, path: Path, label: str | None) -> Request:
+    """Check the policy, and that the file, if it is there, is of the same run. Raises AssayError."""
+    address, said, what = _checked(policy, work.design.world)
     config = replace(
         worker_config(work, address),
-        videos=None if options.video is None else path.with_suffix(".videos").absolute(),
-        video_successes=options.video == "all",
+        videos=None if work.options.video is None else path.with_suffix(".videos").absolute(),
+        video_successes=work.options.video == "all",
     )
     known = provenance(
-        design.name,
+        work.design.name,
         address,
         work.pack,
-        world=design.world,
+        world=work.design.world,
         policy_metadata=said,
         identity=what,
         settings=work.settings,
@@ -109,22 +131,26 @@ def execute(
     )
     check(path, known)
     check_shard(path, work.part)
-    if not observer.approve(work, path, address):
-        return Ending(0, len(work.specs))
-    is_new = not path.exists()
+    return Request(work, path, address, config, known, label)
+
+
+@contextmanager
+def opened(asked: Request) -> Iterator[Store]:
+    """The run's file, with where it comes from; a new one is taken away where its policy cannot be made."""
+    work, is_new = asked.work, not asked.path.exists()
     try:
-        with Store.writing(path) as store:
-            describe(store, known, conditions=design.conditions)
-            if label is not None:
-                store.describe(label=label)
-            if options.states is not None:
-                store.describe(states_folder=str(options.states.absolute()))
+        with Store.writing(asked.path) as store:
+            describe(store, asked.known, conditions=work.design.conditions)
+            if asked.label is not None:
+                store.describe(label=asked.label)
+            if work.options.states is not None:
+                store.describe(states_folder=str(work.options.states.absolute()))
             if work.part is not None:
                 store.describe(**{SHARD: work.part.as_json()})
-            return _carry_out(store, work, config, observer, None if isinstance(policy, str) else policy)
+            yield store
     except PolicyError:
         if is_new:
-            _forget(path)
+            _forget(asked.path)
         raise
 
 
@@ -151,7 +177,7 @@ def _carry_out(
     observer.began(store, len(store.todo(retry=options.retry)))
     return drive(
         store,
-        _executor(config, options, policy),
+        executor_of(config, options, policy),
         retry=options.retry,
         until=work.until,
         stopping=observer.stopping,
@@ -195,7 +221,7 @@ def make_certificates(
         if spec is not None:
             observer.certified()
 
-    return certify(wanted, cache, _executor(config, options), stopping=observer.stopping, watch=watch)
+    return certify(wanted, cache, executor_of(config, options), stopping=observer.stopping, watch=watch)
 
 
 def _serve(store: Store, work: Work, config: WorkerConfig, observer: Observer) -> Ending:
@@ -240,7 +266,7 @@ def _checked(policy: str | Policy | Player, world: str) -> tuple[str, dict[str, 
     return f"{OBJECT}{kind.__module__}.{kind.__qualname__}", {}, identity_of(policy)
 
 
-def _executor(config: WorkerConfig, options: Options, policy: Policy | Player | None = None) -> Executor:
+def executor_of(config: WorkerConfig, options: Options, policy: Policy | Player | None = None) -> Executor:
     """Local processes, actors on Ray, this process, or whoever plays by itself."""
     if isinstance(policy, Player):
         return policy.executor(config)
