@@ -232,9 +232,9 @@ def duel(
 ) -> Duel | None:
     """Play two policies on the same episodes until it is known whether the second is better, equivalent or worse.
 
-    ``out`` is a folder for ``A.assay`` and ``B.assay``; the same call goes on where it stopped. ``each``: every condition
-    is to be decided, too. ``per_start``: episodes that are dealt of each task and seed; None for all. The other
-    parameters are the options of ``assay duel``. None where the observer did not approve of so much work.
+    ``out`` is a folder for ``A.assay`` and ``B.assay``; the same call goes on where it stopped. ``each``: every
+    condition is to be decided, too. ``per_start``: episodes that are dealt of each task and seed; None for all. The
+    other parameters are the options of ``assay duel``. None where the observer did not approve of so much work.
     """
     from assay.runs.duel import default_folder
     from assay.runs.duel import duel as played
@@ -272,7 +272,7 @@ def duel(
 def gate(
     run: Run | str | Path, baseline: Run | str | Path, *, margin: float = 0.05, each: bool = False
 ) -> Judgement:
-    """Whether a run may replace a baseline: better, equivalent or not worse by more than ``margin``, on shared episodes.
+    """Whether a run may replace a baseline: better, equivalent, or not worse by more than ``margin``, or worse.
 
     ``each``: every condition is asked for, too. Raises MeasureError where no episode is shared.
     """

@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import Progress
 
-from assay.cli.asking import AskingDisplay
 from assay.cli.execution import (
     Assets,
     Conditions,
@@ -22,30 +20,9 @@ from assay.cli.execution import (
     say_on_primitives,
 )
 from assay.cli.verdicts import Each, JUnit, Margin, Markdown, tell
-from assay.console import number_of, progress_bar, say
-from assay.episodes import Episode, EpisodeSpec
+from assay.console import number_of, say
 from assay.errors import RunError
 from assay.runs.seeds import parse_seeds
-from assay.runs.store import Store
-
-
-class _Display(AskingDisplay):
-    """One bar for the episodes of both."""
-
-    _episodes: Progress | None = None
-
-    def began(self, store: Store, waiting: int) -> None:
-        """Begin the bar."""
-        self._close(None, None, None)
-        self.certifying_only = False
-        self._bar = self._episodes = progress_bar()
-        self._bar.start()
-        self._task = self._bar.add_task("episodes, at most", total=waiting)
-
-    def episode(self, spec: EpisodeSpec | None, episode: Episode | None) -> None:
-        """Go on by one."""
-        assert self._episodes is not None
-        self._episodes.advance(self._task, 0 if spec is None else 1)
 
 
 def duel(
@@ -95,12 +72,13 @@ def duel(
     undecided.
     """
     from assay import api
+    from assay.cli.asking import DuelDisplay
 
     for policy in (first, second):
         say_on_primitives(policy, assets)
     if first == second:
         say(f"note: A and B are the same policy, {first}", aside=True)
-    with _Display(yes=yes) as display:
+    with DuelDisplay(yes=yes) as display:
         found = api.duel(
             first,
             second,

@@ -1,8 +1,8 @@
 """A gate: the verdict of a duel, from two runs that are finished.
 
 Better and worse are what `assay compare` decides (Holm over conditions). Equivalent and not worse are read off its
-intervals, which are made wider for the conditions, as many as there are (Bonferroni). A loss that is sure to be within the
-margin is no reason to refuse.
+intervals, which are made wider for the conditions, as many as there are (Bonferroni). A loss that is sure to be within
+the margin is no reason to refuse.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ from assay.errors import RunError
 from assay.experiments import Experiment
 from assay.runs.driver import Driving, driving
 from assay.runs.execute import Observer, Request, executor_of, opened, plan, request
+from assay.runs.executor import Player
 from assay.runs.sequential import ALPHA, start_order
 from assay.runs.store import SUFFIX, Store
 from assay.runs.todo import Todo
@@ -42,6 +43,7 @@ META = "duel"
 """Of the run's meta table: how the duel was dealt, and in which order."""
 
 Start = tuple[str, int]
+Contender = str | Policy | Player
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ def default_folder(first: str, second: str) -> Path:
 
 def duel(
     experiment: str | Experiment,
-    policies: tuple[str | Policy, str | Policy],
+    policies: tuple[Contender, Contender],
     folder: Path,
     options: Options,
     *,
@@ -344,7 +346,7 @@ def _play(
     judge: Judge,
     stores: Sequence[Store],
     asked: Sequence[Request],
-    policies: Sequence[str | Policy],
+    policies: Sequence[Contender],
     observer: Observer,
 ) -> str:
     """Play what is left, neither side ahead by more than its workers; returns why it ended early, if it did."""

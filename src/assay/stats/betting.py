@@ -4,9 +4,9 @@ Whoever bets a share of the capital on every difference d, in [-1, 1], multiplie
 mean of the differences is not above 0, the capital is not expected to grow, so that it ever exceeds c has a
 probability of at most 1 / c (Ville's inequality), however often it is looked at.
 
-Against a mean of at most m the same bet multiplies the capital by 1 + share * (d - m) / (1 + m). The less m, the more is
-won with the same differences; so the m that are refuted are all those below some bound, and the bounds from both sides
-are an interval that holds the mean at *all* times (a confidence sequence).
+Against a mean of at most m the same bet multiplies the capital by 1 + share * (d - m) / (1 + m). The less m, the more
+is won with the same differences; so the m that are refuted are all those below some bound, and the bounds from both
+sides are an interval that holds the mean at *all* times (a confidence sequence).
 """
 
 from __future__ import annotations
