@@ -1,13 +1,13 @@
 """Duels: how often they err, and how many episodes they take, in simulated runs whose truth is known.
 
 Success hangs on task, start and condition, which both policies share, and on how well each policy does at a task: the
-log-odds of an episode are a policy's level + task + start + condition (+ liking), and the levels are found such that the
-difference over these tasks and starts is the one wanted. `python -m bench.duel` draws the figure of docs/duel.md.
+log-odds of an episode are a policy's level + task + start + condition (+ liking), and the levels are found such that
+the difference over these tasks, all starts and all conditions is the one wanted.
+`python -m bench.duel` draws the figure of docs/duel.md.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -25,7 +25,6 @@ MARGIN = 0.05
 POWERS = (0.8, 0.9, 0.95, 0.99)
 DIFFERENCES = (0.1, 0.2, 0.3)
 _NEVER = 10**9
-_AT_ONCE = 100
 
 
 def differences(
@@ -42,16 +41,14 @@ def differences(
     ``control``: success of A; ``likings``: how much the policies differ in which tasks they are good at, log-odds.
     """
     tasks, liking = rng.normal(size=(2, runs, TASKS, 1, 1))
-    starts = rng.normal(size=(runs, TASKS, SEEDS, 1))
     conditions = rng.normal(size=(1, 1, 1, CONDITIONS))
-    odds = tasks + starts + conditions
-    mine, theirs = odds - likings * liking, odds + likings * liking
+    mine, theirs = (tasks + conditions + sign * likings * liking for sign in (-1, 1))
     lower = _level(mine, np.full(runs, control))
-    truth = expit(mine + lower).mean(axis=(2, 3)).mean(axis=1)
-    upper = _level(theirs, truth + change)
-    chosen = rng.permuted(np.tile(np.arange(CONDITIONS), (runs, TASKS, SEEDS, 1)), axis=3)[..., :per_start]
+    upper = _level(theirs, np.full(runs, control + change))
+    starts = rng.normal(size=(runs, TASKS, SEEDS, 1))
+    chosen = rng.random((runs, TASKS, SEEDS, CONDITIONS)).argsort(axis=3)[..., :per_start]
     won = [
-        rng.random(chosen.shape) < np.take_along_axis(expit(each + level), chosen, axis=3)
+        rng.random(chosen.shape) < expit(starts + np.take_along_axis(each + level, chosen, axis=3))
         for each, level in ((mine, lower), (theirs, upper))
     ]
     apart = (won[1] * 1.0 - won[0]).mean(axis=3).reshape(runs, TASKS * SEEDS)
@@ -59,23 +56,27 @@ def differences(
 
 
 def _level(odds: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """What is to be added to log-odds (runs, ...) for the mean success of each run to be ``wanted`` (runs,)."""
+    """What is to be added to log-odds (runs, tasks, 1, conditions) for success over all starts to be ``wanted``."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(9)
+    weights = weights / weights.sum()
     low, high = np.full(len(odds), -20.0), np.full(len(odds), 20.0)
     for _ in range(25):
         middle = (low + high) / 2
-        less = expit(odds + middle[:, None, None, None]).mean(axis=(1, 2, 3)) < wanted
+        chances = expit(
+            odds + nodes[:, None] + middle[:, None, None, None]
+        )  # (runs, tasks, nodes, conditions)
+        less = np.einsum("rtnc,n->r", chances, weights) / (TASKS * CONDITIONS) < wanted
         low, high = np.where(less, middle, low), np.where(less, high, middle)
     return ((low + high) / 2)[:, None, None, None]
 
 
 def won_at(apart: np.ndarray, above: float, alpha: float = SURE / 2) -> np.ndarray:
     """After how many starts the bet that the mean is above a number is won: (runs,)."""
-    found = []
-    for part in np.array_split(apart, max(1, len(apart) // _AT_ONCE)):
-        grown = np.log1p(SHARES[:, None] * ((part - above) / (1 + above))[:, None, :]).cumsum(axis=2)
-        won = np.logaddexp.reduce(grown, axis=1) - math.log(len(SHARES)) >= -math.log(alpha)
-        found.append(np.where(won.any(axis=1), won.argmax(axis=1) + 1, _NEVER))
-    return np.concatenate(found)
+    capital = np.zeros(apart.shape)
+    for share in SHARES:
+        capital += (1 + share * (apart - above) / (1 + above)).cumprod(axis=1) / len(SHARES)
+    won = capital >= 1 / alpha
+    return np.where(won.any(axis=1), won.argmax(axis=1) + 1, _NEVER)
 
 
 def decided(apart: np.ndarray, margin: float = MARGIN) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -102,6 +103,7 @@ def fixed_starts(change: float, control: float, power: float, per_start: int = 1
     return high
 
 
+@cache
 def stops(change: float, control: float, per_start: int = 1) -> np.ndarray:
     """After how many starts a duel is over: (runs,)."""
     apart = differences(change, np.random.default_rng(13), control=control, per_start=per_start)
