@@ -101,8 +101,8 @@ def duel(
             timeout=timeout,
             observer=display,
         )
-    if found is None:
-        raise typer.Exit(1)
+    if found is None:  # nobody wanted to begin
+        raise typer.Exit(3)
     tell(found.judgement, "assay duel", target, junit, markdown)
     say(f"the runs are {found.runs[0]} and {found.runs[1]}", aside=True)
     if found.reason:

@@ -115,7 +115,7 @@ def duel(
         return Duel(
             judge.judgement(names[0], names[1]),
             (asked[0].path, asked[1].path),
-            0 if judge.over else judge.waiting,
+            2 * len(work.specs) if interrupted else 0 if judge.over else judge.waiting,
             reason,
         )
 
