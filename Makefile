@@ -2,14 +2,25 @@
 # make test   all tests; they start many processes, so compiled modules are kept (__pycache__) whatever Python is told
 # make lint   ruff, mypy, import-linter
 # make bench  speed and memory, as ratios measured in one run; the slow proofs
+# make fuzz   damaged files and hostile peers against everything that reads, for an hour: make fuzz SECONDS=60
+# make kills  200 random kills of every long command, and whether the same command then ends as if there were none
 # make lock   requirements.lock anew: the newest version of everything that pyproject.toml allows
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 JOBS ?= 3
 
-.PHONY: setup demo test lint bench lock clean
+SECONDS ?= 3600
 
-setup: .venv/.ready
+.PHONY: setup prepared demo test lint bench fuzz kills lock clean
+
+# One at a time; what is missing, broken or changed is made anew, and what is there is only looked at.
+setup:
+	@mkdir -p .venv
+	@$(PYTHON) scripts/alone.py .venv/.lock $(MAKE) --no-print-directory prepared
+
+prepared:
+	@sh scripts/ensure-packages.sh $(BIN)
+	@$(MAKE) --no-print-directory .venv/.ready
 	@sh scripts/ensure-models.sh $(BIN)
 
 .venv/.ready: pyproject.toml requirements.lock scripts/ensure-gl.sh
@@ -36,6 +47,12 @@ lint: setup
 
 bench: setup
 	$(BIN)/python -m bench
+
+fuzz: setup
+	$(BIN)/python -m fuzz --seconds $(SECONDS) --out out/fuzz.json
+
+kills: setup
+	$(BIN)/python -m bench.kills
 
 lock:
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

@@ -34,6 +34,7 @@ from bench import (
     statistics,
     tabletop,
     visibility,
+    web,
     words,
 )
 from bench.figure import Figure
@@ -51,6 +52,7 @@ SECTIONS = {
     "duel": duel.measure,
     "memory": memory.measure,
     "report": report.measure,
+    "web": web.measure,
     "diagnosis": diagnosis.measure,
     "senses": senses.measure,
     "experiments": experiments.measure,

@@ -8,11 +8,11 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from assay.bridges.planned import PlannedTask
 from assay.bridges.player import Player
 from assay.episodes import EpisodeSpec
 from assay.errors import RenderingError
 from assay.policies.simple import STILL
+from assay.runs.planned import PlannedTask
 from bench.figure import Figure
 
 SPEC = EpisodeSpec("libero_goal/3", 0, steps=10_000)

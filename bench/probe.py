@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from itertools import cycle, product
+from itertools import product
 from urllib.parse import parse_qsl, urlencode
 
 from assay.errors import RenderingError
@@ -45,15 +45,12 @@ class Trial:
 
 
 def secrets() -> list[Convention]:
-    """Every orientation with every way to write the state, and the ways to write the gripper in turn."""
-    turns = cycle(GRIPPERS)
+    """Every orientation with every way to write the state and the gripper."""
     return [
         replace(
             CONVENTION, orientation=orientation, layout=layout, rotation=rotation, gripper=kind, closes=sign
         )
-        for (orientation, (layout, rotation)), (kind, sign) in zip(
-            product(Orientation, STATES), turns, strict=False
-        )
+        for orientation, (layout, rotation), (kind, sign) in product(Orientation, STATES, GRIPPERS)
     ]
 
 

@@ -14,7 +14,15 @@ from assay.measures.attribution import _design, _within_tasks
 from assay.measures.compare import compare
 from assay.measures.rates import rates
 from assay.runs.sequential import Pairs, anytime_p, parse_until
-from assay.stats.intervals import Interval, Z, share_interval, wilson_interval
+from assay.stats.intervals import (
+    Interval,
+    Z,
+    difference_of,
+    effective_count,
+    share_interval,
+    tested,
+    wilson_interval,
+)
 from assay.stats.permutation import labels_behind, table_correlation
 from assay.stats.sampled_tasks import mean_over_tasks, share_over_tasks
 from assay.stats.significance import paired
@@ -30,6 +38,7 @@ def measure() -> list[Figure]:
         *_edges(),
         *_tasks(),
         *_drops(),
+        *_differences(),
         *_robustness(),
         *_effects(),
         *_stopping(),
@@ -126,6 +135,34 @@ def _drops() -> list[Figure]:
             _level(f"a drop over tasks, {seeds} seeds, tasks differ {note}", float((p < SURE).mean()))
         )
         found.append(_coverage(f"a drop over tasks, {seeds} seeds, tasks differ", float(held), 92.0))
+    return found
+
+
+def _differences() -> list[Figure]:
+    """Differences to the control, 50 starts of tasks that differ: Newcombe's alone, and reaching to 0 as on pages."""
+    rng, runs, starts, found = np.random.default_rng(9), 400, 50, []
+    for each in (1, 7):
+        count = np.full(starts, float(each))
+        for lost in (0.0, 0.4):
+            able = np.repeat(expit(1.5 * rng.normal(size=(runs, TASKS))), starts // TASKS, axis=1)
+            before, after = (rng.random(able.shape) < able) * 1.0, rng.binomial(each, (1 - lost) * able) * 1.0
+            held, width, small = np.zeros((2, runs)), np.zeros((2, runs)), 0
+            for run, (usual, now) in enumerate(zip(before, after, strict=True)):
+                known = float(starts), effective_count(now, count, starts * each)
+                alone = difference_of((usual * each, now), (count, count), known).interval
+                p = paired(usual, np.ones(starts), now, count)
+                small += p < SURE
+                for way, interval in enumerate((alone, tested(alone, p))):
+                    held[way, run] = _holds(interval, -lost * float(able[run].mean()))
+                    width[way, run] = interval.high - interval.low
+            what = f"a difference to the control that is {'not ' if lost else ''}0, {each} a start"
+            for way, name in enumerate(
+                ("Newcombe's alone", "reaching to 0 where the exact test does not exclude it")
+            ):
+                note = f"{what}: {name} (width {width[way].mean():.3f})"
+                found.append(_coverage(note, float(held[way].mean()), 92.0))
+            if not lost:
+                found.append(_level(f"a difference to the control, {each} a start", small / runs, 5.0))
     return found
 
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Make sure that the language models are here. What set-up found is written down in BIN/../.models; that each of those
-# files is still there is looked up every time, which takes milliseconds.
+# files is still there, is not empty and has not been written since is looked up every time, which takes milliseconds.
+# Whatever is not so is checked against its SHA-256, and fetched anew.
 # Usage: ensure-models.sh BIN, with BIN the virtual environment's bin folder.
 set -u
 record="$1/../.models"
@@ -8,7 +9,7 @@ record="$1/../.models"
 here() {
   [ -s "$record" ] || return 1
   while IFS= read -r path; do
-    [ -e "$path" ] || return 1
+    [ -s "$path" ] && ! [ "$path" -nt "$record" ] || return 1
   done < "$record"
 }
 

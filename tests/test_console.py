@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from rich.panel import Panel
 from tests.conftest import Said
 
 from assay import console, tasks
@@ -31,6 +32,28 @@ def test_heads_cells_titles_and_captions_are_printed_as_they_are(
     table.add_row(styled(ODD, "red"))
     output.print(table)
     assert capfd.readouterr().out.count(ODD) == 5
+
+
+HOSTILE = "a\x1b[31mb\x1b]0;title\x07c\rd\x9be\u202ef\u2066g\ud800h\x00i"
+HARMLESS = "a\ufffd[31mb\ufffd]0;title\ufffdc\ufffdd\ufffde\ufffdf\ufffdg\ufffdh\ufffdi"
+
+
+@pytest.mark.parametrize("stream", [output, errors])
+def test_no_terminal_obeys_what_somebody_else_wrote(stream: Console, capfd: pytest.CaptureFixture[str]):
+    table = table_of(HOSTILE, title=HOSTILE)
+    table.add_row(styled(HOSTILE, "red"))
+    for each in (HOSTILE, styled(HOSTILE, "red"), Panel(HOSTILE, title=HOSTILE), table):
+        stream.print(each, soft_wrap=True)
+    say(HOSTILE)
+    said = "".join(capfd.readouterr())
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", said)
+    assert said.count(HARMLESS) >= 4
+
+
+def test_what_is_written_in_every_language_stays(capfd: pytest.CaptureFixture[str]):
+    text = "schön 碗 صحن קערה 🥣 👨\u200d👩\u200d👧 und\nweiter"
+    say(text)
+    assert capfd.readouterr().out == text + "\n"
 
 
 @pytest.mark.parametrize("stream", [output, errors])

@@ -31,6 +31,29 @@ def test_a_process_sees_the_environment_as_it_is_when_it_starts(value: str, monk
     assert process.exitcode == 0
 
 
+def look(pipe: Connection) -> None:
+    at_start = Path("/proc/self/environ")
+    pipe.send((dict(os.environ), at_start.read_text() if at_start.exists() else ""))
+
+
+def test_keys_do_not_reach_other_processes_unless_they_are_asked_for(monkeypatch: pytest.MonkeyPatch):
+    held = {"ASSAY_LLM_KEY": "sesame", "AWS_SECRET_ACCESS_KEY": "sesame", "SOMETHING_ELSE": "sesame"}
+    for name, value in held.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("SERVER_KEY", "of the server")
+    monkeypatch.setenv("MINE", "wanted")
+    monkeypatch.setenv("ASSAY_PASS", "MINE, OTHER")
+    ours, theirs = processes.context().Pipe()
+    process = processes.start(look, theirs, variables=["SERVER_KEY"])
+    seen, at_start = ours.recv()
+    process.join()
+    assert "sesame" not in seen.values() and "sesame" not in at_start
+    assert seen["SERVER_KEY"] == "of the server" and seen["MINE"] == "wanted" and seen["PATH"]
+    with processes.pool(1) as pool:
+        assert pool.submit(os.getenv, "ASSAY_LLM_KEY").result() is None
+    assert os.environ["ASSAY_LLM_KEY"] == "sesame", "and stay where they were"
+
+
 def test_jobs_in_a_pool_see_it_too(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("ASSAY_TEST_VALUE", "three")
     with processes.pool(1) as pool:

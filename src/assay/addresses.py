@@ -14,7 +14,14 @@ from assay.errors import AssayError, did_you_mean
 
 def configured(made: Callable[..., Any], query: str, address: str, error: type[AssayError]) -> Any:
     """Call ``made`` with the fields that a query sets; what ``made`` itself raises passes."""
-    return made(**arguments(made, query, address, error))
+    given = arguments(made, query, address, error)
+    try:
+        inspect.signature(made).bind(**given)
+    except TypeError as wrong:
+        raise error(f"'{address}': {wrong}") from None
+    except ValueError:  # machine code that does not tell its parameters
+        pass
+    return made(**given)
 
 
 def arguments(

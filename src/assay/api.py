@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,6 +36,7 @@ from assay.episodes import (
 )
 from assay.errors import AssayError, ExperimentError, RunError, StateError, TaskError
 from assay.experiments import Experiment
+from assay.files import scratch_folder
 from assay.plugins import PluginWarning, load_plugins
 from assay.runs.display import RunDisplay
 from assay.runs.driver import Ending
@@ -105,7 +105,7 @@ def run(
     elif isinstance(policy, str):
         path = default_path(experiment if isinstance(experiment, str) else experiment.name, policy, shard)
     else:
-        scratch = tempfile.TemporaryDirectory(prefix="assay-", ignore_cleanup_errors=True)
+        scratch = scratch_folder()
         path = Path(scratch.name) / "run.assay"
     options = Options(
         tasks=_selection(tasks, TaskError, "tasks", "'libero_goal/3'"),
@@ -162,7 +162,7 @@ def evaluate(
 
     scratch = None
     if out is None:
-        scratch = tempfile.TemporaryDirectory(prefix="assay-", ignore_cleanup_errors=True)
+        scratch = scratch_folder()
         out = Path(scratch.name) / "run.assay"
     options = Options(
         tasks=_selection(tasks, TaskError, "tasks", "'libero_goal/3'"),
@@ -550,7 +550,7 @@ class RecordedEpisode:
         try:
             if video is None:
                 return replay(env, spec, actions, error=error)
-            return write_video(env, spec, actions, Path(video), error=error)[0]
+            return write_video(env, spec, actions, Path(video), error=error)
         finally:
             env.close()
 

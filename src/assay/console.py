@@ -1,15 +1,20 @@
 """Where commands print: results to standard output, everything else to standard error.
 
 Text is printed as it is: ``[100]`` is no style and ``:100:`` no emoji, whoever wrote it. What has a style is a
-``Text`` (see ``styled``).
+``Text`` (see ``styled``). What a terminal or a browser would obey instead of showing it (escape sequences and other
+control characters, marks that turn the direction of writing, halves of surrogate pairs) is replaced, one sign for one,
+in whatever these consoles print and in the pages that we write: see ``readable``.
 """
 
 from __future__ import annotations
 
+import re
+import sys
 import time
+from collections.abc import Iterable
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -19,6 +24,7 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
+from rich.segment import Segment
 from rich.status import Status
 from rich.table import Column, Table
 from rich.text import Text
@@ -27,13 +33,52 @@ EVERY = 30.0
 """Seconds between lines on how far it is, where there is no terminal."""
 NARROW = 60
 """Characters below which nothing is kept on one line in a table."""
-output = Console(markup=False, emoji=False)
-errors = Console(stderr=True, markup=False, emoji=False)
+LONGEST = 10_000
+"""Characters of a line that is as long as it likes to be."""
+_OBEYED = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff"
+    "\U000e0000-\U000e007f]"
+)
+"""What is obeyed and not shown; tabs and the ends of lines are neither harmful nor rare."""
+_INSTEAD = "\ufffd"
+
+
+def readable(text: str) -> str:
+    """A text of anybody's with a replacement character for whatever would be obeyed and not shown."""
+    return text if text.isascii() and text.isprintable() else _OBEYED.sub(_INSTEAD, text)
+
+
+class _Readable(Console):
+    """A console on which nobody's text is obeyed."""
+
+    def render_str(self, text: str, **how: Any) -> Text:
+        """A text of anybody's, ready to be measured and printed."""
+        return super().render_str(readable(text), **how)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Whatever is printed, in pieces; those that steer the terminal are rich's own."""
+        for piece in super().render(renderable, options):
+            shown = piece.text if piece.control else readable(piece.text)
+            yield piece if shown == piece.text else Segment(shown, piece.style)
+
+
+output = _Readable(markup=False, emoji=False, soft_wrap=True)
+errors = _Readable(stderr=True, markup=False, emoji=False)
 
 
 def say(line: str, *, aside: bool = False) -> None:
     """Print a line as it is, however long; what is said aside goes to standard error."""
     (errors if aside else output).print(line, highlight=False, soft_wrap=True)
+
+
+def emit(content: bytes) -> None:
+    """Print the content of a file: to other programs as it is, on a terminal as lines are."""
+    if output.is_terminal:
+        say(content.decode(errors="replace"))
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content + b"\n")
+        sys.stdout.buffer.flush()
 
 
 def styled(text: str, style: str) -> Text:
@@ -52,13 +97,34 @@ def number_of(count: int, noun: str) -> str:
 
 
 def table_of(*columns: Column | str, **style: Any) -> Table:
-    """A table for standard output in which what does not fit is folded, and nothing is cut off."""
-    table = Table(*columns, **style)
+    """A table for standard output in which lines break between words only, and nothing is cut off.
+
+    Ids can be copied and searched for: where not even the longest words fit, lines are longer than the terminal.
+    """
+    table = _WholeWords(*columns, **style)
     for column in table.columns:
         column.overflow = "fold"
-        if output.width < NARROW:
-            column.no_wrap, column.min_width = False, None
+        column.no_wrap = column.no_wrap and output.width >= NARROW
     return table
+
+
+class _WholeWords(Table):
+    """A table whose columns are no narrower than their longest words."""
+
+    def _calculate_column_widths(self, console: Console, options: ConsoleOptions) -> list[int]:
+        unbounded = options.update_width(LONGEST)
+        ranges = [self._measure_column(console, unbounded, column) for column in self.columns]
+        widths = [each.minimum for each in ranges]
+        for column, each in zip(self.columns, ranges, strict=True):
+            if column.no_wrap:
+                widths[column._index] = each.maximum
+        while (room := options.max_width - sum(widths)) > 0:
+            wanting = [place for place, each in enumerate(ranges) if widths[place] < each.maximum]
+            if not wanting:
+                break
+            for place in wanting[:room]:  # one sign each, so that none goes without
+                widths[place] += 1
+        return widths
 
 
 class Pulse:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from copy import deepcopy
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,14 @@ gymnasium = pytest.importorskip(
     "gymnasium", reason="Gymnasium is not here: pip install 'assay-robotics[gym]'"
 )
 
+from gymnasium.vector.utils import (  # noqa: E402
+    create_shared_memory,
+    read_from_shared_memory,
+    write_to_shared_memory,
+)
+
 import assay.bridges.gym  # noqa: E402
+from assay.bridges.words_space import WordsSpace  # noqa: E402
 
 TASK = "assay/libero_goal-7-v0"
 SMALL = {"size": 32, "steps": 3}
@@ -128,8 +136,27 @@ def test_vectors_of_environments_keep_their_words(drawing: str):
         *_, truncated, _ = several.step(several.action_space.sample())
     assert truncated.all()
     several.close()
-    with pytest.raises(ValueError, match="shared_memory=False"):  # in which Gymnasium would lose them
-        gymnasium.make_vec(TASK, num_envs=2, vectorization_mode="async", vector_kwargs={"context": "spawn"})
+
+
+def test_words_in_shared_memory_are_those_of_the_moment():
+    space = WordsSpace("turn on the stove")
+    memory = create_shared_memory(space, n=2)
+    read = read_from_shared_memory(space, memory, n=2)
+    write_to_shared_memory(space, 1, "éteins la plaque", memory)
+    kept = deepcopy(read)
+    write_to_shared_memory(space, 1, "stop", memory)
+    assert kept == ("", "éteins la plaque") and tuple(read) == ("", "stop") and read[-1:] == ("stop",)
+
+
+def test_environments_in_processes_keep_their_words():
+    asked = {"steps": 2, "images": False, "condition": "pro/words=shuffle"}
+    several = gymnasium.make_vec(
+        TASK, num_envs=1, vectorization_mode="async", vector_kwargs={"context": "spawn"}, **asked
+    )
+    alone = gymnasium.make(TASK, **asked)
+    for seed in (7, 8):
+        assert several.reset(seed=seed)[0]["instruction"] == (alone.reset(seed=seed)[0]["instruction"],)
+    several.close()
 
 
 @pytest.mark.parametrize(
@@ -138,7 +165,17 @@ def test_vectors_of_environments_keep_their_words(drawing: str):
         ({"task": "libero_goal"}, TaskError, "names 10 tasks; valid: one"),
         ({"task": "tabletop/visual_manipulation/0"}, TaskError, "no task of LIBERO's world"),
         ({"task": "libero_goal/3", "condition": "x/level9"}, ExperimentError, "did you mean|valid"),
-        ({"task": "libero_goal/3", "condition": "xx"}, ExperimentError, "there is no experiment 'xx'"),
+        ({"task": "libero_goal/3", "condition": "xx/a"}, ExperimentError, "there is no experiment 'xx'"),
+        (
+            {"task": "libero_goal/3", "condition": "level3"},
+            TaskError,
+            "EXPERIMENT/CONDITION, such as x/level3",
+        ),
+        (
+            {"task": "libero_goal/3", "condition": "x/level*"},
+            TaskError,
+            "names .* valid: one, such as x/level1",
+        ),
     ],
 )
 def test_what_is_not_there_is_one_line(arguments: dict, error: type, reason: str):

@@ -12,7 +12,7 @@ import pytest
 
 from assay import api
 from assay.dropin.executor import Script, Stop, _taken, command_of, run_free
-from assay.dropin.planned import MARK, group
+from assay.dropin.planned import MARK, Planned, group
 from assay.episodes import Outcome
 from assay.errors import RunError, StateError
 from assay.experiments import load_experiment
@@ -123,10 +123,17 @@ def test_outside_of_the_command_nothing_is_shadowed():
     assert found.stdout.strip() == "None"
 
 
-def test_conditions_are_tasks_and_seeds_are_initial_states():
-    design = load_experiment("pro").only("position=nudge")
+def _grouped(
+    experiment: str, conditions: str, *, waiting_from: int = 0, apart: bool = False
+) -> list[Planned]:
+    design = load_experiment(experiment).only(conditions)
     specs = list(design.plan(design.choose("libero_goal/7"), (0, 1), pack="primitives"))
-    planned = group(specs, range(len(specs)))
+    waiting = {spec: number for number, spec in enumerate(specs) if number >= waiting_from}
+    return group(specs, waiting, apart=apart)
+
+
+def test_conditions_are_tasks_and_seeds_are_initial_states():
+    planned = _grouped("pro", "position=nudge")
     assert [each.name for each in planned] == [
         "turn_on_the_stove",
         "turn_on_the_stove__pro_position_nudge",
@@ -137,9 +144,46 @@ def test_conditions_are_tasks_and_seeds_are_initial_states():
     )
     with pytest.raises(StateError, match="get_task_init_states"):
         planned[0].index_of(np.zeros(79))
-    apart = group(specs, range(len(specs)), apart=True)
+    apart = _grouped("pro", "position=nudge", apart=True)
     assert len(apart) == 4 and {len(each.specs) for each in apart} == {1}
-    assert len(group(specs[1:], range(1, len(specs)))[0].specs) == 2, "as many initial states as the others"
+
+
+def test_a_script_does_as_many_trials_when_some_episodes_are_recorded():
+    first, second = _grouped("pro", "position=nudge", waiting_from=1)
+    assert first.numbers == (1, 1) and second.numbers == (2, 3)
+    [last] = _grouped("pro", "position=nudge", waiting_from=3)
+    assert last.numbers == (3, 3), "tasks of which all is recorded are left out"
+
+
+def test_variants_of_a_task_are_tasks_unless_each_seed_has_its_own():
+    crossed = _grouped("para?per_cell=2", "obj=none,act=addition")
+    assert [len(each.specs) for each in crossed] == [2, 2, 2], (
+        "the control and two wordings, two seeds of each"
+    )
+    assert len({each.name for each in crossed}) == len({each.language for each in crossed}) == 3
+    drawn = _grouped("pro", "words=shuffle")
+    assert [len(each.specs) for each in drawn] == [1, 1, 1, 1] and len({each.name for each in drawn}) == 4
+
+
+def test_it_is_known_which_tasks_a_script_never_played(tmp_path: Path):
+    file = tmp_path / "main.py"
+    file.write_text(LEFT.replace("path(0)", "path(1)"))
+    asked = ASKED | {"seeds": (0,), "tasks": "libero_goal/3,libero_goal/7"}
+    played = Script(("python", str(file)), "primitives")
+    ending = execute("pro", played, tmp_path / "a.assay", Options(**asked))
+    assert (ending.done, ending.left) == (1, 3)
+    assert played.unplayed == {"libero_goal": [0, 2, 3]}
+
+
+def test_a_run_without_an_episode_is_in_nobodys_way(tmp_path: Path):
+    path = tmp_path / "a.assay"
+    for text, conditions, done in (("", "words=empty", 0), (LEFT, "control", 1)):
+        file = tmp_path / f"main_{done}.py"
+        file.write_text(text)
+        asked = Options(**ASKED | {"conditions": conditions, "seeds": (0,)})
+        assert execute("pro", Script(("python", str(file)), "primitives"), path, asked).done == done
+    with Store.reading(path) as store:
+        assert store.meta["policy"] == "script:main_1.py" and store.planned == 1
 
 
 LEFT = """
@@ -151,7 +195,7 @@ def play():
     env = OffScreenRenderEnv(bddl_file_name=benchmark.get_benchmark("libero_goal")().get_task_bddl_file_path(0))
     env.reset()
     env.step([0.1] * 7)
-    sys.exit(int(os.environ["STATUS"]))
+    sys.exit(int(os.environ.get("STATUS", "0")))
 
 play()
 """

@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assay.dropin import benchmark
 from assay.dropin.env_wrapper import OffScreenRenderEnv
 from assay.dropin.planned import group, write_plan
 from assay.dropin.session import VARIABLE, Session
+from assay.errors import AssayError, TaskError
 from assay.experiments import load_experiment
 
 MOVES = [0.1] * 7
@@ -21,7 +23,7 @@ def opened(
     """The environment of a condition's task, in a session of its own."""
     design = load_experiment(experiment).only(condition)
     specs = list(design.plan(design.choose("libero_goal/7"), (0,), pack="primitives"))
-    planned = group(specs, range(len(specs)))
+    planned = group(specs, {spec: number for number, spec in enumerate(specs)})
     (folder / "episodes").mkdir()
     write_plan(folder / "plan.json", folder, planned)
     now = Session("primitives", str(folder), str(folder / "plan.json"), str(folder / "episodes"))
@@ -42,6 +44,22 @@ def test_observations_that_are_asked_for_are_changed_by_the_senses(
     asked = env._get_observations(force_update=True)["agentview_image"]
     assert np.abs(asked.astype(int) - plain).mean() > 5
     env.close()
+
+
+def test_what_a_plan_does_not_have_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(benchmark, "task_maps", benchmark._TaskMaps())
+    opened("surface", "capitals", tmp_path, monkeypatch).close()
+    suite = benchmark.get_benchmark("libero_goal")()
+    for asked, reason in (
+        (lambda: suite.get_task(7), "task 7 of libero_goal, whose tasks are 0 to 1: .* numbered anew"),
+        (lambda: suite.get_task_init_states(0)[1], "initial state 1 of a task that has 1"),
+    ):
+        with pytest.raises(IndexError, match=reason) as caught:
+            asked()
+        assert isinstance(caught.value, AssayError), "the script ends with this one line"
+    assert benchmark.task_maps.get("libero_10", {}) == {}, "some scripts put all suites together"
+    with pytest.raises(TaskError, match="nothing left to do there; it has libero_goal"):
+        benchmark.get_benchmark("libero_10")()
 
 
 def test_an_instruction_of_an_experiment_keeps_its_capitals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

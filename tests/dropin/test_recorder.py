@@ -23,7 +23,7 @@ def recorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorder:
     design = load_experiment("pro").only("words=empty")
     specs = list(design.plan(design.choose("libero_goal/7"), (0, 1), pack="primitives"))
     monkeypatch.setattr("assay.dropin.recorder._UNSURE", {})
-    return Recorder(group(specs, range(len(specs)))[1])
+    return Recorder(group(specs, {spec: number for number, spec in enumerate(specs)})[1])
 
 
 def episode(folder: Path, number: int) -> Episode:

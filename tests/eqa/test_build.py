@@ -11,7 +11,7 @@ from PIL import Image
 
 from assay.eqa.actions import TURNINGS
 from assay.eqa.baselines import BASELINES, geometry
-from assay.eqa.build import ALIKE, build
+from assay.eqa.build import build
 from assay.eqa.episode import FOUND, Episode, Tally
 from assay.eqa.errors import QuestionError
 from assay.eqa.question import Kind, Question, load
@@ -207,7 +207,7 @@ def test_options_that_look_the_same_are_left_out(tmp_path: Path):
                 yield replace(each, exocentric=(Hidden(each.states),))
 
     built = build(tmp_path / "set", [Behind()], {Kind.L_SP: 40, Kind.L_AI: 2}, [View.parse("exo")])
-    assert built.tallies["invented"].counts[ALIKE] > 0
+    assert built.tallies["invented"].counts["pair: before and after look alike"] > 0
     assert all(len(set(each.option_pictures)) == len(each.option_pictures) for each in load(tmp_path / "set"))
 
 

@@ -79,7 +79,8 @@ def test_what_cannot_be_seen_is_left_out_and_counted():
     assert dark is not None and 0 not in dark.frames and not dark.whole
     assert tally.counts["frame: badly lit"] == 1 and tally.places["frame: badly lit"] == ["dark frame 0"]
     away, tally = prepare(Episode("away", "", states, (Averted(states),)), NEAR, OUTSIDE)
-    assert away is not None and not len(away.pairs) and tally.counts["pair: no hand in sight"] > 0
+    assert away is not None and not len(away.pairs) and tally.counts["pair: before and after look alike"] > 0
+    assert not away.whole and tally.counts["episode: beginning and end look alike"] == 1
 
 
 def test_an_episode_whose_pictures_break_is_counted_and_named():

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from assay.episodes import EpisodeSpec, task_of
-from assay.errors import AssetError
+from assay.errors import AssayError, AssetError
 from assay.experiments import load_experiment
 from assay.tabletop import Difficulty
 
@@ -50,6 +50,42 @@ def test_without_mistakes_there_are_no_more_actions_than_it_takes():
     plan = list(experiment.plan(experiment.choose("T9"), range(6)))
     assert {spec.steps for spec in plan} == {1, 2}
     assert all(spec.steps == task_of(spec).best for spec in plan)
+
+
+def test_difficulties_prompts_and_orders_are_crossed():
+    experiment = load_experiment("prompts?difficulty=distracting,extreme&order=permuted")
+    plan = {spec.condition: spec for spec in experiment.plan(experiment.choose("tabletop/T4/L1"), (0,))}
+    told = 6  # paraphrase, two nonsenses, three masks
+    assert len(plan) == 1 + (told + 1 + told) + 2 * (1 + told + 1 + told)
+    spec = plan["difficulty=extreme,mask=instruction,order=permuted"]
+    task = task_of(spec)
+    assert task.setting.difficulty is Difficulty.EXTREME and not task.prompt.text
+    assert any(each.kind == "senses/permuted_objects" for each in spec.perturbations)
+    assert task_of(plan["difficulty=extreme,paraphrase"]).scene == task.scene
+    chosen = load_experiment("prompts?difficulty=extreme&conditions=difficulty=*,mask=instruction")
+    plan = {spec.condition: spec for spec in chosen.plan(chosen.choose("tabletop/T4/L1"), (0,))}
+    assert set(plan) == {"control", "difficulty=extreme,mask=instruction"}
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("prompts?difficulty=hard", "there is no difficulty 'hard'"),
+        ("prompts?order=random", "order: input should be 'own' or 'permuted'"),
+        ("tabletop?actions=0", "an episode has one action at least"),
+    ],
+)
+def test_what_cannot_be_crossed_is_refused(address: str, told: str):
+    with pytest.raises(AssayError, match=told):
+        load_experiment(address)
+
+
+def test_there_are_as_many_actions_as_the_paper_allows_if_one_says_so():
+    for address, most in (("tabletop?actions=10", {10}), ("tabletop", {None})):
+        experiment = load_experiment(address)
+        assert {spec.steps for spec in experiment.plan(experiment.choose("tabletop/T5/L1"), (0,))} == most
+    strict = load_experiment("tabletop?mistakes=false&actions=10")
+    assert {spec.steps for spec in strict.plan(strict.choose("tabletop/T5/L1"), (0,))} == {6, 7}
 
 
 def test_there_are_no_asset_packs_for_tables():

@@ -6,9 +6,10 @@ from collections import Counter
 from functools import cache
 
 from bench.diagnosis import as_a_user, examined, named
-from bench.synthetic import GOALS, Synthetic, asked_tasks, even, planned, uneven
+from bench.synthetic import GOALS, Synthetic, asked_tasks, drawn, even, planned, uneven
 
-from assay.measures import Finding, Flaw, Verdict
+from assay.measures import Finding, Flaw, Verdict, profile
+from assay.measures.diagnosis import examine
 from assay.measures.findings import Fall
 from assay.measures.other_tasks import OTHER_TASKS
 from assay.stats.result import plain
@@ -91,3 +92,19 @@ def test_a_run_in_memory_is_diagnosed_as_its_file_is():
     assert plain(examined(POLICIES["half"], specs, "same")[1]) == plain(
         as_a_user(POLICIES["half"], specs, "same")
     )
+
+
+def test_a_row_is_certain_only_where_its_own_interval_says_so():
+    """Other places cost success: certain over all combinations of factors, not from those episodes alone."""
+    specs = planned("factors", GOALS[:4], 3)
+    with drawn(Synthetic(even(0.8), {"position": 0.6}), specs, "rows").written() as store:
+        found = profile(store)
+    told = examine(found)
+    (position,) = (each for each in told.findings if each.flaw == Flaw.POSITION)
+    assert position.verdict is Verdict.FOUND and position.evidence[0].measure == "attribution"
+    shown = told.shown(found)
+    (row,) = (drop for drop in shown["changes"] if drop.group["change"] == "position")
+    (effect,) = (each for each in shown["attribution"].effects if each.factors == ("world",))
+    assert effect.p == position.p < 0.05 <= row.p_holm
+    for name in ("changes", "axes", "drops"):
+        assert all(drop.certain == (drop.p_holm < 0.05) for drop in shown[name] if drop.plausible)

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 import assay as api
 from assay.errors import RunError
-from assay.report.figures.forest import Mark, forest, height
+from assay.report.figures.forest import Mark, fits_a_column, forest, height
 from assay.report.main_table import main_table
 from assay.report.printing import COLUMN, Print, read_names, readable
 from assay.report.style import WIDTH, Drawing, draw
@@ -191,3 +191,9 @@ def test_python_has_it_too(tmp_path: Path, made: Any, write: Callable[..., Path]
     page = run.report(tmp_path / "r", figures="svg", width="page", labels=["Mine"])
     assert "Mine" in (page.parent / "paper" / "main.tex").read_text()
     assert 'width="486pt"' in (page.parent / "paper" / "drops.svg").read_text()
+
+
+def test_labels_too_long_for_a_column_make_a_figure_as_wide_as_a_page():
+    long = "pro/object+position+semantic+environment"
+    assert fits_a_column({"": [Mark("pro/position", 0.5, None), Mark("pro/object=colour", 0.5, None)]})
+    assert not fits_a_column({"": [Mark("pro/position", 0.5, None), Mark(long, 0.5, None)]})

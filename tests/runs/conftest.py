@@ -11,21 +11,18 @@ from assay.errors import RunError
 from assay.runs.store import Store
 
 
+def made_episode(outcome: Outcome = Outcome.SUCCESS, steps: int = 4, **more: object) -> Episode:
+    """An episode of some steps."""
+    rng = np.random.default_rng(steps)
+    shapes = ((steps + 1, 3), (steps + 1,), (steps, 7))
+    path = Trajectory(*(rng.normal(size=shape).astype(np.float32) for shape in shapes))
+    return Episode(outcome, steps, path, **more)  # type: ignore[arg-type]
+
+
 @pytest.fixture
 def episode():
     """Makes an episode of some steps."""
-
-    def made(outcome: Outcome = Outcome.SUCCESS, steps: int = 4, **more: object) -> Episode:
-        rng = np.random.default_rng(steps)
-        path = Trajectory(
-            *(
-                rng.normal(size=shape).astype(np.float32)
-                for shape in ((steps + 1, 3), (steps + 1,), (steps, 7))
-            )
-        )
-        return Episode(outcome, steps, path, **more)  # type: ignore[arg-type]
-
-    return made
+    return made_episode
 
 
 def done(path: Path) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,7 +43,7 @@ class Played:
     def identity(self) -> dict[str, str]:
         return {}
 
-    def executor(self, config: WorkerConfig) -> Executor:
+    def executor(self, config: WorkerConfig, specs: Sequence[EpisodeSpec]) -> Executor:
         return self
 
     def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:

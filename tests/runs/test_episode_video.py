@@ -13,7 +13,7 @@ from assay import tasks
 from assay.episodes import Outcome, rollout
 from assay.episodes.spec import EpisodeSpec
 from assay.policies.registry import load_policy
-from assay.runs.episode_video import COLOURS, FOOTER, HEADER, HOLD, MARGIN, EpisodeVideo
+from assay.runs.episode_video import COLOURS, FOOTER, HEADER, HOLD, MARGIN, EpisodeVideo, video_file
 from assay.sim import Observation, Simulation
 from assay.sim.world import FRAME, SceneEnv
 from assay.tasks import Instruction
@@ -48,7 +48,8 @@ def filmed(world: Simulation, tmp_path: Path) -> Callable[..., tuple[Path, list[
         env = SceneEnv(world, task, world.sample(SPEC.seed))
         film = EpisodeVideo(env, SPEC)
         done = rollout(env, policy, SPEC, watch=film)
-        path = film.write(tmp_path / "new", done)
+        path = video_file(tmp_path / "new", SPEC, done.outcome)
+        film.write(path, done)
         with av.open(str(path)) as file:
             return path, [frame.to_ndarray(format="rgb24").astype(int) for frame in file.decode(video=0)]
 
@@ -63,7 +64,7 @@ def badge(frame: np.ndarray) -> np.ndarray:
 def test_it_shows_both_cameras_at_each_step_and_holds_the_end(filmed: Any, world: Simulation):
     path, frames = filmed(load_policy("idle"))
     assert path.name == f"libero_goal_7_003_{SPEC.key[:8]}_failure.mp4"
-    assert len(frames) == 4 + HOLD and frames[0].shape == (HEIGHT, WIDTH, 3)
+    assert len(frames) == 4 + 1 + 20 * HOLD and frames[0].shape == (HEIGHT, WIDTH, 3)
     start = world.reset(world.sample(SPEC.seed))
     for left, camera in ((MARGIN, "agentview"), (MARGIN + FRAME, "robot0_eye_in_hand")):
         shown = frames[0][HEADER : HEADER + FRAME, left : left + FRAME]
@@ -79,7 +80,7 @@ def test_the_outcome_is_said_at_the_end_only(filmed: Any):
 
 def test_an_error_is_named_and_its_reason_cut_to_fit(filmed: Any):
     path, frames = filmed(Broken())
-    assert path.name.endswith("_error.mp4") and len(frames) == 1 + HOLD
+    assert path.name.endswith("_error.mp4") and len(frames) == 1 + 1 + 20 * HOLD
     assert np.abs(badge(frames[-1]) - COLOURS[Outcome.ERROR]).max() < 25
     assert frames[-1][:, WIDTH - MARGIN + 2 :].min() > 225  # nothing runs over the margin
 

@@ -117,8 +117,33 @@ def expected(undisturbed: Path, facts: Callable[[Store], Facts]) -> Facts:
         return facts(store)
 
 
-def test_a_ray_of_our_own_gives_the_episodes_of_local_processes(perform, expected: Facts):
-    assert perform(SHORT, RayActors(WorkerConfig("random"), "local", 2)) == (Ending(len(SHORT), 0), expected)
+LOOKING = """
+import os
+from pathlib import Path
+
+from assay.policies.simple import Random
+
+
+class Looking(Random):
+    "Random, and writes down what it sees of the environment."
+
+    def __init__(self):
+        seen = dict(os.environ), Path("/proc/self/environ").read_text(errors="replace")
+        (Path(__file__).parent / "seen").write_text(str(seen))
+"""
+
+
+def test_a_ray_of_our_own_gives_the_episodes_of_local_processes_and_gets_no_keys(
+    perform, expected: Facts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "looking.py").write_text(LOOKING)
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("ASSAY_LLM_KEY", "AWS_SECRET_ACCESS_KEY", "SOMETHING_ELSE"):
+        monkeypatch.setenv(name, "sesame")
+    executor = RayActors(WorkerConfig("python:looking:Looking"), "local", 2)
+    assert perform(SHORT, executor) == (Ending(len(SHORT), 0), expected)
+    assert "sesame" not in (tmp_path / "seen").read_text()
+    assert os.environ["ASSAY_LLM_KEY"] == "sesame"
 
 
 def test_the_oracle_acts_on_a_cluster_as_it_does_locally(perform, cluster, tmp_path: Path):

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from assay import __version__
+from assay.episodes import Episode, EpisodeSpec, Outcome, no_trajectory
 from assay.errors import RunError
 from assay.plugins import load_plugins
 from assay.runs.provenance import check, commit_of, describe, provenance
@@ -34,9 +35,28 @@ def test_a_run_resumed_elsewhere_says_so_once(here: dict[str, Any], tmp_path: Pa
 def test_another_experiment_is_not_resumed(here: dict[str, Any], tmp_path: Path):
     with Store.writing(tmp_path / "run.assay") as store:
         describe(store, here)
+        _record(store)
     check(tmp_path / "run.assay", here)
     with pytest.raises(RunError, match="holds a run with policy oracle, not idle"):
         check(tmp_path / "run.assay", here | {"policy": "idle"})
+
+
+def _record(store: Store) -> None:
+    store.plan([EpisodeSpec("libero_goal/7", 0)])
+    store.append(1, Episode(Outcome.FAILURE, 0, no_trajectory()))
+
+
+def test_a_run_without_an_episode_is_in_nobodys_way(here: dict[str, Any], tmp_path: Path):
+    run = tmp_path / "run.assay"
+    with Store.writing(run) as store:
+        describe(store, here)
+        store.plan([EpisodeSpec("libero_goal/7", seed) for seed in range(2)])
+        describe(store, here)
+        assert store.planned == 2, "the same goes on"
+    check(run, here | {"policy": "idle"})
+    with Store.writing(run) as store:
+        describe(store, here | {"policy": "idle"})
+        assert (store.meta["policy"], store.planned) == ("idle", 0)
 
 
 def test_parts_of_a_run_may_need_other_plugins_but_no_other_version_of_one(
@@ -52,6 +72,7 @@ def test_parts_of_a_run_may_need_other_plugins_but_no_other_version_of_one(
     with Store.writing(run) as store:
         describe(store, here | {"plugins": [one]})
         assert store.meta["plugins"] == [one, two]
+        _record(store)
     with pytest.raises(RunError, match=f"with plugin two digest={'0' * 12}, not digest={'1' * 12}"):
         check(run, here | {"plugins": [{**two, "digest": "1" * 12}]})
 

@@ -20,6 +20,7 @@ WORDS = Experiment(
     "Two wordings.",
     variants=lambda task: (Variant("para", (Say("do it"),), {"pd": 0.25, "cell": "none"}),),
 )
+RULE = {"rule": "decided=0.5", "episodes": 2, "low": 0.1, "high": 0.9}
 PLAN = list(WORDS.plan([tasks.load("libero_goal/0"), tasks.load("libero_goal/7")], range(3)))
 
 
@@ -49,9 +50,13 @@ def test_what_a_damaged_file_holds_is_left_out_and_counted(path: Path, episode):
         file.execute("UPDATE trajectories SET actions = x'0102' WHERE id = 4")
     with Store.reading(path) as store:
         assert store.frame()["id"].to_list() == [4, 5]
-        assert store.unsound() == {"labels that are no JSON object": 2, "the outcome 'banana'": 1}
-        assert not store.unread
-        assert [number for number, _ in store.trajectories()] == [1, 2, 3, 5] and store.unread == {4}
+        told = [
+            "2 episodes left out: labels that are no JSON object of plain values",
+            "1 episode left out: the outcome 'banana'",
+        ]
+        assert store.damaged() == told and not store.unread
+        assert [number for number, _ in store.trajectories()] == [5] and store.unread == {4}
+        assert store.damaged() == [*told, "trajectories of 1 episode cannot be read"]
 
 
 def test_an_episode_comes_back_as_it_was(path: Path, episode):
@@ -103,9 +108,9 @@ def test_episodes_after_the_last_that_decided_a_condition_do_not_count(path: Pat
         for number in range(1, 13):
             store.append(number, episode())
         counted = [spec.key for spec in PLAN if spec.condition == "para"][1:4]
-        store.stop("para", counted, {"rule": "decided=0.5"})
+        store.stop("para", counted, RULE)
         assert store.frame().filter(condition="para")["key"].to_list() == counted
-        assert store.stopped == {"para": {"rule": "decided=0.5"}}
+        assert store.stopped == {"para": RULE}
         counts = {row["condition"]: row["done"] for row in store.counts().iter_rows(named=True)}
         assert counts == {"control": 6, "para": 3}, "what is printed is what is exported"
 
@@ -190,7 +195,7 @@ def test_runs_that_stopped_early_are_not_merged(tmp_path: Path, episode):
     with Store.writing(tmp_path / "a.assay") as store:
         store.plan(PLAN)
         store.append(1, episode())
-        store.stop("control", [PLAN[0].key], {"rule": "decided=0.5"})
+        store.stop("control", [PLAN[0].key], RULE)
     with pytest.raises(RunError, match="stopped control early"):
         merge([tmp_path / "a.assay"], tmp_path / "all.assay")
     assert not (tmp_path / "all.assay").exists()

@@ -63,7 +63,9 @@ def test_levels_draw_from_their_pools() -> None:
         ("T7", Difficulty.DISTRACTING, 3),
         ("T11", Difficulty.DISTRACTING, 3),
         ("T15", Difficulty.DISTRACTING, 5),
-        ("T16", Difficulty.DISTRACTING, 3),
+        ("T16", Difficulty.DEFAULT, 3),
+        ("T16", Difficulty.DISTRACTING, 5),
+        ("T16", Difficulty.EXTREME, 14),
     ],
 )
 def test_a_difficulty_adds_as_many_bystanders_as_the_table_says(

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -15,12 +18,23 @@ import pytest
 from assay.eqa.annotations import Annotations
 from assay.eqa.asking.answers import Answer, State, write
 from assay.eqa.question import LETTERS, Question, load
+from assay.eqa.reviewing import read_csv
 
 from ..eqa.invented import small_set
 from .conftest import served
 
 HOSTILE = "<script>document.title='owned'</script>"
 Ask = Callable[..., tuple[int, dict[str, str], str]]
+
+
+@contextmanager
+def serving(*arguments: str | Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A command that serves pages, to be killed; host and port, and the process."""
+    command = [Path(sys.executable).with_name("assay"), *arguments, "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield process.stdout.readline().split("http://")[1].split("/")[0], process
+        process.kill()
 
 
 @pytest.fixture(scope="module")
@@ -174,3 +188,35 @@ def test_questions_are_answered_with_the_keyboard_alone(address: str, questions,
     assert wide and complaints == []
     given = kept.answers("kim")
     assert given[questions[0].id] == ("B", "bad light") and given[questions[2].id].letter == "D"
+
+
+def test_questions_are_reviewed_and_nothing_is_lost_when_the_server_is_killed(
+    folder: Path, questions, tmp_path: Path
+):
+    place = tmp_path / "reviews.sqlite"
+    with serving("eqa", "annotate", folder, "--review", "--annotations", place) as (address, process):
+        connection = HTTPConnection(address, timeout=60)
+        for number, verdict in ((1, "keep"), (2, "drop")):
+            body = urlencode({"verdict": verdict, "comment": HOSTILE})
+            connection.request("POST", f"/questions/by/ann/{number}", body)
+            response = connection.getresponse()
+            assert response.status == 303 and response.getheader("location").endswith(f"/by/ann/{number + 1}")
+            response.read()
+        connection.request("GET", "/questions/by/ann/2")
+        page = connection.getresponse().read().decode()
+        assert f"right is {questions[1].answer}" in page and HOSTILE not in page
+        assert 'value="drop" data-key="x" aria-pressed="true"' in page
+        connection.request("GET", "/questions/reviews.csv")
+        table = connection.getresponse().read().decode()
+        connection.request("POST", "/questions/by/ann/3", urlencode({"verdict": "maybe"}))
+        assert connection.getresponse().status == 400
+        process.kill()
+    kept = Annotations(place)
+    assert [(each.question, each.verdict) for each in kept.reviews()] == sorted(
+        [(questions[0].id, "keep"), (questions[1].id, "drop")]
+    )
+    assert kept.annotators() == [], "verdicts are no answers"
+    (tmp_path / "reviews.csv").write_text(table, encoding="utf-8")
+    again = Annotations(tmp_path / "again.sqlite")
+    read_csv(tmp_path / "reviews.csv", questions, again)
+    assert again.reviews() == kept.reviews(), "what the page gives away comes back"

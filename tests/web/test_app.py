@@ -30,9 +30,9 @@ def addresses(keys: dict[str, str]) -> list[str]:
     return [
         "/",
         RUN,
-        f"{RUN}/report",
         f"{RUN}/episodes",
-        f"{RUN}/episodes?outcome=success",
+        f"{RUN}/episodes?outcome=success&sort=-steps",
+        f"{RUN}/gallery?sort=diverges",
         f"{RUN}/episodes/{key}",
         f"{RUN}/episodes/{key}?beside=idle",
         "/runs/broken.assay",
@@ -73,10 +73,47 @@ def test_every_page_escapes_what_runs_hold_and_needs_nothing_from_elsewhere(get,
 
 
 def test_the_report_runs_nothing_and_fetches_nothing(get):
-    answer = get(f"{RUN}/report.html")
-    assert answer.status == 200 and "<h1" in answer.text
-    policy = answer.headers["content-security-policy"]
-    assert "default-src 'none'" in policy and "sandbox" in policy and "script-src" not in policy
+    for page in ("report.html", "report"):
+        answer = get(f"{RUN}/{page}")
+        assert answer.status == 200 and "<h1" in answer.text
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy and "sandbox" in policy and "script-src" not in policy
+        assert ('href="/runs/blind.assay/episodes"' in answer.text) == (page == "report")
+
+
+def test_a_theme_that_was_chosen_is_there_from_the_first_moment(get):
+    for page in ("/", f"{RUN}/report"):
+        assert 'data-theme="dark"' in get(page, Cookie="theme=dark").text
+        assert "data-theme=" not in get(page, Cookie="theme=%22%3E%3Cscript%3E").text.partition("<body")[
+            0
+        ].replace("[data-theme", "")
+
+
+def test_a_run_page_has_its_control_and_its_finding(get):
+    page = get(RUN).text
+    assert "100.0 %" in page and f'data-finding="{RUN}/finding"' in page
+    found = json.loads(get(f"{RUN}/finding").text)["found"]
+    assert found and all(
+        escape(each) in get(f"{RUN}/report").text.replace("\N{NO-BREAK SPACE}", " ") for each in found
+    )
+    assert "ended in an error" in json.loads(get("/runs/broken.assay/finding").text)["found"][0]
+
+
+def test_where_failing_is_right_it_is_not_shown_as_a_failure(get, keys):
+    page = get(f"{RUN}/episodes/{keys['put the bowl on the plate']}").text
+    assert 'class="outcome unasked"' in page or 'class="outcome right"' in page
+
+
+def test_an_episode_goes_on_in_the_order_and_filter_of_the_list(get, keys):
+    asked = "outcome=success&sort=-seed"
+    page = get(f"{RUN}/episodes/{keys['turn on the stove']}?{asked}").text
+    links = [link for link in Page(page).links if "/episodes/" in link and "?" in link]
+    assert links and all(link.endswith("?outcome=success&sort=-seed") for link in links)
+
+
+def test_curves_and_contacts_stand_beside_the_film(get, keys):
+    page = get(f"{RUN}/episodes/{keys['turn on the stove']}").text
+    assert page.count('class="strip panel"') == 4 and "When the robot touched what" in page
 
 
 def test_runs_that_cannot_be_read_are_listed_with_the_reason(get):
@@ -126,10 +163,10 @@ def test_nothing_but_the_runs_in_the_folder_is_served(get, path):
     "query",
     [
         f"task={'a' * 301}",
-        "after=-1",
-        "after=x",
-        f"after={2**63}",
-        "before=1e9",
+        "page=0",
+        "page=x",
+        f"page={2**63}",
+        "sort=spec",
         f"label={'=' * 500}",
         "outcome=odd",
     ],
@@ -174,8 +211,8 @@ def test_a_run_that_holds_nonsense_gives_one_line(get, library: Path):
     try:
         for page in ("", "/episodes", f"/episodes/{key}", f"/episodes/{key}/video", "/report.html"):
             answer = get(f"/runs/nonsense.assay{page}")
-            assert answer.status in (200, 422, 500) and "Traceback" not in answer.text, page
-        assert "This cannot be shown: ValueError" in get(f"/runs/nonsense.assay/episodes/{key}").text
+            assert answer.status in (200, 404) and "Traceback" not in answer.text, page
+        assert "episodes left out: a spec that does not have its key" in get("/runs/nonsense.assay").text
     finally:
         path.unlink()
 
@@ -189,8 +226,8 @@ def test_damaged_labels_and_outcomes_are_told_and_the_rest_is_shown(get, library
     db.close()
     try:
         told = get("/runs/labels.assay").text
-        assert "1 of its episodes left out: labels that are no JSON object" in told
-        assert "1 of its episodes left out: the outcome &#39;banana&#39;" in told
+        assert "1 episode left out: labels that are no JSON object" in told
+        assert "1 episode left out: the outcome &#39;banana&#39;" in told
         assert get("/runs/labels.assay/episodes").status == 200
         assert get("/compare?a=labels&b=blind").status == 200
     finally:
@@ -262,7 +299,7 @@ def test_two_runs_are_compared_pair_by_pair(get, keys):
 def test_an_episode_shows_what_was_said_instead(get, keys):
     text = get(f"{RUN}/episodes/{keys['put the bowl on the plate']}").text
     assert "<del>turn</del>" in text and "<ins>put the bowl</ins>" in text and "<del>stove</del>" in text
-    assert text.count("<polyline") == 4 and "its control" in text
+    assert text.count("<polyline") == 4 + 2 * 8 and "its control" in text
 
 
 def test_an_episode_that_broke_shows_where_in_somebodys_code_and_the_cut_actions(get, library):

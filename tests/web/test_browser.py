@@ -19,7 +19,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 expect = playwright.expect
 expect.set_options(timeout=60_000)
 
-WIDE, NARROW = 1280, 800
+WIDE, NARROW, PHONE = 1280, 800, 390
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +60,9 @@ def test_runs_are_searched_and_sorted_with_the_keyboard(page):
     expect(names).to_have_count(8)
     page.get_by_label("Search").press_sequentially("random")
     expect(names).to_have_count(1)
+    assert page.url.endswith("?q=random")
+    page.reload()
+    expect(names).to_have_count(1)  # the address says it
     page.get_by_label("Search").fill("no such run")
     expect(page.get_by_text("No run has that")).to_be_visible()
     page.get_by_label("Search").fill("")
@@ -80,14 +83,19 @@ def test_a_cell_of_the_heat_map_leads_to_its_episodes(page):
     page.get_by_role("link", name="object habitual, action hint").click()
     expect(page.locator("table.episodes tbody tr")).to_have_count(2)
     assert page.title() == "Episodes of blind · Assay"  # what the instruction would do if it could
-    page.get_by_label("outcome").select_option("failure")
-    page.get_by_role("button", name="Show").click()
+    page.get_by_label("outcome").select_option("failure")  # applies at once
     expect(page.locator("p.empty")).to_contain_text("No episode is like that")
 
 
 def test_an_episode_is_watched_beside_its_control(page, drawing):
     page.goto("/runs/more/short%20%C3%B6%23%3F.assay/episodes?says=bowl")
     page.locator("table.episodes tbody a").first.click()
+    assert page.url.endswith("?says=bowl")
+    expect(page.locator(".neighbours")).to_contain_text("1 of 2 like this")
+    page.keyboard.press("j")
+    expect(page.locator(".neighbours")).to_contain_text("2 of 2 like this")
+    page.keyboard.press("k")
+    expect(page.locator(".neighbours")).to_contain_text("1 of 2 like this")
     expect(page.locator("ins")).to_have_text(["put the bowl", "plate"])
     expect(page.locator("#player video:not([hidden])")).to_have_count(2)
     videos = page.locator("#player video")
@@ -99,12 +107,19 @@ def test_an_episode_is_watched_beside_its_control(page, drawing):
         page.keyboard.press("ArrowRight")
     expect(page.locator("[data-step]")).to_have_text("step 4 of 8")
     expect(page.locator(".strip .now").first).to_have_attribute("x1", "4")
+    expect(page.locator(".panel .now").first).to_have_attribute("x1", "4")
     times = videos.evaluate_all("all => all.map(each => each.currentTime)")
-    assert times == [pytest.approx(2.5 / 20)] * 2  # a picture for every second step, at 20 a second
-    page.get_by_role("button", name="Play").click()
+    assert times == [pytest.approx(4 * 0.05 + 0.02)] * 2  # films play in real time, whatever their rate
+    page.wait_for_url("**step=4*")
+    page.reload()
+    expect(page.locator("[data-step]")).to_have_text("step 4 of 8")
+    slider.blur()
+    page.keyboard.press("Home")
+    page.keyboard.press("Space")
     expect(page.locator("[data-step]")).to_have_text("step 8 of 8")
     expect(page.get_by_role("button", name="Play")).to_be_visible()
-    assert fits(page)
+    page.keyboard.press("u")
+    expect(page.locator("table.episodes tbody tr")).to_have_count(2)
 
 
 def test_where_there_is_no_film_the_rest_works(page):
@@ -124,10 +139,13 @@ def test_a_run_shows_what_happens_while_it_is_written(page, library: Path):
             page.goto("/runs/written.assay")
             line = page.locator("tr", has_text="control")
             expect(line.locator("[data-part=rate]")).to_have_text(NOT)
+            expect(line.locator("[data-part=point]")).to_be_hidden()  # nothing is not 0 %
             store.append(1, Episode(Outcome.SUCCESS, 3, no_trajectory()))
             store.append(2, Episode(Outcome.FAILURE, 3, no_trajectory()))
             expect(line.locator("[data-part=rate]")).to_have_text("100.0 %")
             expect(page.locator("[data-live=done]")).to_have_text("2")
+            expect(line.locator("[data-part=point]")).to_be_visible()
+            expect(page.locator("[data-live=pace]")).to_contain_text("left")
             expect(page.locator(".live")).to_be_visible()
             expect(page.locator("[data-line=g-habitual-hint] b")).to_have_text("0 %")
         expect(page.locator(".live")).to_be_hidden()
@@ -135,28 +153,77 @@ def test_a_run_shows_what_happens_while_it_is_written(page, library: Path):
         path.unlink()
 
 
-def test_pages_fit_a_narrow_window_and_can_be_printed(page, keys, tmp_path: Path):
-    page.set_viewport_size({"width": NARROW, "height": 900})
-    for address in (
-        "/",
-        "/runs/blind.assay",
-        "/runs/blind.assay/episodes",
-        f"/runs/blind.assay/episodes/{keys['the burner is still cold']}",
-        "/compare?a=blind&b=idle",
-        "/runs/blind.assay/report",
-    ):
-        page.goto(address)
-        assert fits(page), address
-        assert len(page.pdf()) > 5_000
-    frame = page.frame_locator("iframe.report")
-    expect(frame.locator("h1")).to_contain_text("blind on para")
+def test_pages_fit_every_window_in_light_and_dark_and_can_be_printed(page, keys):
+    for width, scheme in ((PHONE, "dark"), (NARROW, "light")):
+        page.set_viewport_size({"width": width, "height": 844})
+        page.emulate_media(color_scheme=scheme)
+        for address in (
+            "/",
+            "/runs/blind.assay",
+            "/runs/blind.assay/episodes",
+            "/runs/blind.assay/gallery",
+            f"/runs/blind.assay/episodes/{keys['the burner is still cold']}",
+            "/compare?a=blind&b=idle",
+            "/runs/blind.assay/report",
+        ):
+            page.goto(address)
+            assert fits(page), (address, width)
+            assert brightness(page) < 60 if scheme == "dark" else brightness(page) > 240, (address, scheme)
+    assert len(page.pdf()) > 5_000
+    expect(page.locator("h1")).to_contain_text("blind on para")  # no frame within the page
+    page.get_by_role("link", name="Gallery").click()
+    assert page.title() == "Gallery of blind · Assay"
+
+
+def brightness(page: Any) -> float:
+    """Of the page's ground, 0 to 255."""
+    colours = page.evaluate(
+        "[document.body, document.documentElement].map(each => getComputedStyle(each).backgroundColor)"
+    )
+    shown = next(each for each in colours if not each.startswith("rgba(0, 0, 0, 0"))
+    return sum(map(int, shown.removeprefix("rgb(").removesuffix(")").split(", "))) / 3
+
+
+def test_keys_are_listed_and_switch_to_dark_for_good(page):
+    page.goto("/")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("play or pause the films")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    page.keyboard.press("d")
+    assert brightness(page) < 60
+    page.goto("/runs/blind.assay")
+    assert brightness(page) < 60
+    page.get_by_role("button", name="Light or dark").click()
+    assert brightness(page) > 240
+    page.keyboard.press("e")
+    page.wait_for_url("**/episodes")
+    page.keyboard.press("/")
+    page.keyboard.type("d bowl")  # in a field letters are letters
+    page.keyboard.press("Enter")
+    page.wait_for_url("**says=d+bowl*")
+    assert brightness(page) > 240
+
+
+def test_a_gallery_shows_how_episodes_ended(page, drawing):
+    page.goto("/runs/more/short%20%C3%B6%23%3F.assay/gallery?outcome=failure&says=bowl")
+    cards = page.locator(".gallery .card")
+    expect(cards).to_have_count(2)
+    expect(page.locator(".still img")).to_have_count(2)
+    expect(page.locator(".still img").first).to_have_js_property("naturalWidth", 512)
+    page.get_by_label("sorted by").select_option("-diverges")
+    page.wait_for_url("**sort=-diverges*")
+    cards.first.click()
+    expect(page.locator(".neighbours")).to_contain_text("1 of 2 like this")
 
 
 def test_two_runs_are_chosen_and_compared(page):
-    page.goto("/compare")
-    page.locator("select[name=a]").select_option("blind")
-    page.locator("select[name=b]").select_option("idle")
-    page.get_by_role("button", name="Compare").click()
+    page.goto("/")
+    compare = page.get_by_role("button", name="Compare the two chosen")
+    expect(compare).to_be_disabled()
+    for name in ("blind", "idle"):
+        page.get_by_label(f"Choose {name} to compare").check()
+    compare.click()
     expect(page.locator("table").first.locator("tbody tr")).to_have_count(2)
     page.locator("table.episodes tbody a").click()
-    expect(page.locator("table.beside thead")).to_contain_text("the same in idle")
+    expect(page.locator("table.beside thead")).to_contain_text("the same in")

@@ -7,7 +7,7 @@ import pytest
 from assay.episodes import EpisodeSpec, Outcome, task_of
 from assay.episodes.episode import Episode, no_trajectory
 from assay.perturb import Say
-from assay.runs.queries import PAGE, NotFoundError, Run, choices, control_of, one, page, reading
+from assay.runs.queries import PAGE, NotFoundError, Run, choices, control_of, one, page, place_of, reading
 from assay.runs.store import Store
 from assay.web.episodes import Filters
 
@@ -48,15 +48,31 @@ def run(path: Path):
         yield opened
 
 
-def test_pages_go_to_the_end_and_back_again(run: Run):
-    first = page(run, Filters())
-    second = page(run, Filters(), after=first.next)
-    third = page(run, Filters(), after=second.next)
-    assert [len(each.rows) for each in (first, second, third)] == [PAGE, PAGE, 7]
-    assert [each.before for each in (first, second, third)] == [0, PAGE, 2 * PAGE]
-    assert first.previous is None and third.next is None and {first.total, third.total} == {COUNT}
-    assert page(run, Filters(), before=third.previous) == second
-    assert page(run, Filters(), before=second.previous) == first
+def test_pages_go_to_the_end_and_no_further(run: Run):
+    found = [page(run, Filters(), number=number) for number in (1, 2, 3)]
+    assert [len(each.rows) for each in found] == [PAGE, PAGE, 7]
+    assert [each.before for each in found] == [0, PAGE, 2 * PAGE]
+    assert {(each.total, each.pages) for each in found} == {(COUNT, 3)}
+    assert page(run, Filters(), number=99) == found[2]
+
+
+def test_neighbours_are_those_of_the_filter_and_the_order(run: Run):
+    chosen = Filters(task="libero_goal/0", outcome="failure")
+    for sort in ("", "-seed", "outcome", "-diverges"):
+        run.tell("diverges", lambda number: number % 4 or None)
+        rows = page(run, chosen, sort, size=COUNT).rows
+        keys = [row.key for row in rows]
+        assert len(keys) == len([s for s in range(COUNT - 1) if s % 6 == 3])
+        for number, row in enumerate(rows):
+            found = place_of(run, row, chosen, sort)
+            assert (found.number, found.total) == (number + 1, len(keys))
+            assert found.previous == (keys[number - 1] if number else None)
+            assert found.next == (keys[number + 1] if number + 1 < len(keys) else None)
+    assert [row.seed for row in page(run, chosen, "-seed").rows][:2] == sorted(
+        (row.seed for row in rows), reverse=True
+    )[:2]
+    outside = next(row for row in page(run, Filters()).rows if row.task != "libero_goal/0")
+    assert place_of(run, outside, chosen).number == 0
 
 
 @pytest.mark.parametrize(
@@ -69,7 +85,7 @@ def test_pages_go_to_the_end_and_back_again(run: Run):
         (Filters(label="level=3"), len([s for s in range(COUNT - 1) if s % 5 == 3])),
         (Filters(label="odd.name=null"), COUNT - 1),
         (Filters(object="none"), COUNT - 1),
-        (Filters(says="NO_1 "), 0),
+        (Filters(says="NO_1 of 100%"), len([s for s in range(COUNT - 1) if str(s).startswith("1")])),
         (Filters(says="100% of no_1"), len([s for s in range(COUNT - 1) if str(s).startswith("1")])),
         (Filters(says="%no"), 0),
         (Filters(says="no-1"), 0),

@@ -1,9 +1,10 @@
-"""Films of recorded episodes, drawn by a process of its own."""
+"""Films and stills of recorded episodes, drawn by processes of their own and kept."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import av
@@ -16,76 +17,139 @@ from assay.runs.store import Store
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.tabletop.world import PACK
 from assay.web import replays as films
-from assay.web.replays import Replay, Replays, own_video
+from assay.web.replays import Recorded, Replay, Replays, own_video
 
 
-def made(replays: Replays, *order: object) -> Replay:
-    """A film, when it is ready or has failed."""
-    until = time.monotonic() + 120
+def made(ask: Callable[[], Replay]) -> Replay:
+    """A film or still, when nothing better is to come."""
+    until = time.monotonic() + 300
     while time.monotonic() < until:
-        replay = replays.video(*order)  # type: ignore[arg-type]
-        if replay.state in ("ready", "failed"):
+        replay = ask()
+        if replay.state == "failed" or (replay.state == "ready" and replay.final):
             return replay
         time.sleep(0.05)
     raise AssertionError("no film")
 
 
+def pictures(path: Path | None) -> tuple[int, float]:
+    """How many pictures a film has, and how many a second."""
+    with av.open(str(path)) as video:
+        stream = video.streams.video[0]
+        return stream.frames, float(stream.average_rate)
+
+
 @pytest.fixture
-def recorded(library: Path) -> tuple[EpisodeSpec, np.ndarray]:
+def recorded(library: Path) -> Recorded:
     with Store.reading(library / "more" / "short ö#?.assay") as store:
-        return store.specs([1])[0], next(path.actions for _, path in store.trajectories([1]))
+        actions = next(path.actions for _, path in store.trajectories([1]))
+        return Recorded(store.specs([1])[0], actions, "failure")
 
 
 @pytest.fixture(scope="module")
-def replays(drawing) -> Iterator[Replays]:
-    """One process draws for all tests; what it drew is gone when it is closed."""
-    with Replays() as opened:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("films")
+
+
+@pytest.fixture(scope="module")
+def replays(drawing: str, folder: Path) -> Iterator[Replays]:
+    """One process draws for all tests."""
+    with Replays(folder, processes=1) as opened:
         yield opened
-        drawn = [film.path for film in opened._films.values() if film.path is not None]
-        assert any(path.exists() for path in drawn)
-    assert not any(path.exists() for path in drawn)
 
 
-def test_an_episode_is_filmed_from_its_spec_and_actions(
-    replays: Replays, recorded, monkeypatch: pytest.MonkeyPatch
+def test_a_film_of_few_pictures_comes_first_and_one_of_many_replaces_it(
+    replays: Replays, recorded: Recorded, folder: Path
 ):
-    spec, actions = recorded
-    film = made(replays, spec, actions, "failure", "")
-    assert (film.state, film.said) == ("ready", "") and film.path is not None
-    with av.open(str(film.path)) as video:
-        assert video.streams.video[0].frames == len(actions) // film.stride + HOLD
-    assert replays.video(spec, actions, "failure", "") == film
+    seen: list[str] = []
 
-    odd = made(replays, spec, actions[:4], "success", "")
+    def ask() -> Replay:
+        now = replays.film(recorded)
+        seen.extend([now.path.name] if now.path is not None and now.path.name not in seen else [])
+        return now
+
+    film = made(ask)
+    assert seen == [f"{recorded.name}-rough.mp4", f"{recorded.name}.mp4"] and film.said == ""
+    steps = len(recorded.actions)
+    assert pictures(folder / seen[0]) == (
+        1 + 1 + HOLD * 2,
+        2.0,
+    )  # steps 0 and 8, the end held for two seconds
+    assert pictures(film.path) == (steps // 2 + 1 + HOLD * 10, 10.0)
+    assert film.poster is not None and film.poster.is_file()
+    assert replays.named(recorded, seen[0]) == folder / seen[0]
+    assert replays.named(recorded, "../secret") is None
+    with Replays(folder) as later:  # another server finds it at once
+        assert later.film(recorded) == film
+
+
+def test_a_still_shows_the_end(replays: Replays, recorded: Recorded):
+    still = made(lambda: replays.still(recorded))
+    assert still.path is not None and still.path.read_bytes()[:2] == b"\xff\xd8"
+
+
+def test_what_ended_otherwise_is_said(replays: Replays, recorded: Recorded):
+    odd = made(lambda: replays.still(replace(recorded, actions=recorded.actions[:4], outcome="success")))
     assert odd.state == "ready" and "the record says success after 4" in odd.said
 
-    monkeypatch.setattr(films, "MOST_BYTES", 1)
-    last = made(replays, spec, actions[:2], "error", "a wire broke")
-    assert last.state == "ready" and last.path is not None and last.path.exists()
-    assert not film.path.exists()
+
+def test_what_was_not_looked_at_for_longest_goes(
+    replays: Replays, recorded: Recorded, folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(films, "MOST_BYTES", 60_000)
+    shorter = replace(recorded, actions=recorded.actions[:2], outcome="error", error="a wire broke")
+    last = made(lambda: replays.still(shorter))
+    until = time.monotonic() + 60
+    while sum(each.stat().st_size for each in folder.iterdir()) > 60_000:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert last.path is not None and last.path.exists()
+
+
+def test_what_nobody_asks_for_any_more_is_not_drawn(
+    recorded: Recorded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(films, "INTEREST", 0.0)
+    replays = Replays(tmp_path)  # nobody draws: it was not entered
+    assert replays.film(recorded).state == "waiting"
+    time.sleep(0.01)
+    assert replays._next("") is None
+
+
+def test_films_come_before_stills_and_stills_before_better_films(recorded: Recorded, tmp_path: Path):
+    replays = Replays(tmp_path)
+    own = tmp_path / "own.mp4"
+    own.touch()
+    better = replace(recorded, own=own, actions=recorded.actions[:3])
+    assert replays.film(better).path == own and not replays.film(better).final
+    replays.still(recorded)
+    replays.film(recorded)
+    order = [replays._next("") for _ in range(4)]
+    assert [each.kind if each else None for each in order] == ["rough", "still", "fine", None]
 
 
 def test_an_episode_on_the_table_is_filmed_action_by_action(replays: Replays):
     spec = EpisodeSpec("tabletop/T1/L1", 0, pack=PACK)
     actions = EpisodeRunner(WorkerConfig("oracle", "tabletop")).run(spec).trajectory.actions
-    film = made(replays, spec, actions, "success", "")
-    assert (film.state, film.said) == ("ready", "") and film.path is not None
-    with av.open(str(film.path)) as video:
-        assert video.streams.video[0].frames == len(actions) / film.stride + HOLD
+    film = made(lambda: replays.film(Recorded(spec, actions, "success")))
+    assert (film.state, film.said) == ("ready", "")
+    assert pictures(film.path) == (len(actions) + 1 + HOLD, 1.0)
 
 
-def test_where_nothing_can_be_drawn_it_says_so(recorded, monkeypatch: pytest.MonkeyPatch):
+def test_where_nothing_can_be_drawn_it_says_so(
+    recorded: Recorded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("MUJOCO_GL", "nothing")
-    with Replays() as replays:
-        film = made(replays, *recorded, "failure", "")
+    with Replays(tmp_path, processes=1) as replays:
+        film = made(lambda: replays.film(recorded))
     assert film.state == "failed" and "MUJOCO_GL is 'nothing', which cannot draw" in film.said
 
 
-def test_what_cannot_be_played_again_is_refused_at_once(recorded):
-    spec, _ = recorded
-    with Replays() as replays:
-        assert "No actions" in replays.video(spec, np.zeros((0, 7), np.float32), "error", "").said
-        assert "too many" in replays.video(spec, np.zeros((9999, 7), np.float32), "failure", "").said
+def test_what_cannot_be_played_again_is_refused_at_once(recorded: Recorded, tmp_path: Path):
+    replays = Replays(tmp_path)
+    none, many = (replace(recorded, actions=np.zeros((count, 7), np.float32)) for count in (0, 9999))
+    assert "No actions" in replays.film(none).said and "too many" in replays.still(many).said
+    own = tmp_path / "own.mp4"
+    assert replays.film(replace(none, own=own)).path == own
 
 
 def test_films_of_the_run_itself_are_found_but_none_elsewhere(tmp_path: Path):

@@ -15,13 +15,13 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from assay.bridges.planned import PlannedTask, planned_tasks
 from assay.bridges.player import Player
 from assay.episodes import Stepwise, horizon, task_of
 from assay.experiments.registry import EXPERIMENTS
 from assay.policies.demonstrations.features import CAMERAS, STATE_NAMES, state
 from assay.policies.remote.pictures import Orientation, parsed, turned
 from assay.policies.simple import STILL
+from assay.runs.planned import PlannedTask, planned_tasks
 from assay.runs.recording import begin
 from assay.runs.seeds import as_seeds
 from assay.runs.work import Options

@@ -50,9 +50,12 @@ class ConditionedTask:
 
     @cached_property
     def _design(self) -> Experiment:
-        name = self.experiment or (
-            "libero" if self.condition == CONTROL else self.condition.partition("/")[0]
-        )
+        experiment, slash, _ = self.condition.partition("/")
+        if self.experiment is None and self.condition != CONTROL and not slash:
+            raise TaskError(
+                f"condition '{self.condition}': valid: {CONTROL}, or EXPERIMENT/CONDITION, such as x/level3"
+            )
+        name = self.experiment or ("libero" if self.condition == CONTROL else experiment)
         return load_experiment(name).only(None if self.condition == CONTROL else self.condition)
 
     def begin(self, path: Path, policy: str, states: Path | None) -> None:
@@ -73,5 +76,9 @@ class ConditionedTask:
         if not found:
             raise TaskError(
                 f"{self._design.name} has no episode of {self.task} with seed {seed} in '{self.condition}'"
+            )
+        if len(several := list(dict.fromkeys(spec.condition for spec in found))) > 1:
+            raise TaskError(
+                f"condition '{self.condition}' names {len(several)}; valid: one, such as {several[0]}"
             )
         return found[seed % len(found)]

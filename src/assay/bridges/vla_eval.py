@@ -30,13 +30,13 @@ from vla_eval.specs import (
     DimSpec,
 )
 
-from assay.bridges.planned import planned_tasks
 from assay.bridges.player import Player
 from assay.episodes import horizon
 from assay.errors import PolicyError
 from assay.policies.remote.convention import Convention
 from assay.policies.remote.vla_eval import CONTROLLER_STATES, CONVENTION, as_declared, controller_state
 from assay.policies.simple import STILL
+from assay.runs.planned import planned_tasks
 from assay.runs.recording import begin
 from assay.runs.seeds import as_seeds
 from assay.runs.work import Options

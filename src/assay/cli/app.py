@@ -55,7 +55,6 @@ app = typer.Typer(
     help="How much of a robot policy's success is understanding, and how much is memory?",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
 )
 COMMANDS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = MappingProxyType(
     {

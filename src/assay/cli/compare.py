@@ -49,6 +49,8 @@ def compare(
     from assay.report.comparison import compare_runs
     from assay.report.run_report import named
     from assay.report.verdicts import verdicts
+    from assay.runs.display import print_damage
+    from assay.runs.store import Store
 
     how = print_of(figures or ("pdf" if out else None), width, font, font_size, names, out)
     if len(paths) < 2:
@@ -56,6 +58,9 @@ def compare(
     if len(set(paths)) < len(paths):
         raise RunError("compare: the same run twice")
     runs = named(paths, label or ())
+    for path in paths:
+        with Store.reading(path) as store:
+            print_damage(store)
     compared = compare_runs(runs, margin=margin / 100)
     if out is not None and how is not None:
         _write(compared, out, how)

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from assay.cli import completing
 from assay.console import errors, say
 
 PRIMITIVES = "primitives"
@@ -27,13 +28,24 @@ class Videos(StrEnum):
     ALL = "all"
 
 
-ExperimentAddress = Annotated[str, typer.Argument(help="The experiment: assay experiments list.")]
+ExperimentAddress = Annotated[
+    str, typer.Argument(help="The experiment: assay experiments list.", autocompletion=completing.experiments)
+]
 Tasks = Annotated[
-    str, typer.Option("--tasks", help="all, or suites, ids, task files and folders with commas.")
+    str,
+    typer.Option(
+        "--tasks",
+        help="all, or suites, ids, task files and folders with commas.",
+        autocompletion=completing.tasks,
+    ),
 ]
 Selection = Annotated[
     str | None,
-    typer.Option("--tasks", help="all, suites and ids with commas; the experiment's own by default."),
+    typer.Option(
+        "--tasks",
+        help="all, suites and ids with commas; the experiment's own by default.",
+        autocompletion=completing.tasks,
+    ),
 ]
 Seeds = Annotated[str | None, typer.Option(help="How many (4 means 0 to 3), or which: 7,8,9 or 7-11.")]
 States = Annotated[

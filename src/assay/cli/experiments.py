@@ -12,6 +12,7 @@ from rich.box import SIMPLE
 from rich.table import Column
 from rich.text import Text
 
+from assay.cli import completing
 from assay.cli.execution import Assets, Conditions
 from assay.cli.listing import described
 from assay.cli.pictures import check_picture
@@ -51,7 +52,12 @@ def list_() -> None:
 
 @app.command()
 def show(
-    experiment: Annotated[str, typer.Argument(help="The experiment, e.g. corruption, or para?per_cell=2.")],
+    experiment: Annotated[
+        str,
+        typer.Argument(
+            help="The experiment, e.g. corruption, or para?per_cell=2.", autocompletion=completing.experiments
+        ),
+    ],
     selection: Annotated[str | None, typer.Option("--tasks", help="The experiment's own by default.")] = None,
     conditions: Conditions = None,
     seed: Annotated[int, typer.Option(help="What is drawn is drawn by this seed.")] = 0,

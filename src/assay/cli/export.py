@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.console import say
+from assay.console import emit, say
 from assay.errors import RunError
 
 
@@ -39,6 +39,7 @@ def export(
     ] = "",
 ) -> None:
     """Write the episodes of a run as a table (key, condition, task, seed, outcome, steps, ...), or for other tools."""
+    from assay.runs.display import print_damage
     from assay.runs.export import Format, written
     from assay.runs.export import export as write
     from assay.runs.store import Store
@@ -49,6 +50,7 @@ def export(
     if to is None and not any(target for _, target in wanted):
         raise RunError("say where to: --parquet FILE, --csv FILE, --json FILE, --lerobot DIR or --to TOOL")
     with Store.reading(path) as store:
+        print_damage(store)
         if to is not None:
             from assay.exchange.exporters import Wish, exporter
 
@@ -56,7 +58,7 @@ def export(
             say(exporter(to).write(store, wish))
         for form, target in wanted:
             if target is not None and str(target) == "-":
-                typer.echo(written(store, form)[1])
+                emit(written(store, form)[1])
             elif target is not None:
                 count = write(store, target, form)
                 say(f"{count} episodes written to {target}")

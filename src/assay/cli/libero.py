@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -95,13 +95,32 @@ def libero(
     with Store.reading(path) as store:
         output.print(condition_table(store.counts(), set(store.stopped), {}))
     rest = f", {ending.left} left: the same command goes on" if ending.left else ""
-    if ending.left and not ending.done:
-        rest = f": the script played none of the {ending.left} that are left; does it ask for all task numbers from 0?"
     say(f"{number_of(ending.done, 'episode')} recorded in {path}{rest}")
+    if script.unplayed and not script.status:
+        say(
+            f"The script never played {_numbers(script.unplayed)}. Under --experiment tasks are numbered anew, each "
+            "condition of each task is one: let the script play every number from 0"
+        )
     if script.status:
         raise typer.Exit(script.status if script.status > 0 else 128 - script.status)
     if ending.left:
         raise typer.Exit(1)
+
+
+def _numbers(unplayed: Mapping[str, Sequence[int]]) -> str:
+    """``tasks 0 to 6 and 8 of libero_goal``."""
+    told = []
+    for suite, numbers in unplayed.items():
+        runs: list[list[int]] = []
+        for number in numbers:
+            if runs and number == runs[-1][-1] + 1:
+                runs[-1].append(number)
+            else:
+                runs.append([number])
+        each = [f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs]
+        listed = " and ".join([", ".join(each[:-1]), each[-1]] if len(each) > 1 else each)
+        told.append(f"{'tasks' if len(numbers) > 1 else 'task'} {listed} of {suite or 'every suite'}")
+    return "; ".join(told)
 
 
 def _announce(planned: Sequence[Planned]) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Column
 
+from assay.cli import completing
 from assay.cli.execution import (
     Assets,
     Conditions,
@@ -37,7 +38,11 @@ LADDER = (5, 10, 20, 50)
 def plan(
     experiment: ExperimentAddress,
     policy: Annotated[
-        str | None, typer.Option(help="Whose run it will be: for the time, and the success of its controls.")
+        str | None,
+        typer.Option(
+            help="Whose run it will be: for the time, and the success of its controls.",
+            autocompletion=completing.policies,
+        ),
     ] = None,
     selection: Selection = None,
     seeds: Seeds = None,

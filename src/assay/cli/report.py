@@ -31,7 +31,7 @@ def report(
         str | None,
         typer.Option(
             help="Instead: every table and figure of a paper that these runs can give: "
-            "libero-para, libero-pro, libero-x."
+            "cogelot, libero-para, libero-pro, libero-x."
         ),
     ] = None,
     published: Annotated[
@@ -140,6 +140,10 @@ def _paper(name: str, paths: list[Path], out: Path | None, target: str | None, p
     from assay.report.papers import write_paper
     from assay.report.run_report import named
 
+    if name == "actioneqa":
+        raise RunError(
+            "actioneqa is made from answers, not runs: assay eqa score DIR ANSWERS... --paper actioneqa"
+        )
     if out is None or target is not None:
         raise RunError("--paper needs --out DIR, and has no --json: its tables are CSV files there")
     with working("drawing"):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli import completing
 from assay.cli.execution import (
     Assets,
     Conditions,
@@ -38,7 +39,13 @@ UNCERTIFIED = "uncertified: the oracle has not solved these scenes; no time limi
 
 def run(
     experiment: ExperimentAddress,
-    policy: Annotated[str, typer.Option(help="oracle, python:pkg.module:Class, openpi://host:port, ...")],
+    policy: Annotated[
+        str,
+        typer.Option(
+            help="oracle, python:pkg.module:Class, openpi://host:port, ...",
+            autocompletion=completing.policies,
+        ),
+    ],
     selection: Selection = None,
     seeds: Seeds = None,
     conditions: Conditions = None,
@@ -154,12 +161,15 @@ def run(
         print_tracebacks(store.tracebacks().values())
         print_clipping(store.clipping())
         print_refused(counted(refused))
-        if store.meta["settings"].get("certificates", "") is None:
+        if store.meta.get("settings", {}).get("certificates", "") is None:
             say(UNCERTIFIED)
+        others = len(store.todo(retry="nothing")) - ending.left
     rest = f", {ending.left} left: the same command goes on" if ending.left and not ending.reason else ""
     before = counts["done"].sum() - ending.done
     known = f" ({before} were there)" if before else ""
     say(f"{number_of(ending.done, 'episode')} recorded in {path}{known}{rest}")
+    if others > 0:
+        say(f"{number_of(others, 'planned episode')} of other tasks, seeds or conditions left as they are")
     if ending.reason:
         raise RunError(f"stopped: {ending.reason}; the same command goes on when the policy is back")
     if ending.left:
@@ -190,12 +200,14 @@ def _tracked(display: Observer, track: str | None, project: str) -> Iterator[Obs
 
 def _broken(path: Path) -> set[int]:
     """The episodes of a file that ended in an error before; none where there is no such run yet."""
+    from assay.runs.display import print_damage
     from assay.runs.store import Store
 
     if not path.is_file():
         return set()
     try:
         with Store.reading(path) as store:
+            print_damage(store)
             return store.broken()
     except RunError:  # whoever opens it to write tells
         return set()

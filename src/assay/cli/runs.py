@@ -23,6 +23,7 @@ def list_(
     folder: Annotated[Path, typer.Argument(help="Where to look, and below.")] = Path("runs"),
 ) -> None:
     """List the runs in a folder."""
+    from assay.runs.display import print_damage
     from assay.runs.store import SUFFIX, Store
 
     if not folder.is_dir():
@@ -41,6 +42,7 @@ def list_(
             with Store.reading(path) as store:
                 meta = store.meta
                 done = f"{store.done}/{store.planned}"
+                print_damage(store)
         except (RunError, sqlite3.Error) as error:
             say(f"left out: {path}: {error}", aside=True)
             continue
@@ -63,6 +65,7 @@ def show(
     from assay.runs.display import (
         condition_table,
         print_clipping,
+        print_damage,
         print_reasons,
         print_refused,
         print_tracebacks,
@@ -72,12 +75,13 @@ def show(
     with Store.reading(path) as store:
         meta, counts, stopped = store.meta, store.counts(), store.stopped
         reasons, refusals = store.reasons(), recall(store)
-        tracebacks, clipping = store.tracebacks(), store.clipping()
+        tracebacks, clipping, damaged = store.tracebacks(), store.clipping(), store.damaged()
+        print_damage(store)
     refused = counted(refusals)
     meta.pop(META, None)
     if out is not None:
         content = {"meta": meta, "conditions": counts.to_dicts(), "stopped": stopped, "errors": reasons}
-        content |= {"tracebacks": tracebacks, "clipping": clipping._asdict()}
+        content |= {"tracebacks": tracebacks, "clipping": clipping._asdict(), "damaged": damaged}
         if write_json(content | {"refused": refused}, out):
             return
     widest = max(map(len, meta), default=0)
@@ -99,10 +103,14 @@ def merge_(
     out: Annotated[Path, typer.Option(help="The new run's file, NAME.assay.")],
 ) -> None:
     """Put the parts of one experiment together. Exit status 1 where shards or episodes are missing."""
+    from assay.runs.display import print_damage
     from assay.runs.merge import merge
     from assay.runs.shards import missing
     from assay.runs.store import Store
 
+    for path in paths:
+        with Store.reading(path) as store:
+            print_damage(store)
     count = merge(paths, out)
     say(f"{number_of(count, 'episode')} in {out}")
     with Store.reading(out) as store:

@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from assay.console import say
+
 
 def serve(
     policy: Annotated[
@@ -32,7 +34,7 @@ def serve(
         # By itself asyncio can miss a Ctrl-C that comes just before it goes to sleep.
         with contextlib.suppress(NotImplementedError):  # on Windows
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, task.cancel)
-        await server.run(host, port, lambda address: typer.echo(f"{policy} is at {address} (Ctrl-C ends it)"))
+        await server.run(host, port, lambda address: say(f"{policy} is at {address} (Ctrl-C ends it)"))
 
     with contextlib.suppress(KeyboardInterrupt, asyncio.CancelledError):
         asyncio.run(until_interrupted())

@@ -43,21 +43,19 @@ def demos(
     out: Annotated[Path, typer.Option(help="Folder of the demonstrations: a new one, or one to extend.")],
     per_task: Annotated[int, typer.Option(min=1, help="Episodes of each task.")] = 1000,
     tasks: Annotated[
-        str | None, typer.Option(help="Tasks with commas, as T1,T3; those that learn from little by default.")
+        str | None, typer.Option(help="Tasks with commas, as T1,T3; the thirteen of training by default.")
     ] = None,
-    paraphrase: Annotated[
-        bool, typer.Option("--paraphrase/--original", help="Prompts in many wordings, or in their own.")
-    ] = True,
     workers: Processes = None,
 ) -> None:
     """Record demonstrations for `assay tabletop train`, on the training pools of shapes and textures.
 
-    Episodes that the demonstrator fails are left out. What is in the folder already is not done again.
+    Now and then its hand slips, so that it has to recover. Episodes that it fails are left out. What is in the folder
+    already is not done again.
     """
     from assay.policies.learned.tabletop import demos as recording
 
     names = recording.TASKS if tasks is None else tuple(name.strip() for name in tasks.split(","))
-    wanted = recording.jobs(out, names, per_task, paraphrase=paraphrase)
+    wanted = recording.jobs(out, names, per_task)
     with progress_bar() as bar:
         progress = bar.add_task("episodes", total=per_task * len(names))
         there = 0
@@ -66,6 +64,8 @@ def demos(
             bar.update(progress, advance=len(job.seeds), description=job.task)
     left_out = per_task * len(names) - there
     say(f"{out}: {number_of(there, 'episode')} of {', '.join(names)}; failed attempts left out {left_out}")
+    taken = recording.actions_taken(wanted)
+    say("actions: " + ", ".join(f"{task} {low} to {high}" for task, (low, high) in taken.items()))
 
 
 @app.command()
@@ -79,6 +79,9 @@ def train(
     steps: Annotated[int | None, typer.Option(min=1, help="Train so many batches; repeatable.")] = None,
     seed: Annotated[int, typer.Option(help="Another seed gives another network.")] = 0,
     permute: Annotated[bool, typer.Option(help="Show objects in another order each time.")] = False,
+    paraphrase: Annotated[
+        bool, typer.Option("--paraphrase/--original", help="Prompts in many wordings, or in their own.")
+    ] = True,
 ) -> None:
     """Train a small policy to do as in the demonstrations, on one core.
 
@@ -104,7 +107,9 @@ def train(
                 task, completed=share, description=f"{model}, step {progress.step}, loss {loss}: per cent"
             )
 
-        made = trained(folder, out, chosen, schedule, seed=seed, permute=permute, watch=watch)
+        made = trained(
+            folder, out, chosen, schedule, seed=seed, permute=permute, paraphrase=paraphrase, watch=watch
+        )
     say(f"{out}: {made.model}, {made.parameters:,} parameters, {number_of(made.steps, 'step')}")
     say("nearly the demonstrator's action in episodes held out:")
     for name, share in made.held_out.items():

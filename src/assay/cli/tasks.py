@@ -104,7 +104,7 @@ def export(
         file.write_text(text, encoding="utf-8")
     except OSError as error:
         raise TaskError(f"{file}: cannot be written: {error.strerror or error}") from None
-    typer.echo(str(file))
+    say(str(file))
 
 
 @app.command()

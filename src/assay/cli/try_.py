@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Column
 
+from assay.cli import completing
 from assay.cli.execution import (
     Assets,
     JsonFile,
@@ -34,7 +35,11 @@ if TYPE_CHECKING:
 
 def try_(
     policy: Annotated[
-        str, typer.Argument(help="oracle, replay, ...; python:pkg.module:Class; openpi://host:port.")
+        str,
+        typer.Argument(
+            help="oracle, replay, ...; python:pkg.module:Class; openpi://host:port.",
+            autocompletion=completing.policies,
+        ),
     ],
     selection: Tasks = "all",
     seeds: Annotated[str, typer.Option(help="How many (4 means 0 to 3), or which: 7,8,9 or 7-11.")] = "5",

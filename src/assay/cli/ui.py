@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from assay.console import say
+
 
 def ui(
     folder: Annotated[Path, typer.Argument(help="Where the runs are, or below.")] = Path("runs"),
@@ -15,4 +17,4 @@ def ui(
     """Browse runs, watch episodes beside their controls and compare runs in a browser, until Ctrl-C."""
     from assay.web.server import serve
 
-    serve(folder, port, lambda address: typer.echo(f"{folder} is at {address} (Ctrl-C ends it)"))
+    serve(folder, port, lambda address: say(f"{folder} is at {address} (Ctrl-C ends it)"))

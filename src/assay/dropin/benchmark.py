@@ -13,7 +13,7 @@ from assay.dropin.missing import Partial
 from assay.dropin.planned import Planned, of_suite, plan
 from assay.dropin.recorder import language_was_read
 from assay.dropin.task_files import BDDL, entries, path_of, states_file
-from assay.errors import TaskError, did_you_mean
+from assay.errors import StateError, TaskError, did_you_mean
 from assay.formats.init_files import read_states
 
 BENCHMARK_MAPPING: dict[str, Any] = {}
@@ -63,17 +63,10 @@ def _made(suite: str, name: str, language: str) -> Task:
 
 
 def _tasks(suite: str) -> dict[str, Task]:
-    """The tasks of a suite by name. Raises TaskError where an experiment has none in it."""
+    """The tasks of a suite by name."""
     if not plan():
         return {name: _made(suite, name, entry.task.instruction.text) for name, entry in entries(suite)}
-    found = {each.name: _made(suite, each.name, each.language) for each in of_suite(suite)}
-    if not found:
-        there = ", ".join(dict.fromkeys(each.suite for each in plan()))
-        raise TaskError(
-            f"the script asks for {suite}, and the experiment has nothing left to do there; it has {there}: "
-            "choose with --tasks what the script asks for"
-        )
-    return found
+    return {each.name: _made(suite, each.name, each.language) for each in of_suite(suite)}
 
 
 class _TaskMaps(dict[str, dict[str, Task]]):
@@ -143,6 +136,14 @@ def print_benchmark() -> None:
     print("\n".join(["Available benchmarks:", *(f"\t{name}" for name in BENCHMARK_MAPPING)]))
 
 
+class NoSuchStateError(StateError, IndexError):
+    """An initial state beyond the last."""
+
+
+class NoSuchTaskError(TaskError, IndexError):
+    """A number that no task of a suite has."""
+
+
 class InitialStates(np.ndarray):
     """The initial states of a planned task; one that is not there is said to be so, with what to do."""
 
@@ -150,9 +151,9 @@ class InitialStates(np.ndarray):
         try:
             return super().__getitem__(key)
         except IndexError:
-            raise IndexError(
-                f"this task has {len(self)} initial states, one for each seed of the experiment: let the script do so "
-                "many trials of each task, or give assay libero more --seeds"
+            raise NoSuchStateError(
+                f"the script asks for initial state {key} of a task that has {len(self)}, one for each seed: let it do "
+                f"{len(self)} trials of each task, or give assay libero more --seeds"
             ) from None
 
 
@@ -167,6 +168,12 @@ class Benchmark(Partial, abc.ABC):
 
     def _make_benchmark(self) -> None:
         found = list(task_maps[self.name].values())
+        if not found:
+            there = ", ".join(dict.fromkeys(each.suite for each in plan()))
+            raise TaskError(
+                f"the script asks for {self.name}, and the experiment has nothing left to do there; it has {there}: "
+                "choose with --tasks what the script asks for"
+            )
         order = (
             _ORDERS[self.task_order_index]
             if self.task_order_index and len(found) == 10
@@ -200,8 +207,14 @@ class Benchmark(Partial, abc.ABC):
         return f"{self.tasks[i].problem_folder}/{self.tasks[i].name}_demo.hdf5"
 
     def get_task(self, i: int) -> Task:
-        """One task."""
-        return self.tasks[i]
+        """One task. Raises NoSuchTaskError, which is an IndexError."""
+        try:
+            return self.tasks[i]
+        except IndexError:
+            anew = ": under --experiment tasks are numbered anew" if plan() else ""
+            raise NoSuchTaskError(
+                f"the script asks for task {i} of {self.name}, whose tasks are 0 to {self.n_tasks - 1}{anew}"
+            ) from None
 
     def get_task_emb(self, i: int) -> Any:
         """The embedding of a task that was set."""

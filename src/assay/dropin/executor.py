@@ -9,7 +9,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -17,11 +16,12 @@ from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from pathlib import Path
 
-from assay.dropin.planned import Planned, group, write_plan
+from assay.dropin.planned import EVERYWHERE, Planned, group, write_plan
 from assay.dropin.recorder import SURE, UNSURE, never_began
 from assay.dropin.session import PATH, VARIABLE, Session
 from assay.episodes import Episode, EpisodeSpec, task_of
 from assay.errors import AssayError, RunError
+from assay.files import scratch_folder
 from assay.runs.executor import Done, Event, Source, Tick
 from assay.runs.worker import WorkerConfig
 from assay.sim.packs.registry import load_pack
@@ -91,7 +91,7 @@ class Stop:
 def run_free(words: Sequence[str], pack: str, states: Path | None = None) -> int:
     """Run a script on LIBERO's own tasks; returns its exit status. Raises AssayError."""
     load_pack(pack)  # what is missing is said now, and not by the script
-    with tempfile.TemporaryDirectory(prefix="assay-libero-") as folder:
+    with scratch_folder(prefix="assay-libero-") as folder:
         now = Session(pack, states="" if states is None else str(states.absolute()))
         return finish(start(words, now, Path(folder)))
 
@@ -109,7 +109,10 @@ class Script:
     status: int = field(default=0, init=False)
     """The exit status of the script."""
     workers: int = field(default=1, init=False)
+    unplayed: dict[str, list[int]] = field(default_factory=dict, init=False)
+    """Suite -> the numbers of its tasks of which the script has played nothing."""
     _config: WorkerConfig | None = field(default=None, init=False)
+    _specs: Sequence[EpisodeSpec] = field(default=(), init=False)
 
     @property
     def address(self) -> str:
@@ -129,9 +132,9 @@ class Script:
                 found[Path(word).name] = hashlib.sha256(Path(word).read_bytes()).hexdigest()[:12]
         return found
 
-    def executor(self, config: WorkerConfig) -> Script:
-        """Itself, told where stored states are."""
-        self._config = config
+    def executor(self, config: WorkerConfig, planned: Sequence[EpisodeSpec]) -> Script:
+        """Itself, told where stored states are, and what the run consists of."""
+        self._config, self._specs = config, planned
         return self
 
     def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
@@ -148,10 +151,10 @@ class Script:
         batch = [each for each in batch if each[0] in left]
         if not batch:
             return
-        planned = group([spec for _, spec in batch], [number for number, _ in batch], apart=self.apart)
+        planned = group(self._specs, {spec: number for number, spec in batch}, apart=self.apart)
         self.announce(planned)
         states = None if self._config is None else self._config.states
-        with tempfile.TemporaryDirectory(prefix="assay-libero-") as name:
+        with scratch_folder(prefix="assay-libero-") as name:
             folder = Path(name)
             episodes = folder / "episodes"
             episodes.mkdir()
@@ -183,6 +186,7 @@ class Script:
             ends = [SURE, UNSURE] if self.status == 0 and not interrupted else [SURE]
             for number, episode in chain.from_iterable(_taken(episodes, left, end) for end in ends):
                 yield Done(number, episode)
+        self.unplayed = _unplayed(planned, left)
         source.give_back(sorted(left))
 
 
@@ -193,6 +197,16 @@ def _impossible(spec: EpisodeSpec) -> str:
     except AssayError as error:
         return str(error)
     return ""
+
+
+def _unplayed(planned: Sequence[Planned], left: set[int]) -> dict[str, list[int]]:
+    """Suite -> the numbers, as the script sees them, of the tasks of which everything is left."""
+    found: dict[str, list[int]] = {}
+    for suite in dict.fromkeys(each.suite for each in planned):
+        there = [each for each in planned if each.suite in (suite, EVERYWHERE)]
+        if numbers := [number for number, each in enumerate(there) if left.issuperset(each.numbers)]:
+            found[suite] = numbers
+    return found
 
 
 def _taken(folder: Path, left: set[int], end: str = SURE) -> Iterator[tuple[int, Episode]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -36,6 +37,11 @@ class Observations(OrderedDict[str, Any]):
     def get(self, key: str, default: Any = None) -> Any:
         """As a dict's."""
         return self[key] if key in self else default  # noqa: SIM401 - this is it
+
+    def make(self) -> None:
+        """Make what is not made yet."""
+        for key in self:
+            self[key]
 
     def items(self) -> Any:
         """Everything, made."""
@@ -108,7 +114,11 @@ class Sensors:
         }
 
     def read(self, seen: Observation) -> Observations:
-        """What LIBERO gives of an observation. Nothing is rendered yet."""
+        """What LIBERO gives of an observation. Nothing is rendered yet, but in a process of `multiprocessing`.
+
+        Such a process sends its observations to another one, perhaps through a queue, which pickles them in a thread
+        of its own: there GL cannot draw.
+        """
         quaternion = seen.eef_quaternion[[1, 2, 3, 0]]
         proprioception = {
             "robot0_joint_pos": seen.joints.copy(),
@@ -130,6 +140,8 @@ class Sensors:
         found[PROPRIOCEPTION] = state
         if self._objects:
             found[OBJECTS] = _Pending(poses.state)
+        if multiprocessing.parent_process() is not None:
+            found.make()
         return found
 
     def _images(self, seen: Observation, camera: Cameras) -> Iterator[tuple[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
 from itertools import cycle, islice
@@ -18,7 +18,8 @@ from assay import tasks
 from assay.dropin.session import session
 from assay.dropin.task_files import BDDL, INIT, entries, write_states, write_task
 from assay.episodes import CONTROL, EpisodeSpec, task_of
-from assay.errors import StateError, TaskError
+from assay.errors import AssayError, StateError, TaskError
+from assay.runs.planned import PlannedTask, planned_tasks
 from assay.tasks import Instruction, Task, short_name
 
 MARK = -18_001.0
@@ -70,37 +71,63 @@ class Planned:
         return int(numbers[1])
 
 
-def group(specs: Sequence[EpisodeSpec], numbers: Sequence[int], *, apart: bool = False) -> list[Planned]:
-    """Episodes as tasks of LIBERO's, in the order of the plan; ``apart``: each is a task of its own.
+def group(
+    specs: Sequence[EpisodeSpec], waiting: Mapping[EpisodeSpec, int], *, apart: bool = False
+) -> list[Planned]:
+    """The ``specs`` of a run as tasks of LIBERO's, in the order of the plan; ``apart``: each is a task of its own.
 
-    They are kept apart, too, where the seeds of one condition have different instructions. All have as many initial
-    states, because scripts do as many trials of every task: where some are recorded already, the others are repeated.
+    They are kept apart, too, where each seed of a condition has an instruction or a variant of its own. Of ``waiting``,
+    episodes with their numbers, all are in these tasks, and no others. All tasks have as many initial states, because
+    scripts do as many trials of every task: where some are recorded already, the others are repeated.
     """
-    found: dict[tuple[str, str], list[tuple[EpisodeSpec, int, str]]] = {}
-    for spec, number in zip(specs, numbers, strict=True):
-        said = task_of(spec).instruction.words
-        found.setdefault((spec.condition, spec.task), []).append((spec, number, said))
-    if not apart:
-        apart = any(len({said for *_, said in each}) > 1 for each in found.values())
-    if apart:
-        return [_planned([one], apart=True) for each in found.values() for one in each]
-    most = max(map(len, found.values()), default=0)
-    return [_planned(list(islice(cycle(each), most)), apart=False) for each in found.values()]
+    tasks = planned_tasks(specs)
+    apart = apart or _drawn_by_seed(tasks)
+    most = 1 if apart else max((len(each.specs) for each in tasks), default=0)
+    found = []
+    for each in tasks:
+        left = [spec for spec in each.specs if spec in waiting]
+        for part in [[spec] for spec in left] if apart else [left] if left else []:
+            numbered = [(spec, waiting[spec]) for spec in islice(cycle(part), most)]
+            found.append(_planned(each, numbered, apart=apart))
+    return found
 
 
-def _planned(each: Sequence[tuple[EpisodeSpec, int, str]], *, apart: bool) -> Planned:
-    spec, _, said = each[0]
-    suite, name = _place(spec.task)
-    if spec.condition != CONTROL:
-        name = f"{name}__{re.sub(r'[^A-Za-z0-9]+', '_', spec.condition).strip('_')}"
+def _drawn_by_seed(tasks: Iterable[PlannedTask]) -> bool:
+    """Whether a condition has another instruction, or another variant of a task, for each of its seeds."""
+    seeds: dict[tuple[str, str], list[int]] = {}
+    variants: dict[tuple[str, str], int] = {}
+    for each in tasks:
+        if len({_said(spec) for spec in each.specs} - {None}) > 1:
+            return True
+        about = (each.condition, each.task)
+        seeds[about] = seeds.get(about, []) + [spec.seed for spec in each.specs]
+        variants[about] = each.variant
+    return any(variants[about] > 1 and len(set(seeds[about])) == len(seeds[about]) > 1 for about in seeds)
+
+
+def _said(spec: EpisodeSpec) -> str | None:
+    """The instruction of an episode; None where its task cannot be made."""
+    try:
+        said: str = task_of(spec).instruction.words
+    except AssayError:
+        return None
+    return said
+
+
+def _planned(task: PlannedTask, numbered: Sequence[tuple[EpisodeSpec, int]], *, apart: bool) -> Planned:
+    suite, name = _place(task.task)
+    if task.condition != CONTROL:
+        name = f"{name}__{re.sub(r'[^A-Za-z0-9]+', '_', task.condition).strip('_')}"
+    if task.variant > 1:
+        name = f"{name}__{task.variant}"
     if apart:
-        name = f"{name}__seed_{spec.seed}"
+        name = f"{name}__seed_{numbered[0][0].seed}"
     return Planned(
         suite,
         name,
-        said,
-        tuple(spec.to_json() for spec, *_ in each),
-        tuple(number for _, number, _ in each),
+        _said(numbered[0][0]) or "",
+        tuple(spec.to_json() for spec, _ in numbered),
+        tuple(number for _, number in numbered),
     )
 
 

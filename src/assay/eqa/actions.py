@@ -10,6 +10,7 @@ that order; 0 closed to 1 open. An action is a difference of states in the same 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Literal
@@ -39,6 +40,11 @@ _LABELS = (
     ("rotate counterclockwise about Z", "rotate clockwise about Z"),
     ("open the gripper", "close the gripper"),
 )
+
+
+_POSITIVE = ("positive", "clockwise", "downward", "counterclockwise")
+_NEGATIVE = ("negative", "counterclockwise", "upward", "clockwise")
+"""What tells the sign of a motion, and of a turn about X, Y and Z."""
 
 
 class Level(StrEnum):
@@ -95,6 +101,22 @@ def described(pattern: Sequence[int], action: np.ndarray | None = None) -> str:
             label = _LABELS[dimension][0 if sign > 0 else 1]
             labels.append(label if action is None else f"{label} by {amount(dimension, action[dimension])}")
     return ", ".join(labels)
+
+
+def label_place(label: str) -> tuple[int, int] | None:
+    """The dimension and sign of a label, ours or ActionEQA's, with an amount or without; None for no label."""
+    words = set(re.findall(r"[a-z]+", label.lower()))
+    if "gripper" in words:
+        return (6, 1) if "open" in words else (6, -1) if "close" in words else None
+    axis = next((place for place, name in enumerate("xyz") if name in words), None)
+    if axis is None:
+        return None
+    for sign, names in ((1, _POSITIVE), (-1, _NEGATIVE)):
+        if "move" in words and names[0] in words:
+            return axis, sign
+        if words & {"tilt", "rotate"} and names[1 + axis] in words:
+            return 3 + axis, sign
+    return None
 
 
 def amount(dimension: int, value: float) -> str:

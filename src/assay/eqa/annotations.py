@@ -1,9 +1,9 @@
-"""What people say about questions, in one SQLite file: their answers, and what kind a model's mistake is."""
+"""What people say about questions, in one SQLite file: answers, whether to keep them, and kinds of models' mistakes."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
@@ -30,7 +30,12 @@ CREATE TABLE IF NOT EXISTS answers (
 CREATE TABLE IF NOT EXISTS mistakes (
     model TEXT NOT NULL, question TEXT NOT NULL, marker TEXT NOT NULL, category TEXT NOT NULL,
     note TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (model, question, marker));
+CREATE TABLE IF NOT EXISTS reviews (
+    reviewer TEXT NOT NULL, question TEXT NOT NULL, verdict TEXT NOT NULL, comment TEXT NOT NULL,
+    at TEXT NOT NULL, PRIMARY KEY (reviewer, question));
 """
+VERDICTS = ("keep", "drop")
+"""What a reviewer says about a question."""
 
 
 class Given(NamedTuple):
@@ -48,6 +53,16 @@ class Mistake(NamedTuple):
     marker: str
     category: str
     note: str
+
+
+class Review(NamedTuple):
+    """What a reviewer says about a question."""
+
+    reviewer: str
+    question: str
+    verdict: str
+    """One of `VERDICTS`; empty where there is only a comment."""
+    comment: str
 
 
 class Annotations:
@@ -76,6 +91,18 @@ class Annotations:
         """Everybody who said anything, by name."""
         with self._opened() as database:
             return [name for (name,) in database.execute("SELECT DISTINCT annotator FROM answers ORDER BY 1")]
+
+    def review_all(self, reviews: Sequence[Review]) -> None:
+        """Keep verdicts, all or none, in place of what the same reviewers said before."""
+        rows = [(*each[:3], each.comment.strip()[:MOST_COMMENT], _now()) for each in reviews]
+        with self._opened() as database:
+            database.executemany("INSERT OR REPLACE INTO reviews VALUES (?, ?, ?, ?, ?)", rows)
+
+    def reviews(self) -> list[Review]:
+        """Every verdict and comment on questions."""
+        with self._opened() as database:
+            rows = database.execute("SELECT reviewer, question, verdict, comment FROM reviews ORDER BY 1, 2")
+            return [Review(*row) for row in rows]
 
     def mark(self, mistake: Mistake) -> None:
         """Keep what kind a mistake is in place of what the same marker said before."""
@@ -116,19 +143,20 @@ def named(annotator: str) -> str:
 
 
 @cache
-def categories() -> Mapping[str, Mapping[str, str]]:
-    """Kinds of mistakes: group -> name -> what it means."""
+def categories() -> Mapping[str, Mapping[str, Mapping[str, str]]]:
+    """Kinds of mistakes: group -> part of it -> name -> what it means."""
     text = files("assay.eqa").joinpath("mistakes.yaml").read_text(encoding="utf-8")
-    found: Mapping[str, Mapping[str, str]] = yaml.safe_load(text)
+    found: Mapping[str, Mapping[str, Mapping[str, str]]] = yaml.safe_load(text)
     return found
 
 
-def group_of(category: str) -> str:
-    """The group of a kind of mistake. Raises QuestionError for what is none."""
-    for group, members in categories().items():
-        if category in members:
-            return group
-    valid = [name for members in categories().values() for name in members]
+def group_of(category: str) -> tuple[str, str]:
+    """The group of a kind of mistake, and the part of it. Raises QuestionError for what is none."""
+    for group, parts in categories().items():
+        for part, members in parts.items():
+            if category in members:
+                return group, part
+    valid = [name for parts in categories().values() for members in parts.values() for name in members]
     raise QuestionError(f"there is no kind of mistake '{category[:60]}': {did_you_mean(category, valid)}")
 
 

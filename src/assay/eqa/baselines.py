@@ -46,6 +46,8 @@ def geometry(question: Question) -> str:
         if not question.achieved:
             return ""
         fits = [float(each) for each in question.achieved]
+    elif not question.states:
+        return ""
     elif question.kind.predicts:
         start, *ends = np.asarray(question.states)
         found = difference(start, np.asarray(ends), question.turning)

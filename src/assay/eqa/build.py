@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, zip_longest
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from PIL import Image
 
 from assay import __version__
 from assay.eqa.actions import Level, Turning
-from assay.eqa.drafts import Draft, Plan, Shot, Wrong, planned
+from assay.eqa.drafts import Draft, Options, Plan, Shot, Wrong, planned
 from assay.eqa.episode import FOUND, Rules, Source, Tally
 from assay.eqa.errors import QuestionError
 from assay.eqa.pairs import Prepared, prepared
@@ -24,8 +25,20 @@ from assay.eqa.views import View, all_of
 from assay.eqa.wording import worded
 from assay.files import making
 
-Distractors = Callable[[Sequence[str]], Wrong]
-"""Gives three wrong instructions for each of some; those it leaves out are edited."""
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """An episode for which wrong instructions are wanted."""
+
+    episode: str
+    """Its id."""
+    instruction: str
+    pictures: Callable[[], Sequence[np.ndarray]]
+    """Draws, or reads, how it begins and ends: uint8, (height, width, 3) each."""
+
+
+Distractors = Callable[[Sequence[Case]], Wrong]
+"""Gives three wrong instructions for each of some episodes; those it leaves out are edited."""
 ALIKE = "question: two options look the same"
 ADVICE = {
     "missing camera": "--views names the cameras",
@@ -56,11 +69,12 @@ def build(
     views: Sequence[View],
     *,
     seed: int = 0,
-    turning: Turning = "wrapped",
+    turning: Turning = "exact",
     most_episodes: int | None = None,
     on_episode: Callable[[], None] = lambda: None,
     settings: Mapping[str, object] | None = None,
     distractors: Distractors | None = None,
+    options: Options = "matched",
 ) -> Built:
     """Make questions from sources in a new folder; each question once for every view.
 
@@ -83,6 +97,7 @@ def build(
             on_episode,
             settings or {},
             distractors,
+            options,
         )
 
 
@@ -97,6 +112,7 @@ def _built(
     on_episode: Callable[[], None],
     settings: Mapping[str, object],
     distractors: Distractors | None,
+    options: Options,
 ) -> Built:
     questions: list[Question] = []
     built = Built(0, {}, {}, {})
@@ -106,9 +122,19 @@ def _built(
         for each in prepared(source, all_of(views), tally, turning=turning, most=most_episodes):
             ready.append(each)
             on_episode()
-        texts = {each.episode.instruction for each in ready if not each.episode.scene} - {""}
-        wrong = None if distractors is None or Kind.H_AI not in plan else distractors(sorted(texts))
-        made = written(out, source, ready, plan, views, seed=seed, turning=turning, tally=tally, wrong=wrong)
+        wrong = None if distractors is None or Kind.H_AI not in plan else distractors(_cases(ready, views[0]))
+        made = written(
+            out,
+            source,
+            ready,
+            plan,
+            views,
+            seed=seed,
+            turning=turning,
+            tally=tally,
+            wrong=wrong,
+            options=options,
+        )
         questions += _in_turn(made)
         built.counts[source.name] = {str(kind): len(each) // len(views) for kind, each in made.items()}
         built.short[source.name] = {
@@ -125,6 +151,7 @@ def _built(
         "seed": seed,
         "views": [str(view) for view in views],
         "turning": turning,
+        "options": options,
         "plan": {str(kind): count for kind, count in plan.items()},
         "most_episodes": most_episodes,
         "counts": built.counts,
@@ -143,15 +170,16 @@ def written(
     views: Sequence[View],
     *,
     seed: int = 0,
-    turning: Turning = "wrapped",
+    turning: Turning = "exact",
     tally: Tally | None = None,
     wrong: Wrong | None = None,
+    options: Options = "matched",
 ) -> dict[Kind, list[Question]]:
     """Questions of one data set from prepared pairs; their pictures are written.
 
     A question of which two options look the same in some view is left out.
     """
-    drafts = planned(ready, source.rules, plan, seed, source.name, wrong=wrong)
+    drafts = planned(ready, source.rules, plan, seed, source.name, wrong=wrong, options=options)
     shots = {shot for each in chain(*drafts.values()) for shot in (*each.shots, *each.option_shots)}
     files = _pictures(out, ready, sorted(shots), views, source.threads)
     for kind, each in drafts.items():
@@ -166,6 +194,19 @@ def written(
         ]
         for kind, each in drafts.items()
     }
+
+
+def _cases(ready: Sequence[Prepared], view: View) -> list[Case]:
+    """Whole episodes of which it is not known what else could have been done from the same beginning."""
+    return [
+        Case(
+            each.episode.id,
+            each.episode.instruction,
+            partial(view.pictures, each.episode, [int(each.frames[0]), int(each.frames[-1])]),
+        )
+        for each in ready
+        if each.whole and each.episode.instruction and not each.episode.scene
+    ]
 
 
 def _alike(draft: Draft, files: Mapping[View, Mapping[Shot, str]]) -> bool:
@@ -195,13 +236,16 @@ def _question(
     files: dict[Shot, str],
     turning: Turning,
 ) -> Question:
+    episode = ready[draft.shots[0].episode].episode
     return Question.of(
         kind=str(draft.kind),
         dataset=dataset,
-        episode=ready[draft.shots[0].episode].episode.id,
+        episode=episode.id,
         group=draft.group,
         view=str(view),
-        text=worded(draft.kind, view, draft.action, rules.thresholds, turning),
+        text=worded(
+            draft.kind, view, draft.action, rules.thresholds, turning, episode.places, episode.hand_place
+        ),
         pictures=[files[shot] for shot in draft.shots],
         options=draft.options,
         option_pictures=[files[shot] for shot in draft.option_shots],
@@ -229,7 +273,7 @@ def _pictures(
 
     def of_episode(owner: int) -> list[tuple[View, Shot, str]]:
         return [
-            (view, Shot(owner, frame), _saved(out, picture))
+            (view, Shot(owner, frame), saved(out, picture))
             for view in views
             for frame, picture in zip(
                 frames[owner], view.pictures(ready[owner].episode, frames[owner]), strict=True
@@ -244,7 +288,7 @@ def _pictures(
     return files
 
 
-def _saved(out: Path, picture: np.ndarray) -> str:
+def saved(out: Path, picture: np.ndarray) -> str:
     """Write a picture under a name that says what is on it and nothing else."""
     digest = hashlib.sha256(repr(picture.shape).encode() + picture.tobytes()).hexdigest()[:24]
     name = f"{PICTURES}/{digest}.png"

@@ -46,6 +46,13 @@ class Episode:
     """Episodes of the same scene began alike; empty where that is not known."""
     achieved: frozenset[str] = frozenset()
     """Instructions, of those heard in the scene, that are fulfilled at the end."""
+    hand_seen: tuple[np.ndarray, ...] = ()
+    """For each camera outside, whether both fingertips are inside its picture, (frames,); empty where that is not
+    known."""
+    places: tuple[str, ...] = ()
+    """Where each camera outside stands, in words; empty where that is not known."""
+    hand_place: str = ""
+    """How the camera on the hand is mounted, in words; empty where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)

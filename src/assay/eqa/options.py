@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assay.eqa.actions import TURNINGS, Turning
+from assay.eqa.drafts.plan import OPTIONS_OF, Options
 from assay.eqa.errors import QuestionError
 from assay.eqa.question import Kind
 from assay.eqa.views import View
@@ -31,6 +32,14 @@ def turning(text: str) -> Turning:
         if each == text:
             return each
     raise QuestionError(f"there is no turning '{text}'; valid: {', '.join(TURNINGS)}")
+
+
+def options(text: str) -> Options:
+    """How options are made."""
+    for each in OPTIONS_OF:
+        if each == text:
+            return each
+    raise QuestionError(f"there are no options '{text}'; valid: {', '.join(OPTIONS_OF)}")
 
 
 def scale(text: str) -> tuple[float, float] | None:

@@ -9,7 +9,7 @@ from itertools import combinations, islice
 
 import numpy as np
 
-from assay.eqa.actions import UPRIGHT, Turning, difference, signs
+from assay.eqa.actions import ANGLES, UPRIGHT, Turning, difference, signs
 from assay.eqa.episode import Episode, Rules, Source, Tally
 from assay.eqa.errors import UnreadableError
 from assay.eqa.quality import change, coarse, flaw
@@ -38,6 +38,10 @@ class Prepared:
     """What happened between them, (p, 7)."""
     first: np.ndarray
     """The first frame as the first camera outside, or else the hand's, sees it: coarse and grey."""
+    last: np.ndarray
+    """The last frame, likewise."""
+    alike: frozenset[tuple[int, int]] = frozenset()
+    """Two frames, the earlier first, that look the same, or nearly, to one of the cameras."""
 
     @property
     def group(self) -> str:
@@ -56,7 +60,7 @@ def key_frames(states: np.ndarray, rules: Rules, most: int = KEY_FRAMES) -> np.n
 
 
 def prepare(
-    episode: Episode, rules: Rules, view: View, turning: Turning = "wrapped", most: int = KEY_FRAMES
+    episode: Episode, rules: Rules, view: View, turning: Turning = "exact", most: int = KEY_FRAMES
 ) -> tuple[Prepared | None, Tally]:
     """The good frames and pairs of an episode, looked at through all of a view's cameras."""
     tally = Tally()
@@ -70,38 +74,46 @@ def prepare(
     good = []
     for place, frame in enumerate(frames):
         flaws = [found for camera in seen if (found := flaw(camera[place], rules))]
+        if not all(there[frame] for there in episode.hand_seen[: view.outside]):
+            flaws.append("fingertips outside the picture")
         if flaws:
             tally.add(f"frame: {flaws[0]}", f"{episode.id} frame {frame}")
         else:
             good.append(place)
-    outside = [coarse(picture) for picture in seen[0]]
-    kept, actions = [], []
+    small = [np.stack([coarse(picture) for picture in camera]) for camera in seen]  # each (k, height, width)
+    kept, actions, alike = [], [], []
     states = episode.states[frames]
     for first, second in combinations(good, 2):
         action = difference(states[first], states[second], turning)
-        reason = _flaw(action, states[[first, second]], rules)
-        if not reason and change(outside[first], outside[second]) < rules.change:
-            reason = "pair: no hand in sight"
+        reason = _flaw(action, states[[first, second]], rules, turning)
+        if any(change(camera[first], camera[second]) < rules.change for camera in small):
+            alike.append((int(frames[first]), int(frames[second])))
+            reason = reason or "pair: before and after look alike"
         tally.add(
             reason or "pair: kept", f"{episode.id} frames {frames[first]}, {frames[second]}" if reason else ""
         )
         if not reason:
             kept.append((frames[first], frames[second]))
             actions.append(action)
-    whole = {0, len(frames) - 1} <= set(good) and len(frames) > 1
+    ends = int(frames[0]), int(frames[-1])
+    whole = {0, len(frames) - 1} <= set(good) and len(frames) > 1 and ends not in alike
+    if ends in alike:
+        tally.add("episode: beginning and end look alike", episode.id)
     result = Prepared(
         episode,
         frames[good],
         whole,
         np.array(kept, dtype=np.int64).reshape(-1, 2),
         np.array(actions, dtype=np.float64).reshape(-1, 7),
-        outside[0],
+        small[0][0],
+        small[0][-1],
+        frozenset(alike),
     )
     return result, tally
 
 
 def prepared(
-    source: Source, view: View, tally: Tally, *, turning: Turning = "wrapped", most: int | None = None
+    source: Source, view: View, tally: Tally, *, turning: Turning = "exact", most: int | None = None
 ) -> Iterator[Prepared]:
     """The first ``most`` episodes of a source that have good frames; what is left out is counted."""
     found = 0
@@ -126,9 +138,14 @@ def prepared(
                         return
 
 
-def _flaw(action: np.ndarray, states: np.ndarray, rules: Rules) -> str:
-    if np.count_nonzero(signs(action, rules.thresholds)) < LEAST_DIMENSIONS:
+def _flaw(action: np.ndarray, states: np.ndarray, rules: Rules, turning: Turning) -> str:
+    pattern = signs(action, rules.thresholds)
+    if np.count_nonzero(pattern) < LEAST_DIMENSIONS:
         return "pair: trivial motion"
-    if np.abs(states[:, 4]).max() > UPRIGHT:
-        return "pair: roll and yaw cannot be told apart"
+    if turning == "wrapped":
+        if np.abs(states[:, 4]).max() > UPRIGHT:
+            return "pair: roll and yaw cannot be told apart"
+        true = signs(difference(states[0], states[1], "exact"), rules.thresholds)
+        if (true[ANGLES] != pattern[ANGLES]).any():
+            return "pair: differences of angles name other axes than the turn"
     return ""

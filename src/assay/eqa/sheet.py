@@ -1,4 +1,4 @@
-"""Sheets of questions for people: pictures, options and, at the foot, the answer."""
+"""Sheets of questions for people: pictures, options and, at the foot, the answer, unless they are to find it."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from assay.sheets import save_stacked
 from assay.streams import stream
 
 MARGIN, LINE, TITLE = 14, 19, 26
-HEIGHT = 200
-"""Of a picture, pixels."""
+HEIGHT = 256
+"""Of a picture, pixels: what models are shown is not larger by default."""
 PAPER, INK, FAINT = (252, 252, 250), (32, 32, 36), (110, 110, 116)
 COLUMNS = 150
 """Letters in a line."""
 
 
-def save_sheet(path: Path, folder: Path, questions: Sequence[Question]) -> Path:
+def save_sheet(path: Path, folder: Path, questions: Sequence[Question], *, answers: bool = True) -> Path:
     """Draw questions one below the other into a PNG file."""
-    return save_stacked(path, (_block(folder, question) for question in questions), PAPER)
+    return save_stacked(path, (_block(folder, question, answers) for question in questions), PAPER)
 
 
 def chosen(questions: Sequence[Question], kinds: Sequence[Kind], count: int, seed: int) -> list[Question]:
@@ -38,7 +38,7 @@ def chosen(questions: Sequence[Question], kinds: Sequence[Kind], count: int, see
     return picked
 
 
-def _block(folder: Path, question: Question) -> Image.Image:
+def _block(folder: Path, question: Question, answers: bool) -> Image.Image:
     names = [*question.pictures, *question.option_pictures]
     titles = ["before", "after"][: len(question.pictures)] + list(LETTERS[: len(question.option_pictures)])
     pictures = [_scaled(folder / name) for name in names]
@@ -63,7 +63,9 @@ def _block(folder: Path, question: Question) -> Image.Image:
         pen.text((left, top), title, FAINT, font)
         block.paste(picture, (left, top + LINE))
         left += picture.width + MARGIN
-    pen.text((MARGIN, top + LINE + HEIGHT), f"answer: {question.answer}", FAINT, ImageFont.load_default(12))
+    if answers:
+        foot = (MARGIN, top + LINE + HEIGHT)
+        pen.text(foot, f"answer: {question.answer}", FAINT, ImageFont.load_default(12))
     return block
 
 

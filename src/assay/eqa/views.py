@@ -12,6 +12,9 @@ from PIL import Image
 from assay.eqa.episode import Camera, Episode
 from assay.eqa.errors import QuestionError
 
+STILL = "a camera that stands still and sees the robot at work"
+ON_HAND = "the camera on the robot's hand, which moves and turns with it"
+"""Cameras of which no more is known."""
 VALID = "exo, exo2, exo3, exo4, ego, both"
 
 
@@ -37,15 +40,14 @@ class View:
             return "both" if self.outside else "ego"
         return "exo" if self.outside == 1 else f"exo{self.outside}"
 
-    @property
-    def said(self) -> str:
-        """What a picture shows, in words."""
-        outside = {0: "", 1: "from a camera beside the robot"}.get(
-            self.outside, f"from {self.outside} cameras around the robot, side by side"
-        )
-        hand = "from the camera on the robot's hand" if self.hand else ""
-        both = f"{outside} (left) and {hand} (right)" if outside and hand else outside or hand
-        return f"Each picture shows one moment {both}."
+    def said(self, places: Sequence[str] = (), hand_place: str = "") -> str:
+        """What a picture shows, in words; ``places`` are those of the cameras outside, where they are known."""
+        known = [*places[: self.outside], *[STILL] * (self.outside - len(places[: self.outside]))]
+        cameras = known + ([hand_place or ON_HAND] if self.hand else [])
+        if len(cameras) == 1:
+            return f"Each picture shows one moment from {cameras[0]}."
+        listed = "; ".join(f"({number}) {each}" for number, each in enumerate(cameras, 1))
+        return f"Each picture shows one moment from {len(cameras)} cameras side by side, from left to right: {listed}."
 
     def missing(self, episode: Episode) -> str:
         """Which camera an episode lacks; empty if none."""

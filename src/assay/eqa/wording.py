@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from assay.eqa.actions import Level, Turning, amount
@@ -36,9 +37,11 @@ def worded(
     view: View,
     action: str = "",
     thresholds: Sequence[float] = (),
-    turning: Turning = "wrapped",
+    turning: Turning = "exact",
+    places: Sequence[str] = (),
+    hand_place: str = "",
 ) -> str:
-    """The text of a question; ``action`` is what a state is predicted from."""
+    """The text of a question; ``action`` is what a state is predicted from, the rest where the cameras are."""
     if kind.predicts:
         asked = "Carry out the instruction" if kind.level is Level.HIGH else "Now the robot acts"
         task = (
@@ -52,16 +55,25 @@ def worded(
             else "What did the robot's hand do"
         )
         task = f"The first picture shows a robot before, the second after an action. {what}?"
-    return " ".join(part for part in (view.said, *_about(kind.level, thresholds, turning), task) if part)
+    if kind.level is Level.HIGH:  # which says nothing of X, Y and Z
+        return f"{view.said()} {task}"
+    seen = view.said(places, hand_place)
+    return " ".join(part for part in (FRAME, seen, *_about(kind.level, thresholds, turning), task) if part)
+
+
+def action_of(text: str) -> str:
+    """The action that a question's text names; empty where it asks for one."""
+    found = re.search(r"(?:Carry out the instruction|Now the robot acts): (.*)\. Which of the pictures", text)
+    return found[1] if found else ""
 
 
 def _about(level: Level, thresholds: Sequence[float], turning: Turning) -> list[str]:
-    """Frame, units, and what is named."""
-    if level is Level.HIGH:
-        return []
+    """Turns, units, and what is named."""
     if level is Level.LOW:
-        return [FRAME, TURNS, FIGURES[turning]]
+        return [TURNS, FIGURES[turning]]
+    if not thresholds:
+        return [TURNS]
     limits = dict.fromkeys(amount(dimension, each) for dimension, each in enumerate(thresholds))
     bounds = ", ".join(limits).replace("its", "the gripper's")
     named = f"What is named changes by more than {bounds}; what is not named changes by less."
-    return [FRAME, TURNS, ABOUT_ONE_AXIS if turning == "exact" else "", named]
+    return [TURNS, ABOUT_ONE_AXIS if turning == "exact" else "", named]

@@ -6,6 +6,8 @@
       source: {url: ..., name: Assay}
       notes: success in %; 95 % interval 52.1 to 73.2, n = 80; ...
 
+Notes of conditions in which success is not expected begin with that.
+
 A benchmark is a dataset of the Hub; its id is the one under which its board collects results.
 """
 
@@ -18,7 +20,7 @@ import yaml
 
 from assay import __version__
 from assay.errors import RunError
-from assay.exchange.summary import Share, summarise
+from assay.exchange.summary import NOT_EXPECTED, Share, summarise
 from assay.files import replacing
 from assay.runs.store import Store
 
@@ -53,8 +55,14 @@ def write(store: Store, file: Path, dataset: str) -> int:
 
 def _notes(share: Share, meta: dict[str, object]) -> str:
     errors = f", {share.errors} errors left out" if share.errors else ""
+    apart = (
+        ""
+        if share.is_expected
+        else f"{NOT_EXPECTED} in this condition, so that a high value is no good sign; "
+    )
     return (
-        f"success in %; 95 % interval {100 * share.low:.1f} to {100 * share.high:.1f}, n = {share.episodes}{errors}; "
+        f"{apart}success in %; 95 % interval {100 * share.low:.1f} to {100 * share.high:.1f}, "
+        f"n = {share.episodes}{errors}; "
         f"experiment {meta.get('experiment')}, policy {meta.get('label') or meta.get('policy')}, "
         f"assets {meta.get('pack')}"
     )

@@ -7,7 +7,6 @@ actions again, as policies are evaluated with them: rotated.
 from __future__ import annotations
 
 import shutil
-import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import polars as pl
 from assay.episodes import LIBERO, Outcome, world_name, world_of
 from assay.errors import RunError
 from assay.exchange.selection import SIZE, Kept, chosen, kept
+from assay.files import scratch_folder
 from assay.policies.demonstrations import dataset
 from assay.policies.demonstrations.demonstration import Demonstrations, Episode
 from assay.policies.demonstrations.features import ACTION, CAMERAS, FPS, KEYFRAMES, STATE, VECTORS, state
@@ -47,7 +47,7 @@ def write(
     rows, left = chosen(store, which, most)
     rows = [row for row in rows if row["steps"]]
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".assay-", dir=folder.parent) as scratch:
+    with scratch_folder(folder.parent, ".assay-") as scratch:
         episodes = tuple(
             _episode(each, store, size, Path(scratch) / str(number))
             for number, each in enumerate(kept(store, rows))

@@ -15,6 +15,8 @@ from assay.measures.result import MeasureError
 from assay.measures.table import plausible
 from assay.runs.store import Store
 
+NOT_EXPECTED = "success is not expected"
+
 
 @dataclass(frozen=True, slots=True)
 class Share:
@@ -30,11 +32,14 @@ class Share:
     low: float
     """Lower end of the 95 % interval."""
     high: float
+    is_expected: bool = True
+    """Whether a policy that understands its task succeeds; it cannot where it is told nonsense, say."""
 
     def __str__(self) -> str:
+        apart = "" if self.is_expected else f"; {NOT_EXPECTED}"
         return (
             f"{self.condition}: {100 * self.rate:.1f} % ({100 * self.low:.1f} to {100 * self.high:.1f}; "
-            f"n = {self.episodes})"
+            f"n = {self.episodes}{apart})"
         )
 
 
@@ -102,6 +107,7 @@ def summarise(store: Store) -> Summary:
 def summary_of(frame: pl.DataFrame, stopped: Mapping[str, Mapping[str, Any]] | None = None) -> Summary:
     """The recorded episodes of a run, as ``Store.frame`` has them, in few numbers."""
     shares = {}
+    sensible = set(plausible(frame)["condition"]) if len(frame) else set()
     for each in rates(frame, stopped=stopped) if len(frame) else ():
         if each.rate is not None and each.interval is not None:
             name = str(each.group["condition"])
@@ -113,6 +119,7 @@ def summary_of(frame: pl.DataFrame, stopped: Mapping[str, Mapping[str, Any]] | N
                 each.rate,
                 each.interval.low,
                 each.interval.high,
+                name in sensible,
             )
     errors = int((frame["outcome"] == "error").sum()) if len(frame) else 0
     return Summary(shares, _cost(frame, stopped or {}), len(frame), errors)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Literal
 
-from assay.episodes import EpisodeSpec, Label
+from assay.episodes import EpisodeSpec, Label, Perturbation
+from assay.errors import ExperimentError
 from assay.experiments.base import Experiment, Variant
 from assay.perturb.tabletop import (
     Gobbledygook,
@@ -20,6 +22,7 @@ from assay.perturb.tabletop import (
 )
 from assay.perturb.tabletop.base import TablePerturbation
 from assay.tabletop import Difficulty, TableEntry
+from assay.tabletop.pools import parsed
 from assay.tabletop.world import TABLETOP_WORLD
 
 WORLD = "tabletop"
@@ -27,10 +30,21 @@ SEEDS = tuple(range(20))
 
 
 def _design(
-    name: str, about: str, variants: Callable[[TableEntry], Iterable[Variant]], mistakes: bool
+    name: str,
+    about: str,
+    variants: Callable[[TableEntry], Iterable[Variant]],
+    mistakes: bool,
+    actions: int | None,
 ) -> Experiment:
+    if actions is not None and actions < 1:
+        raise ExperimentError(f"{name}: actions={actions}: an episode has one action at least")
     return Experiment(
-        name, about, variants, seeds=SEEDS, world=WORLD, complete=_labelled if mistakes else _flawless
+        name,
+        about,
+        variants,
+        seeds=SEEDS,
+        world=WORLD,
+        complete=lambda spec: _limited(_labelled(spec), mistakes, actions),
     )
 
 
@@ -44,47 +58,77 @@ def _labelled(spec: EpisodeSpec) -> EpisodeSpec:
     return replace(spec, labels=about | spec.labels)
 
 
-def _flawless(spec: EpisodeSpec) -> EpisodeSpec:
-    """The same with no more actions than the task takes."""
-    spec = _labelled(spec)
+def _limited(spec: EpisodeSpec, mistakes: bool, actions: int | None) -> EpisodeSpec:
+    """The same with no more actions than there are: what the command says, else what the experiment says."""
     best = spec.labels["best"]
     assert isinstance(best, int)
-    return replace(spec, steps=best if spec.steps is None else spec.steps)
+    most = actions if mistakes else min(best, actions or best)
+    return replace(spec, steps=most if spec.steps is None else spec.steps)
 
 
-def tabletop(mistakes: bool = True) -> Experiment:
-    """Seventeen tasks, as they are and harder; ``mistakes``: whether a policy may make some."""
-    harder = [each for each in Difficulty if each is not Difficulty.DEFAULT]
+def tabletop(mistakes: bool = True, actions: int | None = None) -> Experiment:
+    """Seventeen tasks, as they are and harder; ``mistakes``: whether a policy may make some.
+
+    ``actions``: the most in an episode, 10 in the paper; by default ten, or twice the fewest where that is more.
+    """
     return _design(
         "tabletop",
         "Tasks told in words and pictures at four levels of novelty, and harder (after CoGeLoT).",
-        lambda entry: [Variant(f"difficulty={each}", (Harder(each),)) for each in harder],
+        lambda entry: [Variant(f"difficulty={each}", (Harder(each),)) for each in HARDER],
         mistakes,
+        actions,
     )
 
 
-def prompts(mistakes: bool = True) -> Experiment:
-    """The same tasks told otherwise, or nothing; ``mistakes``: whether a policy may make some."""
+def prompts(
+    mistakes: bool = True,
+    actions: int | None = None,
+    difficulty: tuple[str, ...] = (),
+    order: Literal["own", "permuted"] = "own",
+) -> Experiment:
+    """The same tasks told otherwise, or nothing; ``mistakes`` and ``actions`` as above.
+
+    ``difficulty``: at these difficulties too, each alone and with every change of the prompt or of the order:
+    ``difficulty=extreme,mask=instruction``. ``order``: permuted for every change of the prompt with objects in another
+    order as well: ``mask=instruction,order=permuted``.
+    """
+    harder = [each for name in difficulty if (each := parsed(Difficulty, name)) is not Difficulty.DEFAULT]
     return _design(
         "prompts",
         "Tabletop prompts reworded, masked, made nonsense or exchanged for another task's; objects in another order.",
-        _prompt_variants,
+        lambda entry: _crossed(entry, harder, permuted=order == "permuted"),
         mistakes,
+        actions,
     )
 
 
+HARDER = tuple(each for each in Difficulty if each is not Difficulty.DEFAULT)
+PERMUTED = "order=permuted"
 PROMPT_CHANGES: tuple[tuple[str, TablePerturbation | PermutedObjects], ...] = (
     ("paraphrase", Paraphrase()),
     ("referents=text", TextReferents()),
     *((f"gobbledygook={unit}", Gobbledygook(unit)) for unit in Unit),
     *((f"mask={part}", PromptMask(part)) for part in Part),
     ("instruction=other", OtherInstruction()),
-    ("order=permuted", PermutedObjects()),
+    (PERMUTED, PermutedObjects()),
 )
 """Conditions and what they change."""
 
 
-def _prompt_variants(entry: TableEntry) -> Iterator[Variant]:
-    for condition, change in PROMPT_CHANGES:
-        if isinstance(change, PermutedObjects) or change.concerns(entry.kind):
-            yield Variant(condition, (change,))
+def _crossed(entry: TableEntry, harder: Sequence[Difficulty], *, permuted: bool) -> Iterator[Variant]:
+    """Every change of the prompt, alone and, where asked for, at difficulties and with objects in another order."""
+    changes: list[tuple[str, tuple[Perturbation, ...]]] = [
+        (condition, (change,))
+        for condition, change in PROMPT_CHANGES
+        if isinstance(change, PermutedObjects) or change.concerns(entry.kind)
+    ]
+    if permuted:
+        told = [each for each in changes if each[0] != PERMUTED]
+        changes += [(f"{name},{PERMUTED}", (*found, PermutedObjects())) for name, found in told]
+    for condition, found in changes:
+        yield Variant(condition, found)
+    for each in harder:
+        name, change = f"difficulty={each}", Harder(each)
+        yield Variant(name, (change,))
+        for condition, found in changes:
+            yield Variant(f"{name},{condition}", (change, *found))

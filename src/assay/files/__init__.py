@@ -2,12 +2,13 @@
 
 cache_folder(), config_folder(), data_folder()     the user's folders
 replacing(path), making(folder, ours=...)          a file, a folder, that is there when it is whole
+scratch_folder()                                   a folder that is gone when nobody needs it any more
 digest_of(files, root), digest_of_file(file)       whether they are the same again
 locked(file), is_locked(file)                      a lock that ends with the process that holds it
 KeyValues(file, table, key, values)                rows by key in one SQLite file, for several processes
 """
 
-from assay.files.atomic import making, replacing
+from assay.files.atomic import making, replacing, scratch_folder
 from assay.files.digests import digest_of, digest_of_file
 from assay.files.key_values import KeyValues
 from assay.files.locks import is_locked, locked
@@ -25,4 +26,5 @@ __all__ = [
     "locked",
     "making",
     "replacing",
+    "scratch_folder",
 ]

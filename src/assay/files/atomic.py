@@ -1,11 +1,19 @@
-"""Files and folders that are written whole or not at all."""
+"""Files and folders that are written whole or not at all.
+
+What is not whole yet has the machine and the process in its name: whoever comes next takes away what a process left
+that was killed.
+"""
 
 from __future__ import annotations
 
 import os
+import platform
+import re
 import shutil
+import tempfile
+import zlib
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from assay.errors import FileError
@@ -18,11 +26,13 @@ def replacing(path: Path, *, suffix: str = ".part") -> Iterator[Path]:
     ``suffix`` ends its name, which is this process's own and hidden. Raises FileError at once where nothing
     can be written, before any work is done for it.
     """
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}{suffix}")
+    ours = f".{path.name}."
+    unfinished = path.with_name(f"{ours}{_whose()}{suffix}")
     try:
         if path.is_dir():
             raise IsADirectoryError(None, "is a folder")
         path.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(path.parent, ours)
         unfinished.write_bytes(b"")
     except OSError as error:
         raise FileError(f"{path} cannot be written: {_reason(error)}") from None
@@ -57,6 +67,44 @@ def making(folder: Path, *, ours: Collection[str]) -> Iterator[Path]:
         unfinished.rename(folder)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def scratch_folder(folder: Path | None = None, prefix: str = "assay-") -> tempfile.TemporaryDirectory[str]:
+    """A folder for as long as it is needed, in the system's place for such, or in ``folder``."""
+    place = Path(tempfile.gettempdir()) if folder is None else folder
+    _sweep(place, prefix)
+    return tempfile.TemporaryDirectory(prefix=f"{prefix}{_whose()}-", dir=place, ignore_cleanup_errors=True)
+
+
+def _whose() -> str:
+    """This machine and this process, as part of a file's name."""
+    return f"{_machine()}-{os.getpid()}"
+
+
+def _machine() -> str:
+    return f"{zlib.crc32(platform.node().encode()):08x}"
+
+
+def _sweep(folder: Path, prefix: str) -> None:
+    """Take away what processes of this machine left in a folder under names that begin so, and are no more."""
+    named = re.compile(rf"{re.escape(prefix)}{_machine()}-(\d+)\b")
+    with suppress(OSError):
+        for each in folder.iterdir():
+            if (found := named.match(each.name)) and not _lives(int(found[1])):
+                if each.is_dir() and not each.is_symlink():
+                    shutil.rmtree(each, ignore_errors=True)
+                else:
+                    each.unlink(missing_ok=True)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 def _reason(error: OSError) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import polars as pl
+from pydantic import BaseModel, Field, JsonValue, TypeAdapter, ValidationError
 
 from assay.errors import AssayError, one_line
 from assay.formats.release import ReleaseError
@@ -18,8 +20,35 @@ INFO = "meta/info.json"
 VERSIONS = ("v2.1", "v2.0", "v3.0")
 ORIENTATION = "image.orientation"
 """Where Assay's data sets say, for each camera, which way up its pictures lie."""
-BROKEN = (OSError, ValueError, KeyError, TypeError, IndexError, pl.exceptions.PolarsError)
+BROKEN = (
+    *(OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError),
+    pl.exceptions.PolarsError,
+)
 """What reading a damaged folder may end in."""
+LONGEST = 255
+"""Letters of a file's name."""
+Count = Annotated[int, Field(strict=True, ge=0, le=10**9)]
+Named = list[str | int | float | None]
+
+
+class _Feature(BaseModel, extra="allow"):
+    """What ``info.json`` says about a column; names may lie in groups of their own."""
+
+    dtype: str
+    shape: list[Count] | None = None
+    names: Named | dict[str, Named] | None = None
+    info: dict[str, JsonValue] | None = None
+
+
+class _Info(BaseModel, extra="allow"):
+    """What of ``info.json`` is read."""
+
+    codebase_version: str
+    fps: Annotated[float, Field(gt=0, le=1e6)]
+    features: dict[str, _Feature]
+    chunks_size: Annotated[int, Field(ge=1, le=10**9)] = 1000
+    data_path: str = ""
+    video_path: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +87,16 @@ class LerobotFolder:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         try:
-            self.info: dict[str, Any] = json.loads((folder / INFO).read_text())
+            self.info: dict[str, Any] = json.loads((folder / INFO).read_text(encoding="utf-8"))
+            told = _Info.model_validate(self.info)
             self.features: dict[str, dict[str, Any]] = self.info["features"]
-            self.fps = float(self.info["fps"])
-            self.version = str(self.info["codebase_version"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ReleaseError(f"{folder / INFO}: cannot be read: {error}") from error
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"]))
+            raise ReleaseError(f"{folder / INFO}: {place}: {first['msg'].lower()}") from error
+        except BROKEN as error:
+            raise ReleaseError(f"{folder / INFO}: cannot be read: {one_line(error)}") from error
+        self.fps, self.version, self._told = told.fps, told.codebase_version, told
         if self.version not in VERSIONS:
             raise ReleaseError(f"{folder}: LeRobotDataset {self.version}; valid: {', '.join(VERSIONS)}")
         self.cameras = {key for key, each in self.features.items() if each.get("dtype") in ("video", "image")}
@@ -84,20 +117,18 @@ class LerobotFolder:
             raise ReleaseError(f"{self.folder}: its list of episodes cannot be read: {reason}") from error
 
     def _rows_2(self) -> Iterator[Row]:
-        data, video = self.info["data_path"], self.info.get("video_path") or ""
         for line in (self.folder / "meta/episodes.jsonl").read_text(encoding="utf-8").split("\n"):
             if not line.strip():
                 continue
             row = json.loads(line)
-            number = int(row["episode_index"])
-            place = {"episode_index": number, "episode_chunk": number // int(self.info["chunks_size"])}
-            clips = {key: (self.folder / video.format(video_key=key, **place), 0.0) for key in self.films}
-            told = (row.get("tasks") or [""])[0]
-            table = self.folder / data.format(**place)
-            yield Row(number, told, table, None, int(row["length"]), clips, row)
+            number = _COUNT.validate_python(row["episode_index"])
+            place = {"episode_index": number, "episode_chunk": number // self._told.chunks_size}
+            clips = {key: (self._video(video_key=key, **place), 0.0) for key in self.films}
+            told = str((row.get("tasks") or [""])[0])
+            length = _COUNT.validate_python(row["length"])
+            yield Row(number, told, self._data(**place), None, length, clips, row)
 
     def _rows_3(self) -> Iterator[Row]:
-        data, video = self.info["data_path"], self.info.get("video_path") or ""
         episodes = pl.scan_parquet(self.folder / "meta/episodes/*/*.parquet")
         wanted = [name for name in episodes.collect_schema().names() if not name.startswith("stats/")]
         for row in episodes.select(wanted).collect().iter_rows(named=True):
@@ -107,20 +138,36 @@ class LerobotFolder:
 
             clips = {
                 key: (
-                    self.folder / video.format(video_key=key, **place(f"videos/{key}")),
+                    self._video(video_key=key, **place(f"videos/{key}")),
                     float(row[f"videos/{key}/from_timestamp"]),
                 )
                 for key in self.films
             }
             yield Row(
-                number=row["episode_index"],
-                instruction=row["tasks"][0] if row["tasks"] else "",
-                table=self.folder / data.format(**place("data")),
-                first=row["dataset_from_index"],
-                length=row["length"],
+                number=_COUNT.validate_python(row["episode_index"]),
+                instruction=str(row["tasks"][0]) if row["tasks"] else "",
+                table=self._data(**place("data")),
+                first=_COUNT.validate_python(row["dataset_from_index"]),
+                length=_COUNT.validate_python(row["length"]),
                 clips=clips,
                 said=row,
             )
+
+    def _data(self, **place: int) -> Path:
+        return self._inside(self._told.data_path.format(**place))
+
+    def _video(self, **place: Any) -> Path:
+        return self._inside((self._told.video_path or "").format(**place))
+
+    def _inside(self, name: str) -> Path:
+        """A file of the folder. Raises ReleaseError for one that lies elsewhere."""
+        path = Path(os.path.normpath(self.folder / name))
+        if not path.is_relative_to(os.path.normpath(self.folder)) or max(map(len, path.parts)) > LONGEST:
+            raise ReleaseError(f"{self.folder}: names a file that cannot be one of its: {name[:80]}")
+        return path
+
+
+_COUNT: TypeAdapter[int] = TypeAdapter(Count)
 
 
 @lru_cache(maxsize=4)

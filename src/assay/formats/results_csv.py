@@ -43,6 +43,13 @@ NEEDED = ("task", "success")
 
 def read(file: Path) -> tuple[Evaluation, ...]:
     """The evaluations in a table, one for each policy. Raises ReleaseError that says which row makes no sense."""
+    try:
+        return _read(file)
+    except csv.Error as error:
+        raise ReleaseError(f"{file}: not a table: {error}") from None
+
+
+def _read(file: Path) -> tuple[Evaluation, ...]:
     reader = csv.DictReader(io.StringIO(text_of(file)), dialect=_dialect(file))
     columns = _columns(reader.fieldnames or (), file)
     used = set(columns.values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -26,6 +27,11 @@ LONGEST_WAIT = 60.0
 LONGEST_HELD = 600.0
 """Seconds that one question may be held back by status 429 before that counts as an attempt in vain."""
 _TOO_MANY = 429
+_BLOCKING = (400, 422, 451)
+_BLOCKED = re.compile(
+    r"content[ _-]?(policy|filter|management)|responsible ?ai|safety (system|settings)|moderation", re.I
+)
+"""Statuses, and words in their bodies, that say that this request will never be answered because of what is in it."""
 _PASSING = (408, 425, 429)
 """Statuses, besides 500 and above, that may be over soon."""
 
@@ -89,21 +95,25 @@ class Client:
         return self._endpoint.speech.body(self._endpoint.manner, prompt, shown)
 
     async def _asked(self, request: dict[str, object]) -> Reply:
-        wait, attempts, held = self._endpoint.first_wait, 0, 0.0
+        clock = asyncio.get_running_loop().time
+        wait, attempts, held_since = self._endpoint.first_wait, 0, None
         while True:
             await self._turn()
             self._ledger.requests += 1
-            self._ledger.retries += attempts > 0 or held > 0
+            self._ledger.retries += attempts > 0 or held_since is not None
             try:
                 return self._reply(await self._content(request))
+            except _BlockedError as error:
+                return Reply("", False, blocked=str(error), at=_now())
             except _TroubleError as error:
                 trouble = error
             pause = min(LONGEST_WAIT, wait if trouble.wait is None else trouble.wait)
-            held += max(pause, wait) if trouble.too_many else 0.0
-            wait *= 2
-            if trouble.too_many and held <= LONGEST_HELD:
-                self._hold(pause)
-                continue
+            wait = min(LONGEST_WAIT, 2 * wait)
+            if trouble.too_many:
+                held_since = clock() if held_since is None else held_since
+                if clock() + pause - held_since <= LONGEST_HELD:
+                    self._hold(max(pause, self._endpoint.first_wait))
+                    continue
             attempts += 1
             if attempts >= self._endpoint.attempts:
                 break
@@ -137,21 +147,28 @@ class Client:
         if response.status_code in _PASSING or response.status_code >= 500:
             wait = _seconds(response.headers.get("Retry-After"))
             raise _TroubleError(said, wait=wait, too_many=response.status_code == _TOO_MANY)
+        if response.status_code in _BLOCKING and _BLOCKED.search(said):
+            raise _BlockedError(said)
         raise RefusedError(f"{self._url} refuses: {said}", response.status_code)
 
     def _reply(self, data: bytes) -> Reply:
         try:
             content: Any = json.loads(data)
-            text, cut_off, sent, received = self._endpoint.speech.said(content)
-            text = text.encode("utf-8", "replace").decode()  # half a pair is no text
+            said = self._endpoint.speech.said(content)
+            text, thoughts = (
+                self._without_key(each.encode("utf-8", "replace").decode())  # half a pair is no text
+                for each in (said.text, said.thoughts)
+            )
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
             raise _TroubleError("not a chat completion", nonsense=True) from None
+        sent, received = said.sent, said.received
         if isinstance(sent, int) and isinstance(received, int) and 0 <= min(sent, received) <= 10**7:
             self._ledger.prompt_tokens += sent
             self._ledger.answer_tokens += received
         else:
+            sent = received = None
             self._ledger.uncounted += 1
-        return Reply(self._without_key(text), cut_off)
+        return Reply(text, said.cut_off, thoughts, self._told(said.blocked), sent, received, _now())
 
     async def _turn(self) -> None:
         """Waits for the next place in a row of requests at even distances."""
@@ -176,6 +193,10 @@ class Client:
         return text if self._endpoint.key is None else text.replace(self._endpoint.key, "[key]")
 
 
+class _BlockedError(Exception):
+    """A request that is not answered because of what is in it."""
+
+
 class _TroubleError(Exception):
     """An attempt that failed and may be repeated."""
 
@@ -184,6 +205,10 @@ class _TroubleError(Exception):
     ) -> None:
         super().__init__(reason)
         self.nonsense, self.wait, self.too_many = nonsense, wait, too_many
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _seconds(header: str | None) -> float | None:

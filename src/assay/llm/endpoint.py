@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
+from typing import Any
 
 import httpx2
 
@@ -40,6 +42,10 @@ class Endpoint:
     """How often one question is asked before the endpoint is given up."""
     first_wait: float = 1.0
     """Seconds before the second attempt; doubled for each further one."""
+    effort: str = ""
+    thinking: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """See `Manner`."""
 
     def __post_init__(self) -> None:
         try:
@@ -59,6 +65,18 @@ class Endpoint:
                 )
         if not self.model.strip():
             raise LLMError("the name of a model is missing")
+        for name, told, instead in (
+            ("effort", self.effort, "--thinking"),
+            ("thinking", self.thinking, "--effort"),
+        ):
+            if told and name not in self.speech.takes:
+                raise LLMError(
+                    f"this protocol has no parameter for {name}: {instead}, or --extra with the server's own"
+                )
+        if self.thinking is not None and not 0 <= self.thinking < self.most_tokens:
+            raise LLMError(
+                f"a budget of thoughts must be below the tokens of an answer ({self.most_tokens:,})"
+            )
         bounds = (self.per_minute, self.timeout, self.attempts, self.at_once, self.most_tokens)
         if not all(0 < bound < inf for bound in bounds):
             raise LLMError("requests per minute and at once, timeout, attempts and tokens must be above 0")
@@ -66,7 +84,7 @@ class Endpoint:
     @property
     def manner(self) -> Manner:
         """How the model is asked."""
-        return Manner(self.model, self.temperature, self.most_tokens)
+        return Manner(self.model, self.temperature, self.most_tokens, self.effort, self.thinking, self.extra)
 
     @property
     def address(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import quote
@@ -24,6 +24,12 @@ class Manner:
     """None leaves it to the model."""
     most_tokens: int
     """Of an answer."""
+    effort: str = ""
+    """How hard a reasoning model is to think, in its maker's words; empty leaves it to the model."""
+    thinking: int | None = None
+    """The most tokens of thoughts; None leaves it to the model."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """What else is put into a request, over what is there already."""
 
 
 class Said(NamedTuple):
@@ -36,6 +42,10 @@ class Said(NamedTuple):
     sent: object
     """Tokens, as the endpoint counts them; anything else where it does not."""
     received: object
+    thoughts: str = ""
+    """What it thought, where that is shown apart."""
+    blocked: str = ""
+    """Why it would not answer."""
 
 
 class Speech(Protocol):
@@ -43,6 +53,8 @@ class Speech(Protocol):
 
     base: str
     """Where its inventor answers."""
+    takes: frozenset[str]
+    """Of effort and thinking: what it has a parameter for."""
 
     def path(self, manner: Manner) -> str:
         """What follows the base address."""
@@ -61,6 +73,7 @@ class OpenAI:
     """Chat completions, which most servers speak."""
 
     base = "https://api.openai.com/v1"
+    takes = frozenset({"effort"})
 
     def path(self, manner: Manner) -> str:
         """What follows the base address."""
@@ -78,18 +91,25 @@ class OpenAI:
             bounds = {"temperature": manner.temperature, "max_tokens": manner.most_tokens}
         user = prompt.user if isinstance(prompt.user, str) else [_openai(part, shown) for part in prompt.user]
         messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": user}]
-        return {"model": manner.model, **bounds, "messages": messages}
+        effort = {"reasoning_effort": manner.effort} if manner.effort else {}
+        return merged({"model": manner.model, **bounds, **effort, "messages": messages}, manner.extra)
 
     def said(self, content: Any) -> Said:
         """The answer."""
         choice, usage = content["choices"][0], content.get("usage") or {}
-        message = choice["message"]["content"]  # text, its parts, or nothing: refused, or only thoughts
-        parts = [{"type": "text", "text": message}] if isinstance(message, str) else message or []
+        message = choice["message"]
+        said = message["content"]  # text, its parts, or nothing: refused, or only thoughts
+        parts = [{"type": "text", "text": said}] if isinstance(said, str) else said or []
+        blocked = (
+            "content filter" if choice.get("finish_reason") == "content_filter" else message.get("refusal")
+        )
         return Said(
             "".join(part["text"] for part in parts if part["type"] == "text"),
             choice.get("finish_reason") == "length",
             usage.get("prompt_tokens"),
             usage.get("completion_tokens"),
+            str(message.get("reasoning_content") or message.get("reasoning") or ""),
+            str(blocked or ""),
         )
 
 
@@ -97,6 +117,7 @@ class Anthropic:
     """Messages."""
 
     base = "https://api.anthropic.com/v1"
+    takes = frozenset({"thinking"})
 
     def path(self, manner: Manner) -> str:
         """What follows the base address."""
@@ -107,8 +128,12 @@ class Anthropic:
         return {"x-api-key": key, "anthropic-version": "2023-06-01"}
 
     def body(self, manner: Manner, prompt: Prompt, shown: Shown) -> JSON:
-        """The request."""
-        warmth = {} if manner.temperature is None else {"temperature": manner.temperature}
+        """The request. A model that thinks takes no temperature."""
+        bounds: JSON = {"max_tokens": manner.most_tokens}
+        if manner.thinking is not None:
+            bounds["thinking"] = {"type": "enabled", "budget_tokens": manner.thinking}
+        elif manner.temperature is not None:
+            bounds["temperature"] = manner.temperature
         content = [
             {"type": "text", "text": part}
             if isinstance(part, str)
@@ -118,13 +143,9 @@ class Anthropic:
             }
             for part in prompt.parts
         ]
-        return {
-            "model": manner.model,
-            **warmth,
-            "max_tokens": manner.most_tokens,
-            "system": prompt.system,
-            "messages": [{"role": "user", "content": content}],
-        }
+        messages = [{"role": "user", "content": content}]
+        request = {"model": manner.model, **bounds, "system": prompt.system, "messages": messages}
+        return merged(request, manner.extra)
 
     def said(self, content: Any) -> Said:
         """The answer."""
@@ -134,6 +155,8 @@ class Anthropic:
             content.get("stop_reason") == "max_tokens",
             usage.get("input_tokens"),
             usage.get("output_tokens"),
+            "".join(part["thinking"] for part in content["content"] if part["type"] == "thinking"),
+            "refusal" if content.get("stop_reason") == "refusal" else "",
         )
 
 
@@ -141,6 +164,7 @@ class Gemini:
     """generateContent."""
 
     base = "https://generativelanguage.googleapis.com/v1beta"
+    takes = frozenset({"effort", "thinking"})
 
     def path(self, manner: Manner) -> str:
         """What follows the base address."""
@@ -152,28 +176,35 @@ class Gemini:
 
     def body(self, manner: Manner, prompt: Prompt, shown: Shown) -> JSON:
         """The request."""
-        warmth = {} if manner.temperature is None else {"temperature": manner.temperature}
+        bounds: JSON = {"maxOutputTokens": manner.most_tokens}
+        if manner.temperature is not None:
+            bounds["temperature"] = manner.temperature
+        thinking: JSON = {} if manner.thinking is None else {"thinkingBudget": manner.thinking}
+        if manner.effort:
+            thinking["thinkingLevel"] = manner.effort
+        if thinking:
+            bounds["thinkingConfig"] = {**thinking, "includeThoughts": True}
         parts = [
             {"text": part}
             if isinstance(part, str)
             else {"inlineData": {"mimeType": "image/png", "data": shown(part)}}
             for part in prompt.parts
         ]
-        return {
+        request: JSON = {
             "systemInstruction": {"parts": [{"text": prompt.system}]},
             "contents": [{"role": "user", "parts": parts}],
-            "generationConfig": {**warmth, "maxOutputTokens": manner.most_tokens},
+            "generationConfig": bounds,
         }
+        return merged(request, manner.extra)
 
     def said(self, content: Any) -> Said:
         """The answer; a thought is none, but its tokens are paid for."""
         usage = content.get("usageMetadata") or {}
-        if content.get("promptFeedback", {}).get("blockReason"):
-            candidate: JSON = {"finishReason": "SAFETY"}
-        else:
-            candidate = content["candidates"][0]
-        cut_off = candidate.get("finishReason") == "MAX_TOKENS"
-        silent = candidate.get("finishReason", "STOP") != "STOP"  # cut off, or blocked
+        blocked = content.get("promptFeedback", {}).get("blockReason") or ""
+        candidate: JSON = {"finishReason": blocked} if blocked else content["candidates"][0]
+        finish = candidate.get("finishReason", "STOP")
+        cut_off = finish == "MAX_TOKENS"
+        silent = finish != "STOP"  # cut off, or blocked
         parts = (candidate.get("content") or {}).get("parts", []) if silent else candidate["content"]["parts"]
         received = usage.get("candidatesTokenCount", 0) + usage.get("thoughtsTokenCount", 0)
         return Said(
@@ -181,6 +212,8 @@ class Gemini:
             cut_off,
             usage.get("promptTokenCount"),
             received if usage else None,
+            "".join(part["text"] for part in parts if part.get("thought")),
+            str(finish) if silent and not cut_off else "",
         )
 
 
@@ -188,6 +221,15 @@ OPENAI: Speech = OpenAI()
 SPEECHES: Mapping[str, Speech] = MappingProxyType(
     {"openai": OPENAI, "anthropic": Anthropic(), "gemini": Gemini()}
 )
+
+
+def merged(request: JSON, extra: Mapping[str, Any]) -> JSON:
+    """A request with more in it: objects are merged, anything else is replaced."""
+    found = dict(request)
+    for name, value in extra.items():
+        mine = found.get(name)
+        found[name] = merged(mine, value) if isinstance(mine, dict) and isinstance(value, Mapping) else value
+    return found
 
 
 def _openai(part: str | Picture, shown: Shown) -> JSON:

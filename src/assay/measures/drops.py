@@ -162,15 +162,15 @@ def _drop(
     resampling: bool,
     stopped: Collection[str],
 ) -> Drop:
-    outcomes = rows.select(
-        ((pl.col("control_success") == before) & (pl.col("success") == after)).sum().alias(name)
-        for name, (before, after) in _OUTCOMES.items()
-    ).row(0, named=True)
+    usual, now = rows["control_success"].to_numpy(), rows["success"].to_numpy()
+    outcomes: dict[str, Any] = {
+        name: int(((usual == before) & (now == after)).sum()) for name, (before, after) in _OUTCOMES.items()
+    }
     family = (rows["axis"][0] if "axis" in rows.columns else None) or rows["experiment"][0]
     if "axis" in group:
         family = _AXES
     sensible = len(plausible(rows)) > 0
-    early = bool({CONTROL, *rows["condition"].unique()} & set(stopped))
+    early = bool(stopped) and bool({CONTROL, *rows["condition"].unique()} & set(stopped))
     return Drop(
         group=group,
         family=family if sensible else f"{family}, success not expected",
@@ -213,7 +213,7 @@ def _measured(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str,
     if early:
         p = max(p, _whenever(rows))
     interval = tested(found.interval, p)
-    tasks = table["task"].rank("dense").to_numpy() - 1
+    _, tasks = np.unique(table["task"].to_list(), return_inverse=True)
     by_task, pairs_of = np.bincount(tasks, changed - control), np.bincount(tasks, count)
     over, p_over = mean_over_tasks(by_task, pairs_of, interval) or (None, None)
     odds = conditional_log_odds(usual, ones, changed, count)
@@ -248,6 +248,10 @@ def _less(totals: np.ndarray) -> np.ndarray:
 def _worded(rows: pl.DataFrame) -> bool:
     """Whether some condition has several wordings of a task, each with several starts."""
     if "instruction" not in rows.columns:
+        return False
+    names = ("task", "condition", "instruction")
+    said = set(zip(*(rows[name].to_list() for name in names), strict=True))
+    if len(said) == len({(task, condition) for task, condition, _ in said}):  # the usual, and quickly known
         return False
     variants = rows.group_by("task", "condition", "instruction").agg(
         pl.struct(START).n_unique().alias("_starts")

@@ -17,7 +17,11 @@ def distances(paths: np.ndarray, references: np.ndarray, which: np.ndarray | Non
 
 
 def open_distances(
-    paths: np.ndarray, lengths: np.ndarray, references: np.ndarray, which: np.ndarray | None = None
+    paths: np.ndarray,
+    lengths: np.ndarray,
+    references: np.ndarray,
+    which: np.ndarray | None = None,
+    within: np.ndarray | None = None,
 ) -> np.ndarray:
     """Distance of that beginning of each path (n, m, 3) which is nearest to its whole reference (r, k, 3): (n,).
 
@@ -25,9 +29,9 @@ def open_distances(
     go slower, or begin later, and may do anything after it has gone the way of the reference. The matched
     distances are summed along the best matching and divided by the number of points, the reference's or those of the
     beginning, whichever are more: so whoever goes slower has no more to pay, and whoever goes elsewhere meanwhile
-    gains little.
+    gains little. Beyond ``within`` (n,), if that is given, a distance is not computed to its end, and infinite.
     """
-    return _warped(paths, lengths, references, which, open_end=True)
+    return _warped(paths, lengths, references, which, open_end=True, within=within)
 
 
 def _warped(
@@ -37,15 +41,23 @@ def _warped(
     which: np.ndarray | None,
     *,
     open_end: bool,
+    within: np.ndarray | None = None,
 ) -> np.ndarray:
     if which is None:
         which = np.arange(len(paths))
-    return np.asarray(_distances(paths, lengths, references, which, open_end))
+    if within is None:
+        within = np.full(len(paths), np.inf)
+    return np.asarray(_distances(paths, lengths, references, which, open_end, within))
 
 
 @compiled
 def _distances(
-    paths: np.ndarray, lengths: np.ndarray, references: np.ndarray, which: np.ndarray, open_end: bool
+    paths: np.ndarray,
+    lengths: np.ndarray,
+    references: np.ndarray,
+    which: np.ndarray,
+    open_end: bool,
+    within: np.ndarray,
 ) -> np.ndarray:
     count, points = paths.shape[0], references.shape[1]
     result = np.empty(count)
@@ -53,6 +65,7 @@ def _distances(
     for number in range(count):
         path, reference = paths[number], references[which[number]]
         nearest = np.inf
+        most = within[number] * max(points, lengths[number])  # that a sum of matched distances may come to
         for i in range(lengths[number]):
             x, y, z = path[i, 0], path[i, 1], path[i, 2]
             for j in range(points):  # a loop of its own: several at a time
@@ -69,5 +82,9 @@ def _distances(
                     before = row[j] = best + costs[j]
             if open_end:
                 nearest = min(nearest, row[points - 1] / max(points, i + 1))
-        result[number] = nearest if open_end else row[points - 1] / points
+            if row.min() > most:  # sums only grow
+                break
+        if not open_end:
+            nearest = row[points - 1] / points
+        result[number] = nearest if nearest <= within[number] else np.inf
     return result

@@ -32,7 +32,7 @@ class Claim(StrEnum):
     """Neither is sure."""
     TOO_FEW = "too few starts"
     UNTESTED = "untested"
-    """The runs have nothing that could tell."""
+    """The runs have no episodes that would test it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,10 @@ class Fall(Result):
     """p that all changes cost alike; None where fewer than three were made alone."""
     costly: tuple[str, ...]
     """Changes that cost more than the others, beyond doubt."""
+    likely: str | None = None
+    """The flaw of one of several changes whose loss is not certain and hardly chance; None where there is none."""
+    likely_p: float | None = None
+    """Its p, adjusted for everything that was tested."""
 
 
 @dataclass(frozen=True, slots=True)

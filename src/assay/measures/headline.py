@@ -24,7 +24,10 @@ ABILITY = (Flaw.UNABLE, Flaw.MISSES, Flaw.KIND)
 FIRST = (Flaw.NOTHING, Flaw.LOSS)
 """What is said before anything else, where it is said at all."""
 _SUSPECT = 0.2
-"""The p (one-sided, by itself) below which a fall is not passed over as chance."""
+"""The p (one-sided; of the fall over all changes by itself, of one change adjusted) below which a loss is not passed
+over as chance."""
+_LARGE = 0.75
+"""The share of its successes that a policy must be seen to lose, if it does: otherwise nothing was looked for."""
 _MANY = 3
 """Changes without which it is not said that all of them cost alike."""
 
@@ -39,7 +42,8 @@ def headline(
     """What is said first: the fall over all changes, where no flaw explains it or all do; or that nothing was found."""
     named = {each.flaw for each in findings if each.verdict is Verdict.FOUND}
     robust = named - {*ABILITY, Flaw.LOSS}
-    fall = _fall(tests.get(Flaw.LOSS), times, together, profiles)
+    likely = _likely(findings)
+    fall = _fall(tests.get(Flaw.LOSS), times, together, profiles, likely)
     rest = [each for each in findings if each.flaw != Flaw.LOSS]
     lost = next((each for each in findings if each.flaw == Flaw.LOSS), None)
     if fall is not None and lost is not None and Flaw.LOSS in named:
@@ -56,7 +60,7 @@ def headline(
     looked = [each for each in costs if each.verdict is Verdict.NOT_FOUND]
     seen, least_known = _seen(costs, tests, times)
     few = sum(each.claim is Claim.TOO_FEW for each in rest)
-    if fall is not None and _too_few(fall, lost, seen):
+    if fall is not None and _too_few(fall, lost, seen, likely):
         return [*rest, Finding(Flaw.NOTHING, Verdict.CANNOT_TELL, Claim.TOO_FEW, None, (), None, detail=fall)]
     if named:
         return rest
@@ -73,14 +77,31 @@ def _is_condition(finding: Finding) -> bool:
     return {each.measure for each in finding.evidence} <= kinds
 
 
-def _too_few(fall: Fall, lost: Finding | None, seen: float | None) -> bool:
+def _likely(findings: Sequence[Finding]) -> Finding | None:
+    """The likeliest of the losses under one of several changes that are neither certain nor easily chance."""
+    costs = [each for each in findings if each.evidence and each.evidence[0].cost and each.flaw != Flaw.LOSS]
+    unsure = [
+        each
+        for each in costs
+        if each.claim in (Claim.NO_SIGN, Claim.TOO_FEW)
+        and each.evidence[0].value < -HARMLESS
+        and each.p is not None
+        and each.p < _SUSPECT
+    ]
+    return min(unsure, key=lambda each: each.p or 0.0) if unsure and len(costs) > 1 else None
+
+
+def _too_few(fall: Fall, lost: Finding | None, seen: float | None, likely: Finding | None) -> bool:
     """Whether so few starts cannot say that there is no flaw.
 
-    A total loss would not have been seen; or success fell, and that is neither certain nor easily chance.
+    Even a large loss would not have been seen; or success fell, over all changes or under one of them, and that is
+    neither certain nor easily chance.
     """
-    observed = fall.control_hits / fall.control_count - fall.hits / fall.count
+    usual = fall.control_hits / fall.control_count
+    observed = usual - fall.hits / fall.count
     p = None if lost is None else lost.evidence[0].p
-    return seen is None or (observed > HARMLESS and p is not None and p < _SUSPECT)
+    unseen = seen is None or seen > _LARGE * usual
+    return unseen or likely is not None or (observed > HARMLESS and p is not None and p < _SUSPECT)
 
 
 def _seen(
@@ -116,6 +137,7 @@ def _fall(
     times: Mapping[str, float],
     together: TaskChanges | None,
     profiles: Sequence[Profile],
+    likely: Finding | None,
 ) -> Fall | None:
     if test is None or test.table is None:
         return None
@@ -144,4 +166,6 @@ def _fall(
         more=more_seeds(test.table, times[Flaw.LOSS]),
         alike_p=alike,
         costly=costly,
+        likely=None if likely is None else likely.flaw,
+        likely_p=None if likely is None else likely.p,
     )

@@ -37,6 +37,7 @@ from assay.measures.names import NAMES, NameGap
 from assay.measures.nearness import FAILURES
 from assay.measures.nonsense import NONSENSE
 from assay.measures.other_tasks import OTHER_TASKS
+from assay.measures.profile import Profile
 from assay.measures.rates import CONTROLS
 from assay.measures.result import Result
 from assay.measures.starts import STARTS
@@ -68,24 +69,34 @@ class Onset(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class Repeated(Result):
+    """How often the path in one task is the control's own."""
+
+    task: str
+    alike: int
+    count: int
+    """Episodes that were judged."""
+
+
+@dataclass(frozen=True, slots=True)
 class CalledBy(Result):
-    """Which conditions call for another path, by what calls for it (`Calls`)."""
+    """Which conditions call for another path, and in which tasks, by what calls for it (`Calls`)."""
 
     conditions: dict[str, tuple[str, ...]]
+    tasks: dict[str, tuple[Repeated, ...]]
+    of: int
+    """Tasks of the runs, those in which no episode could be judged among them."""
 
 
 def memory(among: Among) -> Iterator[FlawTest | Untested]:
     """Whether trajectories are the control's although the object was moved, or something else was asked for."""
     runs, found = _given(among, MEMORISATION)
     calls: dict[str, Index] = {}
-    detail = CalledBy({})
+    detail = CalledBy({}, {}, 0)
     if found:
         episodes = pl.concat(each.episodes for each in found)
         calls = {each.group: each for each in by_calls(episodes)}
-        named = episodes.group_by("calls", maintain_order=True).agg(
-            pl.col("condition").unique(maintain_order=True)
-        )
-        detail = CalledBy({call: tuple(conditions) for call, conditions in named.iter_rows()})
+        detail = _called_by(episodes, max(_tasks(profile) for _, profile in among))
     told = {each: _repeated(runs, calls[each]) for each in (Calls.ASKED, Calls.NONSENSE) if each in calls}
     moved = calls.get(Calls.MOVED)
     world = () if moved is None else (_repeated(runs, moved),)
@@ -98,6 +109,23 @@ def memory(among: Among) -> Iterator[FlawTest | Untested]:
     if tells is not None:
         yield _own_paths(Flaw.IGNORES_WORDS, tells, (*told.values(), *world), detail)
     yield Untested(Flaw.IGNORES_WORDS, MEMORISATION.name, notes=notes)
+
+
+def _called_by(episodes: pl.DataFrame, tasks: int) -> CalledBy:
+    named = episodes.group_by("calls", maintain_order=True).agg(
+        pl.col("condition").unique(maintain_order=True)
+    )
+    counts = episodes.group_by("calls", "task", maintain_order=True).agg(pl.col("alike").sum(), pl.len())
+    by_task: dict[str, tuple[Repeated, ...]] = {}
+    for call, *rest in counts.iter_rows():
+        by_task[call] = (*by_task.get(call, ()), Repeated(*rest))
+    return CalledBy({call: tuple(conditions) for call, conditions in named.iter_rows()}, by_task, tasks)
+
+
+def _tasks(profile: Profile) -> int:
+    """Tasks whose controls a run has."""
+    usual = profile.get(CONTROLS)
+    return 0 if usual is None else usual.tasks
 
 
 def _own_paths(flaw: Flaw, index: Index, evidence: tuple[Evidence, ...], detail: CalledBy) -> FlawTest:

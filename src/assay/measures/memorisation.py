@@ -36,6 +36,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 
 import numpy as np
 import polars as pl
@@ -45,8 +46,8 @@ from assay.measures.own_paths import (
     ELSEWHERE,
     FLOOR,
     QUANTILE,
+    alike,
     by_chance,
-    nearest,
     spreads,
     standing_still,
     starting_elsewhere,
@@ -131,7 +132,7 @@ class Memorisation(Result):
     """The policy's own noise, metres: task -> 95 % of the distances between controls of one start; for tasks that have
     several (``--hold-start``). There it is what counts as the control's own path, with a centimetre at least."""
     episodes: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
-    """id, task, seed, start, condition, axis, calls, distance (metres), spread, alike, chance."""
+    """id, task, seed, start, condition, axis, calls, spread (metres), alike, chance."""
 
 
 def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
@@ -172,16 +173,17 @@ def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
     chance = by_chance(known, paths, spread)
     changed = pl.concat(
         group.with_columns(
-            distance=nearest(
+            alike=alike(
                 group["id"].to_numpy(),
                 group["control_id"].to_numpy(),
                 known.filter(pl.col("task") == task)["id"].to_numpy(),
+                group["spread"].to_numpy(),
                 paths,
             ),
             chance=pl.lit(max(CHANCE, chance.get(str(task), 0.0))),
         )
         for (task,), group in changed.group_by("task", maintain_order=True)
-    ).with_columns(alike=(pl.col("distance") <= pl.col("spread")) & ~pl.col("reached"))
+    ).with_columns(pl.col("alike") & ~pl.col("reached"))
     return Memorisation(
         overall=_index("", changed),
         axes=along(changed),
@@ -193,8 +195,7 @@ def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
         spread={task: value for task, value in spread.items() if task},
         noise=noise,
         episodes=changed.select(
-            *("id", "task", "seed", "start", "condition", "axis", "calls"),
-            *("distance", "spread", "alike", "chance"),
+            *("id", "task", "seed", "start", "condition", "axis", "calls", "spread", "alike", "chance")
         ),
     )
 
@@ -255,6 +256,7 @@ def _composed(asked: str | None, truth: str, control_truth: str) -> bool:
     return bool(usual := atoms(control_truth)) and usual <= now
 
 
+@lru_cache(maxsize=65_536)  # several measures ask
 def displacement(now: str | None, usual: str | None) -> float | None:
     """How far that of a task's things which was moved farthest stands from where it stood in the control, metres.
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from assay.measures.attribution import ATTRIBUTION, Attribution, Effect
 from assay.measures.drops import AXES, CHANGES, DROPS, Drop
+from assay.measures.evidence import one_sided_p
 from assay.measures.family import SEARCHED
 from assay.measures.other_tasks import OTHER_TASKS, fair
 from assay.measures.profile import Profile
@@ -40,8 +41,12 @@ def shown(profile: Profile, p: Adjusted, run: int = 0) -> Profile:
 
 
 def _with_p(measure: str, drop: Drop, p: Mapping[tuple[str, str], float]) -> Drop:
+    """A drop with the p of the family. A flaw may be tested on more than this drop, as a factor is in all
+    combinations: then what the drop's own episodes cannot make certain is not certain in its row."""
     known = p.get((measure, str(next(iter(drop.group.values())))))
-    return drop if known is None or not drop.plausible else replace(drop, p_holm=known)
+    if known is None or not drop.plausible:
+        return drop
+    return replace(drop, p_holm=max(known, one_sided_p(drop.change, drop.p)))
 
 
 def _attribution(found: Attribution, p: Mapping[tuple[str, str], float], telling: int) -> Attribution:

@@ -65,20 +65,26 @@ def by_chance(known: pl.DataFrame, paths: Paths, spread: dict[str, float]) -> di
         others = told.filter((pl.col("task") != task) & (pl.col("_goal") != group["_goal"][0]))
         asked = others.group_by("task", maintain_order=True).head(OF_OTHERS)["id"].to_numpy()
         if len(asked) and str(task) in spread:
-            apart = nearest(asked, None, group["id"].to_numpy(), paths)
-            found[str(task)] = float((apart <= spread[str(task)]).mean())
+            within = np.full(len(asked), spread[str(task)])
+            found[str(task)] = float(alike(asked, None, group["id"].to_numpy(), within, paths).mean())
     return found
 
 
-def nearest(ids: np.ndarray, own: np.ndarray | None, usual: np.ndarray, paths: Paths) -> np.ndarray:
-    """Distance of each path from the nearest control of its task, its ``own`` (ids,) among them: (ids,)."""
-    apart = np.full(len(ids), np.inf)
+def alike(
+    ids: np.ndarray, own: np.ndarray | None, usual: np.ndarray, within: np.ndarray, paths: Paths
+) -> np.ndarray:
+    """Which paths go the way of a control of their task, its ``own`` (ids,) among them: (ids,).
+
+    They do that are no farther from one than ``within`` (ids,), metres.
+    """
+    found = np.zeros(len(ids), bool)
     if own is not None:
         begun, counts = paths.beginnings(ids, paths.lengths(own))
-        apart = open_distances(begun, counts, paths.resampled(own))
+        found = open_distances(begun, counts, paths.resampled(own), within=within) <= within
     for each in usual[:MOST_CONTROLS]:
-        apart = np.minimum(apart, _distance(ids, each, paths))
-    return apart
+        left = np.flatnonzero(~found)
+        found[left] = _distance(ids[left], each, paths, within[left]) <= within[left]
+    return found
 
 
 def starting_elsewhere(rows: pl.DataFrame, paths: Paths) -> np.ndarray:
@@ -101,11 +107,11 @@ def _apart(ids: np.ndarray, paths: Paths) -> np.ndarray:
     return np.asarray(apart.min(axis=0))
 
 
-def _distance(ids: np.ndarray, control: int, paths: Paths) -> np.ndarray:
-    """Distance of paths from one control: (ids,)."""
+def _distance(ids: np.ndarray, control: int, paths: Paths, within: np.ndarray | None = None) -> np.ndarray:
+    """Distance of paths from one control: (ids,); infinite beyond ``within`` (ids,)."""
     reference = np.array([control])
     begun, counts = paths.beginnings(ids, np.repeat(paths.lengths(reference), len(ids)))
-    return open_distances(begun, counts, paths.resampled(reference), np.zeros(len(ids), int))
+    return open_distances(begun, counts, paths.resampled(reference), np.zeros(len(ids), int), within)
 
 
 def _quantiles(found: dict[str, np.ndarray], least: float) -> dict[str, float]:

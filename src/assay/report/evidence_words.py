@@ -127,13 +127,13 @@ def _repeated(finding: Finding) -> tuple[str, str]:
             "trajectory"
         )
         also = f", and in {counted(told.hits, told.count)} {_told_as(finding, asked)}" if told else ""
-        return said + also, ""
+        return said + also, _by_heart(finding, Calls.MOVED)
     assert told is not None
     said = (
         f"in {counted(told.hits, told.count)} episodes {_told_as(finding, asked)} it repeated the control's "
         "trajectory"
     )
-    caveats = []
+    caveats = [where] if (where := _by_heart(finding, Calls.ASKED if asked else Calls.NONSENSE)) else []
     if asked and mute:
         caveats.append(f"{_told_as(finding, None)}, it did so in {counted(mute.hits, mute.count)}")
     elif finding.claim is Claim.PRESENT:
@@ -148,6 +148,21 @@ def _repeated(finding: Finding) -> tuple[str, str]:
             f"it does use vision: {counted(changed, moved.count)} trajectories changed when the object moved"
         )
     return said, "; ".join(caveats)
+
+
+def _by_heart(finding: Finding, call: Calls) -> str:
+    """In which tasks trajectories are repeated, where that is not in every task of the runs."""
+    if finding.claim is not Claim.PRESENT or not isinstance(finding.detail, CalledBy):
+        return ""
+    judged = finding.detail.tasks.get(call, ())
+    here = sorted((each for each in judged if each.alike), key=lambda each: -each.alike / each.count)
+    others = [each for each in judged if not each.alike]
+    if not here or len(here) >= finding.detail.of or len(here) > _TASKS:
+        return ""
+    said = f"all of them in {listed(f'{each.task} ({counted(each.alike, each.count)})' for each in here)}"
+    if others:
+        return f"{said}, of {len(judged)} tasks that could be judged"
+    return f"{said}, the only {'task' if len(here) == 1 else 'tasks'} of {finding.detail.of} that could be judged"
 
 
 def _told_as(finding: Finding, asked: Evidence | None) -> str:

@@ -7,6 +7,8 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from assay.console import readable
+
 
 def rendered(template: str, *, finalize: Callable[..., Any] | None = None, **values: object) -> str:
     """The page that a template gives; ``finalize`` is applied to each value that is put in."""
@@ -14,8 +16,13 @@ def rendered(template: str, *, finalize: Callable[..., Any] | None = None, **val
         loader=PackageLoader("assay.report"),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=finalize,
+        finalize=in_page if finalize is None else lambda value: in_page(finalize(value)),
         trim_blocks=True,
         lstrip_blocks=True,
     )
     return environment.get_template(template).render(**values)
+
+
+def in_page(value: Any) -> Any:
+    """What is put into a page: of a text, what a browser shows and does not obey."""
+    return type(value)(readable(value)) if isinstance(value, str) else value

@@ -110,7 +110,7 @@ class RunReport:
             profile=examined.shown(found),
             diagnosis=examined.findings,
             paths=paths,
-            damage=damage or _damage(store),
+            damage="; ".join([*([damage] if damage else []), *store.damaged()]),
             problems=tuple(problems),
             tracebacks=tuple(store.tracebacks().values()),
             file=str(store.path),
@@ -167,14 +167,6 @@ class RunReport:
             ],
             **self.profile.as_json(),
         }
-
-
-def _damage(store: Store) -> str:
-    """What was left out while a run was read."""
-    left = [f"{plural(count, 'episode')} left out: {why}" for why, count in store.unsound().items()]
-    if store.unread:
-        left.append(f"trajectories of {plural(len(store.unread), 'episode')} cannot be read")
-    return "; ".join(left)
 
 
 def _sentence(text: str) -> str:

@@ -159,7 +159,7 @@ def _needs(finding: Finding) -> str:
 
 def _lacking(untested: Untested | None) -> str:
     if untested is None:
-        return "the runs have nothing that could tell"
+        return "the runs have no episodes that would test it"
     if untested.too_few:
         return f"fewer than {ENOUGH} of the controls that could tell succeed"
     if untested.notes:  # the measure itself says why
@@ -181,7 +181,10 @@ def nothing(finding: Finding) -> Sentence:
     if isinstance(found, Fall):
         return _too_few(found)
     if not isinstance(found, Unnoticed):
-        return Sentence("The runs have nothing that could tell", "")
+        return Sentence(
+            "No flaw could be tested",
+            "a test compares changed episodes with their controls, some of which must succeed",
+        )
     claim = f"No flaw found, of {found.looked_for} tested"
     if found.too_few:
         claim += f"; {found.too_few} more cannot be told from so few starts"
@@ -203,12 +206,14 @@ def _too_few(found: Fall) -> Sentence:
     starts = f"{plural(found.control_count, 'start')} {'is' if found.control_count == 1 else 'are'}"
     if found.telling < found.control_count:
         starts = f"{found.telling:,} of {plural(found.control_count, 'start')} can show a loss (the control succeeds),"
-    if fell:
-        return Sentence(
-            f"Success fell from {counts[0]} to {counts[1]}", "", f"{starts} too few to name a cause"
-        )
-    said = f"No fall was seen ({counts[0]} unperturbed, {counts[1]} perturbed)"
-    return Sentence(said, "", f"{starts} too few to find even a large one")
+    said = f"Success fell from {counts[0]} to {counts[1]}"
+    if not fell:
+        said = f"No fall was seen ({counts[0]} unperturbed, {counts[1]} perturbed)"
+    if found.likely is not None and found.likely_p is not None:
+        about = _words(found.likely).claim
+        likely = f"the likeliest is: {about[0].lower()}{about[1:]} ({p_phrase(found.likely_p)})"
+        return Sentence(said, "", f"{starts} too few to name a cause; {likely}")
+    return Sentence(said, "", f"{starts} too few to {'name a cause' if fell else 'find even a large one'}")
 
 
 def fallen(finding: Finding, claim: str, evidence: str) -> Sentence:

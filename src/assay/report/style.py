@@ -33,6 +33,7 @@ BLUE, ORANGE, GREEN, PINK, AMBER, SKY, BLACK = (
 )
 SERIES = (BLUE, ORANGE, GREEN, PINK, AMBER, SKY, BLACK)
 MARKS = ("o", "s", "^", "D", "v", "P", "X")
+# A dark page's style sheet (page.css) has others in place of these; not of white and black text, which is on shades.
 INK, FAINT, RULE, EMPTY = "#1d1d22", "#5f6068", "#d9d9de", "#ececf0"
 SHADES = "cividis"
 WIDTH = 9.6

@@ -251,6 +251,12 @@ def print_tracebacks(told: Iterable[str], *, most: int = 3) -> None:
         say(f"... and {number_of(len(places) - most, 'other traceback')}", aside=True)
 
 
+def print_damage(store: Store) -> None:
+    """Say aside what of a run's file is damaged and left out."""
+    for each in store.damaged():
+        say(f"{store.path}: damaged: {each}", aside=True)
+
+
 def print_clipping(found: Clipping) -> None:
     """Say how many actions were cut, and what to do where they are many."""
     if found.warning:

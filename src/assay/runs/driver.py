@@ -14,7 +14,7 @@ from assay.episodes.spec import CONTROL, EpisodeSpec
 from assay.errors import RunError
 from assay.runs.executor import Batch, Died, Done, Executor
 from assay.runs.sequential import Pairs, Until, in_shared_order
-from assay.runs.store import Retry, Store
+from assay.runs.store import Retry, Store, Waiting
 from assay.runs.todo import Todo
 
 DEATHS, VIOLENT_DEATHS = 2, 5
@@ -33,7 +33,7 @@ class Ending:
     done: int
     """Episodes recorded this time."""
     left: int
-    """Episodes of the plan that are not done, those of decided conditions left out."""
+    """Episodes that were asked for and are not done, those of decided conditions left out."""
     reason: str = ""
     """Why it ended early, if it did."""
 
@@ -44,18 +44,23 @@ def drive(
     *,
     retry: Retry = "transient",
     until: Until | None = None,
+    asked: Callable[[Waiting], bool] = lambda entry: True,
     stopping: Callable[[], bool] = lambda: False,
     watch: Watch = lambda spec, episode: None,
 ) -> Ending:
-    """Execute what is left of a store's plan. ``watch`` sees each recorded episode, and None now and then."""
-    entries = store.todo(retry=retry)
+    """Execute what is left of a store's plan, or those of it that are ``asked`` for.
+
+    ``watch`` sees each recorded episode, and None now and then.
+    """
+    waiting = store.todo(retry=retry)
+    entries = [entry for entry in waiting if asked(entry)]
     if until is not None:  # a confidence sequence wants a random order, and pairs want the same one
         places = _places(store)
         entries.sort(key=lambda entry: places[entry.key])
     if not entries and until is None:
         return Ending(0, 0)
     todo = Todo(entries, strictly=until is not None)
-    rule = _StoppingRule(store, until, todo, {entry.key for entry in entries}) if until is not None else None
+    rule = _StoppingRule(store, until, todo, {entry.key for entry in waiting}) if until is not None else None
 
     def seen(spec: EpisodeSpec | None, episode: Episode | None) -> None:
         watch(spec, episode)

@@ -25,7 +25,7 @@ from assay.episodes import Episode, EpisodeSpec, Outcome, Policy
 from assay.errors import RunError
 from assay.experiments import Experiment
 from assay.runs.driver import Driving, driving
-from assay.runs.execute import Observer, Request, executor_of, opened, plan, request
+from assay.runs.execute import Observer, Request, executor_for, opened, plan, request
 from assay.runs.executor import Player
 from assay.runs.sequential import ALPHA, start_order
 from assay.runs.store import SUFFIX, Store
@@ -370,7 +370,7 @@ def _play(
         sides = []
         for number, (store, one, policy) in enumerate(zip(stores, asked, policies, strict=True)):
             todo = _todo(store, judge, options)
-            executor = executor_of(one.config, options, None if isinstance(policy, str) else policy)
+            executor = executor_for(store, one.config, options, None if isinstance(policy, str) else policy)
             going = driving(store, executor, todo, stopping=over, watch=watch(number))
             held.enter_context(closing(going))
             sides.append(_Side(going, todo, executor.workers))

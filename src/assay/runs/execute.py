@@ -32,7 +32,7 @@ from assay.runs.local import LocalProcesses
 from assay.runs.provenance import check, describe, provenance
 from assay.runs.shards import META as SHARD
 from assay.runs.shards import Shard, check_shard
-from assay.runs.store import Store
+from assay.runs.store import Store, Waiting
 from assay.runs.work import Options, Videos, Work, prepare
 from assay.runs.worker import WorkerConfig
 
@@ -174,12 +174,19 @@ def _carry_out(
     ending = plan(store, work, config, observer)
     if ending.left:
         return ending
-    observer.began(store, len(store.todo(retry=options.retry)))
+    wanted = {(spec.task, spec.seed, spec.condition) for spec in work.specs}
+
+    def asked(entry: Waiting) -> bool:
+        """Not what an earlier command planned besides: other tasks, seeds or conditions."""
+        return (entry.task, entry.seed, entry.condition) in wanted
+
+    observer.began(store, sum(map(asked, store.todo(retry=options.retry))))
     return drive(
         store,
-        executor_of(config, options, policy),
+        executor_for(store, config, options, policy),
         retry=options.retry,
         until=work.until,
+        asked=asked,
         stopping=observer.stopping,
         watch=observer.episode,
     )
@@ -221,7 +228,7 @@ def make_certificates(
         if spec is not None:
             observer.certified()
 
-    return certify(wanted, cache, executor_of(config, options), stopping=observer.stopping, watch=watch)
+    return certify(wanted, cache, _executor(config, options), stopping=observer.stopping, watch=watch)
 
 
 def _serve(store: Store, work: Work, config: WorkerConfig, observer: Observer) -> Ending:
@@ -266,10 +273,17 @@ def _checked(policy: str | Policy | Player, world: str) -> tuple[str, dict[str, 
     return f"{OBJECT}{kind.__module__}.{kind.__qualname__}", {}, identity_of(policy)
 
 
-def executor_of(config: WorkerConfig, options: Options, policy: Policy | Player | None = None) -> Executor:
-    """Local processes, actors on Ray, this process, or whoever plays by itself."""
+def executor_for(
+    store: Store, config: WorkerConfig, options: Options, policy: Policy | Player | None
+) -> Executor:
+    """Who executes the episodes of a run; ``policy``: an object of this process, if it is one."""
     if isinstance(policy, Player):
-        return policy.executor(config)
+        return policy.executor(config, store.all_specs())
+    return _executor(config, options, policy)
+
+
+def _executor(config: WorkerConfig, options: Options, policy: Policy | None = None) -> Executor:
+    """Local processes, actors on Ray, or this process."""
     if policy is not None or (options.workers == 0 and options.ray is None):
         return InProcess(config, policy)
     if options.ray is not None:

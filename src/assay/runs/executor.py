@@ -82,6 +82,6 @@ class Player(Protocol):
         """What it hangs on: name -> digest."""
         ...
 
-    def executor(self, config: WorkerConfig) -> Executor:
-        """What executes the episodes."""
+    def executor(self, config: WorkerConfig, planned: Sequence[EpisodeSpec]) -> Executor:
+        """What executes the episodes; ``planned`` are all of the run, those that are done among them."""
         ...

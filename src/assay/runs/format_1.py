@@ -15,16 +15,22 @@ _RENAMED = {
 _META = {"suite": "experiment"}
 
 
-def view(connection: sqlite3.Connection) -> None:
-    """Let a connection that may only read see the tables under their present names."""
-    for table in (*_RENAMED, "meta"):
-        renamed = _RENAMED.get(table, {})
-        columns = [row[1] for row in connection.execute(f"PRAGMA main.table_info({table})")]
+def sources(connection: sqlite3.Connection, database: str) -> dict[str, str]:
+    """Queries that give the tables of such a run under the present names of their columns."""
+    found = {}
+    for table, renamed in _RENAMED.items():
+        columns = [row[1] for row in connection.execute(f"PRAGMA {database}.table_info({table})")]
         selected = ", ".join(f"{name} AS {renamed.get(name, name)}" for name in columns)
-        if table == "meta":
-            cases = " ".join(f"WHEN '{then}' THEN '{now}'" for then, now in _META.items())
-            selected = f"CASE name {cases} ELSE name END AS name, value"
-        connection.execute(f"CREATE TEMP VIEW {table} AS SELECT {selected} FROM main.{table}")
+        found[table] = f"SELECT {selected} FROM {database}.{table}"
+    return found
+
+
+def view_meta(connection: sqlite3.Connection) -> None:
+    """Let a connection that may only read see the meta table's present names."""
+    cases = " ".join(f"WHEN '{then}' THEN '{now}'" for then, now in _META.items())
+    connection.execute(
+        f"CREATE TEMP VIEW meta AS SELECT CASE name {cases} ELSE name END AS name, value FROM main.meta"
+    )
 
 
 def upgrade(connection: sqlite3.Connection, version: int) -> None:

@@ -82,7 +82,7 @@ class LocalProcesses:
 
     def _start(self) -> _Worker:
         ours, theirs = processes.context().Pipe()
-        process = processes.start(_work, theirs, self._config)
+        process = processes.start(_work, theirs, self._config, variables=self._config.variables)
         theirs.close()
         return _Worker(process, ours, time.monotonic())
 

@@ -6,10 +6,9 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from assay.errors import RunError
-from assay.files import replacing
+from assay.files import replacing, scratch_folder
 from assay.runs.certificates.serve import META, recall
 from assay.runs.provenance import all_conditions, all_plugins, differing
 from assay.runs.rows import VERSION
@@ -54,7 +53,7 @@ def _up_to_date(path: Path) -> Iterator[Store]:
         if part.version == VERSION:
             yield part
             return
-    with TemporaryDirectory(prefix="assay-") as folder:
+    with scratch_folder() as folder:
         copy = Path(shutil.copy(path, folder))
         Store.writing(copy).close()
         with Store.reading(copy) as part:

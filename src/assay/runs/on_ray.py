@@ -19,6 +19,7 @@ from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError, RunError, one_line
 from assay.extras import require
 from assay.files import CACHE_VARIABLE
+from assay.processes import environment_of_others
 from assay.runs.executor import Died, Done, Event, Source, Tick
 from assay.runs.local import LOADING, TICK
 from assay.runs.worker import EpisodeRunner, WorkerConfig
@@ -43,7 +44,8 @@ LEAN = {
 }
 """What keeps a Ray of our own from watching itself: its cores are for the workers."""
 PASSED_ON = (LIBERO_VARIABLE, ROBOSUITE_VARIABLE, STATES_VARIABLE, CACHE_VARIABLE)
-"""Environment variables that actors get from the driver: where assets and caches are, and no keys."""
+"""Environment variables that actors get from the driver: where assets and caches are; and no keys, but for that of
+the policy's own server. A Ray of our own has what other processes get, see `assay.processes`."""
 STORE_MEMORY = 80_000_000
 """Bytes that Ray may use for objects on this machine, its least: an episode has some 10 kB."""
 
@@ -131,13 +133,14 @@ class RayActors:
             if self._address == LOCAL:
                 for name, value in LEAN.items():
                     os.environ.setdefault(name, value)
-                self._ray.init(
-                    LOCAL,
-                    num_cpus=self.workers,
-                    include_dashboard=False,
-                    object_store_memory=STORE_MEMORY,
-                    **quiet,
-                )
+                with environment_of_others():
+                    self._ray.init(
+                        LOCAL,
+                        num_cpus=self.workers,
+                        include_dashboard=False,
+                        object_store_memory=STORE_MEMORY,
+                        **quiet,
+                    )
             else:
                 self._ray.init(self._address, **quiet)
         except Exception as error:  # Ray raises whatever its parts raise
@@ -155,7 +158,8 @@ class RayActors:
     def _start(self) -> _Worker:
         remote = self._ray.remote(_Actor).options(num_cpus=1, scheduling_strategy="SPREAD")
         actor = remote.remote()
-        environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+        names = (*PASSED_ON, *self._config.variables)
+        environment = {name: os.environ[name] for name in names if name in os.environ}
         calls = (actor.arrive.remote(), actor.load.remote(self._config, environment, sys.path))
         return _Worker(actor, deque((None, call) for call in calls), time.monotonic())
 

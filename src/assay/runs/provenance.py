@@ -91,12 +91,13 @@ def all_plugins(*metas: Mapping[str, Any]) -> list[dict[str, str]]:
 def check(path: Path, fresh: dict[str, object]) -> None:
     """Raise RunError where a file holds a run of another experiment; leaves it as it is.
 
-    A policy that was mended after nothing but errors is no other one: there is nothing to be mixed.
+    A policy that was mended after nothing but errors is no other one, and a run without an episode is in nobody's
+    way: there is nothing to be mixed.
     """
     if not path.is_file():
         return
     with Store.reading(path) as store:
-        known = store.meta
+        known = store.meta if store.done else {}
         if known and not store.judged:
             known = {**known, IDENTITY: fresh.get(IDENTITY)}
     if known and (found := differing(known, fresh)):
@@ -116,10 +117,13 @@ def check(path: Path, fresh: dict[str, object]) -> None:
 
 
 def describe(store: Store, fresh: dict[str, object], *, conditions: str | None = None) -> None:
-    """Write provenance into a new run; circumstances that changed since are added to a run's ``resumed``.
+    """Write provenance into a new run, or one without an episode that was for something else; circumstances that
+    changed since are added to a run's ``resumed``.
 
     ``conditions``: the selection that is planned now, which is added to those of the run; None for all.
     """
+    if store.meta and not store.done and differing(store.meta, fresh):
+        store.clear()
     known = store.meta
     chosen = [ALL if conditions is None else conditions]
     if not known:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -19,7 +19,8 @@ from assay.episodes.spec import CONTROL, EpisodeSpec, Label
 from assay.errors import AssayError
 from assay.plugins import load_plugins
 from assay.runs.rows import COUNTED
-from assay.runs.store import Store, read_connection
+from assay.runs.soundness import labels_of
+from assay.runs.store import Store, attached, read_connection
 
 PAGE = 50
 """Episodes on one page."""
@@ -41,15 +42,26 @@ _CLAUSES = {
     "outcome": "outcome = :outcome",
     "object": "json_extract(labels, '$.object') = :object",
     "action": "json_extract(labels, '$.action') = :action",
-    "says": "instruction LIKE :says ESCAPE '\\'",
 }
 _LABEL = """
 CASE json_type(labels, :label) WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' WHEN 'null' THEN 'null'
      ELSE CAST(json_extract(labels, :label) AS TEXT) END = :value
 """
+SORTS = {
+    "": "specs.id",
+    "task": "task",
+    "condition": "condition",
+    "seed": "seed",
+    "outcome": "coalesce(outcome, '')",
+    "steps": "coalesce(steps, -1)",
+    "diverges": "diverges(specs.id)",
+}
+"""What episodes can be sorted by; equal ones are in the plan's order. ``diverges`` is told by whoever asks."""
+DESCENDING = "-"
+"""Before the name of what is sorted by: the other way round."""
 _DIFFERING = """
 FROM specs JOIN episodes USING (id)
-JOIN other.specs theirs ON theirs.key = specs.key JOIN other.episodes those ON those.id = theirs.id
+JOIN their_specs theirs ON theirs.key = specs.key JOIN their_episodes those ON those.id = theirs.id
 WHERE episodes.outcome <> those.outcome AND (:condition = '' OR specs.condition = :condition)
 """
 
@@ -69,15 +81,21 @@ class Run:
         """What a query gives; all of it, so that nothing stays open."""
         return self._db.execute(question, values or {}).fetchall()
 
-    def beside(self, path: Path) -> None:
-        """Make another run's tables known as ``other.specs`` and so on."""
-        self._db.execute("ATTACH ? AS other", (f"{path.absolute().as_uri()}?mode=ro",))
+    def tell(self, name: str, value: Callable[[int], float | None]) -> None:
+        """Let questions use a number for each episode's id."""
+        self._db.create_function(name, 1, value)
+
+    @contextmanager
+    def beside(self, path: Path) -> Iterator[None]:
+        """Make another run's tables known as ``their_specs`` and so on."""
+        with Store.reading(path) as other, attached(self._db, path, other.damage):
+            yield
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[Run]:
     """Open a run for as long as one page needs it. Raises RunError, or sqlite3's errors, where it is none."""
-    with Store.reading(path) as store, closing(read_connection(path, timeout=10)) as db:
+    with Store.reading(path) as store, closing(read_connection(path, timeout=10)[0]) as db:
         load_plugins(store.meta.get("plugins", ()))  # what is missing is told by the report
         yield Run(store, db)
 
@@ -94,7 +112,7 @@ class Filters:
     label: str = ""
     """name=value"""
     says: str = ""
-    """What the instruction holds."""
+    """Words that the instruction holds, in any order."""
 
     def clause(self) -> tuple[str, dict[str, str]]:
         """The condition in SQL, and its values."""
@@ -104,9 +122,10 @@ class Filters:
             clauses = [each for each in clauses if each != _CLAUSES["outcome"]] + ["outcome IS NULL"]
         elif not self.outcome:
             clauses.append("outcome IS NOT NULL")
-        if self.says:
-            plain = self.says.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-            given["says"] = f"%{plain}%"
+        for number, word in enumerate(self.says.split()):
+            plain = word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+            clauses.append(f"instruction LIKE :word{number} ESCAPE '\\'")
+            given[f"word{number}"] = f"%{plain}%"
         if self.label:
             name, _, value = self.label.partition("=")
             clauses.append(_LABEL)
@@ -140,16 +159,36 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some of the episodes asked for, in the plan's order."""
+    """Some of the episodes asked for."""
 
     rows: tuple[Row, ...]
     total: int
-    before: int
-    """How many come before these."""
-    previous: int | None
-    """Ask for those before this id to go back; None at the beginning."""
-    next: int | None
-    """Ask for those after this id to go on; None at the end."""
+    number: int
+    """Which page it is, from 1."""
+    size: int
+    """Episodes on a page."""
+
+    @property
+    def pages(self) -> int:
+        """How many pages there are."""
+        return max(1, -(-self.total // self.size))
+
+    @property
+    def before(self) -> int:
+        """How many episodes come before these."""
+        return (self.number - 1) * self.size
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an episode stands among those asked for."""
+
+    previous: str | None
+    """The key of the one before it."""
+    next: str | None
+    number: int
+    """From 1; 0 where it is not among them."""
+    total: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,29 +228,23 @@ class DifferingPage:
     """Ask for those after this id to go on."""
 
 
-def page(run: Run, filters: Filters, *, after: int | None = None, before: int | None = None) -> Page:
-    """The episodes after an id, or those before one."""
+def page(run: Run, filters: Filters, sort: str = "", number: int = 1, size: int = PAGE) -> Page:
+    """A page of the episodes asked for, sorted; the last one where there are fewer."""
     where, values = filters.clause()
-    back = before is not None
-    edge = before if back else after or 0
+    (total,) = run.rows(f"SELECT count(*) {_FROM}{where}", values)[0]
+    number = max(1, min(number, -(-total // size)))
+    by, way = _order(sort)
     rows = run.rows(
-        f"SELECT {_COLUMNS} {_FROM}{where} AND specs.id {'<' if back else '>'} :edge "
-        f"ORDER BY specs.id {'DESC' if back else 'ASC'} LIMIT {PAGE + 1}",
-        values | {"edge": edge},
+        f"SELECT {_COLUMNS} {_FROM}{where} ORDER BY {by} IS NULL, {by} {way}, specs.id "
+        f"LIMIT {size} OFFSET {(number - 1) * size}",
+        values,
     )
-    more = len(rows) > PAGE
-    found = [_row(each) for each in (rows[:PAGE][::-1] if back else rows[:PAGE])]
-    first = found[0].id if found else 0
-    total, skipped = run.rows(
-        f"SELECT count(*), coalesce(sum(specs.id < :first), 0) {_FROM}{where}", values | {"first": first}
-    )[0]
-    return Page(
-        rows=tuple(found),
-        total=total,
-        before=skipped,
-        previous=first if skipped else None,
-        next=found[-1].id if found and (more or back) else None,
-    )
+    return Page(tuple(map(_row, rows)), total, number, size)
+
+
+def _order(sort: str) -> tuple[str, str]:
+    """What is sorted by, and which way."""
+    return SORTS[sort.removeprefix(DESCENDING)], "DESC" if sort.startswith(DESCENDING) else "ASC"
 
 
 def one(run: Run, key: str) -> Row:
@@ -239,7 +272,7 @@ def control_of(run: Run, row: Row) -> Row | None:
 def traceback_of(run: Run, row: Row) -> str:
     """Where in somebody's own code an episode broke; empty where nothing did."""
     rows = run.rows("SELECT lines FROM traceback WHERE id = :id", {"id": row.id})
-    return str(json.loads(rows[0][0])) if rows else ""
+    return json.loads(rows[0][0]) if rows else ""
 
 
 def clipped_of(run: Run, row: Row) -> int:
@@ -248,29 +281,38 @@ def clipped_of(run: Run, row: Row) -> int:
     return int(rows[0][0]) if rows else 0
 
 
-def neighbours(run: Run, row: Row) -> dict[str, str | None]:
-    """The keys of the planned episodes before and after one."""
-    questions = {
-        "previous": "SELECT key FROM specs WHERE id < :id ORDER BY id DESC LIMIT 1",
-        "next": "SELECT key FROM specs WHERE id > :id ORDER BY id LIMIT 1",
-    }
-    return {
-        which: rows[0][0] if (rows := run.rows(question, {"id": row.id})) else None
-        for which, question in questions.items()
-    }
+def contacts_of(run: Run, row: Row) -> dict[str, list[tuple[int, int]]]:
+    """When the robot touched each thing, steps [first, last), in the order of the first touches."""
+    rows = run.rows("SELECT intervals FROM contacts WHERE id = :id", {"id": row.id})
+    found = json.loads(rows[0][0]) if rows else None
+    return found if isinstance(found, dict) else {}
+
+
+def place_of(run: Run, row: Row, filters: Filters, sort: str = "") -> Place:
+    """Where an episode stands among those asked for, and its neighbours there."""
+    where, values = filters.clause()
+    by, way = _order(sort)
+    order = f"OVER (ORDER BY {by} IS NULL, {by} {way}, specs.id)"
+    rows = run.rows(
+        "SELECT previous, next, number, total FROM (SELECT specs.id AS id, "
+        f"lag(key) {order} AS previous, lead(key) {order} AS next, row_number() {order} AS number, "
+        f"count(*) OVER () AS total {_FROM}{where}) WHERE id = :id",
+        values | {"id": row.id},
+    )
+    return Place(*rows[0]) if rows else Place(None, None, 0, 0)
 
 
 def differing(run: Run, second: Path, condition: str = "", after: int = 0) -> DifferingPage:
     """The episodes of a run whose outcome is another in the second one, errors included."""
-    run.beside(second)
     values = {"condition": condition, "after": after}
-    rows = run.rows(
-        "SELECT specs.id, specs.key, specs.condition, specs.task, specs.seed, episodes.instruction, "
-        f"episodes.outcome, those.outcome {_DIFFERING} AND specs.id > :after "
-        f"ORDER BY specs.id LIMIT {PAGE + 1}",
-        values,
-    )
-    total = run.rows(f"SELECT count(*) {_DIFFERING}", values)[0][0]
+    with run.beside(second):
+        rows = run.rows(
+            "SELECT specs.id, specs.key, specs.condition, specs.task, specs.seed, episodes.instruction, "
+            f"episodes.outcome, those.outcome {_DIFFERING} AND specs.id > :after "
+            f"ORDER BY specs.id LIMIT {PAGE + 1}",
+            values,
+        )
+        total = run.rows(f"SELECT count(*) {_DIFFERING}", values)[0][0]
     found = tuple(Differing(*row) for row in rows[:PAGE])
     return DifferingPage(found, total, found[-1].id if len(rows) > PAGE else None)
 
@@ -295,20 +337,11 @@ def _choices(path: Path, file: int, planned: int) -> Choices:
         texts = run.rows("SELECT labels FROM specs GROUP BY labels ORDER BY min(id)")
     values: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for (text,) in texts:
-        for name, value in _labels(text).items():
+        for name, value in labels_of(text).items():
             if len(values[name]) <= MOST_VALUES:
                 values[name][value if isinstance(value, str) else json.dumps(value)] = None
     few = {name: tuple(found) for name, found in values.items() if len(found) <= MOST_VALUES}
     return Choices(conditions, tasks, few.pop("object", ()), few.pop("action", ()), few)
-
-
-def _labels(text: str) -> dict[str, Label]:
-    """An episode's labels; none where the file is damaged, which the run's page tells."""
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _row(row: tuple[Any, ...]) -> Row:
@@ -334,7 +367,7 @@ def _row(row: tuple[Any, ...]) -> Row:
         condition=condition,
         task=task,
         seed=seed,
-        labels=_labels(labels),
+        labels=labels_of(labels),
         spec=spec,
         outcome=outcome,
         instruction=instruction or "",

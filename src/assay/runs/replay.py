@@ -44,12 +44,10 @@ def replay(
     return rollout(env, Recorded(actions, error, world_of(spec.task).horizon(spec)), spec, watch=watch)
 
 
-def write_video(
-    env: Env, spec: EpisodeSpec, actions: np.ndarray, out: Path, *, error: str = "", every: int = 1
-) -> tuple[Episode, float]:
-    """Replay and film; returns the episode, and how many steps lie between two frames of the video."""
-    film = EpisodeVideo(env, spec, every=every)
+def write_video(env: Env, spec: EpisodeSpec, actions: np.ndarray, out: Path, *, error: str = "") -> Episode:
+    """Replay and film, with a picture for every step."""
+    film = EpisodeVideo(env, spec)
     episode = replay(env, spec, actions, error=error, watch=film)
     out.parent.mkdir(parents=True, exist_ok=True)
-    film.write(out.parent, episode).replace(out)
-    return episode, film.steps_per_frame
+    film.write(out, episode)
+    return episode

@@ -9,11 +9,14 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import polars as pl
 
-from assay.episodes.episode import Episode, Outcome, Trajectory
+from assay.episodes.episode import Episode, Trajectory
 from assay.episodes.spec import EpisodeSpec, Label, key_of
+from assay.runs.soundness import FURTHEST, KINDS, MOST_STEPS, labels_of
 
 APPLICATION = 0x41535359
 """Marks the file as ours: "ASSY"."""
+MOST_NUMBERS = 64
+"""Of one control step in a trajectory: the numbers of an action are fewer."""
 VERSION = 2
 """Of the schema. Version 1 is that of Assay 0.1.0: see `format_1`."""
 
@@ -79,20 +82,17 @@ CREATE TABLE trajectories (
 COMMIT;
 """
 
-UNSOUND = f"""
-CASE WHEN outcome NOT IN ({", ".join(f"'{each}'" for each in Outcome)}) THEN 'the outcome ' || quote(outcome)
-     WHEN NOT json_valid(labels) OR json_type(labels) <> 'object' THEN 'labels that are no JSON object' END
-"""
-"""Why an episode of a damaged file cannot count; null if it can."""
 FRAME = f"""
 SELECT specs.id, key, experiment, condition, task, seed,
-       CASE WHEN json_valid(spec) THEN coalesce(json_extract(spec, '$.start'), seed) ELSE seed END AS start,
+       coalesce(json_extract(spec, '$.start'), seed) AS start,
        labels, instruction, outcome, steps, seconds, decisions, images, attempts, touched, moved, truth, error,
        positions, intervals, (SELECT CAST(cut AS INTEGER) FROM clipped WHERE clipped.id = specs.id)
 FROM specs JOIN episodes USING (id) LEFT JOIN stopped USING (condition) LEFT JOIN initial_positions USING (id)
 LEFT JOIN contacts USING (id)
-WHERE {COUNTED} AND {UNSOUND} IS NULL ORDER BY specs.id
+WHERE {COUNTED} ORDER BY specs.id
 """
+DTYPES = {"bool": pl.Boolean, "text": pl.String, "number": pl.Float64}
+"""Of labels that no episode has a value of, by what they are."""
 COLUMNS = {
     "id": pl.Int64,
     "key": pl.String,
@@ -143,7 +143,7 @@ def episode_row(episode: Episode) -> tuple[object, ...]:
     """A row of episodes, without its id."""
     return (
         episode.outcome.value,
-        episode.instruction,
+        storable(episode.instruction),
         episode.steps,
         episode.seconds,
         episode.decisions,
@@ -152,9 +152,14 @@ def episode_row(episode: Episode) -> tuple[object, ...]:
         episode.touched,
         episode.moved,
         json.dumps(episode.truth),
-        episode.error,
+        storable(episode.error),
         int(episode.transient),
     )
+
+
+def storable(text: str) -> str:
+    """A text of anybody's as a file can hold it: what is no Unicode is replaced."""
+    return text.encode(errors="replace").decode()
 
 
 def trajectory_row(episode: Episode) -> tuple[object, ...]:
@@ -166,7 +171,7 @@ def trajectory_row(episode: Episode) -> tuple[object, ...]:
 def with_labels(frame: pl.DataFrame) -> pl.DataFrame:
     """A frame with its labels as columns of their own."""
     texts = frame["labels"].unique().to_list()
-    labels = {text: json.loads(text) for text in texts if text != "{}"}
+    labels = {text: labels_of(text) for text in texts if text != "{}"}
     names = sorted({name for each in labels.values() for name in each})
     if not names:
         return frame.drop("labels")
@@ -174,16 +179,25 @@ def with_labels(frame: pl.DataFrame) -> pl.DataFrame:
         [{"labels": text} | {name: each.get(name) for name in names} for text, each in labels.items()],
         infer_schema_length=None,
     )
+    unknown = [name for name in names if table[name].dtype == pl.Null]  # no episode has a value
+    table = table.with_columns(pl.col(name).cast(DTYPES[KINDS.get(name, "text")]) for name in unknown)
     return frame.join(table, on="labels", how="left", maintain_order="left").drop("labels")
 
 
 def trajectory_of(steps: int, *blobs: bytes) -> Trajectory:
-    """A trajectory from its row. Raises ValueError, or zlib's error, for what is damaged."""
-    positions, gripper, actions = (_unpacked(blob) for blob in blobs)
-    # Imported logs have no position after the last action.
+    """A trajectory from its row. Raises ValueError, TypeError or zlib's error for what is damaged."""
+    if not 0 <= steps <= MOST_STEPS:
+        raise ValueError(f"{steps} steps")
+    positions, gripper, actions = (_unpacked(blob, (steps + 1) * MOST_NUMBERS) for blob in blobs)
+    # Imported logs have no position after the last action, or no trajectory.
     count = steps if len(gripper) in (0, steps) else len(gripper) - 1
     width = len(actions) // count if len(actions) else 7
-    return Trajectory(positions.reshape(-1, 3), gripper, actions.reshape(-1, width))
+    found = Trajectory(positions.reshape(-1, 3), gripper, actions.reshape(-1, width))
+    if len(found.end_effector) not in (0, len(gripper)) or len(found.actions) not in (0, count):
+        raise ValueError("its parts do not fit together")
+    if not max(np.abs(positions).max(initial=0), np.abs(gripper).max(initial=0)) <= FURTHEST:
+        raise ValueError("positions where nothing is")
+    return found
 
 
 def _packed(values: np.ndarray) -> bytes:
@@ -192,6 +206,13 @@ def _packed(values: np.ndarray) -> bytes:
     return zlib.compress(raw.view(np.uint8).reshape(-1, 4).T.tobytes(), 6)
 
 
-def _unpacked(blob: bytes) -> np.ndarray:
-    shuffled = np.frombuffer(zlib.decompress(blob), np.uint8).reshape(4, -1)
-    return np.ascontiguousarray(shuffled.T).view("<f4").ravel()
+def _unpacked(blob: bytes, most: int) -> np.ndarray:
+    """What `_packed` was given, at most so many numbers: a few bytes may stand for gigabytes."""
+    unpacking = zlib.decompressobj()
+    raw = unpacking.decompress(blob, 4 * most)
+    if unpacking.unconsumed_tail or not unpacking.eof:
+        raise ValueError("not so many numbers as it has steps")
+    values = np.ascontiguousarray(np.frombuffer(raw, np.uint8).reshape(4, -1).T).view("<f4").ravel()
+    if not np.isfinite(values).all():
+        raise ValueError("numbers that are not finite")
+    return values

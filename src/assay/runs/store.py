@@ -19,7 +19,8 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -27,6 +28,7 @@ from typing import Any, Literal, NamedTuple, Self
 
 import polars as pl
 
+from assay.console import number_of
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Traits, Trajectory, world_of
 from assay.episodes.perturbation import changed_by, known_kind
 from assay.errors import RunError
@@ -43,18 +45,33 @@ from assay.runs.rows import (
     SCHEMA,
     SINCE,
     UNCOUNTED,
-    UNSOUND,
     VERSION,
     episode_row,
     spec_rows,
+    storable,
     trajectory_of,
     trajectory_row,
     with_labels,
 )
+from assay.runs.signature import signature
+from assay.runs.soundness import (
+    CELLS,
+    EPISODE,
+    LIST,
+    SPEC,
+    Damage,
+    conceal,
+    examine,
+    labels_of,
+    meta_of,
+    rules_of,
+)
 
 SUFFIX = ".assay"
-PLAN = "key, experiment, condition, task, seed, scene, spec, labels"
-"""The columns of a plan, but for the id."""
+TABLES = ("specs", "episodes", "trajectories", *SINCE)
+"""Those with one row for each planned episode, or at most one."""
+_KEPT = 256
+"""Runs whose damage is remembered until they change."""
 _AFTER_ALL = "~"
 """Greater than every key."""
 
@@ -77,8 +94,16 @@ class Waiting(NamedTuple):
 class Store:
     """An open run file, made by ``Store.writing`` or ``Store.reading``; a context manager."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, held: ExitStack | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        connection: sqlite3.Connection,
+        damage: Damage | None = None,
+        held: ExitStack | None = None,
+    ) -> None:
         self.path = path
+        self.damage = damage or Damage()
+        """What of the file is left out."""
         self._db = connection
         self._held = held
         self.unread: set[int] = set()
@@ -109,13 +134,16 @@ class Store:
                 if connection.execute("PRAGMA user_version").fetchone()[0] == format_1.VERSION:
                     format_1.upgrade(connection, VERSION)
                 connection.executescript(ADDED)
+                damage = examine(connection, _tables())
+                if damage:
+                    conceal(connection, damage, _tables())
             except sqlite3.DatabaseError as error:
                 raise RunError(f"{path}: not a run, or damaged: {error}") from None
             if mode != "wal":
                 raise RunError(
                     f"{path}: SQLite cannot share memory here (a network drive?): choose another place"
                 )
-            return cls(path, connection, held.pop_all())
+            return cls(path, connection, damage, held.pop_all())
 
     @classmethod
     def scratch(cls) -> Store:
@@ -127,7 +155,8 @@ class Store:
     @classmethod
     def reading(cls, path: Path) -> Store:
         """Open a run for reading, also while it is being written."""
-        return cls(path, read_connection(path))
+        connection, damage = read_connection(path)
+        return cls(path, connection, damage)
 
     def close(self) -> None:
         """Close; what was written becomes a single file."""
@@ -153,8 +182,7 @@ class Store:
     @property
     def meta(self) -> dict[str, Any]:
         """Who, what, where."""
-        rows = self._db.execute("SELECT name, value FROM meta").fetchall()
-        return {name: json.loads(value) for name, value in rows}
+        return meta_of(self._db.execute("SELECT name, value FROM meta").fetchall())[0]
 
     @property
     def version(self) -> int:
@@ -165,7 +193,7 @@ class Store:
     def world(self) -> Traits:
         """What measures must know of the world it was played in."""
         told = self.meta.get("world")
-        if isinstance(told, dict):
+        if told is not None:
             return Traits.from_json(told)
         row = self._db.execute("SELECT task FROM specs LIMIT 1").fetchone()  # a run of Assay 0.1.0
         return world_of("" if row is None else str(row[0])).traits
@@ -174,7 +202,7 @@ class Store:
     def states(self) -> Path | None:
         """The folder of stored initial states that it was begun with, if one was named."""
         folder = self.meta.get("states_folder")
-        return Path(folder) if isinstance(folder, str) else None
+        return None if folder is None else Path(folder)
 
     def describe(self, **values: object) -> None:
         """Set values of the meta table."""
@@ -183,6 +211,13 @@ class Store:
                 "INSERT OR REPLACE INTO meta VALUES (?, ?)",
                 [(name, json.dumps(value)) for name, value in values.items()],
             )
+
+    def clear(self) -> None:
+        """Forget what a run without an episode was for: its meta and its plan."""
+        assert not self.done, "episodes are never forgotten"
+        with self._transaction():
+            for table in ("meta", UNCOUNTED, "stopped", "specs"):
+                self._db.execute(f"DELETE FROM {table}")
 
     # -- the plan
 
@@ -196,17 +231,42 @@ class Store:
         return self.add_plan((number, *row) for number, row in zip(places, spec_rows(several), strict=True))
 
     def add_plan(self, rows: Iterable[tuple[object, ...]]) -> int:
-        """Add rows of plans, unless they are there: id (None for the next one) and what `spec_rows` gives."""
+        """Add rows of plans, unless they are there: id (None for the next one) and what `spec_rows` gives.
+
+        Where the row of a spec is damaged, it is mended.
+        """
         before = self.planned
         with self._transaction():
+            if self.damage.rows["specs"]:
+                rows = self._mended(rows)
             self._db.executemany(
-                f"INSERT OR IGNORE INTO specs (id, {PLAN}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows
+                f"INSERT OR IGNORE INTO main.specs (id, {SPEC}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows
             )
         return self.planned - before
 
+    def _mended(self, rows: Iterable[tuple[object, ...]]) -> Iterator[tuple[object, ...]]:
+        """Put rows in the place of damaged ones with their key; the others are given on."""
+        marks = ",".join("?" * len(self.damage.rows["specs"]))
+        known = dict(
+            self._db.execute(
+                f"SELECT key, id FROM main.specs WHERE id IN ({marks})", list(self.damage.rows["specs"])
+            )
+        )
+        for row in rows:
+            number = known.get(row[1])
+            if number is None:
+                yield row
+                continue
+            self._db.execute(
+                f"INSERT OR REPLACE INTO main.specs (id, {SPEC}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (number, *row[1:]),
+            )
+            self._db.execute(f"DELETE FROM {LIST} WHERE part = 'specs' AND id = ?", (number,))
+            del self.damage.rows["specs"][number]
+
     def plan_rows(self) -> list[tuple[Any, ...]]:
         """The rows of the plan: id and what `spec_rows` gives."""
-        return self._db.execute(f"SELECT id, {PLAN} FROM specs ORDER BY id").fetchall()
+        return self._db.execute(f"SELECT id, {SPEC} FROM specs ORDER BY id").fetchall()
 
     @property
     def planned(self) -> int:
@@ -251,7 +311,7 @@ class Store:
         """Planned specs by their ids."""
         marks = ",".join("?" * len(ids))
         found = {
-            number: EpisodeSpec.from_json(text, json.loads(labels))
+            number: EpisodeSpec.from_json(text, labels_of(labels))
             for number, text, labels in self._db.execute(
                 f"SELECT id, spec, labels FROM specs WHERE id IN ({marks})", ids
             ).fetchall()
@@ -266,7 +326,7 @@ class Store:
     def all_specs(self) -> list[EpisodeSpec]:
         """Every planned spec, in the plan's order."""
         rows = self._db.execute("SELECT spec, labels FROM specs ORDER BY id")
-        return [EpisodeSpec.from_json(text, json.loads(labels)) for text, labels in rows]
+        return [EpisodeSpec.from_json(text, labels_of(labels)) for text, labels in rows]
 
     def number_of(self, spec: EpisodeSpec) -> int:
         """The number of an episode in the plan, which it is added to if it is not there."""
@@ -279,18 +339,23 @@ class Store:
         """Record an episode of a planned spec: one transaction."""
         with self._transaction():
             self._db.execute(
-                "INSERT OR REPLACE INTO episodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO main.episodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (number, *episode_row(episode)),
             )
             self._db.execute(
-                "INSERT OR REPLACE INTO trajectories VALUES (?, ?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO main.trajectories VALUES (?, ?, ?, ?, ?)",
                 (number, *trajectory_row(episode)),
             )
             for table in SINCE:
-                self._db.execute(f"DELETE FROM {table} WHERE id = ?", (number,))
+                self._db.execute(f"DELETE FROM main.{table} WHERE id = ?", (number,))
                 known = getattr(episode, table)
+                known = storable(known) if isinstance(known, str) else known
                 if known or (table in ("contacts", "clipped") and known is not None):  # none is known, too
-                    self._db.execute(f"INSERT INTO {table} VALUES (?, ?)", (number, json.dumps(known)))
+                    self._db.execute(f"INSERT INTO main.{table} VALUES (?, ?)", (number, json.dumps(known)))
+            if self.damage:
+                self._db.execute(f"DELETE FROM {LIST} WHERE id = ? AND part <> 'specs'", (number,))
+                for table in ("episodes", *CELLS):
+                    self.damage.rows[table].pop(number, None)
 
     def stop(self, condition: str, counted: Collection[str], rule: dict[str, object]) -> None:
         """Record that a condition is decided by the episodes with the keys ``counted``.
@@ -301,7 +366,8 @@ class Store:
         known = set(counted)
         with self._transaction():
             self._db.execute(
-                "INSERT OR REPLACE INTO stopped VALUES (?, ?, ?)", (condition, _AFTER_ALL, json.dumps(rule))
+                "INSERT OR REPLACE INTO main.stopped VALUES (?, ?, ?)",
+                (condition, _AFTER_ALL, json.dumps(rule)),
             )
             self._db.executemany(
                 f"INSERT OR IGNORE INTO {UNCOUNTED} VALUES (?)",
@@ -311,8 +377,7 @@ class Store:
     @property
     def stopped(self) -> dict[str, dict[str, Any]]:
         """Conditions that were decided before their end: the rule and what it saw."""
-        rows = self._db.execute("SELECT condition, rule FROM stopped")
-        return {condition: json.loads(rule) for condition, rule in rows}
+        return rules_of(self._db.execute("SELECT condition, rule FROM stopped"))[0]
 
     def frame(self) -> pl.DataFrame:
         """The recorded episodes, one row each, in the plan's order; labels are columns of their own."""
@@ -332,21 +397,34 @@ class Store:
         derived = pl.col("id").replace_strict(found, default=None, return_dtype=pl.String)
         return frame.with_columns(change=pl.coalesce("change", derived))
 
-    def unsound(self) -> dict[str, int]:
-        """What is wrong with episodes that are left out of the frame: reason -> how many."""
-        return dict(
-            self._db.execute(
-                f"SELECT {UNSOUND} AS why, count(*) FROM specs JOIN episodes USING (id) "
-                "WHERE why IS NOT NULL GROUP BY why ORDER BY why"
-            )
-        )
+    def damaged(self) -> list[str]:
+        """What of the file is damaged and left out, in a few words each; trajectories, if they were asked for."""
+        episodes = Counter((self.damage.rows["specs"] | self.damage.rows["episodes"]).values())
+        left = [f"{number_of(count, 'episode')} left out: {why}" for why, count in sorted(episodes.items())]
+        left += [
+            f"{table.replace('_', ' ')} of {number_of(len(found), 'episode')} left out"
+            for table, found in self.damage.rows.items()
+            if table in CELLS and found
+        ]
+        meta = meta_of(self._db.execute("SELECT name, value FROM meta").fetchall())[1]
+        rules = rules_of(self._db.execute("SELECT condition, rule FROM stopped"))[1]
+        left += [f"what it says of its {name} left out" for name in meta]
+        left += [f"the rule that stopped {condition} left out" for condition in rules]
+        if self.unread:
+            left.append(f"trajectories of {number_of(len(self.unread), 'episode')} cannot be read")
+        return left
+
+    def verified(self) -> list[str]:
+        """What of all that was written would be left out when it is read; nothing, unless others' values were."""
+        self.damage = examine(self._db, _tables())
+        return self.damaged()
 
     def counts(self) -> pl.DataFrame:
         """Per condition: planned, done, success, failure, error; whether success is expected there."""
         rows = self._db.execute(
             "SELECT condition, count(*), count(outcome), sum(outcome IS 'success'), "
             "sum(outcome IS 'failure'), sum(outcome IS 'error'), "
-            "max(CASE WHEN json_valid(labels) THEN json_extract(labels, '$.plausible') END IS NOT 0) "
+            "max(json_extract(labels, '$.plausible') IS NOT 0) "
             "FROM specs LEFT JOIN stopped USING (condition) LEFT JOIN episodes ON episodes.id = specs.id "
             f"AND {COUNTED} GROUP BY condition ORDER BY min(specs.id)"
         ).fetchall()
@@ -393,7 +471,7 @@ class Store:
             "SELECT error, lines, min(id) FROM episodes JOIN traceback USING (id) WHERE outcome = 'error' "
             "GROUP BY error ORDER BY min(id)"
         )
-        return {error: str(json.loads(lines)) for error, lines, _ in rows}
+        return {error: json.loads(lines) for error, lines, _ in rows}
 
     def clipping(self) -> Clipping:
         """How many actions were cut to [-1, 1], in how many episodes."""
@@ -406,48 +484,41 @@ class Store:
 
     def add_all(self, other: Store) -> None:
         """Add another run's plan and episodes; an episode that is here already, and no error, stays."""
-        episodes = (
-            "outcome, instruction, steps, seconds, decisions, images, attempts, touched, moved, truth, "
-            "error, transient"
-        )
-        self._db.execute("ATTACH ? AS other", (f"{other.path.absolute().as_uri()}?mode=ro",))
-        try:
-            with self._transaction():
+        with attached(self._db, other.path, other.damage), self._transaction():
+            self._db.execute(
+                f"INSERT OR IGNORE INTO main.specs ({SPEC}) SELECT {SPEC} FROM their_specs ORDER BY id"
+            )
+            self._db.execute(
+                "CREATE TEMP TABLE taken AS SELECT mine.id AS mine, theirs.id AS theirs "
+                "FROM their_specs theirs JOIN their_episodes USING (id) "
+                "JOIN main.specs mine ON mine.key = theirs.key "
+                "LEFT JOIN main.episodes known ON known.id = mine.id "
+                "WHERE known.outcome IS NULL OR known.outcome = 'error'"
+            )
+            parts = {"episodes": EPISODE, "trajectories": "steps, end_effector, gripper, actions", **SINCE}
+            for table, columns in parts.items():
                 self._db.execute(
-                    f"INSERT OR IGNORE INTO specs ({PLAN}) SELECT {PLAN} FROM other.specs ORDER BY id"
+                    f"INSERT OR REPLACE INTO main.{table} (id, {columns}) "
+                    f"SELECT mine, {columns} FROM taken JOIN their_{table} ON id = theirs"
                 )
-                self._db.execute(
-                    "CREATE TEMP TABLE taken AS SELECT mine.id AS mine, theirs.id AS theirs "
-                    "FROM other.specs theirs JOIN other.episodes USING (id) "
-                    "JOIN main.specs mine ON mine.key = theirs.key "
-                    "LEFT JOIN main.episodes known ON known.id = mine.id "
-                    "WHERE known.outcome IS NULL OR known.outcome = 'error'"
-                )
-                parts = {"episodes": episodes, "trajectories": "steps, end_effector, gripper, actions"}
-                parts |= {name: column for name, column in SINCE.items() if _has(self._db, "other", name)}
-                for table, columns in parts.items():
-                    self._db.execute(
-                        f"INSERT OR REPLACE INTO main.{table} (id, {columns}) "
-                        f"SELECT mine, {columns} FROM taken JOIN other.{table} ON id = theirs"
-                    )
-                self._db.execute("DROP TABLE taken")
-        finally:
-            self._db.execute("DETACH other")
+            self._db.execute("DROP TABLE taken")
 
     def trajectories(self, ids: Iterable[int] | None = None) -> Iterator[tuple[int, Trajectory]]:
         """The trajectories of recorded episodes, by id; those that cannot be are added to ``unread``."""
         if ids is None:
             ids = [number for (number,) in self._db.execute("SELECT id FROM trajectories ORDER BY id")]
         for number in ids:  # one query each: an open one would keep a writer from closing
-            row = self._db.execute(
-                "SELECT steps, end_effector, gripper, actions FROM trajectories WHERE id = ?", (number,)
-            ).fetchone()
-            if row is not None:
-                try:
-                    path = trajectory_of(*row)
-                except (zlib.error, ValueError, TypeError, ZeroDivisionError):
-                    self.unread.add(number)
-                else:
+            try:
+                row = self._db.execute(
+                    "SELECT steps, end_effector, gripper, actions FROM trajectories WHERE id = ?", (number,)
+                ).fetchone()
+                path = None if row is None else trajectory_of(*row)
+            except sqlite3.OperationalError:  # in use, not damaged
+                raise
+            except (sqlite3.DatabaseError, zlib.error, ValueError, TypeError, ZeroDivisionError):
+                self.unread.add(number)
+            else:
+                if path is not None:
                     yield number, path
 
     @contextmanager
@@ -469,25 +540,80 @@ def lock_file(path: Path) -> Path:
     return path.with_name(f".{path.name}.lock")
 
 
-def read_connection(path: Path, *, timeout: float = 60.0) -> sqlite3.Connection:
-    """A connection that only reads a run, under the present names of its tables. Raises RunError."""
+def read_connection(path: Path, *, timeout: float = 60.0) -> tuple[sqlite3.Connection, Damage]:
+    """A connection that only reads a run, the sound rows of it, under the present names of its tables.
+
+    Raises RunError.
+    """
     if path.is_dir():
         raise RunError(f"{path} is a folder; valid: a run in it, NAME{SUFFIX}")
     if not path.is_file():
         raise RunError(f"{path}: there is no such run")
     try:
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=timeout)
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=timeout, isolation_level=None
+        )
         _check(path, connection)
+        sources = _tables(connection)
+        for table, source in sources.items():
+            if source != _table(table):
+                connection.execute(f"CREATE TEMP VIEW {table} AS {source}")
         if connection.execute("PRAGMA user_version").fetchone()[0] == format_1.VERSION:
-            format_1.view(connection)
-        for table, column in SINCE.items():
-            if not _has(connection, "main", table):
-                connection.execute(f"CREATE TEMP VIEW {table} AS SELECT 0 AS id, '' AS {column} WHERE 0")
+            format_1.view_meta(connection)
         if not _has(connection, "main", UNCOUNTED):
             connection.execute(f"CREATE TEMP VIEW {UNCOUNTED} AS SELECT 0 AS id WHERE 0")
+        damage = _damage_of(path, connection, sources)
+        if damage:
+            conceal(connection, damage, sources)
     except sqlite3.DatabaseError as error:
         raise RunError(f"{path}: not a run, or damaged: {error}") from None
-    return connection
+    return connection, damage
+
+
+@contextmanager
+def attached(connection: sqlite3.Connection, path: Path, damage: Damage) -> Iterator[None]:
+    """Let a connection read another run's sound rows as ``their_specs``, ``their_episodes`` and so on."""
+    connection.execute("ATTACH ? AS other", (f"{path.absolute().as_uri()}?mode=ro",))
+    theirs = _tables(connection, "other")
+    try:
+        conceal(connection, damage, theirs, "their_")
+        yield
+    finally:
+        for table in theirs:
+            connection.execute(f"DROP VIEW IF EXISTS temp.their_{table}")
+        connection.execute("DETACH other")
+
+
+_examined: dict[Path, tuple[tuple[int, ...], Damage]] = {}
+
+
+def _damage_of(path: Path, connection: sqlite3.Connection, sources: Mapping[str, str]) -> Damage:
+    """What of a run is damaged; looked for once, until the run changes."""
+    now = signature(path)
+    known = _examined.get(path)
+    if known is None or known[0] != now:
+        while len(_examined) >= _KEPT:
+            _examined.pop(next(iter(_examined)), None)
+        _examined[path] = known = (now, examine(connection, sources))
+    return known[1]
+
+
+def _table(table: str, database: str = "main") -> str:
+    return f"SELECT * FROM {database}.{table}"
+
+
+def _tables(connection: sqlite3.Connection | None = None, database: str = "main") -> dict[str, str]:
+    """Queries that give the tables of a run; of a connection, as far as the file has them."""
+    if connection is None:
+        return {table: _table(table) for table in TABLES}
+    (version,) = connection.execute(f"PRAGMA {database}.user_version").fetchone()
+    found = {table: _table(table, database) for table in TABLES}
+    found |= format_1.sources(connection, database) if version == format_1.VERSION else {}
+    return found | {
+        table: f"SELECT 0 AS id, '' AS {column} WHERE 0"
+        for table, column in SINCE.items()
+        if not _has(connection, database, table)
+    }
 
 
 def _has(connection: sqlite3.Connection, database: str, table: str) -> bool:
@@ -501,6 +627,11 @@ def _check(path: Path, connection: sqlite3.Connection) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION:
         raise RunError(f"{path}: not a run of Assay")
+    foreign = connection.execute(
+        "SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index') OR sql LIKE '%virtual%'"
+    ).fetchone()
+    if foreign is not None:  # what runs when a table is read or written; runs have none
+        raise RunError(f"{path}: not a run of Assay: it has the {foreign[0]} {str(foreign[1])[:40]!r}")
     if version not in (format_1.VERSION, VERSION):
         raise RunError(
             f"{path}: a run of format {version}; this version of Assay reads formats 1 to {VERSION}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,6 +16,9 @@ from assay.policies.registry import load_policy
 
 if TYPE_CHECKING:
     from assay.runs.episode_video import EpisodeVideo
+
+
+_KEY = re.compile(r"[?&](?:key|bearer)=(\w+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,11 @@ class WorkerConfig:
     """The folder of stored initial states, where the usual one is not meant."""
     plugins: tuple[str, ...] = ()
     """Modules to import first: they register what the run uses."""
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Environment variables that the policy's address names: where the key of its server is."""
+        return tuple(_KEY.findall(self.policy)) if "://" in self.policy else ()
 
 
 class EpisodeRunner:
@@ -84,22 +93,24 @@ class EpisodeRunner:
                 error=one_line(reason, 300),
                 traceback=short_traceback(error),
             )
-        return self._with_video(video, episode)
+        return self._with_video(video, spec, episode)
 
     def _video(self, spec: EpisodeSpec) -> EpisodeVideo | None:
         if self._config.videos is None:
             return None
-        from assay.runs.episode_video import EpisodeVideo  # the encoder takes long to import
+        from assay.runs.episode_video import RUN_SECONDS, EpisodeVideo  # the encoder takes long to import
 
-        return EpisodeVideo(self._env, spec)
+        return EpisodeVideo(self._env, spec, seconds=RUN_SECONDS)
 
-    def _with_video(self, video: EpisodeVideo | None, episode: Episode) -> Episode:
+    def _with_video(self, video: EpisodeVideo | None, spec: EpisodeSpec, episode: Episode) -> Episode:
         """An episode whose video is written, if it is wanted; or which says why that did not work."""
         if video is None or (episode.outcome is Outcome.SUCCESS and not self._config.video_successes):
             return episode
         assert self._config.videos is not None
+        from assay.runs.episode_video import video_file
+
         try:
-            video.write(self._config.videos, episode)
+            video.write(video_file(self._config.videos, spec, episode.outcome), episode)
         except Exception as error:  # a video is no reason to lose an episode
             reason = f"no video: {one_line(str(error))}"
             return replace(episode, error="; ".join(each for each in (episode.error, reason) if each))

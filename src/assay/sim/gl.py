@@ -94,9 +94,15 @@ def _lacking(backend: str) -> str:
 
 
 @cache
+def choice() -> str:
+    """The backend that ``MUJOCO_GL`` asks for when this is first called; empty where it asks for none."""
+    return os.environ.get("MUJOCO_GL", "").lower().strip()
+
+
+@cache
 def backend() -> str:
     """The backend this process draws with. Raises RenderingError if none works."""
-    chosen = os.environ.get("MUJOCO_GL", "").lower().strip()
+    chosen = choice()
     if chosen and chosen not in BACKENDS:
         raise RenderingError(f"MUJOCO_GL is '{chosen}', which cannot draw; {_CHOICE}")
     if chosen and chosen == os.environ.get(_WORKS):

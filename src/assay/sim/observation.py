@@ -67,6 +67,11 @@ class Observation:
             self._drawn[key] = draw(*key)
         return self._drawn[key].copy()
 
+    def sketch(self, camera: str, height: int) -> np.ndarray:
+        """A picture for people, (height, height, 3): one that was drawn already, or a quick one that is not kept."""
+        known = self._drawn.get(("colour", camera, height, height))
+        return self._renderer.sketch(self.moment, camera, height, height) if known is None else known
+
     def through(self, lens: Lens) -> Observation:
         """The same observation with pictures seen through a lens; the lens is used when they are read."""
         return replace(self, _look=partial(lens, self), _drawn={})

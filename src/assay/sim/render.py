@@ -56,12 +56,21 @@ class Renderer:
         self._context: Any = None
         self._gl: Any = None
         self._release: Callable[[], object] = lambda: None
+        self._size = (0, 0)
+        """Width and height of GL's buffer while edges are smoothed."""
         self.count = 0
         """How many pictures were drawn."""
 
     def colour(self, moment: Moment | mujoco.MjData, camera: str, height: int, width: int) -> np.ndarray:
         """uint8, (height, width, 3), the top row first. Data is drawn as it stands, its kinematics as they are."""
         self._draw(moment, camera, height, width, segmented=False)
+        picture = np.empty((height, width, 3), dtype=np.uint8)
+        mujoco.mjr_readPixels(picture, None, self._viewport, self._context)
+        return picture[::-1].copy()
+
+    def sketch(self, moment: Moment | mujoco.MjData, camera: str, height: int, width: int) -> np.ndarray:
+        """As ``colour`` without smoothed edges, in half the time: for films, not for policies."""
+        self._draw(moment, camera, height, width, segmented=False, smooth=False)
         picture = np.empty((height, width, 3), dtype=np.uint8)
         mujoco.mjr_readPixels(picture, None, self._viewport, self._context)
         return picture[::-1].copy()
@@ -109,7 +118,14 @@ class Renderer:
         self._context = self._gl = None
 
     def _draw(
-        self, moment: Moment | mujoco.MjData, camera: str, height: int, width: int, *, segmented: bool
+        self,
+        moment: Moment | mujoco.MjData,
+        camera: str,
+        height: int,
+        width: int,
+        *,
+        segmented: bool,
+        smooth: bool = True,
     ) -> None:
         if not isinstance(camera, str):
             raise RenderingError(f"a camera is named by text, not by {camera!r}")
@@ -124,12 +140,7 @@ class Renderer:
         self._open()
         _make_current(self._gl)
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)  # others draw in it too
-        if height > self._context.offHeight or width > self._context.offWidth:
-            mujoco.mjr_resizeOffscreen(
-                max(width, self._context.offWidth),
-                max(height, self._context.offHeight),
-                self._context,
-            )
+        self._resize(width, height, smooth)
         self._viewport = mujoco.MjrRect(0, 0, width, height)
         if isinstance(moment, Moment):
             self._pose(moment)
@@ -156,6 +167,15 @@ class Renderer:
         self._scene.flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = segmented
         mujoco.mjr_render(self._viewport, self._scene, self._context)
         self.count += 1
+
+    def _resize(self, width: int, height: int, smooth: bool) -> None:
+        """Make GL's buffer large enough, with as many samples for each pixel as are wanted."""
+        self._size = (max(width, self._size[0]), max(height, self._size[1]))
+        # MuJoCo takes note of other samples only when the size is another, too.
+        wanted = (self._size[0] + (not smooth), self._size[1])
+        if wanted != (self._context.offWidth, self._context.offHeight):
+            self._context.offSamples = self._samples if smooth else 0
+            mujoco.mjr_resizeOffscreen(*wanted, self._context)
 
     def _pose(self, moment: Moment) -> None:
         """Put the scratch data into the moment's pose, without touching the model's fixtures for good."""
@@ -186,6 +206,8 @@ class Renderer:
         _make_current(self._gl)
         self._context = mujoco.MjrContext(self._model, mujoco.mjtFontScale.mjFONTSCALE_100)
         self._context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR
+        self._size = (self._context.offWidth, self._context.offHeight)
+        self._samples = self._context.offSamples
         self._scene = mujoco.MjvScene(self._model, maxgeom=MOST_GEOMS)
         self._options = mujoco.MjvOption()
         self._options.geomgroup[UNDRAWN] = 0

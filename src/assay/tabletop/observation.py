@@ -79,9 +79,16 @@ def patches(picture: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(grid.reshape(-1, PATCH, PATCH, 3))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Photograph(Picture):
+    """A picture that was taken elsewhere, and is not drawn."""
+
+    views: Views = field(default_factory=dict, repr=False)
+
+
 def shown(picture: Picture) -> Views:
-    """Draw what a prompt shows."""
-    return TableRenderer.shared().still(picture.scene)
+    """Draw what a prompt shows, or take it as it is."""
+    return picture.views if isinstance(picture, Photograph) else TableRenderer.shared().still(picture.scene)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

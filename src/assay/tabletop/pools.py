@@ -21,7 +21,7 @@ class Level(StrEnum):
     L2 = "L2"
     """Combination: pieces and containers exchange their textures."""
     L3 = "L3"
-    """Objects: shapes that training held back."""
+    """Objects: shapes and textures that training held back."""
     L4 = "L4"
     """Tasks: kinds of task that training held back."""
 
@@ -80,6 +80,8 @@ SET_2 = (
     *_pairs("polka dot", "yellow-purple green-purple blue-purple"),
     "purple swirl", "blue swirl", "blue paisley",
 )  # fmt: skip
+NEW_LOOKS = tuple(name for name in TEXTURES if name not in SET_1 + SET_2)
+"""Textures that training never shows: ten."""
 ALL_PIECES = SEEN_PIECES + HELD_BACK
 
 
@@ -120,7 +122,7 @@ def pools(level: Level) -> Pools:
     if level is Level.L2:
         return Pools(SEEN_PIECES, SEEN_CONTAINERS, SET_2, SET_1, SET_2)
     if level is Level.L3:
-        return Pools(HELD_BACK, NEW_CONTAINERS, FIRST_HALF, SECOND_HALF, TEXTURES)
+        return Pools(HELD_BACK, NEW_CONTAINERS, NEW_LOOKS, NEW_LOOKS, NEW_LOOKS)
     return Pools(ALL_PIECES, SEEN_CONTAINERS + NEW_CONTAINERS, FIRST_HALF, SECOND_HALF, TEXTURES)
 
 

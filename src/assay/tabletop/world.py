@@ -57,7 +57,9 @@ class TabletopWorld:
             "promptblind": "assay.policies.tabletop.calibration:PromptBlind",
             "order-follower": "assay.policies.tabletop.calibration:OrderFollower",
             "first-object": "assay.policies.tabletop.calibration:FirstObject",
+            "reader": "assay.policies.tabletop.reader.policy:PromptReader",
             "random": "assay.policies.tabletop.calibration:RandomPlaces",
+            "vima": "assay.policies.tabletop.vima:VimaPolicy",
             "learned": "assay.policies.learned.tabletop.policy:LearnedPolicy",
         }
     )

@@ -1,4 +1,4 @@
-"""Pages on which people answer questions, and say what kind of mistake a model made."""
+"""Pages on which people answer questions, review them, and say what kind of mistake a model made."""
 
 from __future__ import annotations
 
@@ -11,11 +11,22 @@ from urllib.parse import parse_qsl, quote
 from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request, Response
 from fastapi.responses import FileResponse, RedirectResponse
 
-from assay.eqa.annotations import HAND, Annotations, Given, Mistake, categories, group_of, named
+from assay.eqa.annotations import (
+    HAND,
+    VERDICTS,
+    Annotations,
+    Given,
+    Mistake,
+    Review,
+    categories,
+    group_of,
+    named,
+)
 from assay.eqa.asking.judging import Wrong
 from assay.eqa.asking.prompts import picture
 from assay.eqa.errors import QuestionError
 from assay.eqa.question import LETTERS, PICTURES, Question
+from assay.eqa.reviewing import as_csv
 from assay.runs.queries import NotFoundError
 from assay.web.app import application
 from assay.web.library import Library
@@ -40,6 +51,8 @@ class Desk:
     annotations: Annotations
     wrong: Sequence[Wrong] = ()
     """Models' wrong answers that can be looked at."""
+    review: bool = False
+    """Whether questions are shown with their answers, to be kept or dropped."""
 
 
 def serve(desk: Desk, port: int, ready: Callable[[str], None] = lambda address: None) -> None:
@@ -88,7 +101,7 @@ def start(request: Request, desk: TheDesk, name: str = "") -> Response:
     """Who answers? With a name, goes on where that person left."""
     if name.strip():
         return RedirectResponse(f"{HOME}/by/{quote(named(name), safe='')}", 303)
-    people = {each: len(_answered(desk, each)) for each in desk.annotations.annotators()}
+    people = {each: len(_done(desk, each)) for each in _people(desk)}
     return shown(request, "annotate_start.html", desk=desk, people=people)
 
 
@@ -99,6 +112,16 @@ def picture_file(desk: TheDesk, name: str) -> Response:
         return FileResponse(picture(desk.folder, f"{PICTURES}/{name}").path, media_type="image/png")
     except (QuestionError, ValueError, OSError):
         raise NotFoundError("there is no such picture") from None
+
+
+@router.get("/reviews.csv")
+def reviews_file(desk: TheDesk) -> Response:
+    """Every verdict, as a file that `assay eqa review --read` takes back."""
+    if not desk.review:
+        raise NotFoundError("there are reviews only with --review")
+    text = as_csv(desk.questions, desk.annotations.reviews())
+    disposition = {"Content-Disposition": 'attachment; filename="reviews.csv"'}
+    return Response(text, media_type="text/csv; charset=utf-8", headers=disposition)
 
 
 @router.get("/by/{name}")
@@ -115,7 +138,7 @@ def listing(request: Request, desk: TheDesk, name: str) -> Response:
         "annotate_list.html",
         desk=desk,
         name=named(name),
-        given=desk.annotations.answers(named(name)),
+        given=_reviews(desk, named(name)) if desk.review else desk.annotations.answers(named(name)),
         marked=_marked(desk, name),
     )
 
@@ -156,6 +179,19 @@ def mark_mistake(desk: TheDesk, sent: Sent, name: str, number: int) -> Response:
 def question_page(request: Request, desk: TheDesk, name: str, number: int) -> Response:
     """One question; never its answer."""
     question = _nth(desk.questions, number)
+    if desk.review:
+        return shown(
+            request,
+            "annotate_review.html",
+            name=named(name),
+            number=number,
+            count=len(desk.questions),
+            done=len(_done(desk, named(name))),
+            question=question,
+            letters=LETTERS,
+            verdicts=VERDICTS,
+            given=_reviews(desk, named(name)).get(question.id, Review("", "", "", "")),
+        )
     given = desk.annotations.answers(named(name))
     return shown(
         request,
@@ -172,8 +208,16 @@ def question_page(request: Request, desk: TheDesk, name: str, number: int) -> Re
 
 @router.post("/by/{name}/{number}")
 def answer(desk: TheDesk, sent: Sent, name: str, number: int) -> Response:
-    """Keep an answer, or a comment beside the one there is, and go on to the next question without one."""
+    """Keep an answer or verdict, or a comment beside the one there is, and go on to the next question without one."""
     question, letter = _nth(desk.questions, number), sent.get("letter", "")
+    if desk.review:
+        verdict = sent.get("verdict", "")
+        if verdict not in (*VERDICTS, ""):
+            raise HTTPException(400, f"verdict: one of {', '.join(VERDICTS)}")
+        earlier = _reviews(desk, named(name)).get(question.id, Review("", "", "", ""))
+        kept = Review(named(name), question.id, verdict or earlier.verdict, sent.get("comment", ""))
+        desk.annotations.review_all([kept])
+        return _onward(desk, named(name), number)
     if letter not in (*LETTERS, ""):
         raise HTTPException(400, f"letter: one of {', '.join(LETTERS)}")
     before = desk.annotations.answers(named(name)).get(question.id, Given("", ""))
@@ -183,7 +227,7 @@ def answer(desk: TheDesk, sent: Sent, name: str, number: int) -> Response:
 
 def _onward(desk: Desk, name: str, number: int) -> Response:
     """To the next question without an answer after a number, from 1, then before it."""
-    done, count = _answered(desk, name), len(desk.questions)
+    done, count = _done(desk, name), len(desk.questions)
     order = [*range(number, count), *range(min(number, count))]
     following = next((place + 1 for place in order if desk.questions[place].id not in done), "list")
     return RedirectResponse(f"{HOME}/by/{quote(name, safe='')}/{following}", 303)
@@ -193,6 +237,24 @@ def _answered(desk: Desk, name: str) -> set[str]:
     """The questions of the desk that have a letter."""
     given = desk.annotations.answers(name)
     return {each.id for each in desk.questions if each.id in given and given[each.id].letter}
+
+
+def _reviews(desk: Desk, name: str) -> dict[str, Review]:
+    return {each.question: each for each in desk.annotations.reviews() if each.reviewer == name}
+
+
+def _done(desk: Desk, name: str) -> set[str]:
+    """The questions of the desk that have a letter, or a verdict, of somebody."""
+    if not desk.review:
+        return _answered(desk, name)
+    given = _reviews(desk, name)
+    return {each.id for each in desk.questions if each.id in given and given[each.id].verdict}
+
+
+def _people(desk: Desk) -> list[str]:
+    if not desk.review:
+        return desk.annotations.annotators()
+    return sorted({each.reviewer for each in desk.annotations.reviews()})
 
 
 def _marked(desk: Desk, name: str) -> dict[tuple[str, str], Mistake]:

@@ -1,4 +1,5 @@
-"""The geometry of an episode's drawings: the end effector's trajectory in two views, predicates over time."""
+"""The geometry of an episode's drawings: the end effector's trajectory in two views; predicates, contacts, actions and
+the gripper over time."""
 
 from __future__ import annotations
 
@@ -8,11 +9,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.episodes import Trajectory
+
 MOST_POINTS = 600
 """Points of a line that is drawn; a longer path is thinned."""
 SIZE = 300
 """Width and height of a view, in its own units."""
 MARGIN = 16
+TALL = 40
+"""Height of a panel of curves, in its own units."""
 NEAREST = 0.1
 """A view shows this many metres at least."""
 
@@ -57,6 +62,60 @@ class Strip:
     """First step and how many."""
     steps: int
     """How long the episode was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One quantity over time, in a panel of `TALL` units whose horizontal unit is a control step."""
+
+    kind: str
+    """``mine`` or ``other``."""
+    name: str
+    """What the line is, where a panel has several of a kind: ``x``, ``y``, ``z``."""
+    points: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Curves over one time axis."""
+
+    title: str
+    low: str
+    """What the lower edge stands for, and the upper one."""
+    high: str
+    curves: tuple[Curve, ...]
+
+
+def panels(mine: Trajectory, other: Trajectory | None) -> tuple[Panel, ...]:
+    """What a policy commanded and how far the gripper was open, beside another episode's."""
+    sides = [("other", other), ("mine", mine)]
+    paths = [(kind, path) for kind, path in sides if path is not None and len(path.actions)]
+    if not paths or any(path.actions.shape[1] != 7 for _, path in paths):
+        return ()
+
+    def commanded(title: str, names: str, first: int) -> Panel:
+        curves = [
+            _curve(kind, name, path.actions[:, first + place], -1.0, 1.0)
+            for place, name in enumerate(names)
+            for kind, path in paths
+        ]
+        return Panel(title, "-1", "1", tuple(curves))
+
+    widest = max([0.08, *(float(np.nanmax(path.gripper)) for _, path in paths if len(path.gripper))])
+    opening = [_curve(kind, "", path.gripper, 0.0, widest) for kind, path in paths if len(path.gripper)]
+    return (
+        commanded("Commanded translation", "xyz", 0),
+        commanded("Commanded rotation", "xyz", 3),
+        Panel("Gripper: command (1 closes)", "-1", "1", commanded("", "g", 6).curves),
+        Panel("Gripper: distance between the fingers", "0", f"{100 * widest:.0f} cm", tuple(opening)),
+    )
+
+
+def _curve(kind: str, name: str, values: np.ndarray, low: float, high: float) -> Curve:
+    stride = math.ceil(len(values) / MOST_POINTS) or 1
+    steps = np.arange(0, len(values), stride)
+    heights = TALL * (1 - (np.clip(np.nan_to_num(values[steps]), low, high) - low) / (high - low))
+    return Curve(kind, name, tuple((int(x), round(float(y), 1)) for x, y in zip(steps, heights, strict=True)))
 
 
 def views(mine: np.ndarray, other: np.ndarray | None) -> tuple[View, ...]:

@@ -12,14 +12,29 @@ from urllib.parse import quote
 
 import polars as pl
 
+from assay.episodes.spec import CONTROL
 from assay.errors import AssayError, RunError
 from assay.files import is_locked
 from assay.measures import Missing, attempt
 from assay.measures.rates import Rate, success_rate
 from assay.measures.table import perturbed_rows, plausible
-from assay.runs.queries import NotFoundError, reading
-from assay.runs.store import SUFFIX, Store, lock_file
+from assay.runs.queries import NotFoundError, Run, reading
+from assay.runs.rows import COLUMNS, FRAME, with_labels
+from assay.runs.store import SUFFIX, lock_file
 from assay.web.memo import Memo
+
+_NEEDED = (
+    "id",
+    "key",
+    "experiment",
+    "condition",
+    "task",
+    "seed",
+    "start",
+    "labels",
+    "instruction",
+    "outcome",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +54,10 @@ class Listed:
     errors: int = 0
     rate: Rate | None = None
     """As in the report: of perturbed episodes in which success is expected; of all, if none is perturbed."""
+    control: Rate | None = None
+    """Of episodes with nothing changed."""
+    perturbed: bool = False
+    """Whether the rate is of perturbed episodes."""
 
 
 class Library:
@@ -49,6 +68,7 @@ class Library:
             raise RunError(f"{folder} is not a folder; valid: one with runs (*{SUFFIX}) in it, or below")
         self.folder = folder.resolve()
         self._summary = Memo(_summary, most=10_000)
+        self._experiment = Memo(_experiment, most=10_000)
 
     def path(self, name: str) -> Path:
         """The file of a run. Raises NotFoundError unless it is one below the folder."""
@@ -64,6 +84,18 @@ class Library:
     def names(self) -> list[str]:
         """Every run that can be asked for, in the order of their names."""
         return [name for name, _ in self._found() if name.isprintable()]
+
+    def alike(self, name: str) -> list[str]:
+        """The other runs of the same experiment."""
+        mine = self._experiment(self.path(name))
+        return [each for each in self.names() if each != name and self._of(each) == mine]
+
+    def _of(self, name: str) -> object:
+        """The experiment of a run; None where it cannot be read."""
+        try:
+            return self._experiment(self.path(name))
+        except (AssayError, sqlite3.Error, ValueError):
+            return None
 
     def listed(self) -> list[Listed]:
         """Every run, the latest first; those that cannot be read at the end."""
@@ -92,11 +124,17 @@ class Library:
         return replace(summary, name=name, link=run_address(name), running=is_running(file))
 
 
+def _experiment(path: Path) -> object:
+    with reading(path) as run:
+        return run.store.meta.get("experiment", "")
+
+
 def _summary(path: Path) -> Listed:
     with reading(path) as run:
-        rows, counts, meta = measured(run.store), run.store.counts(), run.store.meta
+        rows, counts, meta = measured(run), run.store.counts(), run.store.meta
     asked = perturbed_rows(plausible(rows))
     rate = attempt(success_rate, asked if len(asked) else rows)
+    control = attempt(success_rate, rows.filter(pl.col("condition") == CONTROL))
     planned, done, errors = (int(counts[name].sum()) for name in ("planned", "done", "error"))
     return Listed(
         name=path.stem,
@@ -105,12 +143,16 @@ def _summary(path: Path) -> Listed:
         done=done,
         errors=errors,
         rate=None if isinstance(rate, Missing) else rate,
+        control=None if isinstance(control, Missing) else control,
+        perturbed=len(asked) > 0,
     )
 
 
-def measured(store: Store) -> pl.DataFrame:
-    """A run's episodes as the report measures them."""
-    return store.frame().drop(*store.world.start_columns, strict=False)
+def measured(run: Run) -> pl.DataFrame:
+    """A run's episodes with what success rates need of them: as the report measures them, without all else it needs."""
+    rows = run.rows(f"SELECT {', '.join(_NEEDED)} FROM ({FRAME})")
+    frame = pl.DataFrame(rows, schema={name: COLUMNS[name] for name in _NEEDED}, orient="row")
+    return with_labels(frame).drop(*run.store.world.start_columns, strict=False)
 
 
 def run_address(name: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
-from assay.web.signature import signature
+from assay.runs.signature import signature
 
 T = TypeVar("T")
 

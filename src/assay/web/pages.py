@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request, Response
@@ -17,20 +17,22 @@ from assay.report.verdicts import in_a_word, verdicts
 from assay.runs import queries
 from assay.runs.queries import OUTCOMES, NotFoundError, Row, Run, differing, reading
 from assay.runs.store import SUFFIX
-from assay.web.charts import strips, views
+from assay.web.charts import panels, strips, views
 from assay.web.difference import difference
-from assay.web.episodes import Filters
+from assay.web.episodes import Asked, Filters, Text
 from assay.web.library import is_running
-from assay.web.replays import Replay, own_video
-from assay.web.site import TheSite, shown
+from assay.web.replays import Recorded, own_video
+from assay.web.site import Site, TheSite, rendered, shown, theme
 
 router = APIRouter()
 
-Text = Annotated[str, Query(max_length=300)]
 Number = Annotated[int | None, Query(ge=0, lt=2**63)]
+PageNumber = Annotated[int, Query(alias="page", ge=1, lt=2**31)]
+CARDS = 24
+"""Episodes on a page of the gallery."""
 
 REPORT_POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; sandbox"
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; sandbox"
 )
 """The report holds its own styles and images; it runs nothing, and fetches nothing."""
 RUN = f"/runs/{{name:path}}{SUFFIX}"
@@ -46,36 +48,59 @@ def runs(request: Request, site: TheSite) -> Response:
 def live(name: str, site: TheSite) -> Response:
     """Where a run stands, for its page to show in place."""
     path = site.library.path(name)
-    now = site.progress(path).as_json() | {"running": is_running(path)}
-    return JSONResponse(now)
+    progress, running = site.progress(path), is_running(path)
+    pace = site.pace(path, progress.done, progress.planned) if running else None
+    return JSONResponse(progress.as_json() | {"running": running, "pace": pace})
+
+
+@router.get(f"{RUN}/finding")
+def finding(name: str, site: TheSite) -> Response:
+    """What the report of a run begins with; measuring takes a while, so the run's page asks for it."""
+    try:
+        return JSONResponse({"found": site.report(site.library.path(name)).found})
+    except NotFoundError:
+        raise
+    except AssayError as error:
+        return JSONResponse({"found": [], "problem": str(error)})
 
 
 @router.get(f"{RUN}/episodes")
 def episode_list(
-    request: Request,
-    site: TheSite,
-    name: str,
-    condition: Text = "",
-    task: Text = "",
-    outcome: Literal["", "success", "failure", "error", "waiting"] = "",
-    object: Text = "",
-    action: Text = "",
-    label: Text = "",
-    says: Text = "",
-    after: Number = None,
-    before: Number = None,
+    request: Request, site: TheSite, name: str, filters: Asked, number: PageNumber = 1
 ) -> Response:
     """A page of the episodes that are asked for."""
     path = site.library.path(name)
-    filters = Filters(condition, task, outcome, object, action, label, says)
+    site.replays.warm()
     with reading(path) as run:
-        page = queries.page(run, filters, after=after, before=before)
+        _tell(site, run, path, filters)
+        page = queries.page(run, filters, filters.sort, number)
     return shown(
         request,
         "episodes.html",
         name=name,
         page=page,
         filters=filters,
+        choices=queries.choices(path),
+        outcomes=OUTCOMES,
+    )
+
+
+@router.get(f"{RUN}/gallery")
+def gallery(request: Request, site: TheSite, name: str, filters: Asked, number: PageNumber = 1) -> Response:
+    """How many episodes ended, in pictures; failures, unless something else is asked for."""
+    path = site.library.path(name)
+    site.replays.warm()
+    with reading(path) as run:
+        _tell(site, run, path, filters)
+        page = queries.page(run, filters, filters.sort, number, CARDS)
+        away = site.divergences.of(run, path, [row.id for row in page.rows])
+    return shown(
+        request,
+        "gallery.html",
+        name=name,
+        page=page,
+        filters=filters,
+        away=away,
         choices=queries.choices(path),
         outcomes=OUTCOMES,
     )
@@ -91,10 +116,14 @@ class _Side:
     run: str
     row: Row
     path: Trajectory
+    touches: dict[str, list[tuple[int, int]]]
+    """When the robot touched each thing, steps [first, last)."""
 
 
 @router.get(f"{RUN}/episodes/{{key}}")
-def episode(request: Request, site: TheSite, name: str, key: str, beside: Text = "") -> Response:
+def episode(
+    request: Request, site: TheSite, name: str, key: str, filters: Asked, beside: Text = ""
+) -> Response:
     """One episode beside its control; or beside the same episode of another run."""
     path = site.library.path(name)
     with reading(path) as run:
@@ -103,7 +132,9 @@ def episode(request: Request, site: TheSite, name: str, key: str, beside: Text =
         continuous = run.store.world.continuous
         mine = _side("mine", "this episode", name, run, row)
         other = None if control is None else _side("other", "its control", name, run, control)
-        neighbours = queries.neighbours(run, row)
+        _tell(site, run, path, filters)
+        place = queries.place_of(run, row, filters, filters.sort)
+        away = site.divergences.of(run, path, [row.id]).get(row.id)
         traceback, clipped = queries.traceback_of(run, row), queries.clipped_of(run, row)
     if beside:
         with reading(site.library.path(beside)) as run:
@@ -115,7 +146,9 @@ def episode(request: Request, site: TheSite, name: str, key: str, beside: Text =
         name=name,
         beside=beside,
         row=row,
-        neighbours=neighbours,
+        filters=filters,
+        place=place,
+        away=away,
         traceback=traceback,
         clipped=clipped,
         sides=[mine] if other is None else [mine, other],
@@ -126,41 +159,83 @@ def episode(request: Request, site: TheSite, name: str, key: str, beside: Text =
         views=views(mine.path.end_effector, None if other is None else other.path.end_effector)
         if continuous
         else (),
+        panels=panels(mine.path, None if other is None else other.path) if continuous else (),
         strips=strips(
             row.truth,
             row.steps,
             None if other is None else other.row.truth,
             0 if other is None else other.row.steps,
         ),
+        touches=strips(
+            mine.touches,
+            row.steps,
+            None if other is None else other.touches,
+            0 if other is None else other.row.steps,
+        ),
     )
 
 
 @router.get(f"{RUN}/episodes/{{key}}/video")
-def video(request: Request, site: TheSite, name: str, key: str) -> Response:
-    """How far an episode's video is; asking orders it."""
-    return JSONResponse(_replay(request, site, name, key).as_json())
+def film(request: Request, site: TheSite, name: str, key: str) -> Response:
+    """How far an episode's film is; asking orders it."""
+    return JSONResponse(site.replays.film(_recorded(request, site, name, key)).as_json())
 
 
 @router.get(f"{RUN}/episodes/{{key}}/video.mp4")
-def film_file(request: Request, site: TheSite, name: str, key: str) -> Response:
-    """The video, when it is ready."""
-    replay = _replay(request, site, name, key)
-    if replay.path is None or not replay.path.is_file():
-        raise NotFoundError(f"the video is not ready ({replay.state})")
-    return FileResponse(replay.path, media_type="video/mp4")
+def film_file(request: Request, site: TheSite, name: str, key: str, film: Text = "") -> Response:
+    """The film of that name, which a browser reads in parts while a better one is made; or the best there is."""
+    recorded = _recorded(request, site, name, key)
+    replay = site.replays.film(recorded)
+    path = site.replays.named(recorded, film) or replay.path
+    if path is None:
+        raise NotFoundError(f"the film is not ready ({replay.state})")
+    return FileResponse(path, media_type="video/mp4")
+
+
+@router.get(f"{RUN}/episodes/{{key}}/video.jpg")
+def poster_file(request: Request, site: TheSite, name: str, key: str) -> Response:
+    """The film's first picture, which is there before it."""
+    replay = site.replays.film(_recorded(request, site, name, key))
+    if replay.poster is None:
+        raise NotFoundError(f"the picture is not ready ({replay.state})")
+    return FileResponse(replay.poster, media_type="image/jpeg")
+
+
+@router.get(f"{RUN}/episodes/{{key}}/still")
+def still(request: Request, site: TheSite, name: str, key: str) -> Response:
+    """How far the picture of an episode's end is; asking orders it."""
+    return JSONResponse(site.replays.still(_recorded(request, site, name, key)).as_json())
+
+
+@router.get(f"{RUN}/episodes/{{key}}/still.jpg")
+def still_file(request: Request, site: TheSite, name: str, key: str) -> Response:
+    """How an episode ended."""
+    replay = site.replays.still(_recorded(request, site, name, key))
+    if replay.path is None:
+        raise NotFoundError(f"the picture is not ready ({replay.state})")
+    return FileResponse(replay.path, media_type="image/jpeg")
 
 
 @router.get(f"{RUN}/report")
 def report_page(request: Request, site: TheSite, name: str) -> Response:
-    """The report, within the app."""
-    return shown(request, "report.html", name=name, running=is_running(site.library.path(name)))
+    """The report within the app: the same page, under the app's own header."""
+    path = site.library.path(name)
+    told = site.report(path).page
+    top = rendered(request, "report.html", name=name, running=is_running(path))
+    return _reported(told.replace("<body>", f"<body>{top}", 1), request, "style-src 'unsafe-inline' 'self'")
 
 
 @router.get(f"{RUN}/report.html")
-def report(site: TheSite, name: str) -> Response:
+def report(request: Request, site: TheSite, name: str) -> Response:
     """The report as `assay report` writes it, of what is done so far."""
-    page = site.report(site.library.path(name))
-    return HTMLResponse(page.encode(errors="replace"), headers={"Content-Security-Policy": REPORT_POLICY})
+    return _reported(site.report(site.library.path(name)).page, request)
+
+
+def _reported(page: str, request: Request, styles: str = "style-src 'unsafe-inline'") -> Response:
+    chosen = theme(request)
+    dressed = page.replace("<html ", f'<html data-theme="{chosen}" ', 1) if chosen else page
+    policy = REPORT_POLICY.replace("style-src 'unsafe-inline'", styles)
+    return HTMLResponse(dressed.encode(errors="replace"), headers={"Content-Security-Policy": policy})
 
 
 @router.get(RUN)
@@ -168,25 +243,35 @@ def run_page(request: Request, site: TheSite, name: str) -> Response:
     """A run: success per condition and cell, live while it runs."""
     path = site.library.path(name)
     with reading(path) as run:
-        meta, unsound = run.store.meta, run.store.unsound()
-    others = [each for each in site.library.names() if each != name]
+        meta, damaged = run.store.meta, run.store.damaged()
+    site.replays.warm()
+    progress, running = site.progress(path), is_running(path)
+    if running:
+        site.pace(path, progress.done, progress.planned)  # what the first news is set against
     return shown(
         request,
         "run.html",
         name=name,
         meta=meta,
-        others=others,
-        unsound=unsound,
-        running=is_running(path),
-        progress=site.progress(path),
+        others=site.library.alike(name),
+        damaged=damaged,
+        running=running,
+        progress=progress,
     )
 
 
 @router.get("/compare")
 def compare_page(
-    request: Request, site: TheSite, a: Text = "", b: Text = "", condition: Text = "", after: Number = None
+    request: Request,
+    site: TheSite,
+    a: Text = "",
+    b: Text = "",
+    run: Annotated[list[str], Query(max_length=2)] = [],  # noqa: B006
+    condition: Text = "",
+    after: Number = None,
 ) -> Response:
-    """Two runs on the same specs."""
+    """Two runs on the same specs: A and B, or two that were chosen in the list."""
+    a, b = (*run, a, b)[:2]
     values: dict[str, Any] = {"comparison": None, "page": None, "problem": "", "said": (), "drops": ()}
     if a and b:
         first, second = (site.library.path(each) for each in (a, b))
@@ -198,16 +283,26 @@ def compare_page(
                 "said": verdicts(found),
                 "drops": [(each, in_a_word(each)) for each in every if each.aspect == "drop"],
             }
-            with reading(first) as run:
-                values["page"] = differing(run, second, condition, after or 0)
+            with reading(first) as opened:
+                values["page"] = differing(opened, second, condition, after or 0)
         except MeasureError as error:
             values["problem"] = str(error)
-    return shown(request, "compare.html", a=a, b=b, condition=condition, names=site.library.names(), **values)
+    names = site.library.names()
+    values["alike"] = site.library.alike(a) if a in names else names
+    return shown(request, "compare.html", a=a, b=b, condition=condition, names=names, **values)
 
 
 def _side(kind: str, title: str, name: str, run: Run, row: Row) -> _Side:
     found = [path for _, path in run.store.trajectories([row.id])]
-    return _Side(kind, title, name, row, found[0] if found else no_trajectory())
+    return _Side(
+        kind, title, name, row, found[0] if found else no_trajectory(), queries.contacts_of(run, row)
+    )
+
+
+def _tell(site: Site, run: Run, path: Path, filters: Filters) -> None:
+    """Let episodes be sorted by where they leave their control, if that is asked for."""
+    if filters.sort.removeprefix(queries.DESCENDING) == "diverges":
+        run.tell("diverges", site.divergences.of(run, path).get)
 
 
 def _original(row: Row) -> str:
@@ -218,23 +313,25 @@ def _original(row: Row) -> str:
         return ""
 
 
-def _replay(request: Request, site: TheSite, name: str, key: str) -> Replay:
+def _recorded(request: Request, site: Site, name: str, key: str) -> Recorded:
     # A page elsewhere must not be able to keep this machine busy.
     if request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
-        raise HTTPException(403, "videos are for the pages of this app")
+        raise HTTPException(403, "films are for the pages of this app")
     path: Path = site.library.path(name)
     with reading(path) as run:
         row = queries.one(run, key)
         if row.outcome is None:
             raise NotFoundError("the episode has not been done yet")
         spec = queries.spec_of(row)
-        made = own_video(path, spec, row.outcome)
-        if made is not None:
-            return Replay("ready", path=made)
         actions = next(
             (each.actions for _, each in run.store.trajectories([row.id])), np.zeros((0, 7), np.float32)
         )
-        states = run.store.states
-        plugins = tuple(str(each["module"]) for each in run.store.meta.get("plugins", ()))
-    error = row.error if row.outcome == "error" else ""
-    return site.replays.video(spec, actions, row.outcome, error, states=states, plugins=plugins)
+        return Recorded(
+            spec,
+            actions,
+            row.outcome,
+            row.error if row.outcome == "error" else "",
+            states=run.store.states,
+            plugins=tuple(str(each["module"]) for each in run.store.meta.get("plugins", ())),
+            own=own_video(path, spec, row.outcome),
+        )

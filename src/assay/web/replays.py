@@ -1,35 +1,80 @@
-"""Videos of episodes: the run's own, or one drawn on demand and kept in a temporary folder."""
+"""Films and stills of episodes: the run's own, or drawn on demand and kept in the user's cache.
+
+Pages ask again while they wait. What nobody asks for any more is not drawn; a film of few pictures comes before stills,
+and stills before the film of many pictures that replaces the first.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
+import os
 import time
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from threading import Lock
+from threading import Condition, Thread
 from types import TracebackType
 from typing import Any, Literal, Self
 
+import mujoco
 import numpy as np
 
+from assay import __version__
+from assay.episodes import world_of
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError
-from assay.runs.episode_video import video_name
-from assay.web.video_process import Order, VideoProcess
+from assay.files import cache_folder
+from assay.runs.episode_video import video_file
+from assay.web.video_process import Kind, Order, VideoProcess, note_file
 
-MOST_WAITING = 8
-"""Videos that wait to be drawn; more are not begun."""
+PROCESSES = max(1, min(2, (os.cpu_count() or 1)))
+"""That draw at the same time: an episode and its control."""
 MOST_BYTES = 500_000_000
-"""What all videos that were drawn may take; the oldest go."""
+"""What is kept may take; the least recently looked at goes."""
 MOST_STEPS = 3_000
 """Longer episodes are not drawn."""
+INTEREST = 15.0
+"""Seconds after which something that nobody asks for any more is not drawn."""
+RANKS: dict[Kind, int] = {"rough": 0, "still": 1, "fine": 2}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recorded:
+    """What a run holds of an episode that can be played again."""
+
+    spec: EpisodeSpec
+    actions: np.ndarray
+    """(steps, action size)"""
+    outcome: str
+    error: str = ""
+    """What broke, where something did."""
+    states: Path | None = None
+    plugins: tuple[str, ...] = ()
+    own: Path | None = None
+    """The video that the run itself made of it."""
+
+    @property
+    def name(self) -> str:
+        """Equal for equal episodes, assets and versions only."""
+        about = "\0".join((self.spec.key, self.outcome, self.error, __version__, mujoco.__version__))
+        content = about.encode() + _assets(self.spec.task, self.spec.pack).encode() + self.actions.tobytes()
+        return hashlib.sha256(content).hexdigest()[:32]
+
+    @property
+    def problem(self) -> str:
+        """Why it cannot be played again; empty if it can."""
+        if not len(self.actions):
+            return "No actions are recorded, so it cannot be played again."
+        if len(self.actions) > MOST_STEPS:
+            return f"{len(self.actions)} steps are too many to draw here (at most {MOST_STEPS})."
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A video, or what becomes of it."""
+    """A film or a still, or what becomes of it."""
 
     state: Literal["ready", "drawing", "waiting", "failed"]
     since: float = 0.0
@@ -37,100 +82,220 @@ class Replay:
     said: str = ""
     """Why it failed, or what is odd about it."""
     path: Path | None = None
-    """The file, when it is ready."""
-    stride: float = 1
-    """One frame for each so many steps."""
+    """The file, when there is one."""
+    poster: Path | None = None
+    """Its first picture, when there is one."""
+    final: bool = True
+    """Whether nothing better is to come."""
 
     def as_json(self) -> dict[str, Any]:
         """For the page that waits for it."""
         seconds = round(time.monotonic() - self.since) if self.since else 0
-        return {"state": self.state, "seconds": seconds, "said": self.said, "stride": self.stride}
+        return {
+            "state": self.state,
+            "seconds": seconds,
+            "said": self.said,
+            "final": self.final,
+            "poster": self.poster is not None,
+            "film": None if self.path is None else self.path.name,
+        }
+
+
+@dataclass(slots=True)
+class _Pending:
+    """An order that waits."""
+
+    order: Order
+    first: float
+    latest: float
+    """When it was asked for, seconds of the clock."""
+
+
+@dataclass(slots=True)
+class _Shared:
+    """What the threads that serve pages and those that draw have in common; under one lock."""
+
+    changed: Condition = field(default_factory=Condition)
+    waiting: dict[Path, _Pending] = field(default_factory=dict)
+    drawing: dict[Path, float] = field(default_factory=dict)
+    """Since when, seconds of the clock."""
+    failed: dict[Path, str] = field(default_factory=dict)
+    wanted: bool = False
+    """Whether somebody is about to ask for something."""
+    closed: bool = False
 
 
 class Replays:
-    """Draws and keeps videos; a context manager. What it drew is gone when it is closed."""
+    """Draws and keeps films and stills; a context manager."""
 
-    def __init__(self) -> None:
-        self._folder = TemporaryDirectory(prefix="assay-ui-", ignore_cleanup_errors=True)
-        self._videos = VideoProcess()
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="videos")
-        self._films: dict[str, Replay] = {}
-        self._lock = Lock()
+    def __init__(self, folder: Path | None = None, processes: int = PROCESSES) -> None:
+        """``folder``: where they are kept, by default among what can be made again."""
+        self.folder = folder or cache_folder() / "films"
+        self._shared = _Shared()
+        self._processes = [VideoProcess() for _ in range(processes)]
+        self._threads = [
+            Thread(target=self._serve, args=(each,), name="films", daemon=True) for each in self._processes
+        ]
 
     def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._thread.shutdown(wait=False, cancel_futures=True)
-        self._videos.close()
-        self._thread.shutdown(wait=True)
-        self._folder.cleanup()
+        with self._shared.changed:
+            self._shared.closed = True
+            self._shared.changed.notify_all()
+        for process in self._processes:
+            process.close()
+        for thread in self._threads:
+            thread.join()
 
-    def video(
-        self,
-        spec: EpisodeSpec,
-        actions: np.ndarray,
-        outcome: str,
-        error: str,
-        *,
-        states: Path | None = None,
-        plugins: tuple[str, ...] = (),
-    ) -> Replay:
-        """The video of a recorded episode, ordered if it is new; ``actions`` (steps, action size)."""
-        if not len(actions):
-            return Replay("failed", said="No actions are recorded, so it cannot be played again.")
-        if len(actions) > MOST_STEPS:
-            return Replay(
-                "failed", said=f"{len(actions)} steps are too many to draw here (at most {MOST_STEPS})."
-            )
-        content = spec.key.encode() + actions.tobytes() + outcome.encode() + error.encode()
-        name = hashlib.sha256(content).hexdigest()[:32]
-        with self._lock:
-            known = self._films.get(name)
-            if known is not None:
-                return known
-            waiting = Replay("waiting", time.monotonic())
-            if sum(each.state == "waiting" for each in self._films.values()) < MOST_WAITING:
-                self._films[name] = waiting
+    def warm(self) -> None:
+        """Start the processes that draw, which takes a second: somebody looks at a run."""
+        with self._shared.changed:
+            self._shared.wanted = True
+            self._shared.changed.notify_all()
+
+    def film(self, recorded: Recorded) -> Replay:
+        """The film of an episode, as good as it is by now; the next better one is ordered."""
+        if recorded.problem:
+            if recorded.own is not None:
+                return Replay("ready", path=recorded.own)
+            return Replay("failed", said=recorded.problem)
+        rough, fine, poster = (
+            self.folder / f"{recorded.name}{end}" for end in ("-rough.mp4", ".mp4", ".jpg")
+        )
+        shown = poster if poster.is_file() else None
+        if fine.is_file():
+            return self._kept(fine, shown)
+        have = recorded.own or (rough if rough.is_file() else None)
+        now = self._ask(recorded, "rough" if have is None else "fine", rough if have is None else fine)
+        if have is None:
+            return replace(now, poster=shown, final=now.state == "failed")
+        said = "" if have == recorded.own else _note(have)
+        return Replay("ready", said=said, path=have, poster=shown, final=now.state == "failed")
+
+    def named(self, recorded: Recorded, name: str) -> Path | None:
+        """One of the films of an episode by the name of its file."""
+        kept = [self.folder / f"{recorded.name}{end}" for end in ("-rough.mp4", ".mp4")]
+        known = [each for each in (recorded.own, *kept) if each is not None and each.is_file()]
+        return next((each for each in known if each.name == name), None)
+
+    def still(self, recorded: Recorded) -> Replay:
+        """How an episode ended, in a picture."""
+        if recorded.problem:
+            return Replay("failed", said=recorded.problem)
+        path = self.folder / f"{recorded.name}-end.jpg"
+        return self._kept(path) if path.is_file() else self._ask(recorded, "still", path)
+
+    def _kept(self, path: Path, poster: Path | None = None) -> Replay:
+        with suppress(OSError):
+            os.utime(path)
+        return Replay("ready", said=_note(path), path=path, poster=poster)
+
+    def _ask(self, recorded: Recorded, kind: Kind, out: Path) -> Replay:
+        shared, now = self._shared, time.monotonic()
+        with shared.changed:
+            if out in shared.failed:
+                return Replay("failed", said=shared.failed[out])
+            if out in shared.drawing:
+                return Replay("drawing", shared.drawing[out])
+            known = shared.waiting.get(out)
+            if known is None:
+                poster = None if kind == "still" else self.folder / f"{recorded.name}.jpg"
                 order = Order(
-                    spec, actions, outcome, error, Path(self._folder.name) / f"{name}.mp4", states, plugins
+                    kind,
+                    recorded.name,
+                    recorded.spec,
+                    recorded.actions,
+                    recorded.outcome,
+                    recorded.error,
+                    out,
+                    poster,
+                    recorded.states,
+                    recorded.plugins,
                 )
-                self._thread.submit(self._make, name, order)
-            return waiting
+                known = shared.waiting[out] = _Pending(order, now, now)
+                shared.changed.notify()
+            known.latest = now
+            return Replay("waiting", known.first)
 
-    def _make(self, name: str, order: Order) -> None:
-        with self._lock:
-            self._films[name] = Replay("drawing", time.monotonic())
-        try:
-            said, stride = self._videos.render(order)
-            made = Replay("ready", said=said, path=order.out, stride=stride)
-        except AssayError as error:
-            made = Replay("failed", said=str(error))
-        with self._lock:
-            self._films[name] = made
+    def _serve(self, process: VideoProcess) -> None:
+        """Draw until it is closed."""
+        shared, latest = self._shared, ""
+        while True:
+            with shared.changed:
+                order = self._next(latest)
+                if order is None:
+                    shared.changed.wait(1.0)
+                else:
+                    shared.drawing[order.out] = time.monotonic()
+                warm = shared.wanted
+                if shared.closed:
+                    return
+            if order is None:
+                if warm:
+                    process.begin()
+                continue
+            latest, problem = order.name, ""
+            try:
+                process.render(order)
+            except AssayError as error:
+                problem = str(error)
+            with shared.changed:
+                del shared.drawing[order.out]
+                if problem and not shared.closed:
+                    shared.failed[order.out] = problem
             self._forget()
 
+    def _next(self, latest: str) -> Order | None:
+        """What is to be drawn first, by the process that played the episode ``latest``."""
+        shared, now = self._shared, time.monotonic()
+        for out, each in list(shared.waiting.items()):
+            if now - each.latest > INTEREST:
+                del shared.waiting[out]
+        busy = {out.name[:32] for out in shared.drawing}
+        free = [each for each in shared.waiting.values() if each.order.name not in busy]
+        if not free:
+            return None
+        chosen = min(free, key=lambda each: (RANKS[each.order.kind], each.order.name != latest, each.first))
+        return shared.waiting.pop(chosen.order.out).order
+
     def _forget(self) -> None:
-        """Let the oldest videos go while there are too many."""
-        sizes = {
-            name: each.path.stat().st_size
-            for name, each in self._films.items()
-            if each.path is not None and each.path.exists()
-        }
-        for name in list(sizes)[:-1]:
-            if sum(sizes.values()) <= MOST_BYTES:
-                break
-            gone = self._films.pop(name).path
-            assert gone is not None
-            gone.unlink(missing_ok=True)
-            del sizes[name]
+        """Let what was not looked at for longest go while there is too much."""
+        with suppress(OSError):
+            files = [(each.stat(), each) for each in self.folder.iterdir() if not each.name.startswith(".")]
+            total = sum(about.st_size for about, _ in files)
+            for about, path in sorted(files, key=lambda each: each[0].st_mtime):
+                if total <= MOST_BYTES:
+                    return
+                path.unlink(missing_ok=True)
+                total -= about.st_size
 
 
 def own_video(run: Path, spec: EpisodeSpec, outcome: str) -> Path | None:
     """The video that the run itself made of an episode, if it did."""
     folder = run.with_suffix(".videos").resolve()
-    path = (folder / f"{video_name(spec)}_{outcome}.mp4").resolve()
+    path = video_file(folder, spec, outcome).resolve()
     inside = path.is_relative_to(run.parent) and path.is_relative_to(folder)
     return path if inside and path.is_file() else None
+
+
+@lru_cache(maxsize=64)
+def _assets(task: str, pack: str) -> str:
+    """What stands for the assets that a task is drawn with; empty where they are not here."""
+    try:
+        return world_of(task).digest(pack)
+    except AssayError:
+        return ""
+
+
+def _note(path: Path) -> str:
+    """What is odd about something that was drawn."""
+    try:
+        return str(json.loads(note_file(path).read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return ""

@@ -1,34 +1,48 @@
-"""Plays a recorded episode again and writes its video, in a process of its own with a GL context of its own."""
+"""Plays a recorded episode again and draws it, in a process of its own with a GL context of its own."""
 
 from __future__ import annotations
 
+import json
 import signal
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
+from PIL import Image
 
 from assay import processes
-from assay.episodes import WORLDS, Env, EpisodeSpec, world_of
+from assay.episodes import WORLDS, Env, Episode, EpisodeSpec, world_of
 from assay.errors import AssayError, RenderingError
+from assay.files import replacing
 from assay.plugins import import_module
-from assay.runs.replay import write_video
+from assay.runs.episode_video import EpisodeVideo
+from assay.runs.replay import replay
 from assay.sim import gl
 
-FRAME_SECONDS = 0.1
-"""At most one image for so much simulated time, seconds: rendering is by far the dearest."""
+ROUGH, FINE = 0.5, 0.1
+"""One picture for so much simulated time, seconds: in the film that is shown first, and in the one that replaces it."""
 PATIENCE = 600.0
 """Seconds a video may take."""
+QUALITY = 85
+"""Of stills, as JPEG counts it."""
+
+Kind = Literal["rough", "fine", "still"]
+"""Films of few and of many pictures; how the episode ended."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Order:
-    """A video to be made."""
+    """Something to be drawn."""
 
+    kind: Kind
+    name: str
+    """Of the episode: equal names are equal episodes."""
     spec: EpisodeSpec
     actions: np.ndarray
     """(steps, action size)"""
@@ -37,6 +51,8 @@ class Order:
     error: str
     """What broke, as it is recorded."""
     out: Path
+    poster: Path | None = None
+    """Where its first picture goes, at once."""
     states: Path | None = None
     """The run's folder of stored initial states."""
     plugins: tuple[str, ...] = ()
@@ -44,19 +60,15 @@ class Order:
 
 
 class VideoProcess:
-    """One process that makes one video after the other; begun when it is first needed, replaced if it dies."""
+    """One process that draws one order after the other; begun when it is first needed, replaced if it dies."""
 
     def __init__(self) -> None:
         self._process: BaseProcess | None = None
         self._pipe: Connection | None = None
 
-    def render(self, order: Order) -> tuple[str, float]:
-        """Make a video; returns what is to be said about it, and the steps between two of its frames.
-
-        Raises RenderingError with the reason.
-        """
-        if self._process is None or self._pipe is None or not self._process.is_alive():
-            self._begin()
+    def render(self, order: Order) -> str:
+        """Draw; returns what is to be said about it. Raises RenderingError with the reason."""
+        self.begin()
         assert self._process is not None and self._pipe is not None
         try:
             self._pipe.send(order)
@@ -68,7 +80,14 @@ class VideoProcess:
             raise RenderingError("the process that draws died") from None
         if not works:
             raise RenderingError(str(said))
-        return said  # type: ignore[no-any-return]
+        return str(said)
+
+    def begin(self) -> None:
+        """Start the process, unless it is there."""
+        if self._process is None or not self._process.is_alive():
+            self._pipe, theirs = processes.context().Pipe()
+            self._process = processes.start(_work, theirs)
+            theirs.close()
 
     def close(self) -> None:
         """End the process, whatever it is doing."""
@@ -76,46 +95,82 @@ class VideoProcess:
             self._process.kill()
             self._process.join()
 
-    def _begin(self) -> None:
-        self._pipe, theirs = processes.context().Pipe()
-        self._process = processes.start(_work, theirs)
-        theirs.close()
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Played:
+    """An episode that was played again, as its pictures need it."""
+
+    name: str
+    film: EpisodeVideo
+    episode: Episode
+
+
+class Drawer:
+    """Draws orders; remembers the episode that it played last, whose other pictures need no second play."""
+
+    def __init__(self) -> None:
+        self._latest: _Played | None = None
+
+    def __call__(self, order: Order) -> str:
+        """Draw one order. Returns a sentence if the episode did not end as it is recorded."""
+        gl.backend()  # before the work, not after it
+        if self._latest is None or self._latest.name != order.name:
+            self._latest = None  # an old film holds its simulation
+            self._latest = _play(order)
+        film, episode = self._latest.film, self._latest.episode
+        said = ""
+        if episode.outcome != order.outcome or episode.steps != len(order.actions):
+            said = (
+                f"Replayed it ends in {episode.outcome} after {episode.steps} steps; the record says "
+                f"{order.outcome} after {len(order.actions)}: other assets, or another version of MuJoCo."
+            )
+            with replacing(note_file(order.out)) as part:  # before the picture: whoever finds that finds this
+                part.write_text(json.dumps(said), encoding="utf-8")
+        if order.kind == "still":
+            save(film.picture(episode.steps), order.out)
+        else:
+            film.write(order.out, episode, seconds=ROUGH if order.kind == "rough" else FINE)
+        return said
+
+
+def note_file(path: Path) -> Path:
+    """Where it is kept what is odd about something that was drawn."""
+    return path.with_suffix(".json")
+
+
+def save(picture: np.ndarray, path: Path) -> None:
+    """Write a picture (height, width, 3) as JPEG."""
+    with replacing(path) as part:
+        Image.fromarray(picture).save(part, "JPEG", quality=QUALITY)
+
+
+def _play(order: Order) -> _Played:
+    env = _env(world_of(order.spec.task).traits.name, order.states)
+    film = EpisodeVideo(env, order.spec, seconds=FINE)
+
+    def watch(observation: Any) -> None:
+        film(observation)
+        if observation.step == 0 and order.poster is not None:
+            save(film.picture(0), order.poster)
+
+    return _Played(order.name, film, replay(env, order.spec, order.actions, error=order.error, watch=watch))
 
 
 def _work(pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server; it ends us
+    draw: Callable[[Order], str] = Drawer()
+    with suppress(AssayError):  # told with the first order
+        gl.backend()
     with suppress(EOFError, OSError):
         while True:
             order: Order = pipe.recv()
             try:
                 for module in order.plugins:
                     import_module(module)
-                pipe.send((True, write(order)))
+                pipe.send((True, draw(order)))
             except Exception as error:
                 kind = "" if isinstance(error, AssayError) else f"{type(error).__name__}: "
                 pipe.send((False, " ".join(f"{kind}{error}".split())[:400]))
-
-
-def write(order: Order) -> tuple[str, float]:
-    """Replay an episode's actions from its initial state, and write its video.
-
-    Returns a sentence if it did not end as it is recorded, which other assets or another MuJoCo can cause;
-    and how many steps lie between two frames.
-    """
-    gl.backend()  # before the work, not after it
-    spec = order.spec
-    world = world_of(spec.task)
-    env = _env(world.traits.name, order.states)
-    every = max(1, round(FRAME_SECONDS / world.frame_seconds))
-    result, stride = write_video(env, spec, order.actions, order.out, error=order.error, every=every)
-    same = result.outcome == order.outcome and result.steps == len(order.actions)
-    if same:
-        return "", stride
-    said = (
-        f"Replayed it ends in {result.outcome} after {result.steps} steps; the record says "
-        f"{order.outcome} after {len(order.actions)}: other assets, or another version of MuJoCo."
-    )
-    return said, stride
 
 
 @lru_cache(maxsize=2)

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from assay.eqa.asking.distractors import checked, distractors
 from assay.eqa.asking.models import model
+from assay.eqa.build import Case
 from assay.llm import Cache
 
 from .conftest import Vision, chat
@@ -37,8 +39,13 @@ def test_a_model_writes_them_and_is_asked_once(vision: Vision, settings, tmp_pat
     vision.faults = {0: chat(GOOD), 1: chat("I would rather not.")}
     cache = Cache(tmp_path / "said")
     writing = model("openai:tiny", settings(at_once=1), cache)
-    found, dropped = distractors([RIGHT, "fold the cloth"], writing)
-    assert found == {RIGHT: ("put the pot on the stove", "wash the cup", "open the drawer")}
+    shots = [np.full((8, 8, 3), grey, np.uint8) for grey in (10, 200)]
+    one, two = Case("1", RIGHT, lambda: shots), Case("2", "fold the cloth", lambda: shots)
+    found, dropped = distractors([one, two], writing, tmp_path / "seen")
+    assert found == {"1": ("put the pot on the stove", "wash the cup", "open the drawer")}
     assert dropped == {"0 instructions, not 3": 1} and RIGHT in str(vision.asked[0]["messages"])
-    assert distractors([RIGHT], writing)[0] == found and len(vision.asked) == 2
+    content = vision.asked[0]["messages"][-1]["content"]
+    assert [part["type"] for part in content] == ["text", "image_url", "text", "image_url", "text"]
+    assert content[1] != content[3], "before and after are both in view"
+    assert distractors([one], writing, tmp_path / "seen")[0] == found and len(vision.asked) == 2
     cache.close()

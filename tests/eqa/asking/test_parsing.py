@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.eqa.asking.parsing import letter
+from assay.eqa.asking.parsing import lenient, letter
 from assay.eqa.asking.prompts import Style
 from assay.llm import Reply
 
@@ -30,7 +30,7 @@ DIRECT, STEPS = Style.DIRECT, Style.STEPS
         ("<answer>AB</answer>", STEPS, ("", "not one of the letters")),
         ("<answer>A</answer><answer>B</answer>", STEPS, ("", "different answers")),
         ("<answer>B", STEPS, ("", "no answer tag")),
-        ("", DIRECT, ("", "empty, or refused")),
+        ("", DIRECT, ("", "empty")),
         ("<html>A</html>", DIRECT, ("", "more than a letter")),
         ("A" * 5_000_000, STEPS, ("", "no answer tag")),
         ("<answer>" * 100_000, STEPS, ("", "no answer tag")),
@@ -44,3 +44,41 @@ def test_an_answer_that_was_cut_off_is_called_so():
     assert letter(Reply("First I look at", True), Style.STEPS) == ("", "cut off")
     assert letter(Reply("", True), Style.DIRECT) == ("", "cut off")
     assert letter(Reply("<answer>A</answer> and fur", True), Style.STEPS) == ("A", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("B", "B"),
+        ("b", "B"),
+        ("B.", "B"),
+        ("**B**", "B"),
+        ("(c)", "C"),
+        ("<answer>B.</answer>", "B"),
+        ("<answer>(B)</answer>", "B"),
+        ("<answer><|begin_of_box|>B<|end_of_box|></answer>", "B"),
+        ("<think>A or C? No.</think>B", "B"),
+        ("<think>A?</think>\n<answer>D</answer>", "D"),
+        ("so \\boxed{C}", "C"),
+        ("$\\boxed{\\text{A}}$", "A"),
+        ("B) open the drawer", "B"),
+        ("<answer>B: open the drawer</answer>", "B"),
+        ("It moves left. The answer is B.", "B"),
+        ("Final answer: **D**", "D"),
+        ("", ""),
+        ("A man opens the drawer", ""),
+        ("A or B", ""),
+        ("A. is wrong\nB. is right", ""),
+        ("<answer>A</answer><answer>B</answer>", ""),
+        ("I cannot say", ""),
+        ("E", ""),
+        ("<think>A" * 50_000, ""),
+        ("\\boxed{" * 50_000, ""),
+    ],
+)
+def test_a_lenient_reader_forgives_the_form_but_does_not_guess(text: str, found: str):
+    assert lenient(text) == found
+
+
+def test_what_was_blocked_is_called_so():
+    assert letter(Reply("", False, blocked="SAFETY"), DIRECT) == ("", "blocked")

@@ -106,6 +106,24 @@ def test_what_breaks_is_counted_and_named_and_the_rest_goes_on(vision: Vision, a
     assert reasons[4] == "cut off" and not found.stopped and asked.ledger.retries == 3
 
 
+@pytest.mark.parametrize("protocol", ["openai", "anthropic", "gemini"])
+def test_every_protocol_survives_what_servers_do(vision: Vision, asked, questions, protocol: str):
+    html: tuple[int, dict, bytes] = (200, {}, b"<html>busy</html>")
+    torn: tuple[int, dict, bytes] = (200, {}, b'{"choices": [')
+    vision.faults = {
+        0: (500, {}, b"oops"),
+        2: html,
+        4: torn,
+        6: (429, {"Retry-After": "0"}, b""),
+        8: (529, {}, b""),
+    }
+    found = asked(f"{protocol}:tiny", 5, at_once=1)
+    assert right(found, questions) == [True] * 5 and asked.ledger.retries == 5, "each once, then answered"
+    vision.faults, vision.pause = {}, lambda: time.sleep(0.5)
+    slow = asked(f"{protocol}:tiny", 6, timeout=0.2, attempts=1)
+    assert slow.answers[-1].state is State.UNANSWERED and "no answer within 0.2" in slow.answers[-1].reason
+
+
 def test_what_was_not_answered_is_asked_again_and_the_rest_is_not(vision: Vision, asked, questions):
     vision.faults = {0: (500, {}, b""), 1: (500, {}, b"")}
     assert [each.state for each in asked(at_once=1).answers].count(State.UNANSWERED) == 1
@@ -136,6 +154,86 @@ SILENT = {
 }
 
 
+@pytest.mark.parametrize("protocol", ["openai", "anthropic", "gemini"])
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (400, b'{"error": {"code": "content_policy_violation", "message": "rejected"}}'),
+        (400, b"Output blocked by content filtering policy"),
+    ],
+)
+def test_a_blocked_request_counts_alike_whoever_blocks_it(vision: Vision, asked, protocol, status, said):
+    vision.faults[-1] = (status, {}, said)
+    found = asked(f"{protocol}:tiny", 6, at_once=1)
+    assert [(each.state, each.reason) for each in found.answers] == [(State.UNPARSED, "blocked")] * 6
+    assert not found.stopped and len(vision.asked) == 6 and "polic" in found.answers[0].text
+    asked(f"{protocol}:tiny", 6)
+    assert len(vision.asked) == 6, "nor is it asked again"
+
+
+THOUGHTS = {
+    "openai": {"choices": [{"message": {"content": "B", "reasoning_content": "it moved"}}], "usage": {}},
+    "anthropic": {
+        "content": [{"type": "thinking", "thinking": "it moved"}, {"type": "text", "text": "B"}],
+        "usage": {"input_tokens": 900, "output_tokens": 3},
+    },
+    "gemini": {
+        "candidates": [{"content": {"parts": [{"text": "it moved", "thought": True}, {"text": "B"}]}}],
+        "usageMetadata": {"promptTokenCount": 900, "candidatesTokenCount": 1, "thoughtsTokenCount": 2},
+    },
+}
+
+
+@pytest.mark.parametrize("protocol", THOUGHTS)
+def test_thoughts_are_kept_apart_from_the_answer(vision: Vision, asked, protocol: str):
+    vision.faults[-1] = (200, {}, json.dumps(THOUGHTS[protocol]).encode())
+    for _ in range(2):  # the second time from the cache
+        (answer,) = asked(f"{protocol}:tiny", 1).answers
+        assert (answer.letter, answer.text, answer.thoughts) == ("B", "B", "it moved")
+        assert answer.sent == (None if protocol == "openai" else 900)
+    assert len(vision.asked) == 1
+
+
+def test_answers_say_where_when_and_with_what_they_were_asked(vision: Vision, asked):
+    (answer,) = asked(count=1, effort="low", extra={"seed": 3}).answers
+    told = json.loads(answer.parameters)
+    assert answer.endpoint == f"{vision.url}/chat/completions" and answer.sent == 900 and answer.received == 3
+    assert datetime.fromisoformat(answer.at).tzinfo is not None
+    assert (told["temperature"], told["effort"], told["extra"], told["prompt"]) == (
+        0.0,
+        "low",
+        {"seed": 3},
+        "direct",
+    )
+
+
+def test_reasoning_and_extra_parameters_reach_each_protocol(vision: Vision, asked):
+    asked("openai:tiny", 1, effort="low", extra={"reasoning": {"max": 5}, "temperature": 1})
+    asked("anthropic:tiny", 1, thinking=1000, extra={"thinking": {"display": "short"}})
+    asked("gemini:tiny", 1, thinking=1000)
+    one, two, three = vision.asked
+    assert (one["reasoning_effort"], one["reasoning"], one["temperature"]) == ("low", {"max": 5}, 1)
+    assert two["thinking"] == {"type": "enabled", "budget_tokens": 1000, "display": "short"}
+    assert "temperature" not in two
+    assert three["generationConfig"]["thinkingConfig"] == {"thinkingBudget": 1000, "includeThoughts": True}
+    with pytest.raises(LLMError, match="no parameter for thinking"):
+        asked("openai:tiny", 1, thinking=10)
+    with pytest.raises(LLMError, match="no parameter for effort"):
+        asked("anthropic:tiny", 1, effort="low")
+    with pytest.raises(LLMError, match="below the tokens"):
+        asked("gemini:tiny", 1, thinking=5000)
+
+
+@pytest.mark.parametrize("protocol", ["openai", "anthropic", "gemini"])
+def test_an_endless_limit_is_waited_for_as_long_as_is_promised(vision: Vision, asked, monkeypatch, protocol):
+    monkeypatch.setattr("assay.llm.client.LONGEST_HELD", 0.5)
+    vision.faults[-1] = (429, {"Retry-After": "0.1"}, b"")
+    start = time.monotonic()
+    found = asked(f"{protocol}:tiny", 1, attempts=1)
+    assert 0.4 <= time.monotonic() - start < 3 and 4 <= len(vision.asked) <= 7
+    assert found.answers[0].state is State.UNANSWERED and "status 429" in found.answers[0].reason
+
+
 @pytest.mark.parametrize("name", SILENT)
 def test_a_model_that_will_not_answer_is_wrong_and_paid_once(vision: Vision, asked, name: str):
     vision.faults[-1] = (200, {}, json.dumps(SILENT[name]).encode())
@@ -143,7 +241,7 @@ def test_a_model_that_will_not_answer_is_wrong_and_paid_once(vision: Vision, ask
     found = asked(f"{protocol}:tiny", 1)
     (answer,) = found.answers
     assert answer.state is State.UNPARSED
-    assert answer.reason == ("cut off" if how == "cut off" else "empty, or refused")
+    assert answer.reason == ("cut off" if how == "cut off" else "blocked")
     assert len(vision.asked) == 1 and (asked.ledger.prompt_tokens, asked.ledger.answer_tokens) == (900, 3)
     asked(f"{protocol}:tiny", 1)
     assert len(vision.asked) == 1, "nor is it asked again"

@@ -65,6 +65,14 @@ def test_what_is_wrong_with_an_episode_is_counted_and_named_and_the_rest_goes_on
     assert "41 numbers in 6 steps" in tally.places["episode: cannot be read"][0]
 
 
+def test_a_second_or_third_instruction_counts_where_the_first_is_empty(tfds: Write):
+    made = [droid_episode(walk(seed, 4), text) for seed, text in enumerate(("one", "", "", ""))]
+    for place, number, text in ((0, 2, b"not me"), (1, 2, b"two"), (2, 3, b"three")):
+        made[place][f"steps/language_instruction_{number}"] = [text] * 4
+    _, episodes, _ = read(tfds("droid", made))
+    assert [each.instruction for each in episodes] == ["one", "two", "three", ""]
+
+
 def test_another_scale_of_the_gripper_can_be_told(tfds: Write):
     states = walk(0, 6)
     loud = states.copy()

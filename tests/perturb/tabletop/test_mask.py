@@ -28,8 +28,8 @@ def test_without_pictures_there_are_none_to_look_up_either(kind: str):
 
 
 def test_what_is_left_reads_well():
-    assert masked("T1", Part.VISUAL).prompt.words == "Put into."
-    assert masked("T11", Part.VISUAL).prompt.words == "Stack things up, one move after the other, as here."
+    assert masked("T1", Part.VISUAL).prompt.words == "Put the into the."
+    assert masked("T11", Part.VISUAL).prompt.words == "Stack objects in this order."
     assert masked("T1", Part.LANGUAGE).prompt.text == "{picture_1} {picture_2}"
 
 

@@ -13,7 +13,7 @@ def told_other(kind: str, seed: int, level: Level = Level.L1) -> TableTask:
 def test_a_piece_that_should_go_into_a_container_is_to_be_turned_where_it_is():
     task = told_other("T1", 0)
     piece = task.scene.item("dragged_obj")
-    assert task.prompt.text.startswith("Turn {dragged_obj} clockwise by ")
+    assert task.prompt.text.startswith("Rotate the {dragged_obj} ")
     assert [name for name, _ in task.prompt.pictures] == ["dragged_obj"]
     assert isinstance(task.asked, PutGoal)
     ((put,),) = task.asked.stages
@@ -27,7 +27,9 @@ def test_the_count_is_kept_where_a_sweep_cannot_be_done_as_told():
     own = make(Setting("T13", 0, Level.L4))
     task = told_other("T13", 0, Level.L4)
     (count,) = read(own)["count"]
-    assert task.prompt.text == f"Sweep {count} {{swept_obj}} into {{bounds}}, and stop before {{constraint}}."
+    assert (
+        task.prompt.text == f"Sweep {count} {{swept_obj}} into {{bounds}} without exceeding {{constraint}}."
+    )
     assert task.asked is None
 
 
@@ -35,7 +37,7 @@ def test_what_is_gathered_by_profile_is_what_has_the_profile():
     found = 0
     for seed in range(12):
         task = told_other("T14", seed, Level.L4)
-        assert task.prompt.text == "Put everything that has the same profile as {base_obj} into it."
+        assert task.prompt.text == "Put all objects with the same profile as {base_obj} into it."
         base = task.scene.item("base_obj").solid.profile
         alike = {item.name for item in task.scene.items if not item.fixed and item.solid.profile == base}
         if task.asked is None:
@@ -50,7 +52,7 @@ def test_what_is_gathered_by_profile_is_what_has_the_profile():
 
 def test_where_nothing_has_the_texture_there_is_nothing_to_gather():
     task = told_other("T15", 0)
-    assert task.prompt.text == "Put everything that has the same texture as {base_obj} into it."
+    assert task.prompt.text == "Put all objects with the same texture as {base_obj} into it."
     assert task.asked is None
 
 

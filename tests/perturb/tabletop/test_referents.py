@@ -30,8 +30,8 @@ def test_an_article_stands_where_one_is_missing():
     task = make(Setting("T16", 0))
     first, base = task.scene.item("dragged_obj").words, task.scene.item("base_obj").words
     text = apply_perturbations(task, TextReferents(), seed=0).prompt.text
-    assert text.startswith(f"Put the {first} into the {base} first, and after it the piece ")
-    assert text.endswith(f" of it into the same {base}.")
+    assert text.startswith(f"First put the {first} into the {base} then put the object ")
+    assert text.endswith(f" into the same {base}.")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from assay.console import say
+
 
 def annotate(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of questions.")],
@@ -16,21 +18,28 @@ def annotate(
     ] = None,
     kinds: Annotated[str, typer.Option(help="With commas: H-SP, M-SP, L-SP, H-AI, M-AI, L-AI.")] = "all",
     per_kind: Annotated[int | None, typer.Option(min=1, help="So many of each kind only.")] = None,
-    seed: Annotated[int, typer.Option(help="Decides which, with --per-kind.")] = 0,
+    errors: Annotated[
+        int | None, typer.Option(min=1, help="So many mistakes of each model, level and direction only.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Decides which, with --per-kind and --errors.")] = 0,
     annotations: Annotated[
         Path | None, typer.Option(help="Where answers are kept; in the folder if not given.")
     ] = None,
+    review: Annotated[
+        bool, typer.Option("--review", help="Show right answers; keep or drop each question.")
+    ] = False,
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free.")] = 8771,
 ) -> None:
     """Answer a folder's questions in a browser, under a name of one's own, until Ctrl-C.
 
     Each answer is kept at once; whoever comes back goes on where they left. assay eqa score counts people as
-    it counts models, and says how far they agree.
+    it counts models, and says how far they agree. With --review, questions are shown with their right answers, to be
+    kept or dropped; assay eqa review makes the set that is left.
     """
     from assay.eqa import options
     from assay.eqa.annotations import FILE, Annotations
     from assay.eqa.asking.answers import read
-    from assay.eqa.asking.judging import wrong_answers
+    from assay.eqa.asking.judging import sampled, wrong_answers
     from assay.eqa.question import load
     from assay.eqa.sheet import chosen
     from assay.web.annotate import Desk, serve
@@ -40,5 +49,7 @@ def annotate(
     if per_kind is not None or not asked:
         asked = chosen(asked, wanted, per_kind or 1, seed)
     wrong = [each for file in answers or () for each in wrong_answers(asked, read(file))]
-    desk = Desk(folder.resolve(), asked, Annotations(annotations or folder / FILE), wrong)
-    serve(desk, port, lambda address: typer.echo(f"{folder} is at {address} (Ctrl-C ends it)"))
+    if errors is not None:
+        wrong = sampled(wrong, errors, seed)
+    desk = Desk(folder.resolve(), asked, Annotations(annotations or folder / FILE), wrong, review)
+    serve(desk, port, lambda address: say(f"{folder} is at {address} (Ctrl-C ends it)"))

@@ -25,7 +25,12 @@ def ask(
     ],
     out: Annotated[Path, typer.Option(help="The file of answers to write (JSON lines).")],
     endpoint: asking.Address = "",
-    prompt: Annotated[str, typer.Option(help="direct: a letter; steps: reasons first.")] = "direct",
+    prompt: Annotated[
+        str, typer.Option(help="direct: a letter; steps: reasons first; or a YAML file of your own.")
+    ] = "direct",
+    examples: Annotated[
+        int, typer.Option(min=0, max=8, help="Questions of each kind to show first; these are not asked.")
+    ] = 0,
     kinds: Annotated[str, typer.Option(help="With commas: H-SP, M-SP, L-SP, H-AI, M-AI, L-AI.")] = "all",
     per_kind: Annotated[int | None, typer.Option(min=1, help="Ask so many of each kind only.")] = None,
     seed: Annotated[int, typer.Option(help="Decides which, with --per-kind.")] = 0,
@@ -35,6 +40,11 @@ def ask(
     attempts: asking.Attempts = 6,
     most_tokens: asking.MostTokens = 2048,
     temperature: asking.Temperature = True,
+    effort: asking.Effort = "",
+    thinking: asking.Thinking = None,
+    extra: asking.Extra = "",
+    device_map: asking.DeviceMap = "",
+    remote_code: asking.RemoteCode = False,
     price_in: asking.PriceIn = 0.0,
     price_out: asking.PriceOut = 0.0,
     cache: Annotated[
@@ -52,20 +62,26 @@ def ask(
     from assay.eqa.asking.cost import estimate as estimated
     from assay.eqa.asking.models import Settings, endpoint_of, is_baseline
     from assay.eqa.asking.models import model as opened
-    from assay.eqa.asking.prompts import Style
+    from assay.eqa.asking.prompts import Prompting, examples_of
     from assay.eqa.asking.session import ask as asked
     from assay.eqa.asking.session import ask_baseline
+    from assay.eqa.errors import QuestionError
     from assay.eqa.question import load
     from assay.eqa.sheet import chosen
     from assay.llm import Cache, Price, key_from_environment
 
-    style, wanted = Style.parse(prompt), options.kinds(kinds)
+    how, wanted = Prompting.parse(prompt), options.kinds(kinds)
     questions = [each for each in load(folder) if each.kind in wanted]
     if per_kind is not None or not questions:
         questions = chosen(questions, wanted, per_kind or 1, seed)
     by_rule = is_baseline(model)
+    shown = examples_of(questions, examples, seed) if examples and not by_rule else {}
+    kept_back = {each.id for some in shown.values() for each in some}
+    questions = [each for each in questions if each.id not in kept_back]
+    if not questions:
+        raise QuestionError(f"{folder}: all its questions are examples; --examples needs more questions")
     if not estimate:
-        files.check(out, folder, model, "" if by_rule else style)
+        files.check(out, folder, model, "" if by_rule else how.name)
     if by_rule:
         found = ask_baseline(questions, model)
         files.write(found.answers, out)
@@ -80,9 +96,14 @@ def ask(
         attempts,
         most_tokens,
         0.0 if temperature else None,
+        effort=effort,
+        thinking=thinking,
+        extra=asking.extra_of(extra),
+        device_map=device_map,
+        remote_code=remote_code,
     )
     endpoint_of(model, settings)  # what is wrong with it is said before anything else
-    price, about = Price(price_in, price_out), estimated(questions, folder, style)
+    price, about = Price(price_in, price_out), estimated(questions, folder, how, shown)
     asking.show_estimate(about, price, "questions", aside=not estimate)
     if estimate:
         return
@@ -96,7 +117,7 @@ def ask(
                 spent = asking.cost(answering.ledger.cost(price), price)
                 bar.update(task, advance=1, description=f"questions{spent}")
 
-            found = asked(questions, folder, answering, style, show)
+            found = asked(questions, folder, answering, how, show, shown)
     finally:
         store.close()
     files.write(found.answers, out)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import json
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from assay.console import say
+from assay.eqa.errors import QuestionError
 
 if TYPE_CHECKING:
     from assay.eqa.asking.cost import Estimate
@@ -19,9 +21,27 @@ Timeout = Annotated[float, typer.Option(help="Seconds for one answer.")]
 Attempts = Annotated[int, typer.Option(min=1, help="How often a question is tried.")]
 MostTokens = Annotated[int, typer.Option(min=1, help="Of an answer, hidden thoughts included.")]
 Temperature = Annotated[bool, typer.Option(help="Ask at temperature 0; some models take no temperature.")]
+Effort = Annotated[str, typer.Option(help="How hard a reasoning model thinks: low, medium, high, ...")]
+Thinking = Annotated[int | None, typer.Option(min=0, help="The most tokens of thoughts (Anthropic, Gemini).")]
+Extra = Annotated[str, typer.Option(help="JSON that is merged into every request.")]
+DeviceMap = Annotated[str, typer.Option(help="Of a local model: auto spreads it over devices.")]
+RemoteCode = Annotated[bool, typer.Option("--remote-code", help="Let a local model bring code of its own.")]
 PriceIn = Annotated[float, typer.Option(min=0, help="Price of a million tokens sent.")]
 PriceOut = Annotated[float, typer.Option(min=0, help="Price of a million tokens received.")]
 EstimateOnly = Annotated[bool, typer.Option(help="Only say what it would cost.")]
+
+
+def extra_of(text: str) -> dict[str, Any]:
+    """What is to be put into every request."""
+    if not text:
+        return {}
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise QuestionError(f"--extra is not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise QuestionError('--extra is a JSON object, such as {"reasoning_effort": "low"}')
+    return found
 
 
 def show_wait(seconds: float) -> None:

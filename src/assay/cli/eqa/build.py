@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assay.cli.eqa import asking
 from assay.console import progress_bar, say
+
+if TYPE_CHECKING:
+    from assay.eqa.build import Case
 
 
 def build(
@@ -20,15 +24,21 @@ def build(
     out: Annotated[Path, typer.Option(help="Folder of the questions: a new one.")],
     per_kind: Annotated[int, typer.Option(min=1, help="Questions of each kind and source.")] = 100,
     kinds: Annotated[str, typer.Option(help="With commas: H-SP, M-SP, L-SP, H-AI, M-AI, L-AI.")] = "all",
-    views: Annotated[str, typer.Option(help="With commas: exo, exo2 to exo4, ego, both.")] = "both",
+    views: Annotated[str, typer.Option(help="With commas: exo, exo2 to exo4, ego, both.")] = "exo",
     seed: Annotated[int, typer.Option(help="Decides what is asked.")] = 0,
     size: Annotated[
         int, typer.Option(min=32, max=2048, help="Height of the images that are rendered.")
-    ] = 256,
+    ] = 384,
     episodes: Annotated[int | None, typer.Option(min=1, help="The most episodes of each source.")] = None,
+    options: Annotated[
+        str, typer.Option(help="Actions to choose from: matched, or made from the right one as in the paper.")
+    ] = "matched",
     turning: Annotated[
-        str, typer.Option(help="Rotations: wrapped angles, or exact rotation vectors.")
-    ] = "wrapped",
+        str,
+        typer.Option(
+            help="Rotations: exact vectors, or wrapped differences of angles, as with --options paper."
+        ),
+    ] = "",
     schema: Annotated[str, typer.Option(help="How a data set is written, if that is not seen.")] = "",
     gripper: Annotated[str, typer.Option(help="CLOSED,OPEN: a data set's values for the gripper.")] = "",
     distractors: Annotated[
@@ -41,7 +51,7 @@ def build(
     Each question is asked once for every view. What is left out is counted and named. Exit status 1 if there
     are fewer questions of a kind than asked for, unless --episodes says that few will do.
     """
-    from assay.eqa import options
+    from assay.eqa import options as checked
     from assay.eqa.asking.distractors import distractors as wrong_ones
     from assay.eqa.asking.models import Model, Settings, endpoint_of, is_baseline
     from assay.eqa.asking.models import model as opened_model
@@ -53,10 +63,11 @@ def build(
     from assay.eqa.sources.opening import is_data_set
     from assay.llm import Cache, Price, key_from_environment
 
-    plan = dict.fromkeys(options.kinds(kinds), per_kind)
-    seen = options.views(views)
-    turned = options.turning(turning)
-    scale = options.scale(gripper)
+    plan = dict.fromkeys(checked.kinds(kinds), per_kind)
+    seen = checked.views(views)
+    built_as = checked.options(options)
+    turned = checked.turning(turning or ("wrapped" if built_as == "paper" else "exact"))
+    scale = checked.scale(gripper)
     if (schema or gripper) and not any(is_data_set(name) for name in source):
         raise QuestionError("--schema and --gripper are for data sets; no source is one")
     settings = Settings(endpoint, key_from_environment())
@@ -71,13 +82,14 @@ def build(
             say(f"{each.name}: read as '{chosen.name}'", aside=True)
     totals = [each.total if episodes is None else min(each.total or episodes, episodes) for each in sources]
 
-    def written(instructions: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        if not by_model or not instructions:
+    def written(cases: Sequence[Case]) -> dict[str, tuple[str, ...]]:
+        if not by_model or not cases:
             return {}
         cache = Cache(out.with_name(f"{out.name}.said"))
         try:
             model: Model = opened_model(distractors, settings, cache, asking.show_wait)
-            wrong, dropped = wrong_ones(instructions, model)
+            with TemporaryDirectory() as seen:
+                wrong, dropped = wrong_ones(cases, model, Path(seen))
         finally:
             cache.close()
         asking.show_bill(model.ledger, Price(0.0, 0.0))
@@ -105,6 +117,7 @@ def build(
                 "distractors": distractors,
             },
             distractors=None if distractors == "heard" else written,
+            options=built_as,
         )
     for name, tally in built.tallies.items():
         for reason, count in tally.counts.most_common():

@@ -18,13 +18,19 @@ def judge(
     ],
     model: Annotated[str, typer.Option(help="openai:NAME, anthropic:NAME, gemini:NAME, local:NAME.")],
     endpoint: asking.Address = "",
-    most: Annotated[int, typer.Option(min=1, help="Wrong answers to look at, of each file.")] = 100,
+    per_kind: Annotated[
+        int, typer.Option(min=1, help="Wrong answers to look at, of each model, level and direction.")
+    ] = 50,
+    seed: Annotated[int, typer.Option(help="Decides which.")] = 0,
     per_minute: asking.PerMinute = 60.0,
     at_once: asking.AtOnce = 4,
     timeout: asking.Timeout = 120.0,
     attempts: asking.Attempts = 6,
     most_tokens: asking.MostTokens = 2048,
     temperature: asking.Temperature = True,
+    effort: asking.Effort = "",
+    thinking: asking.Thinking = None,
+    extra: asking.Extra = "",
     price_in: asking.PriceIn = 0.0,
     price_out: asking.PriceOut = 0.0,
     estimate: asking.EstimateOnly = False,
@@ -41,7 +47,7 @@ def judge(
     from assay.eqa.asking.answers import read
     from assay.eqa.asking.cost import cost_of
     from assay.eqa.asking.judging import judge as judge_all
-    from assay.eqa.asking.judging import judged, wrong_answers
+    from assay.eqa.asking.judging import judged, sampled, wrong_answers
     from assay.eqa.asking.models import Settings, endpoint_of, is_baseline
     from assay.eqa.asking.models import model as opened
     from assay.eqa.asking.prompts import Style
@@ -52,7 +58,9 @@ def judge(
     if is_baseline(model):
         raise QuestionError(f"a judge is a model, not the baseline '{model}'")
     questions = load(folder)
-    wrong = [each for file in answers for each in wrong_answers(questions, read(file))[:most]]
+    wrong = [
+        each for file in answers for each in sampled(wrong_answers(questions, read(file)), per_kind, seed)
+    ]
     settings = Settings(
         endpoint,
         key_from_environment(),
@@ -62,6 +70,9 @@ def judge(
         attempts,
         most_tokens,
         0.0 if temperature else None,
+        effort=effort,
+        thinking=thinking,
+        extra=asking.extra_of(extra),
     )
     endpoint_of(model, settings)
     price, about = Price(price_in, price_out), cost_of([judged(each, folder) for each in wrong], Style.STEPS)

@@ -20,11 +20,20 @@ def score(
         Path | None, typer.Option(help="What people said; the folder's own file if not given.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="A folder for the page, figures and tables.")] = None,
+    paper: Annotated[
+        str,
+        typer.Option(help="Instead of the page: the tables and figures of actioneqa, each under its number."),
+    ] = "",
+    facts: Annotated[
+        Path | None, typer.Option(help="With --paper: YAML, NAME: {open: true, size: 7, family: Qwen}.")
+    ] = None,
     target: JsonFile = None,
 ) -> None:
     """Score answers to a folder's questions, of models and of people: a table, a page or JSON."""
     from assay.eqa.annotations import FILE, Annotations
+    from assay.eqa.errors import QuestionError
     from assay.eqa.question import load
+    from assay.eqa.scoring.actioneqa import PAPER, read_facts, report
     from assay.eqa.scoring.means import PARTS
     from assay.eqa.scoring.page import Page, banners
     from assay.eqa.scoring.score import score as scored
@@ -33,24 +42,38 @@ def score(
 
     place = annotations or folder / FILE
     people = Annotations(place) if annotations is not None or place.is_file() else None
-    found = scored(sheet(load(folder), files or [], people), people.mistakes() if people else ())
+    if paper not in ("", PAPER):
+        raise QuestionError(f"there is no paper '{paper}' about questions; valid: {PAPER}")
+    if paper and out is None:
+        raise QuestionError("--paper needs --out DIR")
+    if facts is not None and not paper:
+        raise QuestionError("--facts is for --paper")
+    known = {} if facts is None else read_facts(facts)
+    questions = load(folder)
+    found = scored(sheet(questions, files or [], people), people.mistakes() if people else ())
     if target is not None:
         write_json(found.as_json(), target)
     if out is not None:
         with working("drawing"):
-            page = Page(found, f"Action questions: {folder.name}").write(out)
+            made = (
+                report(found, questions, known) if paper else Page(found, f"Action questions: {folder.name}")
+            )
+            page = made.write(out)
         if target != "-":
             say(f"written to {page}")
     if target != "-":
-        table = table_of("model", "n", "right, %", "95 % interval", "high", "mid", "low", "SP", "AI")
+        forgiven = any(each.lenient != each.standing.overall for each in found.models.values())
+        heads = ["model", "n", "%", "95 % interval", "high", "mid", "low", "SP", "AI"]
+        table = table_of(*heads, *(["lenient"] if forgiven else []))
         for name, model in found.models.items():
             means = model.standing.means
             parts = (percent(means[part].share if part in means else None) for part in PARTS)
             overall, *others = (part.removesuffix(" %") for part in parts)
             interval = between(model.standing.overall.interval, 100)
-            table.add_row(name, f"{model.standing.questions:,}", overall, interval, *others)
+            lenient = [percent(model.lenient.share).removesuffix(" %")] if forgiven else []
+            table.add_row(name, f"{model.standing.questions:,}", overall, interval, *others, *lenient)
         for name in found.silent:
-            table.add_row(name, "0", *["-"] * 7)
+            table.add_row(name, "0", *["-"] * (len(heads) - 2 + forgiven))
         output.print(table)
         for each in found.agreement:
             say(

@@ -17,12 +17,15 @@ def sheet(
     kinds: Annotated[str, typer.Option(help="With commas: H-SP, M-SP, L-SP, H-AI, M-AI, L-AI.")] = "all",
     count: Annotated[int, typer.Option(min=1, max=40, help="Questions of each kind.")] = 1,
     seed: Annotated[int, typer.Option(help="Decides which.")] = 0,
+    answers: Annotated[
+        bool, typer.Option(help="With the right answers, or for a person to find them.")
+    ] = True,
 ) -> None:
-    """Draw a few questions of each kind with their answers."""
+    """Draw a few questions of each kind, with their answers or without."""
     from assay.eqa import options
     from assay.eqa.question import load
     from assay.eqa.sheet import chosen, save_sheet
 
     check_picture(out, "--out")
     picked = chosen(load(folder), options.kinds(kinds), count, seed)
-    say(f"{save_sheet(out, folder, picked)}: {len(picked)} questions")
+    say(f"{save_sheet(out, folder, picked, answers=answers)}: {len(picked)} questions")

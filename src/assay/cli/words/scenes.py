@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from assay.cli.words.generate import tasks_named
 from assay.console import progress_bar
+from assay.files import scratch_folder
 
 if TYPE_CHECKING:
     from assay.tasks import Task
@@ -37,5 +37,5 @@ def draw_scenes(tasks: Sequence[Task], folder: Path) -> Mapping[str, Path]:
 @contextmanager
 def drawn_scenes(tasks: Sequence[Task]) -> Iterator[Mapping[str, Path]]:
     """The same in a folder that is removed afterwards."""
-    with TemporaryDirectory() as folder:
+    with scratch_folder() as folder:
         yield draw_scenes(tasks, Path(folder))

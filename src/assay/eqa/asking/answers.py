@@ -45,9 +45,22 @@ class Answer:
     """Why there is none."""
     text: str = ""
     """What the model said."""
+    thoughts: str = ""
+    """What it thought, where the endpoint shows that apart."""
+    endpoint: str = ""
+    """The address that was asked; empty for baselines and models on this machine."""
+    parameters: str = ""
+    """With what it was asked, as JSON: temperature, tokens, effort, prompt, examples, and this program's version."""
+    at: str = ""
+    """When it answered, ISO 8601."""
+    sent: int | None = None
+    """Tokens, as the endpoint counted them."""
+    received: int | None = None
 
 
-SCHEMA = {field.name: pl.String for field in fields(Answer)}
+SCHEMA = {
+    field.name: pl.Int64 if field.name in ("sent", "received") else pl.String for field in fields(Answer)
+}
 
 
 def write(answers: Sequence[Answer], path: Path) -> None:
@@ -86,7 +99,12 @@ def read(path: Path) -> pl.DataFrame:
     except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as error:
         reason = str(error).splitlines()[0][:120]
         raise QuestionError(f"{path}: not a file of answers: {reason}") from None
-    found = found.with_columns(pl.col("style", "letter", "reason", "text").fill_null(""))
+    told = [
+        name
+        for name, kind in SCHEMA.items()
+        if kind == pl.String and name not in ("model", "question", "state")
+    ]
+    found = found.with_columns(pl.col(told).fill_null(""))
     if not len(found) or found.select("model", "question", "state").null_count().sum_horizontal().item():
         raise QuestionError(f"{path}: not a file of answers: model, question or state is missing")
     answered = pl.col("state") == State.ANSWERED

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import ceil
@@ -10,9 +10,9 @@ from pathlib import Path
 
 from PIL import Image, UnidentifiedImageError
 
-from assay.eqa.asking.prompts import Style, prompted
+from assay.eqa.asking.prompts import Prompting, Style, prompted
 from assay.eqa.errors import QuestionError
-from assay.eqa.question import Question
+from assay.eqa.question import Kind, Question
 from assay.llm import Ledger, Picture, Price, Prompt
 
 CHARACTERS = 4.0
@@ -38,9 +38,16 @@ class Estimate:
         return Ledger(prompt_tokens=self.sent, answer_tokens=self.received).cost(price)
 
 
-def estimate(questions: Sequence[Question], folder: Path, style: Style) -> Estimate:
+def estimate(
+    questions: Sequence[Question],
+    folder: Path,
+    how: Style | Prompting,
+    examples: Mapping[tuple[Kind, str], Sequence[Question]] | None = None,
+) -> Estimate:
     """What a set of questions takes; also finds pictures that are missing or are none."""
-    return cost_of((prompted(question, folder, style) for question in questions), style)
+    shown = examples or {}
+    prompts = (prompted(each, folder, how, shown.get((each.kind, each.view), ())) for each in questions)
+    return cost_of(prompts, how if isinstance(how, Style) else how.style)
 
 
 def cost_of(prompts: Iterable[Prompt], style: Style) -> Estimate:

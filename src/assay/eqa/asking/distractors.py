@@ -1,4 +1,4 @@
-"""A model writes wrong instructions: another thing, another action, another outcome, in the same scene.
+"""A model that sees before and after writes wrong instructions: another thing, another action, another outcome.
 
 They are made from the right one, and may give it away to who reads all four: `assay eqa leak` tells.
 """
@@ -8,10 +8,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 from assay.eqa.asking.models import Answering, Model
-from assay.eqa.asking.prompts import texts
+from assay.eqa.asking.prompts import picture, texts
+from assay.eqa.build import Case, saved
 from assay.eqa.drafts.likeness import is_other
+from assay.eqa.question import PICTURES
 from assay.llm import LLMError, Prompt, RefusedError
 
 COUNT = 3
@@ -20,30 +23,39 @@ MOST_TEXT = 200
 _WRONG = re.compile(r"<wrong>([^<>]*)</wrong>")
 
 
-def distractors(instructions: Sequence[str], model: Model) -> tuple[dict[str, tuple[str, ...]], Counter[str]]:
-    """Three wrong ones for each instruction, and why some have none. Raises RefusedError if all would not."""
+def distractors(
+    cases: Sequence[Case], model: Model, folder: Path
+) -> tuple[dict[str, tuple[str, ...]], Counter[str]]:
+    """Three wrong ones for each episode by its id, and why some have none. Raises RefusedError if all would not.
+
+    What the model is shown is written into a folder.
+    """
+    (folder / PICTURES).mkdir(parents=True, exist_ok=True)
     found: dict[str, tuple[str, ...]] = {}
     dropped: Counter[str] = Counter()
 
-    async def written(answering: Answering, text: str) -> None:
+    async def written(answering: Answering, case: Case) -> None:
         try:
-            wrong, why = checked(text, (await answering(asked(text))).text)
+            wrong, why = checked(case.instruction, (await answering(asked(case, folder))).text)
         except LLMError as error:
             if isinstance(error, RefusedError) and error.of_all:
                 raise
             wrong, why = (), str(error)
         if wrong:
-            found[text] = wrong
+            found[case.episode] = wrong
         else:
             dropped[why] += 1
 
-    model.with_each(instructions, written)
+    model.with_each(cases, written)
     return found, dropped
 
 
-def asked(instruction: str) -> Prompt:
-    """What the model is told."""
-    return Prompt(texts()["distractors_system"], texts()["distractors"].format(instruction=instruction))
+def asked(case: Case, folder: Path) -> Prompt:
+    """What the model is told, and shown."""
+    words = texts()
+    first, second = (picture(folder, saved(folder, each)) for each in case.pictures())
+    told = words["distractors"].format(instruction=case.instruction)
+    return Prompt(words["distractors_system"], (words["first"], first, words["second"], second, told))
 
 
 def checked(instruction: str, said: str) -> tuple[tuple[str, ...], str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from assay.eqa.asking.parsing import tagged
 from assay.eqa.asking.prompts import parts, texts
 from assay.eqa.question import Question
 from assay.llm import LLMError, Prompt, RefusedError
+from assay.streams import stream
 
 JUDGE = "judge"
 _MOST_TEXT = 6_000
@@ -29,6 +31,8 @@ class Wrong(NamedTuple):
     letter: str
     text: str
     """What the model said."""
+    thoughts: str = ""
+    """What it thought, where that was shown apart."""
 
 
 def wrong_answers(questions: Sequence[Question], answers: pl.DataFrame) -> list[Wrong]:
@@ -36,14 +40,26 @@ def wrong_answers(questions: Sequence[Question], answers: pl.DataFrame) -> list[
     known = {question.id: question for question in questions}
     order = {question.id: place for place, question in enumerate(questions)}
     rows = answers.filter(pl.col("state") == State.ANSWERED).select(
-        "model", "style", "question", "letter", "text"
+        "model", "style", "question", "letter", "text", "thoughts"
     )
     found = [
-        Wrong(f"{model} ({style})" if style else model, known[question], letter, text)
-        for model, style, question, letter, text in rows.iter_rows()
+        Wrong(f"{model} ({style})" if style else model, known[question], letter, text, thoughts)
+        for model, style, question, letter, text, thoughts in rows.iter_rows()
         if question in known and known[question].answer != letter
     ]
     return sorted(found, key=lambda each: (order[each.question.id], each.model))
+
+
+def sampled(wrong: Sequence[Wrong], per_kind: int, seed: int) -> list[Wrong]:
+    """So many wrong answers of each model, level and direction, drawn at random, in their order."""
+    found: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    for place, each in enumerate(wrong):
+        found[each.model, str(each.question.kind)].append(place)
+    drawn = (
+        stream(seed, "eqa", "errors", *key).permutation(mine)[:per_kind].tolist()
+        for key, mine in found.items()
+    )
+    return [wrong[place] for place in sorted(chain(*drawn))]
 
 
 def judge(
@@ -63,7 +79,7 @@ def judge(
             if isinstance(error, RefusedError) and error.of_all:
                 raise
             found, why = "", str(error)
-        if found and any(found in members for members in categories().values()):
+        if found and found in _known():
             annotations.mark(Mistake(each.model, each.question.id, f"{JUDGE}: {model.name}", found, ""))
         else:
             dropped[why or "no such kind of mistake"] += 1
@@ -76,15 +92,26 @@ def judge(
 def judged(each: Wrong, folder: Path) -> Prompt:
     """What the judge is told about a wrong answer."""
     words = texts()
-    listed = "\n".join(
-        f"- {name}: {meaning} ({group})"
-        for group, members in categories().items()
-        for name, meaning in members.items()
-    )
-    example = next(iter(next(iter(categories().values()))))
+    listed = "\n".join(f"- {name}: {meaning}" for name, meaning in _known().items())
+    example = next(iter(_known()))
     said = words["judge"].format(right=each.question.answer, chosen=each.letter)
     form = words["judge_form"].format(categories=listed, example=example)
+    written = f"{each.thoughts}\n\n{each.text}"
     return Prompt(
         words["judge_system"],
-        (*parts(each.question, folder), f"{said}\n\n{each.text[:_MOST_TEXT]}", form),
+        (
+            *parts(each.question, folder),
+            f"{said}\n\n{written.strip()[:_MOST_TEXT]}",
+            form,
+        ),
     )
+
+
+def _known() -> dict[str, str]:
+    """Kinds of mistakes, and what they are, with their group and part."""
+    return {
+        name: f"{meaning} ({group}: {part})"
+        for group, parts in categories().items()
+        for part, members in parts.items()
+        for name, meaning in members.items()
+    }

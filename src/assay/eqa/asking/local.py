@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import UTC, datetime
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
@@ -14,20 +15,33 @@ from assay.errors import one_line
 from assay.extras import require
 from assay.llm import Cache, Ledger, LLMError, Prompt, Reply
 
+if TYPE_CHECKING:
+    from assay.eqa.asking.models import Settings
+
 
 def local(
-    name: str, most_tokens: int, cache: Cache, ledger: Ledger
+    name: str, settings: Settings, cache: Cache, ledger: Ledger
 ) -> Callable[[], AbstractAsyncContextManager[Callable[[Prompt], Awaitable[Reply]]]]:
-    """A model by its name at Hugging Face, or its folder. Raises LLMError if it cannot be had."""
+    """A model by its name at Hugging Face, or its folder. Raises LLMError if it cannot be had.
+
+    Its weights go to the first graphics card, or stay in memory, unless ``settings.device_map`` spreads them.
+    """
     require("vlm", "models on this machine need transformers and torch", LLMError)
     torch: Any = import_module("torch")
     transformers: Any = import_module("transformers")
     try:
-        processor = transformers.AutoProcessor.from_pretrained(name)
-        model = transformers.AutoModelForImageTextToText.from_pretrained(name, dtype="auto").eval()
-    except (OSError, ValueError) as error:
-        raise LLMError(f"local:{name}: {one_line(str(error))}") from None
-    model.to("cuda" if torch.cuda.is_available() else "cpu")
+        trusted = {"trust_remote_code": settings.remote_code}
+        processor = transformers.AutoProcessor.from_pretrained(name, **trusted)
+        spread = {"device_map": settings.device_map} if settings.device_map else {}
+        model = transformers.AutoModelForImageTextToText.from_pretrained(
+            name, dtype="auto", **trusted, **spread
+        ).eval()
+    except (OSError, ValueError, ImportError) as error:
+        hint = "; --remote-code lets it" if "trust_remote_code" in str(error) else ""
+        raise LLMError(f"local:{name}: {one_line(str(error))}{hint}") from None
+    if not settings.device_map:
+        model.to("cuda" if torch.cuda.is_available() else "cpu")
+    most_tokens = settings.most_tokens
 
     def generated(prompt: Prompt) -> Reply:
         content = [
@@ -49,7 +63,14 @@ def local(
         ledger.requests += 1
         ledger.prompt_tokens += sent
         ledger.answer_tokens += len(tokens)
-        return Reply(processor.decode(tokens, skip_special_tokens=True), len(tokens) >= most_tokens)
+        text, at = processor.decode(tokens, skip_special_tokens=True), datetime.now(UTC)
+        return Reply(
+            text,
+            len(tokens) >= most_tokens,
+            sent=sent,
+            received=len(tokens),
+            at=at.isoformat(timespec="seconds"),
+        )
 
     async def reply(prompt: Prompt) -> Reply:
         shown = [part if isinstance(part, str) else part.name for part in prompt.parts]

@@ -9,10 +9,10 @@ local:NAME                              a model of ``transformers`` on this mach
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from assay.eqa.baselines import BASELINES
 from assay.eqa.errors import QuestionError
@@ -36,6 +36,10 @@ class Model:
     at_once: int = 1
     """How many are under way at a time."""
     ledger: Ledger = field(default_factory=Ledger)
+    endpoint: str = ""
+    """Where it answers; empty for a local one."""
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    """With what it is asked."""
 
     def with_each(self, things: Iterable[T], work: Callable[[Answering, T], Awaitable[None]]) -> None:
         """Do some work that asks for each of some things, a few at a time; what it raises ends all of it."""
@@ -74,6 +78,26 @@ class Settings:
     """None for models that take none."""
     first_wait: float = 1.0
     """Seconds before the second attempt."""
+    effort: str = ""
+    """How hard a reasoning model is to think, in its maker's words."""
+    thinking: int | None = None
+    """The most tokens of thoughts."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """What else is put into every request."""
+    device_map: str = ""
+    """Of a local model: how its weights are spread over devices, ``auto`` for instance."""
+    remote_code: bool = False
+    """Whether a local model may bring code of its own."""
+
+    def told(self) -> dict[str, object]:
+        """What changes answers, to be kept with them."""
+        return {
+            "temperature": self.temperature,
+            "most_tokens": self.most_tokens,
+            **({"effort": self.effort} if self.effort else {}),
+            **({"thinking": self.thinking} if self.thinking is not None else {}),
+            **({"extra": dict(self.extra)} if self.extra else {}),
+        }
 
 
 def is_baseline(address: str) -> bool:
@@ -104,6 +128,9 @@ def endpoint_of(address: str, settings: Settings) -> Endpoint | None:
         settings.timeout,
         settings.attempts,
         settings.first_wait,
+        settings.effort,
+        settings.thinking,
+        settings.extra,
     )
 
 
@@ -117,11 +144,12 @@ def model(
         from assay.eqa.asking.local import local
 
         name = address.partition(":")[2]
-        return Model(address, local(name, settings.most_tokens, cache, ledger), ledger=ledger)
+        opening = local(name, settings, cache, ledger)
+        return Model(address, opening, ledger=ledger, parameters=settings.told())
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[Answering]:
         async with Client(endpoint, cache, ledger, on_wait) as client:
             yield client.reply
 
-    return Model(address, opened, settings.at_once, ledger)
+    return Model(address, opened, settings.at_once, ledger, endpoint.address, settings.told())

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from assay import __version__
 from assay.eqa.asking.answers import MOST_TEXT, Answer, State
 from assay.eqa.asking.models import Answering, Model
 from assay.eqa.asking.parsing import letter as letter_of
-from assay.eqa.asking.prompts import Style, prompted
+from assay.eqa.asking.prompts import Prompting, Style, prompted
 from assay.eqa.baselines import BASELINES
-from assay.eqa.question import Question
+from assay.eqa.question import Kind, Question
 from assay.llm import LLMError, RefusedError
 
+Examples = Mapping[tuple[Kind, str], Sequence[Question]]
+"""What is shown before questions of a kind and view."""
 PATIENCE = 20
 """So many questions in a row without an answer, and the endpoint is given up."""
 REFUSALS = 4
@@ -48,19 +52,33 @@ def ask(
     questions: Sequence[Question],
     folder: Path,
     model: Model,
-    style: Style,
+    how: Style | Prompting,
     on_answer: Callable[[Answer], None] = lambda answer: None,
+    examples: Examples | None = None,
 ) -> Asked:
-    """Ask a model; ``on_answer`` is called for each answer as it comes."""
-    asking = _Asking(folder, model, style, on_answer)
+    """Ask a model; ``on_answer`` is called for each answer as it comes, ``examples`` are shown before each question."""
+    prompting = Prompting.of(how) if isinstance(how, Style) else how
+    asking = _Asking(folder, model, prompting, on_answer, examples or {})
     asyncio.run(asking.all(questions))
     found = [asking.answers[each.id] for each in questions if each.id in asking.answers]
     return Asked(found, asking.stopped)
 
 
 class _Asking:
-    def __init__(self, folder: Path, model: Model, style: Style, on_answer: Callable[[Answer], None]) -> None:
-        self._folder, self._model, self._style, self._on_answer = folder, model, style, on_answer
+    def __init__(
+        self,
+        folder: Path,
+        model: Model,
+        how: Prompting,
+        on_answer: Callable[[Answer], None],
+        examples: Examples,
+    ) -> None:
+        self._folder, self._model, self._how, self._on_answer = folder, model, how, on_answer
+        self._examples = examples
+        told = {**model.parameters, "prompt": how.name, "prompt_hash": how.hash, "version": __version__}
+        if shown := {f"{kind} {view}": [each.id for each in mine] for (kind, view), mine in examples.items()}:
+            told["examples"] = shown
+        self._asked_with = json.dumps(told, sort_keys=True)
         self.answers: dict[str, Answer] = {}
         self.stopped = ""
         self._in_vain = 0
@@ -81,9 +99,17 @@ class _Asking:
             self._on_answer(answer)
 
     async def _asked(self, question: Question, answering: Answering) -> Answer:
-        name, style = self._model.name, self._style
+        answer = Answer(
+            self._model.name,
+            self._how.name,
+            question.id,
+            State.UNANSWERED,
+            endpoint=self._model.endpoint,
+            parameters=self._asked_with,
+        )
+        examples = self._examples.get((question.kind, question.view), ())
         try:
-            reply = await answering(prompted(question, self._folder, style))
+            reply = await answering(prompted(question, self._folder, self._how, examples))
         except LLMError as error:
             self._in_vain += 1
             self._refused.append(str(error) if isinstance(error, RefusedError) else "")
@@ -95,9 +121,18 @@ class _Asking:
                 self.stopped = f"{REFUSALS} questions in a row: {error}{hint}"
             elif self._in_vain >= PATIENCE:
                 self.stopped = f"{PATIENCE} questions in a row without an answer, the last: {error}"
-            return Answer(name, style, question.id, State.UNANSWERED, reason=str(error))
+            return replace(answer, reason=str(error))
         self._in_vain = 0
         self._refused.clear()
-        found, why = letter_of(reply, style)
-        state = State.ANSWERED if found else State.UNPARSED
-        return Answer(name, style, question.id, state, found, why, reply.text[:MOST_TEXT])
+        found, why = letter_of(reply, self._how.style)
+        return replace(
+            answer,
+            state=State.ANSWERED if found else State.UNPARSED,
+            letter=found,
+            reason=why,
+            text=reply.text[:MOST_TEXT] or reply.blocked,
+            thoughts=reply.thoughts[:MOST_TEXT],
+            at=reply.at,
+            sent=reply.sent,
+            received=reply.received,
+        )

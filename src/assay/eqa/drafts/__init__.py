@@ -4,11 +4,12 @@ A reader who sees no picture must not know more than that there are four options
 the right one: each of the four is something that really happened in the data set, chosen without a thought
 for which of them will be asked about. Then one is drawn, all with the same chance, and its pictures are
 shown. Given the options, whatever they look like, each is right with a chance of one in four. Edits of
-instructions are the exception, made only if asked for: see `edited`.
+instructions, and options as ActionEQA makes them, are the exceptions, made only if asked for: see `edited`
+and `derived`.
 """
 
 from assay.eqa.drafts.draft import Draft, Shot
 from assay.eqa.drafts.high import Wrong
-from assay.eqa.drafts.plan import Plan, planned
+from assay.eqa.drafts.plan import Options, Plan, planned
 
-__all__ = ["Draft", "Plan", "Shot", "Wrong", "planned"]
+__all__ = ["Draft", "Options", "Plan", "Shot", "Wrong", "planned"]

@@ -25,7 +25,7 @@ from assay.eqa.quality import change
 from assay.eqa.question import Kind
 
 Wrong = Mapping[str, tuple[str, ...]]
-"""Three wrong instructions each, by the right one."""
+"""Three wrong instructions each, by the id of the episode."""
 BEGAN_ALIKE = 0.02
 """Episodes whose first pictures differ in a smaller share of blocks began alike, where no scene is told."""
 
@@ -49,8 +49,8 @@ def high(
     sources: list[Iterator[Draft]] = []
     alone: list[list[int]] = []
     for owners in (*_alike(whole, scenes.pop("", [])), *scenes.values()):
-        if whole[owners[0]].episode.scene or len(_different(whole, owners)) >= OPTIONS:
-            sources.append(_of_scene(kind, whole, owners, rng))
+        if len(_different(whole, owners, rules)) >= OPTIONS:
+            sources.append(_of_scene(kind, whole, owners, rules, rng))
         else:
             alone.append(owners)
     rest = sorted(chain(*alone))
@@ -82,23 +82,23 @@ def _alike(whole: dict[int, Prepared], owners: list[int]) -> list[list[int]]:
     return groups
 
 
-def _different(whole: dict[int, Prepared], owners: list[int]) -> list[int]:
-    """Up to four episodes, taken in order, of which doing any one is not doing another."""
+def _different(whole: dict[int, Prepared], owners: list[int], rules: Rules) -> list[int]:
+    """Up to four episodes, taken in order, of which doing any one is not doing another, and looks otherwise."""
     chosen: list[int] = []
     for owner in owners:
-        if len(chosen) < OPTIONS and all(_exclusive(whole[owner], whole[other]) for other in chosen):
+        if len(chosen) < OPTIONS and all(_exclusive(whole[owner], whole[other], rules) for other in chosen):
             chosen.append(owner)
     return chosen
 
 
 def _of_scene(
-    kind: Kind, whole: dict[int, Prepared], owners: list[int], rng: np.random.Generator
+    kind: Kind, whole: dict[int, Prepared], owners: list[int], rules: Rules, rng: np.random.Generator
 ) -> Iterator[Draft]:
     asked = set()
     tries = 0
     while tries < 50:
         tries += 1
-        chosen = _different(whole, rng.permutation(owners).tolist())
+        chosen = _different(whole, rng.permutation(owners).tolist(), rules)
         if len(chosen) < OPTIONS:
             return
         right = int(rng.integers(OPTIONS))
@@ -138,9 +138,11 @@ def _draft(kind: Kind, group: str, whole: dict[int, Prepared], chosen: list[int]
     )
 
 
-def _exclusive(one: Prepared, other: Prepared) -> bool:
-    """Whether doing the one is not doing the other: by what holds at the end, or else by the words."""
+def _exclusive(one: Prepared, other: Prepared, rules: Rules) -> bool:
+    """Whether doing the one is not doing the other: by what holds and is seen at the end, or else by the words."""
     first, second = one.episode, other.episode
+    if one.last.shape == other.last.shape and change(one.last, other.last) < rules.change:
+        return False
     if first.achieved and second.achieved:
         told = first.instruction != second.instruction
         return told and first.instruction not in second.achieved and second.instruction not in first.achieved
@@ -160,8 +162,8 @@ def _edited(
         each = whole[owner]
         heard = ([whole[other].episode.instruction for other in found] for found in (near[owner], owners))
         text = each.episode.instruction
-        if text in wrong:
-            options = (text, *wrong[text])
+        if each.episode.id in wrong:
+            options = (text, *wrong[each.episode.id])
         else:
             options = next(filter(None, (edits(text, some, rng) for some in heard)), ())
         if options:
@@ -183,12 +185,18 @@ def _like(
     for owner in owners:
         by_text[whole[owner].episode.instruction].append(owner)
     telling = {text: words(text) for text in by_text}
+    done = {
+        text: frozenset().union(*(whole[owner].episode.achieved for owner in mine))
+        for text, mine in by_text.items()
+    }
     for anchor in rng.permutation(sorted({whole[owner].episode.instruction for owner in anchors})).tolist():
         chosen = [anchor]
         for text in sorted(
             by_text, key=lambda each: (-likeness(telling[each], telling[anchor]), rng.random())
         ):
-            if len(chosen) < OPTIONS and all(is_other(text, each) for each in chosen):
+            if len(chosen) < OPTIONS and all(
+                is_other(text, each) and text not in done[each] and each not in done[text] for each in chosen
+            ):
                 chosen.append(text)
         if len(chosen) == OPTIONS:
             right = int(rng.integers(OPTIONS))
@@ -207,7 +215,9 @@ def _moments(
             units = difference(each.episode.states[frame], each.episode.states[chosen]) / np.asarray(
                 rules.thresholds
             )
-            if len(chosen) < OPTIONS and (np.abs(units).max(axis=1) >= APART).all():
+            apart = (np.abs(units).max(axis=1) >= APART).all()
+            seen = not any((min(frame, each), max(frame, each)) in whole[owner].alike for each in chosen)
+            if len(chosen) < OPTIONS and apart and seen:
                 chosen.append(frame)
         if len(chosen) == OPTIONS:
             yield Draft(

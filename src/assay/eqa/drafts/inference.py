@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from assay.eqa.actions import described, gaps, is_clear, printed, signs
+from assay.eqa.actions import SIZE, described, gaps, is_clear, printed, signs
 from assay.eqa.drafts.draft import OPTIONS, Draft, Shot, numbers
+from assay.eqa.drafts.strata import in_turn
 from assay.eqa.episode import Rules
 from assay.eqa.pairs import Prepared
 from assay.eqa.question import Kind
@@ -21,7 +22,7 @@ MOST_PAIRS = 12_000
 Pattern = tuple[int, ...]
 
 
-class _Pool:
+class Pool:
     """All pairs of a data set."""
 
     def __init__(self, prepared: Sequence[Prepared], rng: np.random.Generator) -> None:
@@ -29,8 +30,8 @@ class _Pool:
         owners = np.repeat(np.arange(len(prepared)), [len(each.pairs) for each in prepared])
         keep = rng.permutation(len(owners))[:MOST_PAIRS]
         self.owners = owners[keep]
-        self.pairs = np.concatenate([each.pairs for each in prepared])[keep] if len(owners) else owners
-        self.actions = np.concatenate([each.actions for each in prepared])[keep] if len(owners) else owners
+        self.pairs = np.concatenate([np.zeros((0, 2), int), *(each.pairs for each in prepared)])[keep]
+        self.actions = np.concatenate([np.zeros((0, SIZE)), *(each.actions for each in prepared)])[keep]
 
     def draft(
         self,
@@ -41,6 +42,7 @@ class _Pool:
         options: Sequence[str],
         actions: Sequence[Sequence[float]],
     ) -> Draft:
+        """A question about a pair, whose options were chosen around an anchor."""
         owner, (first, second) = int(self.owners[pair]), self.pairs[pair].tolist()
         states = self._prepared[owner].episode.states
         return Draft(
@@ -56,15 +58,14 @@ class _Pool:
 
 def mid_inference(prepared: Sequence[Prepared], rules: Rules, rng: np.random.Generator) -> Iterator[Draft]:
     """Sign combinations of one pair's components, of those that occur; no pair is asked about twice."""
-    pool = _Pool(prepared, rng)
-    if not len(pool.owners):
-        return
-    patterns = [tuple(pattern) for pattern in signs(pool.actions, rules.thresholds).tolist()]
-    clear = np.flatnonzero(is_clear(pool.actions, rules.thresholds)).tolist()
+    pool = Pool(prepared, rng)
+    moved = signs(pool.actions, rules.thresholds)
+    patterns = [tuple(pattern) for pattern in moved.tolist()]
+    clear = np.flatnonzero(is_clear(pool.actions, rules.thresholds))
     unused: defaultdict[Pattern, dict[Pattern, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for pair in clear:
+    for pair in clear.tolist():
         unused[_components(patterns[pair])][patterns[pair]].append(pair)
-    for anchor in clear:
+    for anchor in clear[in_turn(moved[clear], pool.owners[clear].tolist(), rng)].tolist():
         mine = patterns[anchor]
         by_pattern = unused[_components(mine)]
         others = [each for each, pairs in sorted(by_pattern.items()) if pairs and each != mine]
@@ -83,12 +84,10 @@ def _components(pattern: Pattern) -> Pattern:
 
 def low_inference(prepared: Sequence[Prepared], rules: Rules, rng: np.random.Generator) -> Iterator[Draft]:
     """An action and what is nearest, of all that occurs, to its relatives; no pair is an option twice."""
-    pool = _Pool(prepared, rng)
-    if not len(pool.owners):
-        return
+    pool = Pool(prepared, rng)
     units = pool.actions / np.asarray(rules.thresholds)
     free = np.ones(len(units), dtype=bool)
-    for anchor in range(len(units)):
+    for anchor in in_turn(signs(pool.actions, rules.thresholds), pool.owners.tolist(), rng):
         if not free[anchor]:
             continue
         chosen = [anchor]

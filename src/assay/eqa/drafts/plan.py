@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import Literal
 
 import numpy as np
 
 from assay.eqa.actions import Level
+from assay.eqa.drafts.derived import low_derived, mid_derived
 from assay.eqa.drafts.draft import OPTIONS, Draft
 from assay.eqa.drafts.high import Wrong, high
 from assay.eqa.drafts.inference import low_inference, mid_inference
@@ -28,6 +30,10 @@ NEEDS = {
 """What a question takes; no moment, or action, is asked about twice."""
 Plan = dict[Kind, int]
 """How many questions of each kind."""
+Options = Literal["matched", "paper"]
+"""Actions to choose from: four that occurred, one of which is drawn; or one that occurred and three made from it, as
+ActionEQA's are."""
+OPTIONS_OF: tuple[Options, ...] = ("matched", "paper")
 
 
 def planned(
@@ -36,6 +42,7 @@ def planned(
     plan: Plan,
     *key: str | int,
     wrong: Wrong | None = None,
+    options: Options = "matched",
 ) -> dict[Kind, list[Draft]]:
     """Drafts of each kind that the data set's levels allow: as many as asked for, or as there can be.
 
@@ -45,7 +52,7 @@ def planned(
     for kind, count in plan.items():
         if kind.level in rules.levels:
             rng = stream(*key, "eqa", "options", str(kind))
-            drafts = list(islice(_drafts(kind, prepared, rules, rng, wrong), count))
+            drafts = list(islice(_drafts(kind, prepared, rules, rng, wrong, options), count))
             found[kind] = _arranged(drafts, stream(*key, "eqa", "letters", str(kind)))
     return found
 
@@ -56,12 +63,14 @@ def _drafts(
     rules: Rules,
     rng: np.random.Generator,
     wrong: Wrong | None = None,
+    options: Options = "matched",
 ) -> Iterator[Draft]:
     if kind.level is Level.HIGH:
         return high(kind, prepared, rules, rng, wrong)
     if kind.predicts:
         return predictions(kind, prepared, rules, rng)
-    return (mid_inference if kind.level is Level.MID else low_inference)(prepared, rules, rng)
+    mid, low = (mid_derived, low_derived) if options == "paper" else (mid_inference, low_inference)
+    return (mid if kind.level is Level.MID else low)(prepared, rules, rng)
 
 
 def _arranged(drafts: Sequence[Draft], rng: np.random.Generator) -> list[Draft]:

@@ -9,7 +9,6 @@ from itertools import combinations
 import numpy as np
 
 from assay.eqa.question import LETTERS
-from assay.eqa.scoring.accuracy import CHANCE
 from assay.measures.result import MeasureError, Result
 from assay.stats.agreement import gwet_ac1, kappa
 from assay.stats.bootstrap import bootstrap
@@ -28,7 +27,7 @@ class Agreement(Result):
     interval: Interval | None
     """Bootstrap over questions; None where they are too few."""
     even_kappa: float
-    """Kappa with the chance of four letters that are all as likely, 1/4."""
+    """Kappa with the chance of letters, or verdicts, that are all as likely: 1/4 of four."""
     kappa: float | None
     """Cohen's, with the chance of the annotators' own letters; its mean over all two. None if undefined."""
     ac1: float | None
@@ -37,31 +36,34 @@ class Agreement(Result):
     ac1_interval: tuple[float, float] | None
 
 
-def agreement(letters: Mapping[str, np.ndarray]) -> Agreement:
-    """Of annotators' letters (questions,), 0 to 3 or -1. Raises MeasureError if no two answered the same."""
+def agreement(letters: Mapping[str, np.ndarray], classes: int = len(LETTERS)) -> Agreement:
+    """Of annotators' letters (questions,), 0 to 3 or -1, or of so many other ``classes``.
+
+    Raises MeasureError if no two answered the same.
+    """
     rated = np.stack(list(letters.values()), axis=1).astype(np.int64)  # (questions, annotators)
     ratings = rated[(rated >= 0).sum(axis=1) > 1]
     if not len(ratings):
         raise MeasureError("agreement: no question was answered by two annotators")
-    counts = np.stack([(ratings == each).sum(axis=1) for each in range(len(LETTERS))], axis=1)
+    counts = np.stack([(ratings == each).sum(axis=1) for each in range(classes)], axis=1)
     raters = counts.sum(axis=1)
     same, all_pairs = (counts * (counts - 1)).sum(axis=1) / 2, raters * (raters - 1) / 2
     observed = float(same.sum() / all_pairs.sum())
     interval = bootstrap(np.stack([same, all_pairs], axis=1), lambda sums: sums[:, 0] / sums[:, 1])
-    value, low, high = gwet_ac1(rated, len(LETTERS), 0.95) if len(ratings) > 1 else (None, 0.0, 0.0)
+    value, low, high = gwet_ac1(rated, classes, 0.95) if len(ratings) > 1 else (None, 0.0, 0.0)
     return Agreement(
         tuple(letters),
         len(ratings),
         observed,
         interval,
-        kappa(observed, CHANCE),
-        _cohen(ratings),
+        kappa(observed, 1 / classes),
+        _cohen(ratings, classes),
         value,
         None if value is None else (low, high),
     )
 
 
-def agreements(letters: Mapping[str, np.ndarray]) -> tuple[Agreement, ...]:
+def agreements(letters: Mapping[str, np.ndarray], classes: int = len(LETTERS)) -> tuple[Agreement, ...]:
     """Of all annotators together, and of every two of three or more; those that share questions."""
     sets = [letters] if len(letters) > 1 else []
     if len(letters) > 2:
@@ -69,19 +71,19 @@ def agreements(letters: Mapping[str, np.ndarray]) -> tuple[Agreement, ...]:
     found = []
     for each in sets:
         try:
-            found.append(agreement(each))
+            found.append(agreement(each, classes))
         except MeasureError:
             continue
     return tuple(found)
 
 
-def _cohen(ratings: np.ndarray) -> float | None:
+def _cohen(ratings: np.ndarray, classes: int) -> float | None:
     values = []
     for one, other in combinations(ratings.T, 2):
         both = (one >= 0) & (other >= 0)
         if not both.any():
             continue
-        shares = [np.bincount(each[both], minlength=len(LETTERS)) / both.sum() for each in (one, other)]
+        shares = [np.bincount(each[both], minlength=classes) / both.sum() for each in (one, other)]
         chance = float(shares[0] @ shares[1])
         if chance < 1:
             values.append(kappa(float((one == other)[both].mean()), chance))

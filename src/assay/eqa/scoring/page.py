@@ -16,6 +16,8 @@ from assay.report.rendering import rendered
 from assay.report.sections import Section
 from assay.report.wording import between, listed, percent, plural, points
 
+FEWEST_OF_A_CELL = 10
+"""Questions of a data set and kind, below which a reader is warned."""
 UNEVEN = 0.001
 """A p below which letters are said to be uneven."""
 
@@ -101,11 +103,21 @@ def banners(score: Score) -> Iterator[str]:
     for each in score.right_letters:
         if each.p < UNEVEN:
             yield f"Right answers are not balanced ({each.of}): one letter alone scores {percent(each.most)}."
+    thin = {
+        f"{each.dataset} {each.kind}": each.questions
+        for model in score.models.values()
+        for each in model.standing.accuracies
+    }
+    if few := [f"{cell} ({count})" for cell, count in thin.items() if count < FEWEST_OF_A_CELL]:
+        yield f"Few questions count as much in means as many: {', '.join(few[:6])}{', ...' * (len(few) > 6)}."
+    if len(score.views) > 1:
+        yield f"Means pool {plural(len(score.views), 'view')} of the same items ({', '.join(score.views)}); see Views."
     for name, asked in score.silent.items():
         yield f"{name}: no answer counts; {plural(asked, 'question')} asked in vain. It is not scored."
     for name, model in score.models.items():
         if model.unanswered:
-            yield f"{name}: {plural(model.unanswered, 'question')} unanswered by the endpoint; ask again."
+            again = " by the endpoint; ask again" if model.asked_with else ""
+            yield f"{name}: {plural(model.unanswered, 'question')} unanswered{again}."
         if missing := score.questions - model.asked:
             yield f"{name}: {missing:,} of {score.questions:,} questions were not asked."
         unparsed = sum(model.unparsed.values())

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from assay.eqa.actions import Level
 from assay.eqa.annotations import Mistake
 from assay.eqa.scoring import contrasts
-from assay.eqa.scoring.accuracy import CHANCE, Standing, standing
+from assay.eqa.scoring.accuracy import CHANCE, Mean, Standing, standing
 from assay.eqa.scoring.agreement import Agreement, agreements
 from assay.eqa.scoring.balance import Letters, chosen_letters, right_letters
 from assay.eqa.scoring.contrasts import Contrast
-from assay.eqa.scoring.errors import Component, MistakeCount, components, mistakes
+from assay.eqa.scoring.errors import Component, MistakeCount, components, dimensions, mistakes
 from assay.eqa.scoring.sheet import HUMAN, Sheet
 from assay.measures.result import Result
 
@@ -27,6 +27,8 @@ class ModelScore(Result):
     """Why an answer is none -> how often; wrong."""
     among_letters: float | None
     """How often it is right where it gave a letter at all; None where it never did."""
+    lenient: Mean
+    """The overall mean where the form of answers is forgiven: `B.`, `**B**`, a box, what follows </think>."""
     unanswered: int
     """Asked in vain; not counted."""
     strangers: int
@@ -39,8 +41,16 @@ class ModelScore(Result):
     """Where both directions ask about the same two moments."""
     components: dict[str, tuple[Component, ...]]
     """mid and low."""
+    dimensions: dict[str, tuple[Component, ...]]
+    """mid and low: errors by single dimension."""
     view_components: dict[str, tuple[Component, ...]]
     """At the mid level, by view."""
+    asked_with: tuple[str, ...]
+    """Endpoints and parameters."""
+    tokens: tuple[int, int]
+    """Sent and received."""
+    days: tuple[str, str]
+    """When the first and the last answer came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +68,8 @@ class Score(Result):
     mistakes: tuple[MistakeCount, ...]
     silent: dict[str, int]
     """Models of which no answer counts, and how many questions they were asked in vain."""
+    views: tuple[str, ...]
+    """Of the questions."""
 
 
 def score(sheet: Sheet, marks: Sequence[Mistake] = ()) -> Score:
@@ -75,6 +87,7 @@ def score(sheet: Sheet, marks: Sequence[Mistake] = ()) -> Score:
         agreements(people),
         mistakes(sheet, marks),
         dict(sheet.silent),
+        tuple(sheet.views),
     )
 
 
@@ -89,6 +102,7 @@ def _model(sheet: Sheet, name: str) -> ModelScore:
         int((given.right >= 0).sum()) + given.unanswered,
         dict(given.unparsed),
         float((given.right[given.letters >= 0] == 1).mean()) if (given.letters >= 0).any() else None,
+        standing(sheet, given.lenient).overall,
         given.unanswered,
         given.strangers,
         standing(sheet, given.right),
@@ -96,5 +110,9 @@ def _model(sheet: Sheet, name: str) -> ModelScore:
         contrasts.views(sheet, given.right),
         contrasts.directions(sheet, given.right),
         {str(level): components(sheet, given.right, level) for level in (Level.MID, Level.LOW)},
+        {str(level): dimensions(sheet, given.right, level) for level in (Level.MID, Level.LOW)},
         {view: components(sheet, given.right, Level.MID, mine) for view, mine in several.items()},
+        given.asked_with,
+        given.tokens,
+        given.days,
     )

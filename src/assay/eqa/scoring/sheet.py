@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from assay.eqa.actions import Level, signs
+from assay.eqa.actions import SIZE, Level, signs
 from assay.eqa.annotations import Annotations
 from assay.eqa.asking import answers
 from assay.eqa.asking.answers import State
+from assay.eqa.asking.parsing import lenient
 from assay.eqa.errors import QuestionError
 from assay.eqa.question import LETTERS, Kind, Question
 from assay.eqa.scoring.means import Cell
@@ -25,6 +26,11 @@ HUMAN = "human: "
 """Before an annotator's name, where models have theirs."""
 
 
+DIMENSIONS = (
+    *(f"translation {axis}" for axis in "XYZ"),
+    *(f"rotation {axis}" for axis in "XYZ"),
+    "gripper",
+)
 COMPONENTS = {"translation": slice(0, 3), "rotation": slice(3, 6), "gripper": slice(6, 7)}
 """Of an action (7,)."""
 
@@ -37,12 +43,20 @@ class Given:
     """(questions,) int8: 0 to 3, or -1."""
     right: np.ndarray
     """(questions,) int8: 1, 0, or -1 where it does not count."""
+    lenient: np.ndarray
+    """The same, where the form of an answer is forgiven."""
     unparsed: Mapping[str, int]
     """Why an answer is none -> how often; these are wrong."""
     unanswered: int
     """Questions that were asked in vain; they do not count."""
     strangers: int = 0
     """Answers to questions of other folders."""
+    asked_with: tuple[str, ...] = ()
+    """Endpoints, and parameters as JSON, that answers were asked with; several where they differ."""
+    tokens: tuple[int, int] = (0, 0)
+    """Sent and received, as far as they were counted."""
+    days: tuple[str, str] = ("", "")
+    """When the first and the last answer came, ISO 8601."""
 
 
 @dataclass(frozen=True)
@@ -94,9 +108,14 @@ class Sheet:
         return np.array([str(question.kind.level) for question in self.questions])
 
     @cached_property
+    def moved(self) -> np.ndarray:
+        """Whether each question's action has each dimension, (questions, 7); none at the high level."""
+        return np.array([_moved(question) for question in self.questions])
+
+    @cached_property
     def has(self) -> np.ndarray:
         """Whether each question's action has each component, (questions, 3); none at the high level."""
-        return np.array([_components(question) for question in self.questions])
+        return np.stack([self.moved[:, part].any(axis=1) for part in COMPONENTS.values()], axis=1)
 
     @cached_property
     def both_directions(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -147,10 +166,13 @@ def sheet(
                 "question": list(given),
                 "letter": [each.letter for each in given.values()],
                 "state": [str(State.ANSWERED)] * len(given),
-                "reason": [""] * len(given),
             },
-            schema=dict.fromkeys(("question", "letter", "state", "reason"), pl.String),
+            schema=dict.fromkeys(("question", "letter", "state"), pl.String),
         )
+        rows = rows.with_columns(
+            pl.lit("").alias(name) for name in ("reason", "text", "endpoint", "parameters", "at")
+        )
+        rows = rows.with_columns(pl.lit(None, pl.Int64).alias(name) for name in ("sent", "received"))
         models[f"{HUMAN}{person}"] = _given(rows, index)
     counted = {name: given for name, given in models.items() if (given.right != NONE).any()}
     silent = {name: given.unanswered for name, given in models.items() if name not in counted}
@@ -159,13 +181,13 @@ def sheet(
     return Sheet(questions, counted, silent)
 
 
-def _components(question: Question) -> tuple[bool, ...]:
-    if question.kind.level is Level.HIGH:
-        return (False,) * len(COMPONENTS)
+def _moved(question: Question) -> np.ndarray:
+    if question.kind.level is Level.HIGH or not question.actions:
+        return np.zeros(SIZE, dtype=bool)
     moved = np.asarray(question.actions[0 if question.kind.predicts else question.right])
     if question.kind is not Kind.M_AI:  # whose actions are signs already
         moved = signs(moved, question.thresholds)
-    return tuple(bool(moved[part].any()) for part in COMPONENTS.values())
+    return np.asarray(moved != 0)
 
 
 def _moments(question: Question) -> tuple[str, ...]:
@@ -177,18 +199,34 @@ def _moments(question: Question) -> tuple[str, ...]:
 def _given(rows: pl.DataFrame, index: pl.DataFrame) -> Given:
     known = rows.unique("question", keep="last", maintain_order=True)
     mine = index.join(known, on="question", how="left", maintain_order="left")
-    letters = mine["letter"].replace_strict(
-        {letter: place for place, letter in enumerate(LETTERS)}, default=NONE, return_dtype=pl.Int8
-    )
-    chosen = letters.fill_null(NONE).to_numpy()
+    chosen = _places(mine["letter"])
     state = mine["state"]
     counts = state.is_in([State.ANSWERED, State.UNPARSED]).fill_null(False).to_numpy()
     right = np.where(counts, (chosen == mine["truth"].to_numpy()).astype(np.int8), np.int8(NONE))
+    truth = mine["truth"].to_numpy()
+    forgiven = right.copy()
+    for place in np.flatnonzero((state == State.UNPARSED).fill_null(False).to_numpy()):
+        meant = lenient(mine["text"][int(place)] or "")
+        forgiven[place] = bool(meant) and LETTERS.index(meant) == truth[place]
+    asked_with = known.select("endpoint", "parameters").unique(maintain_order=True).rows()
+    days = known.filter(pl.col("at") != "")["at"].sort()
     reasons = Counter(mine.filter(pl.col("state") == State.UNPARSED)["reason"].to_list())
     return Given(
         chosen,
         right,
+        forgiven,
         dict(reasons.most_common()),
         int((state == State.UNANSWERED).sum()),
         len(known) - int(state.is_not_null().sum()),
+        tuple(" ".join(each).strip() for each in asked_with if any(each)),
+        (int(known["sent"].sum() or 0), int(known["received"].sum() or 0)),
+        (days[0], days[-1]) if len(days) else ("", ""),
     )
+
+
+def _places(letters: pl.Series) -> np.ndarray:
+    """Places of letters, -1 for anything else, (questions,) int8."""
+    found = letters.replace_strict(
+        {letter: place for place, letter in enumerate(LETTERS)}, default=NONE, return_dtype=pl.Int8
+    )
+    return np.asarray(found.fill_null(NONE).to_numpy())

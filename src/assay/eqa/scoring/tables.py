@@ -30,13 +30,23 @@ def overview(score: Score) -> Table:
     return Table(
         "models",
         "Right answers by level and direction",
-        (Column("model"), Column("n", "count"), *(Column(f"{part}, %") for part in PARTS)),
+        (
+            Column("model"),
+            Column("n", "count"),
+            *(Column(f"{part}, %") for part in PARTS),
+            Column("lenient, %"),
+        ),
         tuple(
-            (name, each.standing.questions, *(_shown(each.standing.means.get(part)) for part in PARTS))
+            (
+                name,
+                each.standing.questions,
+                *(_shown(each.standing.means.get(part)) for part in PARTS),
+                _shown(each.lenient),
+            )
             for name, each in score.models.items()
         ),
         "Mean over data sets of each kind, then over kinds; in brackets: 95 % bootstrap over episodes. "
-        f"Chance is {number(100 * score.chance, 0)} %.",
+        f"Chance is {number(100 * score.chance, 0)} %. Lenient: overall, where the form of an answer is forgiven.",
     )
 
 
@@ -123,7 +133,15 @@ def errors(score: Score) -> Iterator[Table]:
         for name, found in score.models.items()
         for level, parts in found.components.items()
         for each in parts
-    ] + [
+    ]
+    rows += [
+        (name, level, "all views", each)
+        for name, found in score.models.items()
+        for level, parts in found.dimensions.items()
+        for each in parts
+        if each.component != "gripper" and each.questions
+    ]
+    rows += [
         (name, "mid", view, each)
         for name, found in score.models.items()
         for view, parts in found.view_components.items()
@@ -136,11 +154,22 @@ def errors(score: Score) -> Iterator[Table]:
             "mistakes",
             "Kinds of mistakes",
             (
-                *map(Column, ("model", "level", "group", "kind of mistake", "marked by")),
+                *map(
+                    Column, ("model", "level", "direction", "group", "part", "kind of mistake", "marked by")
+                ),
                 Column("count", "count"),
             ),
             tuple(
-                (each.model, each.level, each.group, each.category, each.marker, each.count)
+                (
+                    each.model,
+                    each.level,
+                    each.direction,
+                    each.group,
+                    each.part,
+                    each.category,
+                    each.marker,
+                    each.count,
+                )
                 for each in score.mistakes
             ),
             "Marked by hand or by a judge model, as said; a judge model is not a measurement.",
@@ -172,6 +201,18 @@ def checks(score: Score) -> Iterator[Table]:
     if lost:
         columns = (Column("model"), Column("what"), Column("questions", "count"), Column("counts as"))
         yield Table("unparsed", "Questions without an answer", columns, tuple(lost))
+    asked = [(name, each) for name, each in score.models.items() if each.asked_with]
+    if asked:
+        yield Table(
+            "provenance",
+            "How models were asked",
+            (
+                *map(Column, ("model", "endpoint and parameters", "first answer", "last answer")),
+                Column("tokens sent", "count"),
+                Column("tokens received", "count"),
+            ),
+            tuple((name, "; ".join(each.asked_with), *each.days, *each.tokens) for name, each in asked),
+        )
     if score.agreement:
         yield Table(
             "agreement",
@@ -210,10 +251,11 @@ def _components(rows: Sequence[tuple[str, str, str, Component]]) -> Table:
             Column("n", "count"),
             Column("errors", "count"),
             Column("error rate", "share"),
+            Column("95 % interval", "share"),
             Column("proportion", "share"),
         ),
         tuple(
-            (*what, each.component, each.questions, each.errors, each.rate, each.proportion)
+            (*what, each.component, each.questions, each.errors, each.rate, each.interval, each.proportion)
             for *what, each in rows
         ),
         "n: questions whose action has the component. Proportion: the rate in the sum of the three rates.",

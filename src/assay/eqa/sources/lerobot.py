@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from assay import tasks
 from assay.eqa.episode import FOUND, Camera, Episode, Tally, fault_of
@@ -17,7 +16,7 @@ from assay.eqa.errors import QuestionError
 from assay.eqa.sources.schema import LEROBOT, Feature, schema_for
 from assay.eqa.sources.video import StillsCamera, VideoCamera
 from assay.errors import AssayError, one_line
-from assay.formats.lerobot import LerobotFolder, Row
+from assay.formats.lerobot import BROKEN, LerobotFolder, Row
 from assay.formats.release import ReleaseError
 from assay.policies.remote.pictures import Orientation
 
@@ -51,14 +50,7 @@ class LerobotSource:
                 states = self.schema.states(
                     {key: np.array(table[key].to_list()) for key in self.schema.numbers}
                 )
-            except (
-                AssayError,
-                OSError,
-                ValueError,
-                TypeError,
-                IndexError,
-                pl.exceptions.PolarsError,
-            ) as error:
+            except (AssayError, *BROKEN) as error:
                 tally.add("episode: cannot be read", f"{name}: {one_line(str(error))}")
                 continue
             fault = fault_of(states)

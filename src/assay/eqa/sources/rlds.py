@@ -124,9 +124,10 @@ class RldsSource:
             if _has(features, self.schema.has_camera.format(number)) and _full(features, key, len(states))
         ]
         egocentric = self.schema.egocentric
+        told = (self.schema.instruction, *self.schema.instructions)
         return Episode(
             id=name,
-            instruction=_text(features, self.schema.instruction),
+            instruction=next(filter(None, (_text(features, key) for key in told)), ""),
             states=states,
             exocentric=tuple(StillsCamera(partial(_stills, record, key)) for key in exocentric),
             egocentric=StillsCamera(partial(_stills, record, egocentric))

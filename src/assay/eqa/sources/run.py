@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+
+import numpy as np
 
 from assay.episodes.episode import Outcome, Trajectory
 from assay.episodes.spec import EpisodeSpec
@@ -14,7 +17,7 @@ from assay.errors import AssayError
 from assay.perturb import Senses
 from assay.runs.store import Store
 from assay.sim.world import LIBERO_WORLD, initial_state
-from assay.tasks import Goal
+from assay.tasks import Goal, Scene
 
 
 class RunSource:
@@ -38,10 +41,10 @@ class RunSource:
             self._done = [(specs[number], path) for number, path in store.trajectories(good)]
         self._others = len(numbers) - len(good)
         self.total = len(good)
-        self._goals: defaultdict[str, dict[str, Goal]] = defaultdict(dict)
+        self._goals: defaultdict[tuple[Scene, str], dict[str, Goal]] = defaultdict(dict)
         for spec, _ in self._done:
             task = LIBERO_WORLD.task(spec)
-            self._goals[_scene(spec)][task.instruction.text] = task.goal
+            self._goals[task.scene, spec.pack][task.instruction.text] = task.goal
 
     def episodes(self, tally: Tally) -> Iterator[Episode]:
         """See `Source`."""
@@ -63,14 +66,14 @@ class RunSource:
         task = LIBERO_WORLD.task(spec)
         world, watcher = self.compiled.world(task.scene, spec.pack), Watcher()
         senses = Senses(spec.perturbations, task=spec.task, seed=spec.world_seed)
-        watcher(world.reset(initial_state(world, spec)))
+        beginning = initial_state(world, spec)
+        watcher(world.reset(beginning))
         for action in path.actions:
             watcher(world.step(senses.act(action, world.steps)))
-        scene = _scene(spec)
+        place = task.scene, spec.pack
+        laid_out = hashlib.sha256(np.round(beginning.vector, 4).tobytes()).hexdigest()[:12]
+        scene = (
+            f"scene {list(self._goals).index(place) + 1} {laid_out}"  # tasks may share one, and one beginning
+        )
         told = task.instruction.text
-        return watcher.episode(spec.key, told, scene, world, self.compiled, spec.pack, self._goals[scene])
-
-
-def _scene(spec: EpisodeSpec) -> str:
-    """Episodes that began alike."""
-    return f"{spec.scene_key} {spec.initial} {spec.world_seed}"
+        return watcher.episode(spec.key, told, scene, world, self.compiled, spec.pack, self._goals[place])

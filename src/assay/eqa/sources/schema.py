@@ -74,6 +74,8 @@ class Schema:
     """The camera on the hand; empty if there is none."""
     instruction: str = ""
     """The feature that holds the instruction, where it is one."""
+    instructions: tuple[str, ...] = ()
+    """Further ones, which count where the first is empty."""
     has_camera: str = ""
     """A flag of the episode that says whether its camera number ``{}`` is there, where there is one."""
     axes: tuple[str, ...] = ()
@@ -153,6 +155,7 @@ RLDS: tuple[Schema, ...] = (
         exocentric=(f"{_SEEN}exterior_image_1_left", f"{_SEEN}exterior_image_2_left"),
         egocentric=f"{_SEEN}wrist_image_left",
         instruction="steps/language_instruction",
+        instructions=("steps/language_instruction_2", "steps/language_instruction_3"),
         rules=FAR,
     ),
     Schema(

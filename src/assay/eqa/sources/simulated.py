@@ -13,6 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from assay.eqa.episode import Camera, Episode
 from assay.eqa.sources.schema import NEAR
+from assay.eqa.sources.sight import watched
 from assay.errors import AssayError
 from assay.sim import Observation, Simulation, compile_scene, load_pack
 from assay.sim.render import Moment
@@ -20,6 +21,11 @@ from assay.tasks import Goal, Scene
 
 OUTSIDE = ("agentview", "frontview", "sideview", "birdview")
 HAND = "robot0_eye_in_hand"
+HAND_PLACE = (
+    "the camera on the robot's hand, which looks along the fingers and moves and turns with them: when they point "
+    "straight down, X points to the upper edge and Y to the left"
+)
+"""How it is mounted, in words."""
 OPENED = 0.08
 """The distance of the fingers of an open gripper, metres."""
 WORLDS = 2
@@ -107,14 +113,19 @@ class Watcher:
             return SimulatedCamera(compiled, place, pack, name, moments)
 
         there = {world.model.camera(number).name for number in range(world.model.ncam)}
+        outside = [each for each in OUTSIDE if each in there]
+        placed = watched(world.model, moments, outside)
         return Episode(
             id=name,
             instruction=instruction,
             states=np.array(self._states),
-            exocentric=tuple(camera(each) for each in OUTSIDE if each in there),
+            exocentric=tuple(camera(each) for each in outside),
             egocentric=camera(HAND),
             scene=scene,
             achieved=frozenset(text for text, goal in goals.items() if _holds(world, goal)),
+            hand_seen=tuple(each.hand_seen for each in placed),
+            places=tuple(each.place for each in placed),
+            hand_place=HAND_PLACE,
         )
 
 

@@ -118,7 +118,8 @@ def kept(rows: pl.DataFrame) -> tuple[Kept, ...]:
     both = pairs(judged(rows)).filter(pl.col("control_success") == 1)
     found = []
     for (condition,), every in both.group_by("condition", maintain_order=True):
-        group = every.filter(~pl.col("kind").is_in(TOLD.get(str(condition).rpartition("/")[2], ())))
+        told = [kind for part in str(condition).rpartition("/")[2].split(",") for kind in TOLD.get(part, ())]
+        group = every.filter(~pl.col("kind").is_in(told))
         if not len(group):
             continue
         hits, counts = sums(group, START, kept=pl.col("success"), count=pl.col("success").is_not_null()).T

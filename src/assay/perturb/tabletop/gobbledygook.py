@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import string
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -11,11 +9,10 @@ import numpy as np
 
 from assay.episodes import Change, Effect, perturbation
 from assay.perturb.tabletop.base import TablePerturbation
-from assay.perturb.tabletop.grammar import vocabulary
+from assay.perturb.tabletop.telling import tells
+from assay.perturb.words.rewordings.gobbledygook import random_letters, random_tokens, sub_words
 from assay.tabletop import TableTask
 from assay.tabletop.prompt import PLACEHOLDER
-
-_TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 class Unit(StrEnum):
@@ -36,32 +33,24 @@ class Gobbledygook(TablePerturbation):
     plausible = False
 
     unit: Unit
-    """Random letters, as many words of the same lengths; or random words of other prompts, one for each
-    word and mark."""
+    """Random letters, as many words of the same lengths; or random sub-words of all-MiniLM-L6-v2's tokenizer, as
+    many as the words had."""
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
-        """The task with a prompt that asks for nothing."""
+        """The task with a prompt that asks for nothing. Raises ModelError where sub-words need a tokenizer."""
         said = task.prompt.text.split()
         places = [index for index, word in enumerate(said) if not PLACEHOLDER.search(word)]
-        known = {word.lower() for word in tokens(task.prompt.text)}
-        strange = [word for word in vocabulary() if word not in known]
-        drawn = [
-            _letters(said[index], rng) if self.unit is Unit.WORDS else _words(said[index], strange, rng)
-            for index in places
-        ]
+        drawn = [_nonsense(said[index], self.unit, rng) for index in places]
         for place, index in zip(places, rng.permutation(len(drawn)), strict=True):
             said[place] = drawn[index]
         return replace(task, prompt=task.prompt.saying(" ".join(said)), asked=None)
 
 
-def tokens(text: str) -> list[str]:
-    """A text's words and marks; a placeholder is one token. Policies that cut words up will count others."""
-    return _TOKEN.findall(PLACEHOLDER.sub("picture", text))
-
-
-def _letters(word: str, rng: np.random.Generator) -> str:
-    return "".join(rng.choice(list(string.ascii_letters), size=len(word)))
-
-
-def _words(word: str, strange: list[str], rng: np.random.Generator) -> str:
-    return " ".join(strange[int(rng.integers(len(strange)))] for _ in tokens(word))
+def _nonsense(word: str, unit: Unit, rng: np.random.Generator) -> str:
+    """Random letters or sub-words in place of a word; drawn again where one of them would tell something."""
+    while True:
+        if unit is Unit.WORDS:
+            if not tells([drawn := random_letters(word, rng)]):
+                return drawn
+        elif not tells([drawn := random_tokens(word, rng), *sub_words(drawn)]):
+            return drawn

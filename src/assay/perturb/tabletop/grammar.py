@@ -9,12 +9,12 @@ from functools import cache
 import numpy as np
 
 from assay.errors import PerturbationError
-from assay.perturb.tabletop.wordings import ORIGINALS, TEMPLATES, WORDS
+from assay.perturb.tabletop.wordings import TEMPLATES, WORDS
 from assay.tabletop import TableTask
+from assay.tabletop.originals import OPEN, ORIGINALS
 
 Fields = Mapping[str, tuple[str, ...]]
 """What can stand in each place that a template leaves open."""
-_OPEN = re.compile(r"<(\w+)>")
 _BEGINNING = re.compile(r"(?:^|(?<=\. ))[a-z]")
 
 
@@ -28,11 +28,6 @@ def read(task: TableTask) -> Fields:
         if found is not None:
             return {name: (value,) for name, value in found.groupdict().items()}
     raise PerturbationError(f"{task.id}: the prompt was changed before: '{task.prompt.text:.60}'")
-
-
-def write_original(kind: str, **fields: str) -> str:
-    """What a kind of task says by itself, with the open places filled."""
-    return next(_fill(ORIGINALS[kind][0], {name: (value,) for name, value in fields.items()}))
 
 
 def wordings(task: TableTask) -> Iterator[str]:
@@ -50,24 +45,16 @@ def draw_wording(task: TableTask, rng: np.random.Generator) -> str:
     templates = TEMPLATES[task.setting.task]
     while True:
         text = templates[int(rng.integers(len(templates)))]
-        while (place := _OPEN.search(text)) is not None:
+        while (place := OPEN.search(text)) is not None:
             options = fields[place[1]]
             text = text.replace(place[0], options[int(rng.integers(len(options)))])
         if (text := capitalise(text)) != task.prompt.text:
             return text
 
 
-@cache
-def vocabulary() -> tuple[str, ...]:
-    """The words that prompts are made of, sorted; without textures, shapes, numbers and invented words."""
-    texts = [text for group in (ORIGINALS, TEMPLATES, WORDS) for texts in group.values() for text in texts]
-    bare = re.sub(r"<\w+>|\{\w+\}", " ", " ".join(texts))
-    return tuple(sorted({word.lower() for word in re.findall(r"[A-Za-z]{2,}", bare)}))
-
-
 def _fill(text: str, fields: Fields) -> Iterator[str]:
     """A template with every choice of words."""
-    place = _OPEN.search(text)
+    place = OPEN.search(text)
     if place is None:
         yield capitalise(text)
         return
@@ -85,7 +72,7 @@ def _pattern(template: str) -> re.Pattern[str]:
     """What finds the words in a template's open places."""
     known: set[str] = set()
     parts: list[str] = []
-    for index, part in enumerate(_OPEN.split(template)):
+    for index, part in enumerate(OPEN.split(template)):
         if index % 2 == 0:
             parts.append(re.escape(part))
         else:

@@ -11,9 +11,10 @@ import numpy as np
 from assay.episodes import Change, Effect, perturbation
 from assay.errors import PerturbationError
 from assay.perturb.tabletop.base import TablePerturbation
-from assay.perturb.tabletop.grammar import read, write_original
+from assay.perturb.tabletop.grammar import read
 from assay.tabletop import PutGoal, TableTask
 from assay.tabletop.goals import Goal, Put
+from assay.tabletop.originals import original
 
 _ANGLES = range(30, 151, 30)
 
@@ -45,13 +46,13 @@ class OtherInstruction(TablePerturbation):
         asked: Goal | None
         if kind == "T1":
             angle = int(rng.choice(list(_ANGLES)))
-            text, asked = write_original("T3", angle=str(angle)), _turned(task, angle)
+            text, asked = original("T3", angle=str(angle)), _turned(task, angle)
         elif kind == "T13":
             # Its line stands before the rectangle: one cannot get in there and stop short of the line.
-            text, asked = write_original("T12", count=said["count"][0]), None
+            text, asked = original("T12", count=said["count"][0]), None
         else:
             text, asked = (
-                write_original("T15" if kind == "T14" else "T14"),
+                original("T15" if kind == "T14" else "T14"),
                 _gathered(task, by_texture=kind == "T15"),
             )
         return replace(task, prompt=task.prompt.saying(text), asked=asked)

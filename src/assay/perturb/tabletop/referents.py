@@ -15,6 +15,7 @@ from assay.perturb.tabletop.grammar import capitalise
 from assay.tabletop import Picture, TableTask
 from assay.tabletop.textures import GREY
 
+_DEFINITION = re.compile(r"This is a (\w+) (\{\w+\})\.")
 _REFERENT = re.compile(r"(?:(\w+) )?\{(\w+)\}")
 _SINGULAR, _PLURAL = ("any", "one"), ("two", "three", "four", "five", "all")
 _NO_ARTICLE = (*_SINGULAR, *_PLURAL, "the", "same")
@@ -37,7 +38,8 @@ class TextReferents(TablePerturbation):
                 f"{self.kind}: {task.id}: its pictures say more than names can; valid: {', '.join(self.only)}"
             )
         pictures = dict(task.prompt.pictures)
-        text = _REFERENT.sub(lambda found: _named(found[1], pictures[found[2]]), task.prompt.text)
+        said = _DEFINITION.sub(r"\2 is a \1.", task.prompt.text)
+        text = _REFERENT.sub(lambda found: _named(found[1], pictures[found[2]]), said)
         return replace(task, prompt=task.prompt.saying(capitalise(text)))
 
 

@@ -9,104 +9,85 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-_COMPARED = " ".join(f"{{more_{number}}} is <adjective> than {{less_{number}}}." for number in (1, 2, 3))
-_PIECE, _BASE = "This is a <piece>: {dragged_obj}.", "This is a <base>: {base_obj}."
-_EXAMPLES = ", ".join(f"from {{before_{number}}} to {{after_{number}}}" for number in (1, 2, 3))
 _FRAMES = "{frame_0} {frame_1} {frame_2}"
-
-ORIGINALS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "T1": ("Put {dragged_obj} into {base_obj}.",),
-        "T2": ("From {scene}, take the <look> object and put it into the <base_look> one.",),
-        "T3": ("Turn {dragged_obj} clockwise by <angle> degrees.",),
-        "T4": ("Rearrange the objects to look like {scene}.",),
-        "T5": ("Rearrange the objects to look like {scene}, then put them back where they were.",),
-        "T6": (f"{_COMPARED} Put the <wanted> {{dragged_obj}} into {{base_obj}}.",),
-        "T7": tuple(
-            f"{first} {second} Put the <piece> into the <base>."
-            for first, second in ((_PIECE, _BASE), (_BASE, _PIECE))
-        ),
-        "T8": tuple(
-            f"{first} {second} {_COMPARED} Put the <wanted> <piece> into the <base>."
-            for first, second in ((_PIECE, _BASE), (_BASE, _PIECE))
-        ),
-        "T9": (f"To twist is to turn by a fixed angle: {_EXAMPLES}. Give every <look> object such a twist.",),
-        "T10": (f"Move {{dragged_obj}} as it moves here: {_FRAMES}.",),
-        "T11": (f"Stack things up, one move after the other, as here: {_FRAMES}.",),
-        "T12": ("Sweep <count> {swept_obj} into {bounds}, and stop before {constraint}.",),
-        "T13": ("Sweep <count> {swept_obj} into {bounds}, never touching {constraint}.",),
-        "T14": ("Put everything that has the same texture as {base_obj} into it.",),
-        "T15": ("Put everything that has the same profile as {base_obj} into it.",),
-        "T16": (
-            "Put {dragged_obj} into {base_obj} first, and after it the piece that stood <way> of it "
-            "into the same {base_obj}.",
-        ),
-        "T17": (
-            "Put {dragged_obj} into {base_obj_1}, then into {base_obj_2}, "
-            "and finally back where it came from.",
-        ),
-    }
-)
-"""What the tasks say by themselves, in either order where there are two."""
 
 WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "put": ("put", "place", "drop", "deposit"),
-        "putting": ("putting", "placing", "dropping", "depositing"),
-        "into": ("into", "in", "inside"),
-        "inside": ("inside", "in"),
-        "lift": ("pick up", "lift", "grab", "take hold of"),
+        "the": ("", "the "),
+        "a": ("", "the "),
+        "put": ("put", "place", "drop", "deposit", "set", "lay"),
+        "putting": ("putting", "placing", "dropping", "depositing", "setting", "laying"),
+        "also": ("put", "place", "drop", "deposit", "set", "lay"),
+        "into": ("into", "in", "inside", "within"),
+        "inside": ("inside", "in", "within"),
+        "lift": ("pick up", "lift", "grab", "take hold of", "take"),
         "move": ("move", "bring", "carry", "take", "transfer"),
         "over": ("to", "over to", "across to"),
         "leave": ("leave it there", "release it there", "let go of it there"),
-        "holding": ("holding", "containing"),
+        "holding": ("holding", "containing", "with", "having"),
+        "hold": ("hold", "contain", "have"),
         "thing": ("object", "item", "piece", "thing"),
         "things": ("the objects", "the items", "the pieces", "the things"),
+        "some": ("objects", "items", "pieces", "things"),
         "ensure": ("make sure", "see to it", "take care"),
         "look_at": ("look at", "have a look at", "study"),
         "find": ("find", "locate"),
-        "turn": ("turn", "rotate", "spin"),
-        "turned": ("turned", "rotated", "spun"),
+        "turn": ("turn", "rotate", "spin", "pivot", "swivel"),
+        "turned": ("turned", "rotated", "spun", "pivoted", "swivelled"),
+        "turning": ("turning", "rotating", "spinning"),
         "a_turn": ("turn", "rotation", "spin"),
-        "exactly": ("exactly", "precisely"),
-        "arrange": ("arrange", "position", "organise"),
+        "exactly": ("exactly", "precisely", "just"),
+        "by": ("", "by "),
+        "arrange": ("arrange", "position", "organise", "rearrange", "reposition"),
         "match": ("match", "look like", "resemble"),
         "matches": ("matches", "looks like", "resembles"),
-        "shift": ("move", "shift"),
+        "shift": ("move", "shift", "push"),
         "recreate": ("recreate", "reproduce", "copy"),
-        "layout": ("layout", "arrangement", "configuration"),
+        "layout": ("layout", "arrangement", "configuration", "setup", "scene", "composition"),
         "then": ("then", "after that", "afterwards"),
         "restore": (
             "put everything back as it was",
             "return everything to its original place",
             "bring everything back to where it started",
             "restore the original state",
+            "undo it all",
         ),
-        "texture": ("texture", "surface pattern"),
-        "profile": ("profile", "outline", "contour"),
-        "everything": ("everything", "every object", "every item"),
-        "gather": ("gather", "collect"),
-        "sweep": ("sweep", "brush", "push"),
-        "sweeping": ("sweeping", "brushing", "pushing"),
-        "beyond": ("beyond", "past"),
-        "crossing": ("crossing", "passing"),
-        "guide": ("move", "guide", "lead"),
+        "texture": ("texture", "surface pattern", "pattern", "look"),
+        "profile": ("profile", "outline", "contour", "shape"),
+        "same": ("same", "identical", "very same"),
+        "everything": ("everything", "every object", "every item", "all things"),
+        "gather": ("gather", "collect", "put", "place"),
+        "sweep": ("sweep", "brush", "push", "shove", "move"),
+        "sweeping": ("sweeping", "brushing", "pushing", "shoving", "moving"),
+        "beyond": ("beyond", "past", "over"),
+        "crossing": ("crossing", "passing", "going over", "overstepping"),
+        "limit": ("limit", "boundary"),
+        "contact": ("contact with", "touch"),
+        "guide": ("move", "guide", "lead", "shift"),
         "path": ("path", "route", "way"),
         "motion": ("motion", "movement"),
         "likewise": ("in the same way", "just like that"),
-        "repeat": ("repeat", "do"),
+        "repeat": ("repeat", "do", "imitate", "copy"),
         "stack": ("stack", "pile up"),
         "stacked": ("stacked", "piled up"),
-        "order": ("order", "sequence"),
+        "build": ("build", "make", "create", "construct"),
+        "pile": ("pile", "stack", "tower"),
+        "order": ("order", "sequence", "way", "manner"),
+        "amount": ("angle", "amount"),
         "every": ("all <look> objects", "all <look> pieces", "every <look> item", "each <look> object"),
-        "neighbour": ("what used to be <way> of it", "the <thing> that was <way> of it before"),
-        "receive": ("receive", "get"),
+        "neighbour": (
+            "what used to be <way> of it",
+            "the <thing> that was <way> of it before",
+            "the <thing> that stood <way> of it before you moved it",
+        ),
+        "receive": ("receive", "get", "be given"),
         "finally": ("finally", "lastly", "in the end"),
-        "bring": ("bring", "take"),
+        "bring": ("bring", "take", "return"),
         "back": (
             "back to where it came from",
             "back to where it started",
             "back to its original place",
+            "back to its first container",
         ),
         "defined": (
             "{dragged_obj} is called a <piece>, and {base_obj} a <base>.",
@@ -128,12 +109,12 @@ WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         "twisting": (
             "a twist takes {before_1} to {after_1}, {before_2} to {after_2} and {before_3} to {after_3}: "
-            "it is always the same angle.",
-            "what is twisted turns by one fixed angle, as from {before_1} to {after_1}, from {before_2} to "
+            "it is always the same <amount>.",
+            "what is twisted turns by one fixed <amount>, as from {before_1} to {after_1}, from {before_2} to "
             "{after_2} and from {before_3} to {after_3}.",
             "see how {before_1} becomes {after_1}, {before_2} becomes {after_2} and {before_3} becomes "
             "{after_3}: that turn is called a twist.",
-            "twisting means turning by a certain angle. It changes {before_1} into {after_1}, {before_2} "
+            "twisting means <turning> by a certain <amount>. It changes {before_1} into {after_1}, {before_2} "
             "into {after_2} and {before_3} into {after_3}.",
         ),
     }
@@ -148,6 +129,7 @@ def _placed(piece: str, base: str) -> tuple[str, ...]:
         f"<lift> {piece} and <put> it <into> {base}.",
         f"<move> {piece} <over> {base} and <leave>.",
         f"{base} should end up <holding> {piece}.",
+        f"make {base} <hold> {piece}.",
         f"{piece} belongs <inside> {base}.",
     )
 
@@ -155,50 +137,59 @@ def _placed(piece: str, base: str) -> tuple[str, ...]:
 def _gathered(what: str) -> tuple[str, ...]:
     """Ways to say that everything that shares something with the base is to go into it."""
     return (
-        f"<gather> in {{base_obj}} <everything> that shares its <{what}>.",
-        f"whatever has the <{what}> of {{base_obj}} goes <into> it.",
-        f"{{base_obj}} should end up <holding> <everything> that has its <{what}>.",
-        f"look at the <{what}> of {{base_obj}}, then <put> <everything> that has the same one <into> it.",
-        f"<everything> with the <{what}> of {{base_obj}} belongs <inside> it.",
+        f"<put> everything that has the <same> <{what}> as <the>{{base_obj}} <into> it.",
+        f"<gather> in <the>{{base_obj}} <everything> that shares its <{what}>.",
+        f"whatever has the <{what}> of <the>{{base_obj}} goes <into> it.",
+        f"<the>{{base_obj}} should end up <holding> <everything> that has its <{what}>.",
+        f"look at the <{what}> of <the>{{base_obj}}, then <put> <everything> that has the <same> one <into> it.",
+        f"<everything> with the <{what}> of <the>{{base_obj}} belongs <inside> it.",
     )
 
 
 TEMPLATES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "T1": (
-            *_placed("{dragged_obj}", "{base_obj}"),
-            "the place for {dragged_obj} is <inside> {base_obj}.",
-            "<ensure> that {dragged_obj} ends up <inside> {base_obj}.",
+            *_placed("<the>{dragged_obj}", "<a>{base_obj}"),
+            "the place for {dragged_obj} is <inside> <a>{base_obj}.",
+            "<ensure> that <the>{dragged_obj} ends up <inside> <a>{base_obj}.",
         ),
         "T2": (
+            "from {scene}, take the <look> <thing> and <put> it <into> the <base_look> one.",
             "<look_at> {scene}, then <put> the <look> <thing> shown there <into> the <base_look> one.",
             "the <base_look> <thing> should end up <holding> the <look> one from {scene}.",
+            "make the <base_look> <thing> <hold> the <look> one in {scene}.",
             "in {scene}, <find> the <look> <thing>, then <put> it <into> the <base_look> one.",
             "<find> the <look> <thing> that {scene} shows and <put> it <into> the <base_look> one.",
+            "<shift> <things> in {scene} so that the <look> one is <inside> the <base_look> <thing>.",
             "the <look> <thing> in {scene} belongs <inside> the <base_look> one.",
         ),
         "T3": (
-            "give {dragged_obj} a clockwise <a_turn> of <angle> degrees.",
-            "<turn> {dragged_obj} <angle> degrees clockwise.",
-            "{dragged_obj} should be <turned> clockwise by <exactly> <angle> degrees.",
-            "by <angle> degrees, no more and no less, <turn> {dragged_obj} clockwise.",
-            "<lift> {dragged_obj}, <turn> it clockwise by <angle> degrees and set it down where it was.",
-            "keep {dragged_obj} where it is, but <turn> it <angle> degrees clockwise.",
+            "<turn> <the>{dragged_obj} by <angle> degrees.",
+            "<turn> <the>{dragged_obj} <by><exactly> <angle> degrees.",
+            "give <the>{dragged_obj} a <a_turn> of <angle> degrees.",
+            "<the>{dragged_obj} should be <turned> by <exactly> <angle> degrees.",
+            "by <angle> degrees, no more and no less, <turn> <the>{dragged_obj}.",
+            "<lift> <the>{dragged_obj}, <turn> it <by><angle> degrees and set it down where it was.",
+            "<lift> <the>{dragged_obj} and <turn> it <exactly> <angle> degrees.",
+            "keep <the>{dragged_obj} where it is, but <turn> it <by><angle> degrees.",
         ),
         "T4": (
             "make the table <match> {scene}.",
+            "<arrange> <things> to <match> {scene}.",
             "<arrange> <things> the way {scene} shows.",
+            "<arrange> <some> into this <layout>: {scene}.",
             "{scene} shows how <things> should lie: <arrange> them like that.",
             "<shift> <things> until the table <matches> {scene}.",
             "<recreate> the <layout> that {scene} shows.",
         ),
         "T5": (
             "make the table <match> {scene}, and <then> <restore>.",
+            "<arrange> <things> to <match> {scene}, <then> <restore>.",
             "first <arrange> <things> the way {scene} shows, and <then> <restore>.",
             "<recreate> the <layout> that {scene} shows and, once that is done, <restore>.",
             "<shift> <things> until the table <matches> {scene}; as soon as it does, <restore>.",
         ),
-        "T6": tuple(f"<compared> {each}" for each in _placed("the <wanted> {dragged_obj}", "{base_obj}")),
+        "T6": tuple(f"<compared> {each}" for each in _placed("the <wanted> {dragged_obj}", "<a>{base_obj}")),
         "T7": tuple(f"<defined> {each}" for each in _placed("the <piece>", "the <base>")),
         "T8": tuple(
             f"{lesson} {each}"
@@ -207,47 +198,64 @@ TEMPLATES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         "T9": tuple(
             f"<twisting> {each}"
-            for each in ("give <every> a twist.", "do this to <every>.", "please twist <every> in this way.")
+            for each in (
+                "give <every> a twist.",
+                "do this to <every>.",
+                "please twist <every> in this way.",
+                "now twist <every>.",
+            )
         ),
         "T10": (
-            f"let {{dragged_obj}} travel as in {_FRAMES}.",
-            f"<guide> {{dragged_obj}} along the <path> that {_FRAMES} show.",
-            f"{_FRAMES}: <guide> {{dragged_obj}} <likewise>.",
-            f"<repeat> with {{dragged_obj}} what happens in {_FRAMES}.",
-            f"step by step, <guide> {{dragged_obj}} as {_FRAMES} show.",
-            f"take {{dragged_obj}} through the <motion> of {_FRAMES}.",
+            f"move <the>{{dragged_obj}} as it moves here: {_FRAMES}.",
+            f"let <the>{{dragged_obj}} travel as in {_FRAMES}.",
+            f"<guide> <the>{{dragged_obj}} along the <path> that {_FRAMES} show.",
+            f"{_FRAMES}: <guide> <the>{{dragged_obj}} <likewise>.",
+            f"<repeat> with <the>{{dragged_obj}} what happens in {_FRAMES}.",
+            f"step by step, <guide> <the>{{dragged_obj}} as {_FRAMES} show.",
+            f"take <the>{{dragged_obj}} through the <motion> of {_FRAMES}.",
         ),
         "T11": (
+            f"<stack> <some>, one move after the other, as here: {_FRAMES}.",
             f"pile <things> up step by step as in {_FRAMES}.",
             f"<repeat> the stacking steps of {_FRAMES}.",
             f"{_FRAMES} show how <things> are to be <stacked>, one move after the other.",
             f"<stack> <things> the way {_FRAMES} show, in the same <order>.",
+            f"<build> a <pile> of <some> in this <order>: {_FRAMES}.",
+            f"follow this sequence to <build> a <pile> of <some>: {_FRAMES}.",
             f"go through {_FRAMES} and <stack> <things> accordingly, one move at a time.",
         ),
         "T12": (
-            "<sweep> <count> {swept_obj} into {bounds}, but not <beyond> {constraint}.",
-            "get <count> {swept_obj} into {bounds} and stop short of {constraint}.",
-            "{constraint} is the limit: <sweep> <count> {swept_obj} into {bounds} without <crossing> it.",
-            "up to {constraint} and no further, <sweep> <count> {swept_obj} into {bounds}.",
-            "<sweep> <count> {swept_obj} into {bounds}; do not go <beyond> {constraint}.",
+            "<sweep> <count> {swept_obj} <into> <the>{bounds}, and stop before <a>{constraint}.",
+            "<sweep> <count> {swept_obj} <into> <the>{bounds}, but not <beyond> <a>{constraint}.",
+            "get <count> {swept_obj} <into> <the>{bounds} and stop short of <a>{constraint}.",
+            "<sweep> <count> {swept_obj} <into> <the>{bounds} without <crossing> <a>{constraint}.",
+            "<a>{constraint} is the <limit>: <sweep> <count> {swept_obj} <into> <the>{bounds} without <crossing> it.",
+            "up to <a>{constraint} and no further, <sweep> <count> {swept_obj} <into> <the>{bounds}.",
+            "<sweep> <count> {swept_obj} <into> <the>{bounds}; do not go <beyond> <a>{constraint}.",
         ),
         "T13": (
-            "keep clear of {constraint} while <sweeping> <count> {swept_obj} into {bounds}.",
-            "<sweep> <count> {swept_obj} into {bounds}; {constraint} is off limits.",
-            "<sweep> <count> {swept_obj} into {bounds} and make no contact with {constraint}.",
-            "leave {constraint} untouched and <sweep> <count> {swept_obj} into {bounds}.",
-            "avoid {constraint} when you <sweep> <count> {swept_obj} into {bounds}.",
+            "<sweep> <count> {swept_obj} <into> <the>{bounds}, never touching <a>{constraint}.",
+            "keep clear of <a>{constraint} while <sweeping> <count> {swept_obj} <into> <the>{bounds}.",
+            "<sweep> <count> {swept_obj} <into> <the>{bounds}; <a>{constraint} is off limits.",
+            "<sweep> <count> {swept_obj} <into> <the>{bounds} and make no <contact> <a>{constraint}.",
+            "leave <a>{constraint} untouched and <sweep> <count> {swept_obj} <into> <the>{bounds}.",
+            "avoid <a>{constraint} when you <sweep> <count> {swept_obj} <into> <the>{bounds}.",
         ),
         "T14": _gathered("texture"),
         "T15": _gathered("profile"),
         "T16": (
+            "<put> {dragged_obj} <into> {base_obj} first, and after it the <thing> that stood <way> of it "
+            "<inside> the same {base_obj}.",
             "begin by <putting> {dragged_obj} <into> {base_obj}; then do the same with <neighbour>.",
             "{base_obj} should <receive> {dragged_obj} first, and then <neighbour>.",
             "<put> {dragged_obj} <into> {base_obj} and, after it, <neighbour>.",
+            "<put> {dragged_obj} <into> {base_obj}, then <also> <neighbour> there too.",
             "<lift> {dragged_obj} and <put> it <into> {base_obj}. Next comes <neighbour>.",
+            "<put> {dragged_obj} and the <thing> at its <way> <into> {base_obj}, starting with {dragged_obj}.",
             "{dragged_obj} goes <into> {base_obj} first; <neighbour> follows.",
         ),
         "T17": (
+            "<put> {dragged_obj} <into> {base_obj_1}, then <into> {base_obj_2}, and <finally> <back>.",
             "<move> {dragged_obj} to {base_obj_1}, on to {base_obj_2}, and <finally> <back>.",
             "{dragged_obj} visits {base_obj_1} first and {base_obj_2} next, and <finally> goes <back>.",
             "<put> {dragged_obj} <into> {base_obj_1}. After that, <put> it <into> {base_obj_2}. In the end, "

@@ -24,7 +24,7 @@ import polars as pl
 
 from assay.episodes.episode import Outcome
 from assay.errors import one_line
-from assay.formats.lerobot import LerobotFolder
+from assay.formats.lerobot import BROKEN, LerobotFolder
 from assay.policies.demonstrations.demonstration import Demonstrations, Episode, LeftOut
 from assay.policies.demonstrations.errors import DemonstrationError
 from assay.policies.demonstrations.features import CAMERAS, COUNTERS, FPS, VECTORS, features, scalar
@@ -82,7 +82,7 @@ def read(folder: Path) -> Demonstrations:
         recipe = Recipe(**ours.get("recipe", {}))
         lies = Orientation(ours.get("orientation", OLD))
         return Demonstrations(ours["pack"], ours["size"], episodes, left_out, recipe, lies)
-    except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
+    except BROKEN as error:
         reason = one_line(error)
         raise DemonstrationError(
             f"{folder} is not a dataset that assay collect wrote, or it is damaged ({reason})"

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
 import httpx2
 
 from assay.policies.remote.address import Address
 from assay.policies.remote.errors import LostError, ReplyError, ServerError, StalledError, UnreachableError
 from assay.policies.remote.wire import FIRST_DELAY, LARGEST_REPLY, LONGEST_DELAY, UNAUTHORISED
+
+T = TypeVar("T")
 
 
 class Http:
@@ -39,13 +45,14 @@ class Http:
         while True:
             self._url = self._urls[turn % len(self._urls)]
             try:
-                client.get(
-                    self._url, timeout=min(patience.timeout, max(deadline - time.monotonic(), FIRST_DELAY))
-                )
+                seconds = min(patience.timeout, max(deadline - time.monotonic(), FIRST_DELAY))
+                _within(seconds, partial(self._greet, client, seconds))
                 self._client = client
                 return
             except httpx2.HTTPError as error:
                 reason = str(error) or type(error).__name__
+            except TimeoutError:
+                reason = "does not answer"
             if time.monotonic() + delay > deadline:
                 client.close()
                 raise UnreachableError(self.address.text, f"{reason}; tried for {patience.connect:g} s")
@@ -54,28 +61,18 @@ class Http:
 
     def ask(self, message: bytes) -> bytes:
         """Post JSON; return the body of the reply. The time is that of all of it, however slowly it drips."""
-        text, seconds = self.address.text, self.address.patience.timeout
-        if self._client is None:
+        text, seconds, client = self.address.text, self.address.patience.timeout, self._client
+        if client is None:
             raise LostError(text, "there is no connection")
-        deadline = time.monotonic() + seconds
-        body = bytearray()
         try:
-            headers = {"Content-Type": "application/json"}
-            with self._client.stream("POST", self._url, content=message, headers=headers) as reply:
-                for part in reply.iter_bytes():
-                    body += part
-                    if len(body) > LARGEST_REPLY:
-                        raise ReplyError(text, f"a reply of more than {LARGEST_REPLY:,} bytes")
-                    if time.monotonic() > deadline:
-                        raise StalledError(text, f"no answer within {seconds:g} s")
-                status = reply.status_code
-        except httpx2.TimeoutException:
+            status, body = _within(seconds, lambda: self._posted(client, message))
+        except (TimeoutError, httpx2.TimeoutException):
             self.close()
             raise StalledError(text, f"no answer within {seconds:g} s") from None
         except httpx2.HTTPError as error:
             self.close()
             raise LostError(text, f"the connection broke ({error})") from None
-        except (ReplyError, StalledError):
+        except ReplyError:
             self.close()
             raise
         if status != httpx2.codes.OK:
@@ -83,10 +80,50 @@ class Http:
             hint = ": it wants another key" if status in UNAUTHORISED else ""
             said = bytes(body[:200]).decode(errors="replace")
             raise ServerError(text, f"the server failed: HTTP {status}{hint} {said}")
-        return bytes(body)
+        return body
+
+    def _posted(self, client: httpx2.Client, message: bytes) -> tuple[int, bytes]:
+        """The status and the body of a reply."""
+        body = bytearray()
+        headers = {"Content-Type": "application/json"}
+        with client.stream("POST", self._url, content=message, headers=headers) as reply:
+            for part in reply.iter_bytes():
+                body += part
+                if len(body) > LARGEST_REPLY:
+                    raise ReplyError(self.address.text, f"a reply of more than {LARGEST_REPLY:,} bytes")
+            return reply.status_code, bytes(body)
+
+    def _greet(self, client: httpx2.Client, seconds: float) -> None:
+        """Have any answer; what it says does not matter."""
+        with client.stream("GET", self._url, timeout=seconds):
+            pass
 
     def close(self) -> None:
         """Let go of the connection."""
         client, self._client = self._client, None
         if client is not None:
             client.close()
+
+
+def _within(seconds: float, ask: Callable[[], T]) -> T:
+    """What ``ask`` gives or raises, if it does so in time; raises TimeoutError else.
+
+    httpx limits the time between bytes alone. Whoever asks is left behind, and ends with the client's connection.
+    """
+    given: list[T] = []
+    raised: list[BaseException] = []
+
+    def asking() -> None:
+        try:
+            given.append(ask())
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=asking, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if raised:
+        raise raised[0]
+    if not given:
+        raise TimeoutError
+    return given[0]

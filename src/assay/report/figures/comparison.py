@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from assay.measures.compare import Aspect, Comparison, Robustness
 from assay.measures.result import MeasureError
-from assay.report.figures.forest import MOST, Mark, forest, height
+from assay.report.figures.forest import MOST, Mark, fits_a_column, forest, height
 from assay.report.style import BLUE, ORANGE, WIDTH, Drawing, draw, points_axis
 from assay.report.wording import between, p_value, plural, points
 from assay.stats.significance import SURE
@@ -45,7 +45,8 @@ def robustness_figure(found: Comparison, suffix: str = "") -> Drawing:
         f"{plural(max(each.pairs for each in every), 'pair')}. Lines: 95 % intervals over starts and wordings. "
         f"p: exact, over starts, Holm-adjusted; filled marks: p < {SURE:g}."
     )
-    return draw(f"robustness{suffix}", "Who is more robust", caption, (WIDTH, height(groups)), paint)
+    size, fits = (WIDTH, height(groups)), fits_a_column(groups)
+    return draw(f"robustness{suffix}", "Who is more robust", caption, size, paint, in_a_column=fits)
 
 
 def _mark(label: str, each: Robustness, *, whole: bool) -> Mark:

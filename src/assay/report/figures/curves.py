@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from assay.episodes.spec import CONTROL
 from assay.measures.curves import Curve
 from assay.measures.timing import Limit, Limits, TimeToSuccess
-from assay.report.figures.forest import MOST, Mark, forest, height
+from assay.report.figures.forest import MOST, Mark, fits_a_column, forest, height
 from assay.report.run_report import RunReport
 from assay.report.style import BLUE, HALF, ORANGE, WIDTH, Drawing, aside, draw, series, share_limits
 from assay.report.tables import REFERENCE, limit_name
@@ -204,4 +204,5 @@ def time_figure(found: Sequence[TimeToSuccess], report: RunReport) -> Drawing:
         f"Median time of {plural(sum(each.successes for each in found), 'success', 'successes')}; failures "
         f"have none. Lines: 95 % intervals from order statistics, from six successes on.{left}"
     )
-    return draw("time-to-success", "Time to success", caption, (WIDTH, height(groups)), paint)
+    size, fits = (WIDTH, height(groups)), fits_a_column(groups)
+    return draw("time-to-success", "Time to success", caption, size, paint, in_a_column=fits)

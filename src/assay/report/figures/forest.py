@@ -19,6 +19,8 @@ LETTERS = 7.2
 """Height of the notes' letters, points."""
 CHARACTER = 4.4
 """Width of one of them, points."""
+LONGEST = 30
+"""Letters of a label that leave room for a plot in a column of a paper; the experiment's name is left out there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,12 @@ class Mark:
 def height(groups: Mapping[str, Sequence[Mark]]) -> float:
     """How high a forest grows, inches."""
     return 0.95 + ROW * sum(len(marks) + bool(name) for name, marks in groups.items())
+
+
+def fits_a_column(groups: Mapping[str, Sequence[Mark]]) -> bool:
+    """Whether the labels leave room for a plot in a column of a paper."""
+    labels = (mark.label.partition("/")[2] or mark.label for marks in groups.values() for mark in marks)
+    return max(map(len, labels), default=0) <= LONGEST
 
 
 def forest(

@@ -13,7 +13,7 @@ from matplotlib.patches import Rectangle
 from assay.episodes.spec import CONTROL
 from assay.measures.grounding import NOTHING, Confusion
 from assay.report.run_report import RunReport
-from assay.report.style import EMPTY, HALF, INK, ORANGE, SHADES, WIDTH, Drawing, draw
+from assay.report.style import BLACK, EMPTY, HALF, ORANGE, SHADES, WIDTH, Drawing, draw
 from assay.report.wording import group_name, percent, plural, thing
 
 MOST = 14
@@ -52,7 +52,7 @@ def confusion_figure(found: Sequence[Confusion], report: RunReport) -> Drawing:
             shade = colormaps[SHADES](share) if count else EMPTY
             axes.add_patch(Rectangle((column, row), 1, 1, facecolor=shade, edgecolor="white", linewidth=1.0))
             if count:
-                ink = "white" if share < 0.55 else INK
+                ink = "white" if share < 0.55 else BLACK
                 axes.text(
                     column + 0.5, row + 0.5, f"{count:,}", ha="center", va="center", color=ink, fontsize=7.5
                 )

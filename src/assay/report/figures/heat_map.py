@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from assay.measures.paraphrase import ACTIONS, OBJECTS
-from assay.report.style import EMPTY, INK, SHADES, WIDTH, Drawing, draw
+from assay.report.style import BLACK, EMPTY, SHADES, WIDTH, Drawing, draw
 from assay.report.wording import number
 
 Key = tuple[str, str]
@@ -56,7 +56,7 @@ def heat_map(
                     text(value),
                     ha="center",
                     va="center",
-                    color="white" if place < LIGHT else INK,
+                    color="white" if place < LIGHT else BLACK,
                     fontweight="bold",
                 )
         grid_axes(axes, range(len(OBJECTS)), OBJECTS, range(len(ACTIONS)), ACTIONS)

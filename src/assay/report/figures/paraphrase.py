@@ -19,6 +19,7 @@ from assay.report.figures.forest import MOST, Mark, forest, height
 from assay.report.figures.heat_map import empty_cell, grid_axes
 from assay.report.run_report import RunReport
 from assay.report.style import (
+    BLACK,
     BLUE,
     EMPTY,
     FAINT,
@@ -86,7 +87,7 @@ def cell(axes: Axes, row: float, column: float, rate: Rate) -> None:
     share = rate.rate
     shade = colormaps[SHADES](share) if share is not None else EMPTY
     axes.add_patch(Rectangle((column, row), 1, 1, facecolor=shade, edgecolor="white", linewidth=1.2))
-    ink = "white" if share is not None and share < 0.55 else INK
+    ink = INK if share is None else "white" if share < 0.55 else BLACK
     text = "broke" if share is None else f"{100 * share:.0f}"
     axes.text(
         column + 0.5, row + 0.42, text, ha="center", va="center", color=ink, fontsize=9, fontweight="bold"

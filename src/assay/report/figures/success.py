@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from assay.measures.drops import Drop
 from assay.measures.rates import Rate
 from assay.measures.result import MeasureError
-from assay.report.figures.forest import MOST, Mark, forest, height
+from assay.report.figures.forest import MOST, Mark, fits_a_column, forest, height
 from assay.report.run_report import RunReport
 from assay.report.style import (
     BLUE,
@@ -87,7 +87,8 @@ def _drops_figure(found: Sequence[Drop], name: str, title: str) -> Drawing:
         "(McNemar's where each has one pair), adjusted for everything that was tested; "
         f"filled marks: p < {SURE:g}.{grey}{left}"
     )
-    return draw(name, title, caption, (WIDTH, height(groups)), paint)
+    size, fits = (WIDTH, height(groups)), fits_a_column(groups)
+    return draw(name, title, caption, size, paint, in_a_column=fits)
 
 
 def tasks_figure(found: Sequence[Rate], report: RunReport) -> Drawing:

@@ -16,11 +16,11 @@ from assay.measures.tabletop.tabletop import TABLETOP
 from assay.report.figures.forest import Mark, forest, height
 from assay.report.run_report import RunReport
 from assay.report.style import (
+    BLACK,
     BLUE,
     EMPTY,
     FAINT,
     HALF,
-    INK,
     ORANGE,
     SHADES,
     WIDTH,
@@ -191,7 +191,7 @@ def _cell(axes: Axes, row: int, column: int, share: float | None, *, there: bool
     shade = EMPTY if share is None else colormaps[SHADES](share)
     axes.add_patch(Rectangle((column, row), 1, 1, facecolor=shade, edgecolor="white", linewidth=1.0))
     if share is not None:
-        ink = "white" if share < 0.55 else INK
+        ink = "white" if share < 0.55 else BLACK
         text = f"{100 * share:.0f}"
         axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", color=ink, fontsize=7.5)
 

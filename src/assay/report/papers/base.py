@@ -94,12 +94,12 @@ Part = Table | Drawing | Missing
 def exhibit(
     label: str,
     title: str,
-    make: Callable[Concatenate[Sequence[PaperRun], P], Part | Iterable[Part]],
-    runs: Sequence[PaperRun],
+    make: Callable[Concatenate[T, P], Part | Iterable[Part]],
+    runs: T,
     *args: P.args,
     **options: P.kwargs,
 ) -> Exhibit:
-    """A table or figure of all runs together, or the line that says why there is none.
+    """A table or figure of all runs together, or of whatever else holds results, or the line that says why not.
 
     ``make`` returns one part or several; their files are named after the label.
     """
@@ -150,7 +150,14 @@ def of_each(
 def _parts(make: Callable[..., Part | Iterable[Part]], *args: Any, **options: Any) -> list[Part]:
     try:
         made = make(*args, **options)
-        return [made] if isinstance(made, Table | Drawing | Missing) else list(made)
+        if isinstance(made, Table | Drawing | Missing):
+            return [made]
+        found: list[Part] = []
+        try:
+            found.extend(made)
+        except MeasureError as error:  # the others are there
+            found.append(Missing(str(error)))
+        return found
     except MeasureError as error:
         return [Missing(str(error))]
 
@@ -175,6 +182,7 @@ PAPERS: Registry[Paper] = Registry(
     "paper",
     PaperError,
     {
+        "cogelot": "assay.report.papers.cogelot:PAPER",
         "libero-para": "assay.report.papers.libero_para:PAPER",
         "libero-pro": "assay.report.papers.libero_pro:PAPER",
         "libero-x": "assay.report.papers.libero_x:PAPER",

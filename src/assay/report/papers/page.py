@@ -29,6 +29,8 @@ class PaperReport:
     sections: tuple[PaperSection, ...]
     problems: tuple[str, ...] = ()
     """What a reader must know of each run before any number; plugins that are not here, or are others now."""
+    made_from: str = ""
+    """What the tables are made from, where that is no run."""
 
     def html(self) -> str:
         """The page."""

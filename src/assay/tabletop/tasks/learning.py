@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from assay.tabletop.draw import Draw
 from assay.tabletop.goals import PutGoal
+from assay.tabletop.originals import original
 from assay.tabletop.pools import dark
 from assay.tabletop.prompt import Picture, Prompt, portrait
 from assay.tabletop.scene import Item, TableScene
@@ -42,9 +43,9 @@ def _lesson(draw: Draw) -> _Lesson:
     return _Lesson(draw.chance(), draw.chance(), float(draw.rng.uniform(0.3, 0.4)))
 
 
-def _examples(draw: Draw, lesson: _Lesson, adjective: str) -> tuple[list[str], list[tuple[str, Picture]]]:
-    """Sentences that compare, and their pictures."""
-    sentences, pictures = [], []
+def _examples(draw: Draw, lesson: _Lesson) -> list[tuple[str, Picture]]:
+    """Pictures to compare."""
+    pictures = []
     for number in range(1, COMPARISONS + 1):
         shape = draw.one(draw.pools.pieces, but=["block"])
         texture = draw.one(draw.pools.twinned)
@@ -52,8 +53,7 @@ def _examples(draw: Draw, lesson: _Lesson, adjective: str) -> tuple[list[str], l
             look, size = lesson.made(texture, upper)
             shown = portrait(Item("demo", shape, look, 0.5, 0.0, size=size))
             pictures.append((f"{role}_{number}", shown))
-        sentences.append(f"{{more_{number}}} is {adjective} than {{less_{number}}}.")
-    return sentences, pictures
+    return pictures
 
 
 def _pair(draw: Draw, lesson: _Lesson, wanted: bool) -> tuple[Item, Item, Item]:
@@ -79,11 +79,10 @@ def t6(draw: Draw) -> Made:
     adjective = draw.one(STRANGE_ADJECTIVES if draw.extreme else ADJECTIVES)
     base, piece, twin = _pair(draw, lesson, lesson.upper != less)
     others = [twin, *_strangers(draw, 2 if draw.distracting else 0, base, piece)]
-    sentences, pictures = _examples(draw, lesson, adjective)
-    sentences.append(f"Put the {'less ' if less else ''}{adjective} {{dragged_obj}} into {{base_obj}}.")
-    pictures += [("dragged_obj", _outline(piece)), ("base_obj", portrait(base, texture=GREY))]
+    pictures = (*_examples(draw, lesson), *_outlines(piece, base))
+    text = original("T6", adjective=adjective, wanted="less " * less + adjective)
     goal = PutGoal(((into(piece, base),),), names(others))
-    return TableScene(tuple(draw.items)), Prompt(" ".join(sentences), tuple(pictures)), goal
+    return TableScene(tuple(draw.items)), Prompt(text, pictures), goal
 
 
 def t7(draw: Draw) -> Made:
@@ -91,10 +90,9 @@ def t7(draw: Draw) -> Made:
     base, piece = base_and_piece(draw)
     others = _strangers(draw, 3 if draw.distracting else 1, base, piece)
     nouns = draw.some(STRANGE_NOUNS if draw.extreme else NOUNS, 2)
-    sentences, pictures = _definitions(draw, nouns, piece, base)
-    text = " ".join([*sentences, f"Put the {nouns[0]} into the {nouns[1]}."])
+    text = original("T7", form=int(draw.chance()), piece=nouns[0], base=nouns[1])
     goal = PutGoal(((into(piece, base),),), names(others))
-    return TableScene(tuple(draw.items)), Prompt(text, pictures), goal
+    return TableScene(tuple(draw.items)), Prompt(text, _outlines(piece, base)), goal
 
 
 def t8(draw: Draw) -> Made:
@@ -104,23 +102,16 @@ def t8(draw: Draw) -> Made:
     nouns = draw.some(STRANGE_NOUNS if draw.extreme else NOUNS, 2)
     base, piece, twin = _pair(draw, lesson, lesson.upper != less)
     others = [twin, *_strangers(draw, 4 if draw.distracting else 2, base, piece)]
-    defined, shown = _definitions(draw, nouns, piece, base)
-    compared, pictures = _examples(draw, lesson, adjective)
-    command = f"Put the {'less ' if less else ''}{adjective} {nouns[0]} into the {nouns[1]}."
+    text = original(
+        "T8", form=int(draw.chance()), piece=nouns[0], base=nouns[1],
+        adjective=adjective, wanted="less " * less + adjective,
+    )  # fmt: skip
     goal = PutGoal(((into(piece, base),),), names(others))
-    prompt = Prompt(" ".join([*defined, *compared, command]), (*shown, *pictures))
+    prompt = Prompt(text, (*_outlines(piece, base), *_examples(draw, lesson)))
     return TableScene(tuple(draw.items)), prompt, goal
 
 
-def _outline(piece: Item) -> Picture:
-    """The piece as a picture that tells its shape and nothing else."""
-    return portrait(Item(piece.name, piece.shape, GREY, 0.5, 0.0))
-
-
-def _definitions(
-    draw: Draw, nouns: list[str], piece: Item, base: Item
-) -> tuple[list[str], tuple[tuple[str, Picture], ...]]:
-    sentences = [f"This is a {nouns[0]}: {{dragged_obj}}.", f"This is a {nouns[1]}: {{base_obj}}."]
-    if draw.chance():
-        sentences.reverse()
-    return sentences, (("dragged_obj", _outline(piece)), ("base_obj", portrait(base, texture=GREY)))
+def _outlines(piece: Item, base: Item) -> tuple[tuple[str, Picture], ...]:
+    """A piece and a container as pictures that tell their shapes and nothing else."""
+    bare = portrait(Item(piece.name, piece.shape, GREY, 0.5, 0.0))
+    return ("dragged_obj", bare), ("base_obj", portrait(base, texture=GREY))

@@ -8,6 +8,7 @@ import numpy as np
 
 from assay.tabletop.draw import Draw
 from assay.tabletop.goals import Put, PutGoal
+from assay.tabletop.originals import original
 from assay.tabletop.prompt import Picture, Prompt, view
 from assay.tabletop.prompt import portrait as portrait_of
 from assay.tabletop.scene import Item, TableScene
@@ -29,7 +30,7 @@ def t9(draw: Draw) -> Made:
     others = draw.others(total - count, draw.pools.turnable, looks, clear=0.1)
     angles = range(20, 161, 20) if draw.extreme else range(30, 331, 30)
     turn = math.radians(int(draw.rng.choice(list(angles))))
-    sentences, pictures = [], []
+    pictures = []
     for number in range(1, EXAMPLES + 1):
         x, y = 0.5 + draw.rng.uniform(-0.0625, 0.0625), draw.rng.uniform(-0.375, 0.375)
         shown = Item(
@@ -39,9 +40,7 @@ def t9(draw: Draw) -> Made:
             (f"before_{number}", view(shown)),
             (f"after_{number}", view(shown.at(x, y, shown.yaw - turn))),
         ]
-        sentences.append(f"from {{before_{number}}} to {{after_{number}}}")
-    examples = ", ".join(sentences)
-    text = f"To twist is to turn by a fixed angle: {examples}. Give every {look} object such a twist."
+    text = original("T9", look=look)
     puts = tuple(Put(each.name, each.x, each.y, each.yaw - turn, 0.05, turned=True) for each in targets)
     return TableScene(tuple(draw.items)), Prompt(text, tuple(pictures)), PutGoal((puts,), names(others))
 
@@ -66,8 +65,7 @@ def t10(draw: Draw) -> Made:
     for item in others:
         draw.put(item)
     frames = [view(piece.at(*place), *extras) for place in path]
-    text = "Move {dragged_obj} as it moves here: {frame_0} {frame_1} {frame_2}."
-    prompt = Prompt(text, (("dragged_obj", portrait_of(piece)), *_numbered(frames)))
+    prompt = Prompt(original("T10"), (("dragged_obj", portrait_of(piece)), *_numbered(frames)))
     stages = tuple((Put(piece.name, *place),) for place in path[1:])
     return TableScene(tuple(draw.items)), prompt, PutGoal(stages, names(others), in_order=True)
 
@@ -98,10 +96,7 @@ def t11(draw: Draw) -> Made:
         piles[target].append(piles[source].pop())
         stages.append((Put(piles[target][-1].name, *slots[target]),))
         frames.append(_piled(piles, slots))
-    prompt = Prompt(
-        "Stack things up, one move after the other, as here: {frame_0} {frame_1} {frame_2}.",
-        tuple(_numbered(frames)),
-    )
+    prompt = Prompt(original("T11"), tuple(_numbered(frames)))
     return TableScene(tuple(draw.items)), prompt, PutGoal(tuple(stages), names(others), in_order=True)
 
 

@@ -6,6 +6,7 @@ import math
 
 from assay.tabletop.draw import Draw
 from assay.tabletop.goals import Goal, Put, PutGoal
+from assay.tabletop.originals import original
 from assay.tabletop.pools import Difficulty
 from assay.tabletop.prompt import Prompt, portrait, view
 from assay.tabletop.scene import Item, TableScene
@@ -38,7 +39,7 @@ def t1(draw: Draw) -> Made:
     shapes = draw.pools.pieces if draw.distracting else draw.pools.pieces + draw.pools.containers
     others = draw.others(count, shapes, draw.pools.looks + draw.pools.container_looks, but=[base, piece])
     prompt = Prompt(
-        "Put {dragged_obj} into {base_obj}.",
+        original("T1"),
         (("dragged_obj", portrait(piece)), ("base_obj", portrait(base))),
     )
     return TableScene(tuple(draw.items)), prompt, PutGoal(((into(piece, base),),), names(others))
@@ -62,7 +63,7 @@ def t2(draw: Draw) -> Made:
     frame.place(piece.name, piece.shape, piece.texture)
     frame.others(3 if draw.distracting else 1, draw.pools.pieces,
                  [look for look in looks if look != piece.texture])  # fmt: skip
-    text = f"From {{scene}}, take the {piece.texture} object and put it into the {base.texture} one."
+    text = original("T2", look=piece.texture, base_look=base.texture)
     prompt = Prompt(text, (("scene", view(*frame.items)),))
     return TableScene(tuple(draw.items)), prompt, PutGoal(((into(piece, base),),), names(others))
 
@@ -76,6 +77,6 @@ def t3(draw: Draw) -> Made:
     angles = range(20, 161, 20) if draw.extreme else range(30, 151, 30)
     angle = int(draw.rng.choice(list(angles)))
     put = Put(piece.name, piece.x, piece.y, piece.yaw - math.radians(angle), turned=True)
-    text = f"Turn {{dragged_obj}} clockwise by {angle} degrees."
+    text = original("T3", angle=str(angle))
     prompt = Prompt(text, (("dragged_obj", portrait(piece)),))
     return TableScene(tuple(draw.items)), prompt, PutGoal(((put,),), names(others))

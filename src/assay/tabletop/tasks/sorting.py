@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from assay.tabletop.draw import Draw
 from assay.tabletop.goals import Put, PutGoal
+from assay.tabletop.originals import original
 from assay.tabletop.prompt import Prompt, portrait
 from assay.tabletop.scene import Item, TableScene
 from assay.tabletop.shapes import SOLIDS
@@ -16,6 +17,8 @@ _LARGE = (1.8, 1.8, 1.0)
 """A piece that serves as a container for several others."""
 _DIRECTIONS = {"north": (-1, 0), "south": (1, 0), "west": (0, -1), "east": (0, 1)}
 """Steps of row and column; north is at the top of the pictures."""
+_NEIGHBOURS = 3
+"""Bystanders beside the two that are moved, in a grid of nine cells: as many as in VIMA-Bench."""
 
 
 def t14(draw: Draw) -> Made:
@@ -28,8 +31,7 @@ def t14(draw: Draw) -> Made:
     ]
     looks = [each for each in TEXTURES if each != look]
     others = draw.others(5 if draw.distracting else 1, draw.pools.pieces, looks, clear=0.14)
-    text = "Put everything that has the same texture as {base_obj} into it."
-    return _gathered(draw, base, targets, others, text)
+    return _gathered(draw, base, targets, others, original("T14"))
 
 
 def t15(draw: Draw) -> Made:
@@ -48,9 +50,7 @@ def t15(draw: Draw) -> Made:
     shapes = [shape for shape in flat if SOLIDS[shape].profile != profile]
     unused = [look for look in draw.pools.looks if look not in looks]
     others = draw.others(5 if draw.distracting else 1, shapes, unused, clear=0.14)
-    return _gathered(
-        draw, base, targets, others, "Put everything that has the same profile as {base_obj} into it."
-    )
+    return _gathered(draw, base, targets, others, original("T15"))
 
 
 def _large_base(draw: Draw, shape: str, look: str) -> Item:
@@ -73,7 +73,8 @@ def t16(draw: Draw) -> Made:
     way = draw.one(ways)
     neighbour = (target[0] + _DIRECTIONS[way][0], target[1] + _DIRECTIONS[way][1])
     free = [cell for cell in cells if cell not in (target, neighbour)]
-    count = 3 if draw.distracting else 1
+    # An extreme grid is dense: there is something in every cell.
+    count = len(free) if draw.extreme else _NEIGHBOURS + 2 * draw.distracting
     filled = {free[i] for i in draw.rng.choice(len(free), count, replace=False)} | {target, neighbour}
     words: set[str] = set()
     roles = {target: "dragged_obj", neighbour: "neighbour_obj"}
@@ -85,12 +86,10 @@ def t16(draw: Draw) -> Made:
     base = draw.put(Item("base_obj", draw.base(), draw.one(draw.pools.container_looks), 0.5, 0.3, fixed=True))
     piece = next(item for item in draw.items if item.name == "dragged_obj")
     others = [item for item in draw.items if item.name.startswith("distractor")]
-    text = (
-        f"Put {{dragged_obj}} into {{base_obj}} first, and after it the piece that stood {way} of it "
-        "into the same {base_obj}."
-    )
     stages = tuple((Put(name, base.x, base.y, base.yaw),) for name in ("dragged_obj", "neighbour_obj"))
-    prompt = Prompt(text, (("dragged_obj", portrait(piece)), ("base_obj", portrait(base))))
+    prompt = Prompt(
+        original("T16", way=way), (("dragged_obj", portrait(piece)), ("base_obj", portrait(base)))
+    )
     return TableScene(tuple(draw.items)), prompt, PutGoal(stages, names(others), in_order=True)
 
 
@@ -129,14 +128,13 @@ def t17(draw: Draw) -> Made:
             z=_rest(base),
         )
         others.append(draw.put(item))
-    text = "Put {dragged_obj} into {base_obj_1}, then into {base_obj_2}, and finally back where it came from."
     stages = tuple(
         (Put("dragged_obj", base.x, base.y, base.yaw, 0.05),) for base in (bases[1], bases[2], bases[0])
     )
     shown = [("dragged_obj", portrait(piece)), *((base.name, portrait(base)) for base in bases[1:3])]
     return (
         TableScene(tuple(draw.items)),
-        Prompt(text, tuple(shown)),
+        Prompt(original("T17"), tuple(shown)),
         PutGoal(stages, names(others), in_order=True),
     )
 

@@ -7,6 +7,7 @@ import numpy as np
 from assay.errors import PlacementError
 from assay.tabletop.draw import Draw
 from assay.tabletop.goals import Rectangle, SweepGoal, straight
+from assay.tabletop.originals import original
 from assay.tabletop.prompt import Prompt, portrait
 from assay.tabletop.scene import Item, TableScene, Tool
 from assay.tabletop.tasks.placing import Made, names
@@ -23,7 +24,7 @@ def t12(draw: Draw) -> Made:
     bounds = Item("bounds", "three-sided rectangle", "", 0.41, 0.0, size=(0.27, 0.27, 1.0), fixed=True)
     line = Item("constraint", "line", "", x, 0.0, size=(0.04, 0.3375, 1.0), fixed=True)
     zone = (x + 0.02 + 0.015, -0.135, 0.56, 0.135)
-    return _swept(draw, bounds, line, zone, (x - 0.02, -0.169, x + 0.02, 0.169), "and stop before")
+    return _swept(draw, bounds, line, zone, (x - 0.02, -0.169, x + 0.02, 0.169), "T12")
 
 
 def t13(draw: Draw) -> Made:
@@ -31,10 +32,10 @@ def t13(draw: Draw) -> Made:
     bounds = Item("bounds", "three-sided rectangle", "", 0.39, 0.0, size=(0.172, 0.30, 1.0), fixed=True)
     line = Item("constraint", "line", "", 0.496, 0.0, size=(0.04, 0.1875, 1.0), fixed=True)
     zone = (0.304, -0.15, 0.476, 0.15)
-    return _swept(draw, bounds, line, zone, (0.476, -0.094, 0.516, 0.094), "never touching")
+    return _swept(draw, bounds, line, zone, (0.476, -0.094, 0.516, 0.094), "T13")
 
 
-def _swept(draw: Draw, bounds: Item, line: Item, zone: Rectangle, barrier: Rectangle, rule: str) -> Made:
+def _swept(draw: Draw, bounds: Item, line: Item, zone: Rectangle, barrier: Rectangle, kind: str) -> Made:
     counts, shares = ((3, 4, 5), (0.2, 0.4, 0.4)) if draw.distracting else ((1, 2, 3), (0.5, 0.25, 0.25))
     count = int(draw.rng.choice(counts, p=shares))
     looks = draw.some(draw.pools.any_look, 4)
@@ -61,7 +62,7 @@ def _swept(draw: Draw, bounds: Item, line: Item, zone: Rectangle, barrier: Recta
     word = draw.one(wording)
     fewest = {"any": 1, "all": count}.get(word) or _COUNT_WORDS.index(word) + 1
     most = count if word == "any" else fewest
-    text = f"Sweep {word} {{swept_obj}} into {{bounds}}, {rule} {{constraint}}."
+    text = original(kind, count=word)
     pictures = (
         ("swept_obj", portrait(targets[0])),
         ("bounds", portrait(bounds)),

@@ -13,15 +13,28 @@ for (const table of document.querySelectorAll("table[data-sortable]")) {
     button.type = "button";
     button.append(...head.childNodes);
     head.append(button);
-    button.addEventListener("click", () => sort(table, head, place));
+    button.addEventListener("click", () => {
+      sort(table, head, place);
+      remember("sort", `${place}${head.getAttribute("aria-sort") === "descending" ? "-" : ""}`);
+    });
+    const asked = new URLSearchParams(location.search).get("sort");
+    if (asked && parseInt(asked, 10) === place) sort(table, head, place, asked.endsWith("-") ? "descending" : "ascending");
   }
 }
 
-function sort(table, head, column) {
+/* What a page shows is in its address: it can be kept, sent, and gone back to. */
+function remember(name, value) {
+  const address = new URL(location.href);
+  if (value === "") address.searchParams.delete(name);
+  else address.searchParams.set(name, value);
+  history.replaceState(null, "", address);
+}
+
+function sort(table, head, column, wanted) {
   const numeric = head.classList.contains("number");
   const first = numeric ? "descending" : "ascending";
   const second = numeric ? "ascending" : "descending";
-  const order = head.getAttribute("aria-sort") === first ? second : first;
+  const order = wanted ?? (head.getAttribute("aria-sort") === first ? second : first);
   for (const each of head.parentNode.cells) each.removeAttribute("aria-sort");
   head.setAttribute("aria-sort", order);
   const sign = order === "ascending" ? 1 : -1;
@@ -50,8 +63,127 @@ for (const input of document.querySelectorAll("input[data-searches]")) {
     }
     none.hidden = found > 0;
   };
-  input.addEventListener("input", search);
+  input.value = new URLSearchParams(location.search).get(input.name) ?? input.value;
+  input.addEventListener("input", () => {
+    search();
+    remember(input.name, input.value);
+  });
   search();
+}
+
+/* Filters apply when they are chosen; what is empty stays out of the address. */
+for (const form of document.querySelectorAll("form[data-submits]")) {
+  const submit = () => {
+    const address = new URL(location.pathname, location.href);
+    for (const [name, value] of new FormData(form)) if (value) address.searchParams.set(name, value);
+    location.assign(address);
+  };
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    submit();
+  });
+  for (const select of form.querySelectorAll("select")) select.addEventListener("change", submit);
+}
+
+/* Two runs of the list, to be compared. */
+const compares = document.querySelector("[data-compares]");
+if (compares) {
+  const boxes = [...document.querySelectorAll('input[name="run"]')];
+  const count = () => {
+    const chosen = boxes.filter((box) => box.checked).length;
+    compares.disabled = chosen !== 2;
+    for (const box of boxes) box.disabled = chosen === 2 && !box.checked;
+  };
+  for (const box of boxes) box.addEventListener("change", count);
+  count();
+}
+
+/* What the report says first: measured while the page is looked at. */
+const finding = document.querySelector("[data-finding]");
+if (finding) {
+  const say = (text, kind) => {
+    const line = document.createElement("p");
+    line.textContent = text;
+    line.className = kind;
+    return line;
+  };
+  fetch(finding.dataset.finding)
+    .then((answer) => answer.json())
+    .then((told) => {
+      if (told.problem) return finding.replaceChildren(say(told.problem, "about"));
+      finding.replaceChildren(...told.found.map((text) => say(text, "found")));
+      finding.hidden = told.found.length === 0;
+    })
+    .catch(() => (finding.hidden = true));
+}
+
+/* Light or dark: the system's, until somebody chooses. A cookie, so that the server knows it before the page is shown. */
+function switchTheme() {
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const now = document.documentElement.dataset.theme || (dark ? "dark" : "light");
+  const other = now === "dark" ? "light" : "dark";
+  document.documentElement.dataset.theme = other;
+  document.cookie = `theme=${other}; path=/; max-age=31536000; samesite=lax`; // lax: the report's page is an origin of its own
+}
+document.querySelector("[data-theme-switch]")?.addEventListener("click", switchTheme);
+
+/* Keys. */
+const shortcuts = document.getElementById("shortcuts");
+document.querySelector("[data-help]")?.addEventListener("click", () => shortcuts.showModal());
+const go = (selector) => document.querySelector(selector)?.click();
+const keys = {
+  "?": () => (shortcuts.open ? shortcuts.close() : shortcuts.showModal()),
+  "/": () => document.querySelector("[data-search]")?.focus(),
+  d: switchTheme,
+  j: () => go('[rel="next"]'),
+  k: () => go('[rel="prev"]'),
+  u: () => go("[data-up]"),
+  e: () => go('[data-key="e"]'),
+  g: () => go('[data-key="g"]'),
+  r: () => go('[data-key="r"]'),
+};
+document.addEventListener("keydown", (event) => {
+  const typing = event.target.closest("input:not([type=range]):not([type=checkbox]), select, textarea");
+  if (typing && event.key === "Escape") typing.blur();
+  if (event.ctrlKey || event.metaKey || event.altKey || typing) return;
+  if (shortcuts?.open && event.key !== "?") return;
+  if (!keys[event.key]) return;
+  event.preventDefault();
+  keys[event.key](event);
+});
+
+/* Pictures of a gallery, when they come into sight. */
+const seen = new IntersectionObserver((entries) => {
+  for (const entry of entries) {
+    entry.target.dataset.near = entry.isIntersecting ? "yes" : "";
+    if (entry.isIntersecting && !entry.target.dataset.begun) {
+      entry.target.dataset.begun = "yes";
+      fetchStill(entry.target);
+    }
+  }
+}, { rootMargin: "300px" });
+for (const still of document.querySelectorAll("[data-still]")) seen.observe(still);
+
+async function fetchStill(place) {
+  const wait = place.querySelector(".wait");
+  try {
+    const answer = await fetch(place.dataset.still);
+    if (!answer.ok) throw new Error(`status ${answer.status}`);
+    const now = await answer.json();
+    if (now.state === "failed") throw new Error(now.said);
+    if (now.state === "ready") {
+      const picture = new Image();
+      picture.alt = "How the episode ended";
+      picture.src = `${place.dataset.still}.jpg`;
+      place.replaceChildren(picture);
+      return;
+    }
+    wait.textContent = now.state === "drawing" ? "drawing …" : "waiting …";
+    if (place.dataset.near) setTimeout(() => fetchStill(place), 700);
+    else place.dataset.begun = ""; // asked for again when it comes back into sight
+  } catch (error) {
+    wait.textContent = error.message;
+  }
 }
 
 /* A run that is running: its numbers, in place, every two seconds. */
@@ -75,6 +207,12 @@ async function poll() {
   if (running) setTimeout(poll, 2000);
 }
 
+function pace({ per_minute, left }) {
+  const minutes = Math.round(left / 60);
+  const rest = left < 90 ? `${Math.round(left)} s` : minutes < 90 ? `${minutes} min` : `${(minutes / 60).toFixed(1)} h`;
+  return `${per_minute.toFixed(per_minute < 10 ? 1 : 0)} a minute, ${rest} left`;
+}
+
 function show(now) {
   const live = (name) => document.querySelector(`[data-live="${name}"]`);
   live("done").textContent = now.done;
@@ -82,6 +220,7 @@ function show(now) {
   live("bar").max = Math.max(now.planned, 1);
   live("bar").value = now.done;
   live("running").hidden = !now.running;
+  live("pace").textContent = now.running && now.pace ? pace(now.pace) : "";
   for (const [id, line] of Object.entries(now.lines)) {
     const place = polled.querySelector(`[data-line="${id}"]`);
     if (!place) {
@@ -98,9 +237,16 @@ function show(now) {
       part("rate").dataset.value = judged ? line.rate : -1;
       part("rate").firstElementChild.textContent = percent(line.rate);
       text("between", judged ? `${(100 * line.low).toFixed(0)} to ${(100 * line.high).toFixed(0)}` : "–");
-      text("failures", String(line.count - line.successes));
-      text("errors", String(line.errors));
+      text("failures", judged ? String(line.count - line.successes) : "");
+      text("errors", line.errors ? String(line.errors) : "");
+      if (line.control) {
+        const usual = line.control[0] / line.control[1];
+        part("control").dataset.value = usual;
+        part("control").textContent = percent(usual);
+      }
       if (judged) {
+        part("interval").removeAttribute("hidden");
+        part("point").removeAttribute("hidden");
         part("interval").setAttribute("x", 100 * line.low);
         part("interval").setAttribute("width", 100 * (line.high - line.low));
         part("point").setAttribute("x", Math.max(100 * line.rate - 0.8, 0));
@@ -127,25 +273,27 @@ function play(player) {
   const films = [...player.querySelectorAll("[data-film]")].map((figure) => ({
     steps: Number(figure.dataset.steps),
     video: figure.querySelector("video"),
-    stride: 1, // control steps between pictures; films have 20 pictures a second
+    file: null, // which film it has by now: few pictures at first, then many
     figure,
   }));
   const dots = [...document.querySelectorAll("[data-dot]")].map((dot) => {
     const line = dot.closest("svg").querySelector(`[data-path="${dot.dataset.dot}"]`);
     return { dot, points: line.points, stride: Number(line.dataset.stride) };
   });
-  let step = 0;
+  const marks = player.querySelectorAll(".strip .now");
+  let step = Math.min(Number(new URLSearchParams(location.search).get("step")) || 0, longest);
   let playing = false;
   let before = 0;
 
   const ready = (film) => !film.video.hidden && film.video.readyState > 0;
-  const time = (film) => (Math.ceil(Math.min(step, film.steps) / film.stride) + 0.5) / 20;
+  // A film plays in real time, however many pictures it has; a little later, so that a step's own picture is shown.
+  const time = (film) => (Math.min(step, film.steps) * lasts) / 1000 + 0.02;
 
   function draw() {
     const whole = Math.min(Math.floor(step), longest);
     seek.value = whole;
     output.textContent = `${player.dataset.unit} ${whole} of ${longest}`;
-    for (const line of player.querySelectorAll(".strip .now")) {
+    for (const line of marks) {
       line.setAttribute("x1", whole);
       line.setAttribute("x2", whole);
     }
@@ -168,6 +316,21 @@ function play(player) {
     button.setAttribute("aria-label", "Play");
     for (const film of films) film.video.pause();
     align(0.01);
+    keep();
+  }
+
+  let keeping = 0;
+  function keep() {
+    clearTimeout(keeping); // browsers refuse many addresses in a second
+    keeping = setTimeout(() => remember("step", step >= 1 ? String(Math.floor(step)) : ""), 250);
+  }
+
+  function goTo(to) {
+    if (playing) pause();
+    step = Math.max(0, Math.min(to, longest));
+    align(0.01);
+    draw();
+    keep();
   }
 
   function tick(now) {
@@ -176,7 +339,7 @@ function play(player) {
     step += ((now - before) / lasts) * rate;
     before = now;
     for (const film of films) {
-      film.video.playbackRate = (rate / film.stride) * (50 / lasts);
+      film.video.playbackRate = rate;
       const over = step >= film.steps;
       if (ready(film) && !over && film.video.paused) film.video.play().catch(() => {});
       if (over && !film.video.paused) film.video.pause();
@@ -190,7 +353,7 @@ function play(player) {
     requestAnimationFrame(tick);
   }
 
-  button.addEventListener("click", () => {
+  function toggle() {
     if (playing) return pause();
     if (step >= longest) step = 0;
     playing = true;
@@ -198,56 +361,76 @@ function play(player) {
     button.setAttribute("aria-label", "Pause");
     before = performance.now();
     requestAnimationFrame(tick);
-  });
-  seek.addEventListener("input", () => {
-    const to = Number(seek.value);
-    if (playing) pause();
-    step = to;
-    align(0.01);
-    draw();
-  });
+  }
+
+  button.addEventListener("click", toggle);
+  seek.addEventListener("input", () => goTo(Number(seek.value)));
+  for (const link of document.querySelectorAll("[data-go]")) {
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      goTo(Number(link.dataset.go));
+    });
+  }
+  const by = (event) => (event.shiftKey ? 10 : 1);
+  keys[" "] = (event) => (event.target.closest("button, a, summary") ? event.target.click() : toggle());
+  keys.ArrowRight = (event) => goTo(Math.floor(step) + by(event));
+  keys.ArrowLeft = (event) => goTo(Math.floor(step) - by(event));
+  keys.Home = () => goTo(0);
+  keys.End = () => goTo(longest);
 
   async function fetchFilm(film) {
     const wait = film.figure.querySelector(".wait");
+    const poster = film.figure.querySelector(".poster");
     try {
       const answer = await fetch(film.figure.dataset.film);
-      if (!answer.ok) throw new Error(answer.status === 404 ? "there is no video" : `status ${answer.status}`);
+      if (!answer.ok) throw new Error(answer.status === 404 ? "there is no film" : `status ${answer.status}`);
       const now = await answer.json();
-      if (now.state === "ready") {
-        film.video.addEventListener("loadedmetadata", () => align(0.01), { once: true });
-        film.video.addEventListener("error", () => {
-          film.video.hidden = true;
-          wait.hidden = false;
-          wait.textContent = "This browser cannot play the video (H.264).";
-        });
-        film.stride = now.stride;
-        film.video.src = `${film.figure.dataset.film}.mp4`;
-        film.video.hidden = false;
-        wait.hidden = true;
-        film.figure.querySelector(".odd").textContent = now.said;
-        return;
-      }
       if (now.state === "failed") throw new Error(now.said);
-      wait.textContent = now.state === "drawing"
-        ? `Playing ${film.steps} ${player.dataset.unit}s again in the simulator … ${now.seconds} s`
-        : "Waiting for its turn …";
-      setTimeout(() => fetchFilm(film), 500);
+      if (now.poster && poster.hidden && film.file === null) {
+        poster.src = `${film.figure.dataset.film}.jpg`;
+        poster.hidden = false;
+      }
+      if (now.film && now.film !== film.file) load(film, now);
+      if (now.state === "ready" && now.final) return;
+      if (now.state !== "ready") {
+        wait.textContent = now.state === "drawing"
+          ? `Playing ${film.steps} ${player.dataset.unit}s again in the simulator … ${now.seconds} s`
+          : "Waiting for its turn …";
+      }
+      setTimeout(() => fetchFilm(film), now.state === "ready" ? 1000 : 200);
     } catch (error) {
+      if (film.file !== null) return; // the film of few pictures stays
       film.figure.classList.add("failed");
       wait.textContent = `Cannot be shown: ${error.message}`;
     }
   }
 
-  async function fetchFilms() {
-    for (const film of films) await fetchFilm(film); // in this order they are drawn
+  /* The better film takes the place of the first one when it can be shown, at the step that is being looked at. */
+  function load(film, now) {
+    const wait = film.figure.querySelector(".wait");
+    const next = film.video.cloneNode(false);
+    film.file = now.film;
+    next.hidden = false;
+    next.addEventListener("error", () => {
+      film.figure.classList.add("failed");
+      wait.hidden = false;
+      wait.textContent = "This browser cannot play the film (H.264).";
+    });
+    next.addEventListener("loadeddata", () => {
+      next.addEventListener("seeked", () => {
+        film.video.replaceWith(next);
+        film.video = next;
+        film.figure.querySelector(".poster").hidden = true;
+        wait.hidden = true;
+        if (playing && step < film.steps) next.play().catch(() => {});
+      }, { once: true });
+      next.currentTime = time(film);
+    }, { once: true });
+    next.src = `${film.figure.dataset.film}.mp4?film=${encodeURIComponent(now.film)}`;
+    next.load();
+    film.figure.querySelector(".odd").textContent = now.said;
   }
 
   draw();
-  fetchFilms();
-}
-
-const report = document.querySelector("iframe.report");
-if (report) {
-  const measured = () => (document.querySelector("[data-measuring]").hidden = true);
-  report.addEventListener("load", measured);
+  for (const film of films) fetchFilm(film);
 }

@@ -8,6 +8,7 @@ import pytest
 
 from assay.policies.learned.tabletop.bins import BINS
 from assay.policies.learned.tabletop.dataset import Batch, Dataset, Example, batched, load
+from assay.policies.learned.tabletop.history import History
 from assay.policies.learned.tabletop.tokens import Form
 
 torch = pytest.importorskip(
@@ -21,8 +22,8 @@ from assay.policies.learned.tabletop.training import learn, scores, train  # noq
 
 
 def _batch(dataset: Dataset, *examples: Example) -> Batch:
-    prompts, tables = [each.prompt for each in examples], [each.table for each in examples]
-    return batched(prompts, tables, [each.tool for each in examples], dataset.vocabulary)
+    prompts, histories = [each.prompt for each in examples], [each.history for each in examples]
+    return batched(prompts, histories, [each.tool for each in examples], dataset.vocabulary)
 
 
 def _network(dataset: Dataset, *, cross: bool) -> Network:
@@ -55,13 +56,27 @@ def test_a_network_gives_logits_for_every_axis_and_does_not_mind_its_neighbours(
 def test_the_order_of_objects_makes_a_difference_and_absent_words_do(recorded: Path):
     dataset = load(recorded, Form.OBJECTS)
     example = dataset.examples[0]
-    other = replace(example, table=replace(example.table, places=example.table.places[::-1].copy()))
+    now = replace(example.history.now, places=example.history.now.places[::-1].copy())
+    other = replace(example, history=History((now,), example.history.done))
     mute = replace(example, prompt=tuple(part for part in example.prompt if not isinstance(part, str)))
     network = _network(dataset, cross=True)
     with torch.inference_mode():
         first, _ = network(_batch(dataset, example, other, mute))
     assert not torch.allclose(first[0][0], first[0][1], atol=1e-3)
     assert not torch.allclose(first[0][0], first[0][2], atol=1e-3)
+
+
+def test_what_was_seen_and_done_before_makes_a_difference(recorded: Path):
+    dataset = load(recorded, Form.OBJECTS)
+    second = dataset.examples[-1]
+    first_seen, now = second.history.seen
+    forgotten = replace(second, history=History((now,), second.history.done[:0]))
+    otherwise = replace(second, history=History((first_seen, now), second.history.done + 10.0))
+    network = _network(dataset, cross=True)
+    with torch.inference_mode():
+        logits, _ = network(_batch(dataset, second, forgotten, otherwise))
+    assert not torch.allclose(logits[0][0], logits[0][1], atol=1e-3)
+    assert not torch.allclose(logits[0][0], logits[0][2], atol=1e-3)
 
 
 def test_a_network_learns_a_few_examples_by_heart(recorded: Path):

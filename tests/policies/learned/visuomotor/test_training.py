@@ -147,3 +147,17 @@ def test_the_command_trains_and_says_how_well(assay: Callable[..., Any], demonst
     assert said.status == 0 and lines[0].startswith(f"{file}: ") and "2 steps of 64" in lines[0]
     assert lines[0].endswith("6 demonstrations") and lines[1].startswith("no episode was held out")
     assert load(file)[1].settings.without == (Input.STATE,)
+
+
+def test_bins_are_not_drawn_to_the_one_bin_that_clipped_actions_share():
+    """Three tenths of the chance at full speed in one bin, the rest spread about a quarter of it: not full speed."""
+    from assay.policies.learned.visuomotor.heads import ACTION, BINS, Bins
+
+    head = Bins(8, 1)
+    spread = torch.zeros(BINS)
+    spread[-1], spread[130:170] = 0.3, 0.7 / 40
+    with torch.no_grad():
+        head.out.weight.zero_()
+        head.out.bias.copy_(torch.log(spread + 1e-9).repeat(ACTION))
+        given = head.actions(torch.zeros(1, 8), torch.zeros(1, 1, ACTION)) / head.reach
+    assert given.max() < 0.35 and int(spread.argmax()) == BINS - 1

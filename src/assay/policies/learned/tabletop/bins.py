@@ -44,6 +44,14 @@ def middles(axis: int) -> np.ndarray:
     return np.asarray((metres - middle) / covered + 0.5)
 
 
+def placed(positions: np.ndarray) -> np.ndarray:
+    """Actions in bins (n, 5) as shares of the view from above, and of a whole turn: float32, (n, 5)."""
+    metres = _LOW[:4] + positions[:, :4] / BINS[:4] * (_HIGH - _LOW)[:4]
+    middle, covered = np.array([(X_LOW + X_HIGH) / 2, 0.0] * 2), np.array([EXTENT["top"], _WIDE] * 2)
+    turns = positions[:, 4:] / BINS[-1]
+    return np.concatenate([(metres - middle) / covered + 0.5, turns], axis=1).astype(np.float32)
+
+
 def shares(positions: np.ndarray, axis: int) -> np.ndarray:
     """What each bin of an axis is to get when the truth lies at positions (n,): (n, bins), sums of one."""
     count, turns = BINS[axis], axis == len(BINS) - 1

@@ -60,10 +60,11 @@ def trained(
     *,
     seed: int = 0,
     permute: bool = False,
+    paraphrase: bool = True,
     watch: Callable[[Progress], None] = lambda progress: None,
 ) -> Description:
     """Train on a folder of demonstrations, and write the network to a file."""
-    dataset = read(folder, model.form)
+    dataset = read(folder, model.form, paraphrase=paraphrase)
     begun = time.monotonic()
     network, steps, held_out = train(
         dataset, schedule, cross=model.cross, seed=seed, permute=permute, watch=watch

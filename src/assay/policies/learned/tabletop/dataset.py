@@ -14,9 +14,10 @@ import numpy as np
 
 from assay.errors import one_line
 from assay.policies.demonstrations.errors import DemonstrationError
-from assay.policies.learned.tabletop.bins import to_bins
+from assay.policies.learned.tabletop.bins import placed, to_bins
+from assay.policies.learned.tabletop.history import OLDEST, History
 from assay.policies.learned.tabletop.pieces import pieces
-from assay.policies.learned.tabletop.shift import moved, moved_bins, room
+from assay.policies.learned.tabletop.shift import moved_bins, room
 from assay.policies.learned.tabletop.tokens import Form, Segments, Sight, joined, words
 from assay.tabletop.prompt import PLACEHOLDER
 
@@ -51,12 +52,12 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Example:
-    """What a policy was told and saw, and where the action lay in bins, (5,)."""
+    """What a policy was told, what it saw and did so far, and where its next action lay in bins, (5,)."""
 
     task: str
     seed: int
     prompt: Segments
-    table: Sight
+    history: History
     tool: int
     """0 for suction, 1 for the spatula."""
     bins: np.ndarray
@@ -68,7 +69,7 @@ class Example:
         if self.task in _PLACES or (self.room[0] > self.room[1]).any():
             return self
         way = rng.uniform(*self.room)
-        return replace(self, table=moved(self.table, way), bins=moved_bins(self.bins, way))
+        return replace(self, history=self.history.moved(way), bins=moved_bins(self.bins, way))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,14 +83,20 @@ class Batch:
     """int64, (examples, length of prompts): a slot; 0 where there is none."""
     table: np.ndarray
     """int64, (examples, tokens of tables): a slot; 0 where there is none."""
+    ages: np.ndarray
+    """int64, like ``table``: how many actions ago it was seen; 0 for the present."""
+    done: np.ndarray
+    """float32, (examples, actions so far, 5): shares of the view from above, the earliest action first."""
+    since: np.ndarray
+    """int64, (examples, actions so far): how many actions ago, from 1 on; 0 where there is none."""
     tools: np.ndarray
     """int64, (examples,)."""
 
 
 def batched(
-    prompts: Sequence[Segments], tables: Sequence[Sight], tools: Sequence[int], vocabulary: Vocabulary
+    prompts: Sequence[Segments], histories: Sequence[History], tools: Sequence[int], vocabulary: Vocabulary
 ) -> Batch:
-    """Prompts and tables as arrays."""
+    """Prompts and histories as arrays."""
     numbers = vocabulary.numbers()
     strange = 1 + len(vocabulary.known)
     sights: list[Sight] = []
@@ -113,9 +120,25 @@ def batched(
                 told.extend((0, slot) for slot in slots(part))
         said.append([word for word, _ in told])
         shown.append([slot for _, slot in told])
-    laid = [list(slots(table)) for table in tables]
+    laid: list[list[int]] = []
+    ages: list[list[int]] = []
+    for history in histories:
+        known = [(slot, age) for age, sight in history.remembered() for slot in slots(sight)]
+        laid.append([slot for slot, _ in known])
+        ages.append([age for _, age in known])
+    counts = [len(history.done) for history in histories]
+    done = np.zeros((len(histories), max(counts, default=0), 5), dtype=np.float32)
+    for index, history in enumerate(histories):
+        done[index, : counts[index]] = placed(history.done)
     return Batch(
-        joined(sights), _padded(said), _padded(shown), _padded(laid), np.array(tools, dtype=np.int64)
+        joined(sights),
+        _padded(said),
+        _padded(shown),
+        _padded(laid),
+        _padded(ages),
+        done,
+        _padded([np.minimum(np.arange(count, 0, -1), OLDEST).tolist() for count in counts]),
+        np.array(tools, dtype=np.int64),
     )
 
 
@@ -142,8 +165,8 @@ class Dataset:
         return dict(Counter(task for task, _ in {(each.task, each.seed) for each in self.examples}))
 
 
-def load(folder: Path, form: Form) -> Dataset:
-    """Read what was recorded. Raises DemonstrationError if there is nothing, or something else."""
+def load(folder: Path, form: Form, *, paraphrase: bool = True) -> Dataset:
+    """Read what was recorded, with its prompts in many wordings or in their own. Raises DemonstrationError."""
     files = sorted(folder.glob("T*_*.npz"))
     if not files:
         raise DemonstrationError(
@@ -151,47 +174,55 @@ def load(folder: Path, form: Form) -> Dataset:
         )
     examples: list[Example] = []
     texts: set[str] = set()
-    worded: set[bool] = set()
     for file in files:
         try:
             with np.load(file) as arrays:
-                examples.extend(_read(file.stem.split("_")[0], arrays, form))
-                texts.update(map(str, arrays["texts"]))
-                worded.add(bool(arrays["paraphrased"]))
+                said = list(map(str, arrays["reworded" if paraphrase else "texts"]))
+                examples.extend(_read(file.stem.split("_")[0], arrays, form, said))
+                texts.update(said)
         except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
             reason = "no arrays" if "pickle" in str(error) else one_line(str(error), 120)
             raise DemonstrationError(f"{file} is not what assay tabletop demos wrote: {reason}") from None
-    if len(worded) > 1 or not examples:
-        has = "prompts in other and in their own words" if examples else "not a single episode"
-        raise DemonstrationError(f"{folder} holds {has}; record into a folder of its own")
+    if not examples:
+        raise DemonstrationError(f"{folder} holds not a single episode; record more")
     examples.sort(key=lambda each: (int(each.task[1:]), each.seed))
     vocabulary = Vocabulary.of(PLACEHOLDER.sub(" ", text) for text in texts)
-    return Dataset(form, tuple(examples), vocabulary, worded.pop())
+    return Dataset(form, tuple(examples), vocabulary, paraphrase)
 
 
-def _read(task: str, arrays: Mapping[str, np.ndarray], form: Form) -> list[Example]:
-    if not len(arrays["seeds"]):
+def _read(task: str, arrays: Mapping[str, np.ndarray], form: Form, said: Sequence[str]) -> list[Example]:
+    """An example for each action that was no slip, with all that came before it."""
+    seeds = arrays["seeds"]
+    if not len(seeds):
         return []
     sights, objects = _sights(arrays, form), _sights(arrays, Form.OBJECTS)
-    prompts = [
-        _segments(str(text), {name: sights[index] for name, index in json.loads(str(shown)).items()})
-        for text, shown in zip(arrays["texts"], arrays["shown"], strict=True)
-    ]
-    seeds = arrays["seeds"]
-    return [
-        Example(
-            task=task,
-            seed=int(seeds[episode]),
-            prompt=prompts[episode],
-            table=sights[picture],
-            tool=int(tool),
-            bins=to_bins(action[None])[0],
-            room=room(objects[picture], action[[[0, 1], [6, 7]]]),
+    shown = [json.loads(str(each)) for each in arrays["shown"]]
+    actions, episodes = arrays["actions"], arrays["episodes"]
+    bins = to_bins(actions)
+    rooms = np.array([room(objects[seen], each[[[0, 1], [6, 7]]])
+                      for seen, each in zip(arrays["pictures"], actions, strict=True)])  # fmt: skip
+    examples = []
+    for row in np.flatnonzero(~arrays["slips"]).tolist():
+        episode = int(episodes[row])
+        first = int(np.searchsorted(episodes, episode))
+        so_far = rooms[first : row + 1]
+        history = History(
+            tuple(sights[seen] for seen in arrays["pictures"][first : row + 1]), bins[first:row]
         )
-        for episode, picture, tool, action in zip(
-            *(arrays[name] for name in ("episodes", "pictures", "tools", "actions")), strict=True
+        examples.append(
+            Example(
+                task=task,
+                seed=int(seeds[episode]),
+                prompt=_segments(
+                    said[episode], {name: sights[seen] for name, seen in shown[episode].items()}
+                ),
+                history=history,
+                tool=int(arrays["tools"][row]),
+                bins=bins[row],
+                room=np.array([so_far[:, 0].max(axis=0), so_far[:, 1].min(axis=0)]),
+            )
         )
-    ]
+    return examples
 
 
 def _segments(text: str, shown: Mapping[str, Sight]) -> Segments:

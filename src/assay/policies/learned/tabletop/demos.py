@@ -35,14 +35,17 @@ from assay.tabletop import (
     make,
     play,
 )
+from assay.tabletop.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW
 
 FIRST_SEED = 1_000_000
 """From here on seeds are for training, below for evaluation."""
 IN_A_FILE = 50
-TASKS = ("T1", "T2", "T3", "T4", "T6", "T7", "T12", "T15")
-"""Tasks whose next action can be told from the table as it is."""
+TASKS = tuple(kind.id for kind in KINDS.values() if Level.L1 in kind.levels)
+"""The thirteen that there are for training."""
 OWN_WORDS = 0.2
 """The share of episodes that keep their own words where the others are paraphrased."""
+SLIPS, MOST_SLIPS = 0.08, 2
+"""The share of actions that go wrong, so that the next one shows how to recover, and the most in an episode."""
 _FIELDS = ("crops", "boxes", "views", "places")
 
 
@@ -53,7 +56,6 @@ class Job:
     folder: Path
     task: str
     seeds: range
-    paraphrase: bool
 
     @property
     def file(self) -> Path:
@@ -96,17 +98,33 @@ class _Album:
 
 
 class _Recorder(Teacher):
-    """A teacher of whom is kept what it saw; what it did comes with the episode."""
+    """A teacher of whom is kept what it saw and whether its hand slipped; what it did comes with the episode."""
 
-    def __init__(self) -> None:
+    def __init__(self, setting: Setting) -> None:
         self.saw: list[TableObservation] = []
+        self.slipped: list[bool] = []
+        self._chance = stream("tabletop", "training", setting.id, "slips")
 
     def act(self, observation: TableObservation) -> np.ndarray:
         self.saw.append(observation)
-        return super().act(observation)
+        chosen = super().act(observation)
+        # A push that goes wrong may touch the line, which nothing makes good.
+        able = observation.tool is Tool.SUCTION and sum(self.slipped) < MOST_SLIPS
+        self.slipped.append(able and bool(self._chance.random() < SLIPS))
+        return slipped(chosen, self._chance) if self.slipped[-1] else chosen
 
 
-def jobs(folder: Path, tasks: Sequence[str], per_task: int, *, paraphrase: bool) -> list[Job]:
+def slipped(chosen: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """An action (1, 12) whose pick or whose place is 12 to 20 cm off."""
+    end = 6 * int(rng.integers(2))
+    way, far = rng.uniform(0, 2 * np.pi), rng.uniform(0.12, 0.20)
+    wrong = chosen.copy()
+    wrong[0, end : end + 2] += far * np.array([np.cos(way), np.sin(way)])
+    wrong[0, [end, end + 1]] = np.clip(wrong[0, [end, end + 1]], (X_LOW, Y_LOW), (X_HIGH, Y_HIGH))
+    return wrong
+
+
+def jobs(folder: Path, tasks: Sequence[str], per_task: int) -> list[Job]:
     """What is to be recorded, file by file. Raises TaskError for a task that there is not."""
     for task in tasks:
         if task not in KINDS:
@@ -115,7 +133,7 @@ def jobs(folder: Path, tasks: Sequence[str], per_task: int, *, paraphrase: bool)
             raise TaskError(f"{task} is for evaluation only: it has no level {Level.L1}")
     ends = range(FIRST_SEED, FIRST_SEED + per_task, IN_A_FILE)
     return [
-        Job(folder, task, range(first, min(first + IN_A_FILE, FIRST_SEED + per_task)), paraphrase)
+        Job(folder, task, range(first, min(first + IN_A_FILE, FIRST_SEED + per_task)))
         for first in ends
         for task in tasks
     ]
@@ -138,39 +156,50 @@ def record(wanted: Sequence[Job], workers: int) -> Iterator[tuple[Job, int]]:
             yield written.result()
 
 
+def actions_taken(wanted: Sequence[Job]) -> dict[str, tuple[int, int]]:
+    """The fewest and the most actions in a recorded episode of each task; more than it takes where a hand slipped."""
+    found: dict[str, list[int]] = {}
+    for job in wanted:
+        with np.load(job.file) as arrays:
+            found.setdefault(job.task, []).extend(np.bincount(arrays["episodes"].astype(int)).tolist())
+    return {task: (min(counts), max(counts)) for task, counts in found.items() if counts}
+
+
 def write(job: Job) -> tuple[Job, int]:
     """Write one file; tells how many episodes are in it."""
     album = _Album()
     texts: list[str] = []
+    reworded: list[str] = []
     shown: list[str] = []
     seeds: list[int] = []
-    rows: list[tuple[int, int, int, np.ndarray]] = []
+    rows: list[tuple[int, int, int, bool, np.ndarray]] = []
     for seed in job.seeds:
-        task = told(job.task, seed, paraphrase=job.paraphrase)
-        teacher = _Recorder()
+        task = make(Setting(job.task, seed))
+        teacher = _Recorder(task.setting)
         played = play(task, teacher)
         if not played.success:
             continue
         tool = int(task.scene.tool is Tool.SPATULA)
-        for observation, action in zip(teacher.saw, played.actions, strict=True):
-            rows.append((len(seeds), album.add(partial(seen, observation)), tool, action))
+        for observation, slip, action in zip(teacher.saw, teacher.slipped, played.actions, strict=True):
+            rows.append((len(seeds), album.add(partial(seen, observation)), tool, slip, action))
         texts.append(task.prompt.text)
+        reworded.append(told(task).prompt.text)
         shown.append(json.dumps({name: album.shown(picture) for name, picture in task.prompt.pictures}))
         seeds.append(seed)
     arrays = album.arrays() if rows else {}
-    arrays["texts"], arrays["shown"] = np.array(texts, dtype=str), np.array(shown, dtype=str)
-    arrays["paraphrased"], arrays["tried"] = np.array(job.paraphrase), np.array(len(job.seeds))
+    for name, said in (("texts", texts), ("reworded", reworded), ("shown", shown)):
+        arrays[name] = np.array(said, dtype=str)
+    arrays["tried"] = np.array(len(job.seeds))
     arrays["seeds"] = np.array(seeds, dtype=np.int64)
-    for index, name in enumerate(("episodes", "pictures", "tools", "actions")):
+    for index, name in enumerate(("episodes", "pictures", "tools", "slips", "actions")):
         arrays[name] = np.array([row[index] for row in rows])
     with replacing(job.file) as unfinished, unfinished.open("wb") as out:
         np.savez_compressed(out, **arrays)  # type: ignore[arg-type]
     return job, len(seeds)
 
 
-def told(kind: str, seed: int, *, paraphrase: bool) -> TableTask:
-    """A training task, in its own words or, four times in five, in others."""
-    task = make(Setting(kind, seed))
-    if not paraphrase or stream("tabletop", "training", task.setting.id, "own words").random() < OWN_WORDS:
+def told(task: TableTask) -> TableTask:
+    """A training task in other words, four times in five."""
+    if stream("tabletop", "training", task.setting.id, "own words").random() < OWN_WORDS:
         return task
-    return apply_perturbations(task, Paraphrase(), seed=seed)
+    return apply_perturbations(task, Paraphrase(), seed=task.setting.seed)

@@ -2,7 +2,8 @@
 
 A picture's token is the sum of what a small network makes of its crop, and of embeddings of its box, view
 and place in the order. A prompt is a sequence of words and such tokens, read by an encoder of its own.
-Then the tokens of the table attend to the prompt (cross), or prompt and table are one sequence (concat).
+The table is the tokens of the present and of some earlier observations, and one token for each action so far, each
+with its age. They attend to the prompt (cross), or prompt and table are one sequence (concat).
 The action is read from one further token, coordinate by coordinate, each knowing those before it.
 """
 
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 
 from assay.policies.learned.tabletop.bins import BINS, middles
 from assay.policies.learned.tabletop.dataset import Batch
+from assay.policies.learned.tabletop.history import OLDEST
 from assay.policies.learned.tabletop.pieces import SIDE
 from assay.policies.learned.tabletop.tokens import MOST, Form, Sight
 
@@ -113,6 +115,8 @@ class Network(nn.Module):
         self.words = nn.Embedding(words, WIDTH, padding_idx=0)
         self.positions = nn.Embedding(LONGEST, WIDTH)
         self.tools = nn.Embedding(2, WIDTH)
+        self.ages = nn.Embedding(OLDEST + 1, WIDTH)
+        self.done = nn.Linear(len(BINS) * 2 * WAVES, WIDTH)
         self.begin = nn.Parameter(torch.randn(WIDTH) * 0.02)
         settings = {"dim_feedforward": 2 * WIDTH, "dropout": 0.0, "activation": "gelu",
                     "batch_first": True, "norm_first": True}  # fmt: skip
@@ -159,8 +163,10 @@ class Network(nn.Module):
         prompt, no_prompt = self._read(batch, seen)
         slots = torch.from_numpy(batch.table)
         tools = self.tools(torch.from_numpy(batch.tools))[:, None]
-        table = torch.cat([seen[slots], tools], dim=1)
-        no_table = nn.functional.pad(slots == 0, (0, 1))
+        since = torch.from_numpy(batch.since)
+        past = self.done(waves(torch.from_numpy(batch.done))) + self.ages(since)
+        table = torch.cat([seen[slots] + self.ages(torch.from_numpy(batch.ages)), past, tools], dim=1)
+        no_table = nn.functional.pad(torch.cat([slots == 0, since == 0], dim=1), (0, 1))
         if self.cross:
             decided = self.decider(
                 table, prompt, tgt_key_padding_mask=no_table, memory_key_padding_mask=no_prompt

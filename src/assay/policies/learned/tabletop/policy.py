@@ -10,22 +10,23 @@ import numpy as np
 from assay.episodes import EpisodeSpec
 from assay.errors import PolicyError
 from assay.policies.learned import require_torch
-from assay.policies.learned.tabletop.bins import from_bins
+from assay.policies.learned.tabletop.bins import from_bins, to_bins
 from assay.policies.learned.tabletop.dataset import Vocabulary, batched
+from assay.policies.learned.tabletop.history import History
 from assay.policies.learned.tabletop.models import MODELS
-from assay.policies.learned.tabletop.tokens import seen, segments
+from assay.policies.learned.tabletop.tokens import Sight, seen, segments
 from assay.streams import stream
 from assay.tabletop import Prompt, TableObservation, Tool
 
 
 class LearnedPolicy:
-    """A network that `assay tabletop train` made; takes the likeliest action for the prompt and what it sees.
+    """A network that `assay tabletop train` made; takes the likeliest action for the prompt and what it saw and did.
 
-    Where the table looks as it did before its last action, as after a pick that missed, the likeliest bins
-    would be the same for ever: then it draws from their distribution instead.
+    With ``retry``, where the table looks as it did before its last action, as after a pick that missed, it draws
+    from the bins' distribution instead.
     """
 
-    def __init__(self, checkpoint: str = "", retry: bool = True) -> None:
+    def __init__(self, checkpoint: str = "", retry: bool = False) -> None:
         if not checkpoint:
             raise PolicyError("a learned policy needs its file: learned?checkpoint=FILE")
         require_torch()
@@ -46,16 +47,27 @@ class LearnedPolicy:
         self._prompt = segments(prompt, self._form)
         self._rng = stream("tabletop", "learned", spec.task, spec.seed)
         self._before: np.ndarray | None = None
+        self._seen: list[Sight] = []
+        self._done: list[np.ndarray] = []
 
     def act(self, observation: TableObservation) -> np.ndarray:
         """One action, (1, 12)."""
         import torch
 
         tool = int(observation.tool is Tool.SPATULA)
-        batch = batched([self._prompt], [seen(observation, self._form)], [tool], self._vocabulary)
-        view = observation.image("top")
-        again = self._retry and self._before is not None and np.array_equal(view, self._before)
-        self._before = view
+        self._seen.append(seen(observation, self._form))
+        history = History(tuple(self._seen), np.array(self._done, dtype=np.float32).reshape(-1, 5))
+        batch = batched([self._prompt], [history], [tool], self._vocabulary)
         with torch.inference_mode():
-            _, bins = self._network(batch, rng=self._rng if again else None)
-        return from_bins(bins[0].numpy())[None]
+            _, bins = self._network(batch, rng=self._rng if self._again(observation) else None)
+        chosen = from_bins(bins[0].numpy())[None]
+        self._done.append(to_bins(chosen)[0])
+        return chosen
+
+    def _again(self, observation: TableObservation) -> bool:
+        """Whether to try something else: the table looks as it did."""
+        if not self._retry:
+            return False
+        view, before = observation.image("top"), self._before
+        self._before = view
+        return before is not None and np.array_equal(view, before)

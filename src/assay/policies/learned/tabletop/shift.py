@@ -59,6 +59,6 @@ def moved(table: Sight, way: np.ndarray) -> Sight:
 
 
 def moved_bins(bins: np.ndarray, way: np.ndarray) -> np.ndarray:
-    """Where an action lies in bins (5,) after everything went a way (x, y), metres."""
+    """Where actions lie in bins (..., 5) after everything went a way (x, y), metres."""
     by = np.array(way) / (X_HIGH - X_LOW, Y_HIGH - Y_LOW) * BINS[:2]
     return np.asarray(bins + np.array([*by, *by, 0.0]), dtype=np.float32)

@@ -72,7 +72,7 @@ def _batches(examples: Sequence[Example], size: int, rng: np.random.Generator) -
 def _varied(example: Example, rng: np.random.Generator, *, permute: bool) -> Example:
     if rng.random() < _SHIFTED:
         example = example.shifted(rng)
-    return replace(example, table=example.table.permuted(rng)) if permute else example
+    return replace(example, history=example.history.permuted(rng)) if permute else example
 
 
 def learn(
@@ -114,7 +114,7 @@ def scores(network: Network, examples: Sequence[Example], vocabulary: Vocabulary
 def _batch(examples: Sequence[Example], vocabulary: Vocabulary) -> tuple[Batch, np.ndarray]:
     batch = batched(
         [each.prompt for each in examples],
-        [each.table for each in examples],
+        [each.history for each in examples],
         [each.tool for each in examples],
         vocabulary,
     )

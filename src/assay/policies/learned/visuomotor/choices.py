@@ -11,7 +11,7 @@ class Head(StrEnum):
     REGRESSION = "regression"
     """A whole chunk by the least absolute error, as ACT and OpenVLA-OFT."""
     BINS = "bins"
-    """Each number as the likeliest of 256 bins, as OpenVLA."""
+    """Each number as one of 256 bins, as OpenVLA."""
     FLOW = "flow"
     """A chunk that flows from noise along a learned velocity, as pi0."""
 

@@ -110,7 +110,7 @@ class Network(nn.Module):
     def loss(self, seen: Seen, actions: Tensor, counts: Tensor, noise: Tensor, times: Tensor) -> Tensor:
         """Of chunks (n, chunk, 7), of which those count (n, chunk) that are no padding.
 
-        ``noise`` (n, chunk, 7) and ``times`` (n,) are random numbers for heads that need some.
+        ``noise`` (m, chunk, 7) and ``times`` (m,) are random numbers for heads that need some, m a multiple of n.
         """
         wanted = (actions - self.action_mean) / self.action_scale
         return self.head.loss(self.features(seen), wanted, counts, noise, times)

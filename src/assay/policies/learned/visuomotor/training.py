@@ -18,7 +18,7 @@ from assay.policies.learned.loop import descend
 from assay.policies.learned.schedule import BEGUN, Progress, Schedule
 from assay.policies.learned.visuomotor.choices import Input
 from assay.policies.learned.visuomotor.frames import CAMERAS, Frames
-from assay.policies.learned.visuomotor.heads import ACTION
+from assay.policies.learned.visuomotor.heads import ACTION, DRAWS
 from assay.policies.learned.visuomotor.instructions import embedded
 from assay.policies.learned.visuomotor.network import Network, Seen
 from assay.policies.learned.visuomotor.proprioception import proprioception
@@ -165,11 +165,10 @@ def _loss(network: Network, examples: Examples, size: int, seed: int, step: int)
     order = _order(len(learnt), seed, rounds)
     chosen = np.sort(learnt[order[place * size : (place + 1) * size]])
     rng = stream("learn", "step", seed, step)
-    noise = rng.normal(size=(size, examples.settings.chunk, ACTION)).astype(np.float32)
-    times = rng.uniform(size=size).astype(np.float32)
-    return network.loss(
-        examples.seen(chosen, rng), *examples.chunks(chosen), torch.from_numpy(noise), torch.from_numpy(times)
-    )
+    seen, draws = examples.seen(chosen, rng), DRAWS * size
+    noise = rng.normal(size=(draws, examples.settings.chunk, ACTION)).astype(np.float32)
+    times = rng.uniform(size=draws).astype(np.float32)
+    return network.loss(seen, *examples.chunks(chosen), torch.from_numpy(noise), torch.from_numpy(times))
 
 
 def _order(count: int, seed: int, rounds: int) -> np.ndarray:

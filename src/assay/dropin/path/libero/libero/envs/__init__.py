@@ -4,6 +4,9 @@ from assay.dropin import bddl_utils
 from assay.dropin.env_wrapper import ControlEnv, DemoRenderEnv, OffScreenRenderEnv, SegmentationRenderEnv
 from assay.dropin.problems import TASK_MAPPING
 from assay.dropin.venv import DummyVectorEnv, SubprocVectorEnv
+from assay.sim import gl
+
+gl.choice()  # robosuite, too, looks at MUJOCO_GL when it is imported, and scripts that set it later rely on that
 
 __all__ = [
     "TASK_MAPPING",

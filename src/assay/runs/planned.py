@@ -1,4 +1,4 @@
-"""An experiment as harnesses know benchmarks: tasks, each with a number of episodes."""
+"""An experiment as harnesses and scripts know benchmarks: tasks, each with a number of episodes."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ class PlannedTask:
     condition: str
     task: str
     specs: tuple[EpisodeSpec, ...]
+    variant: int = 1
+    """Which of the condition's variants of the task, from 1."""
 
     def episode(self, number: int) -> EpisodeSpec:
         """Its n-th episode; beyond the last it begins with the first again."""
@@ -34,5 +36,5 @@ def planned_tasks(specs: Iterable[EpisodeSpec]) -> list[PlannedTask]:
         name = f"{condition} {task}"
         named[name] = named.get(name, 0) + 1
         numbered = name if named[name] == 1 else f"{name} {named[name]}"
-        found.append(PlannedTask(numbered, condition, task, tuple(episodes)))
+        found.append(PlannedTask(numbered, condition, task, tuple(episodes), named[name]))
     return found

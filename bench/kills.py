@@ -1,0 +1,336 @@
+"""Random kills of whoever does long work: afterwards the same command gives what an undisturbed one gives.
+
+Each command is started, a process of it (its driver most often, or one of its workers) is killed at a random moment,
+and the same command is given again, until it has been killed often enough; then it ends in peace. Counted are kills,
+processes that outlive their driver by more than five seconds, results that differ, and temporary files that stay.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing, suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import psutil
+
+from assay.runs.store import Store
+from assay.streams import stream
+from bench.figure import Figure
+
+WITHIN = 5.0
+"""Seconds in which every process must be gone after its driver."""
+PATIENCE = 600.0
+"""Seconds that one command may take."""
+MARK = "ASSAY_KILLS"
+"""The environment variable by which processes of a trial are known."""
+ROUNDS, EACH = 1, 3
+"""Trials of each command, and kills in each, as a section of ``python -m bench``."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What came of the trials of one command."""
+
+    kills: int = 0
+    of_workers: int = 0
+    trials: int = 0
+    equal: int = 0
+    orphans: int = 0
+    left: int = 0
+    """Temporary files."""
+    slowest: float = 0.0
+    """Seconds that the last process needed to go after its driver."""
+    told: list[str] = field(default_factory=list)
+    """What went wrong."""
+
+
+def run_facts(out: Path, cache: Path) -> object:
+    """Everything of a run's episodes but how long they took."""
+    with Store.reading(out) as store:
+        frame = store.frame().drop("seconds", "id", "attempts").sort("key")
+        paths = dict(store.trajectories())
+        told = hashlib.sha256(b"".join(paths[each].actions.tobytes() for each in sorted(paths))).hexdigest()
+        return frame.rows(), told, store.damaged()
+
+
+def folder_facts(out: Path, cache: Path) -> object:
+    """All files of a folder, by their names; of films, which name their encoder's time, the size."""
+    return {
+        str(each.relative_to(out)): hashlib.sha256(each.read_bytes()).hexdigest()
+        for each in sorted(out.rglob("*"))
+        if each.is_file()
+    }
+
+
+def cache_facts(out: Path, cache: Path) -> object:
+    """All certificates."""
+    found = []
+    for file in sorted(cache.rglob("*.sqlite*")):
+        if file.name.endswith(("-wal", "-shm", ".lock")):
+            continue
+        with closing(sqlite3.connect(file)) as db:
+            for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+                columns = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
+                kept = [name for name in columns if name not in ("seconds", "made", "at", "value")]
+                found += [(table, *row) for row in db.execute(f"SELECT {', '.join(kept)} FROM {table}")]
+    return sorted(map(repr, found))
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command that takes a while, and what of its result must be the same."""
+
+    words: tuple[str, ...]
+    facts: Callable[[Path, Path], object]
+    out: str
+    """The name of what it writes, in a folder of its own; empty where it writes into the cache alone."""
+
+
+SMALL = ("--tasks", "libero_goal/7", "--workers", "2")
+RUN = ("--policy", "random", "--steps", "15", "--seeds", "3", *SMALL)
+COMMANDS = {
+    "run": Command(("run", "corruption", *RUN, "--conditions", "empty"), run_facts, "a.assay"),
+    "run-ray": Command(
+        ("run", "corruption", *RUN, "--conditions", "empty", "--ray", "local"), run_facts, "a.assay"
+    ),
+    "run-certified": Command(
+        (
+            "run",
+            "pro",
+            "--policy",
+            "idle",
+            "--steps",
+            "120",
+            "--seeds",
+            "1",
+            *SMALL,
+            "--conditions",
+            "position",
+        ),
+        run_facts,
+        "a.assay",
+    ),
+    "certify": Command(
+        ("certify", "pro", *SMALL, "--seeds", "1", "--conditions", "position"), cache_facts, ""
+    ),
+    "scenes-generate": Command(
+        ("scenes", "generate", "--count", "1", "--per-scene", "1", "--tries", "1", "--workers", "2"),
+        folder_facts,
+        "scenes",
+    ),
+    "collect": Command(
+        ("collect", "--tasks", "libero_goal/7", "--episodes", "1", "--size", "64"), folder_facts, "collected"
+    ),
+    "eqa-build": Command(
+        ("eqa", "build", "--source", "demo", "--per-kind", "1", "--episodes", "1", "--size", "64"),
+        folder_facts,
+        "questions",
+    ),
+}
+
+
+def main() -> None:
+    """Kill for a while, and print what came of it."""
+    parser = argparse.ArgumentParser(prog="python -m bench.kills", description=__doc__)
+    parser.add_argument("commands", nargs="*", help=f"of {', '.join(COMMANDS)}; all by default")
+    parser.add_argument("--kills", type=int, default=200, help="of all commands together, at least")
+    parser.add_argument("--seconds", type=float, default=3600.0, help="the most, for all together")
+    parser.add_argument("--out", type=Path, default=Path("out/kills.json"))
+    given = parser.parse_args()
+    names = given.commands or list(COMMANDS)
+    tallies, deadline = {name: Tally() for name in names}, time.monotonic() + given.seconds
+    with TemporaryDirectory(prefix="k-") as folder:
+        usual = {
+            name: _undisturbed(name, Path(folder))
+            for name in names
+            if name != "run-ray" or "run" not in names
+        }
+        usual.setdefault(
+            "run-ray", usual.get("run", (None, 0.0))
+        )  # Ray gives the same, and it takes about as long
+        turn = 0
+        while sum(each.kills for each in tallies.values()) < given.kills and time.monotonic() < deadline:
+            name = names[turn % len(names)]
+            trial(name, usual[name], Path(folder) / str(turn), turn, tallies[name], deadline)
+            turn += 1
+            given.out.parent.mkdir(parents=True, exist_ok=True)
+            given.out.write_text(
+                json.dumps({each: asdict(tally) for each, tally in tallies.items()}, indent=1)
+            )
+    for name, tally in tallies.items():
+        print(name, json.dumps(asdict(tally)))
+    sums = {
+        key: sum(getattr(each, key) for each in tallies.values())
+        for key in ("kills", "trials", "equal", "orphans", "left")
+    }
+    print(json.dumps(sums))
+    sys.exit(sums["trials"] != sums["equal"] or bool(sums["orphans"] + sums["left"]))
+
+
+def measure() -> list[Figure]:
+    """A few kills of each command."""
+    with TemporaryDirectory(prefix="k-") as folder:
+        tallies = []
+        for name in COMMANDS:
+            tallies.append(Tally())
+            for turn in range(ROUNDS):
+                trial(
+                    name,
+                    _undisturbed(name, Path(folder)),
+                    Path(folder) / f"{len(tallies)}-{turn}",
+                    turn,
+                    tallies[-1],
+                    times=EACH,
+                )
+    kills, trials, equal, orphans, left = (
+        sum(getattr(each, key) for each in tallies) for key in ("kills", "trials", "equal", "orphans", "left")
+    )
+    note = f"{kills} kills of {len(COMMANDS)} commands"
+    return [
+        Figure("results that differ after kills", trials - equal, "", 0, note=note),
+        Figure(f"processes that outlive their driver by {WITHIN:.0f} s", orphans, "", 0, note=note),
+        Figure("temporary files that stay", left, "", 0, note=note),
+    ]
+
+
+def _undisturbed(name: str, folder: Path) -> tuple[object, float]:
+    """What a command gives, and how many seconds it takes."""
+    place = folder / f"u{list(COMMANDS).index(name)}"
+    begun = time.monotonic()
+    process = _start(name, place)
+    if process.wait(PATIENCE):
+        raise SystemExit(f"{name}: {(place / 'said').read_text()[-1000:]}")
+    return _facts(name, place), time.monotonic() - begun
+
+
+def trial(
+    name: str,
+    usual: tuple[object, float],
+    place: Path,
+    turn: int,
+    tally: Tally,
+    deadline: float = float("inf"),
+    times: int = 4,
+) -> None:
+    """Kill a command a few times, let it end, and compare."""
+    rng, (expected, seconds) = stream("kills", name, turn), usual
+    tally.trials += 1
+    for _ in range(times):
+        if time.monotonic() > deadline:
+            break
+        process = _start(name, place)
+        try:
+            process.wait(float(rng.uniform(0.1, 1.1)) * seconds)
+        except subprocess.TimeoutExpired:
+            _kill(name, place, process, rng, tally)
+        else:
+            break
+    process = _start(name, place)
+    status = process.wait(PATIENCE)
+    _gone(name, place, tally)
+    found = (
+        _facts(name, place) if not status else f"exit status {status}: {(place / 'said').read_text()[-800:]}"
+    )
+    if found == expected:
+        tally.equal += 1
+    else:
+        tally.told.append(
+            f"turn {turn}: {str(found)[:1200] if status else _first_difference(expected, found)}"
+        )
+    left = [each for each in (place / "t").iterdir() if not each.name.startswith("ray")]
+    left += [
+        each
+        for each in (place / "work").rglob("*")
+        if each.name.endswith((".part", "-wal", "-shm")) or ".fetching" in each.name
+    ]
+    tally.left += len(left)
+    tally.told += [f"turn {turn}: left: {each}" for each in left]
+
+
+def _kill(
+    name: str, place: Path, process: subprocess.Popen[bytes], rng: np.random.Generator, tally: Tally
+) -> None:
+    """Kill the driver, or now and then one of the others first."""
+    tally.kills += 1
+    others = [each for each in _belonging(place) if each.pid != process.pid]
+    if others and rng.random() < 0.4:
+        tally.of_workers += 1
+        victim = others[int(rng.integers(len(others)))]
+        with suppress(psutil.Error):
+            victim.kill()
+        time.sleep(float(rng.uniform(0, 0.5)))
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    if rng.random() < 0.7:  # else it is begun again at once
+        _gone(name, place, tally)
+
+
+def _gone(name: str, place: Path, tally: Tally) -> None:
+    """Wait until nobody is left; whoever is there after the time is an orphan."""
+    begun = time.monotonic()
+    while (living := _belonging(place)) and time.monotonic() - begun < WITHIN:
+        time.sleep(0.05)
+    tally.slowest = max(tally.slowest, time.monotonic() - begun)
+    for each in living:
+        try:
+            tally.told.append(f"{name}: outlives: {' '.join(each.cmdline())[:160]}")
+            each.kill()
+        except psutil.Error:
+            continue
+        tally.orphans += 1
+
+
+def _belonging(place: Path) -> list[psutil.Process]:
+    """The living processes of a trial, by what they inherited."""
+    found = []
+    for each in psutil.process_iter():
+        try:
+            if each.status() != psutil.STATUS_ZOMBIE and each.environ().get(MARK) == str(place):
+                found.append(each)
+        except (psutil.Error, OSError):
+            continue
+    return found
+
+
+def _start(name: str, place: Path) -> subprocess.Popen[bytes]:
+    command = COMMANDS[name]
+    for each in ("work", "cache", "t"):
+        (place / each).mkdir(parents=True, exist_ok=True)
+    words = [*command.words, *(("--out", str(place / "work" / command.out)) if command.out else ())]
+    environment = os.environ | {
+        MARK: str(place),
+        "ASSAY_CACHE": str(place / "cache"),
+        "TMPDIR": str(place / "t"),
+    }
+    with (place / "said").open("ab") as said:
+        return subprocess.Popen(
+            [sys.executable, "-m", "assay", *words], stdout=said, stderr=said, env=environment
+        )
+
+
+def _facts(name: str, place: Path) -> object:
+    command = COMMANDS[name]
+    return command.facts(place / "work" / command.out, place / "cache")
+
+
+def _first_difference(expected: object, found: object) -> str:
+    if isinstance(expected, dict) and isinstance(found, dict):
+        names = [each for each in expected.keys() | found.keys() if expected.get(each) != found.get(each)]
+        return f"other files: {sorted(names)[:5]}"
+    return f"{str(expected)[:300]} is now {str(found)[:300]}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+"""VIMA-Bench beside our table: the demonstrator of each in its own world, and one of our policies in both.
+
+    python -m bench.vima --checkout VIMABench --packages ENV/lib/python3.11/site-packages --seeds 8
+
+VIMA-Bench is not on PyPI: ``--checkout`` is a clone of vimalabs/VIMABench, ``--packages`` where PyBullet and what else
+it needs is installed. Episodes are added to ``--lines``; what is there is not played again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import json
+import sys
+from collections import defaultdict
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from assay.bridges.vima import play_there
+from assay.episodes import Policy
+from assay.policies.tabletop.reader.policy import PromptReader
+from assay.stats.intervals import wilson_interval
+from assay.tabletop import KINDS, Level, Setting, TableOracle, make, play
+
+PLAYERS = ("oracle", "reader")
+WORLDS = ("VIMA-Bench", "Assay")
+
+
+def vima_bench(checkout: Path, packages: list[Path]) -> Any:
+    """VIMA-Bench as a module. What it imports and does not use here is left out: torch, kornia; gym is gymnasium."""
+    sys.path += [str(checkout), *map(str, packages)]
+    for name in ("torch", "kornia"):
+        if importlib.util.find_spec(name) is None:
+            sys.modules[name] = ModuleType(name)
+            sys.modules[name].tensor = sys.modules[name].Tensor = type("Tensor", (), {})  # type: ignore[attr-defined]
+            sys.modules[name].is_tensor = lambda value: False  # type: ignore[attr-defined]
+    sys.modules["gym"] = importlib.import_module("gymnasium")
+    sys.modules["gym.spaces"] = importlib.import_module("gymnasium.spaces")
+    return importlib.import_module("vima_bench")
+
+
+def there(bench: Any, kind: str, player: str, seeds: range) -> Any:
+    """Episodes of a task in VIMA-Bench: whether each succeeds."""
+    level = "placement_generalization" if Level.L1 in KINDS[kind].levels else "novel_task_generalization"
+    name = KINDS[kind].name
+    env = bench.make(
+        name, task_kwargs=bench.PARTITION_TO_SPECS["test"][level][name], modalities=["rgb", "segm"]
+    )
+    for seed in seeds:
+        try:
+            if player == "oracle":
+                yield seed, _demonstrated(env, seed)
+            else:
+                yield seed, play_there(env, _player(player), seed=seed).success
+        except Exception as error:  # VIMA-Bench raises where it finds no room
+            print(f"{kind} seed {seed}: {error!r}"[:200], flush=True)
+    env.close()
+
+
+def _demonstrated(env: Any, seed: int) -> bool:
+    """VIMA-Bench's own demonstrator."""
+    env.global_seed = seed
+    seen, info = env.reset(), {"success": False}
+    demonstrator = env.task.oracle(env)
+    for _ in range(env.task.oracle_max_steps):
+        chosen = {
+            name: np.clip(value, env.action_space[name].low, env.action_space[name].high).astype(np.float32)
+            for name, value in demonstrator.act(seen).items()
+        }
+        seen, _, done, info = env.step(action=chosen, skip_oracle=False)
+        if done:
+            break
+    return bool(info["success"])
+
+
+def _player(name: str) -> Policy:
+    return TableOracle() if name == "oracle" else PromptReader()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--checkout", type=Path, help="a clone of VIMA-Bench; without it our table is played alone"
+    )
+    parser.add_argument("--packages", type=Path, action="append", default=[])
+    parser.add_argument("--seeds", type=int, default=8)
+    parser.add_argument("--tasks", default=",".join(KINDS))
+    parser.add_argument("--players", default=",".join(PLAYERS))
+    parser.add_argument("--lines", type=Path, default=Path("vima.jsonl"))
+    given = parser.parse_args()
+    bench = vima_bench(given.checkout, given.packages) if given.checkout else None
+    known = (
+        [json.loads(line) for line in given.lines.read_text().splitlines()] if given.lines.exists() else []
+    )
+    done = {(each["world"], each["player"], each["task"], each["seed"]) for each in known}
+    with given.lines.open("a") as out:
+        for kind in given.tasks.split(","):
+            for player in given.players.split(","):
+                for world in WORLDS if bench else WORLDS[1:]:
+                    left = [seed for seed in range(given.seeds) if (world, player, kind, seed) not in done]
+                    seeds = range(left[0], given.seeds) if left else range(0)
+                    found = (
+                        there(bench, kind, player, seeds) if world == WORLDS[0] else here(kind, player, seeds)
+                    )
+                    for seed, success in found if left else ():
+                        known.append(
+                            {"world": world, "player": player, "task": kind, "seed": seed, "success": success}
+                        )
+                        out.write(json.dumps(known[-1]) + "\n")
+                        out.flush()
+    Console(width=140).print(table(known))
+
+
+def here(kind: str, player: str, seeds: range) -> Any:
+    """Episodes of a task at our table: whether each succeeds."""
+    for seed in seeds:
+        yield seed, play(make(Setting(kind, seed, KINDS[kind].levels[0])), _player(player)).success
+
+
+def table(known: list[dict[str, Any]]) -> Table:
+    """Successes of all episodes, task by task, with 95 % intervals."""
+    columns = [(player, world) for player in PLAYERS for world in WORLDS]
+    made = Table("task", *(f"{player}, {world}" for player, world in columns), title="successes of episodes")
+    cells = defaultdict(list)
+    for each in known:
+        cells[each["task"], each["player"], each["world"]].append(bool(each["success"]))
+    for kind in KINDS:
+        row = []
+        for column in columns:
+            won = cells[(kind, *column)]
+            if not won:
+                row.append("")
+                continue
+            interval = wilson_interval(sum(won) / len(won), len(won))
+            row.append(f"{sum(won)} of {len(won)} ({100 * interval.low:.0f} to {100 * interval.high:.0f} %)")
+        made.add_row(f"{kind} {KINDS[kind].name}", *row)
+    return made
+
+
+if __name__ == "__main__":
+    main()

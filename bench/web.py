@@ -1,0 +1,217 @@
+"""The web app: how long its pages and films take, what a hundred films at once need; and what films cost a run."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+
+from assay.episodes import EpisodeSpec
+from assay.errors import RenderingError
+from assay.files import CACHE_VARIABLE
+from assay.runs.store import Store
+from assay.runs.worker import EpisodeRunner, WorkerConfig
+from assay.sim import gl
+from bench.figure import Figure
+from bench.measures import WORDINGS, _plan, _write
+
+LARGE = 20_000
+"""Episodes of the run whose pages are timed."""
+PARALLEL = 100
+"""Films that are asked for at once."""
+OPENED = 5
+"""Films that are opened one after the other."""
+TASK = "libero_goal/8"
+
+
+@dataclass(frozen=True, slots=True)
+class _Ui:
+    """`assay ui` in a process of its own."""
+
+    address: str
+    pid: int
+
+    def get(self, path: str) -> tuple[bytes, float]:
+        """What is at an address, and after how many milliseconds."""
+        connection = HTTPConnection(self.address, timeout=600)
+        begun = time.perf_counter()
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        content = answer.read()
+        took = 1000 * (time.perf_counter() - begun)
+        connection.close()
+        assert answer.status == 200, (path, answer.status, content[:300])
+        return content, took
+
+    def megabytes(self) -> float:
+        """What it and its processes hold; what they share is counted once."""
+        return sum(_kilobytes(pid) for pid in _family(self.pid)) / 1024
+
+
+def measure() -> list[Figure]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _write(
+            folder / "large.assay", _plan(WORDINGS, range(-(-LARGE // (WORDINGS + 10)))), trajectories=True
+        )
+        with _served(folder) as ui:
+            figures = _pages(ui, folder / "large.assay")
+        return figures + (_films(folder) if _draws() else [])
+
+
+def _pages(ui: _Ui, run: Path) -> list[Figure]:
+    with Store.reading(run) as store:
+        done = store.done
+        keys = [spec.key for spec in store.specs(list(range(1, done, done // 10)))]
+    page = "/runs/large.assay"
+    _, first = ui.get(page)
+    again = statistics.median(ui.get(page)[1] for _ in range(5))
+    episodes = [ui.get(f"{page}/episodes/{key}?outcome=failure&sort=-steps")[1] for key in keys]
+    gallery = ui.get(f"{page}/gallery?outcome=failure")[1]
+    return [
+        Figure(f"page of a run of {done:,} episodes, the first time", first, "ms", 500.0),
+        Figure(f"page of a run of {done:,} episodes, again", again, "ms", 500.0),
+        Figure(
+            f"page of an episode among {done:,}, filtered and sorted: the slowest of 10",
+            max(episodes),
+            "ms",
+            300.0,
+        ),
+        Figure(f"page of the gallery of {done:,} episodes", gallery, "ms", 500.0),
+    ]
+
+
+def _films(folder: Path) -> list[Figure]:
+    plain, filmed = EpisodeRunner(WorkerConfig("random")), _filming(folder / "videos")
+    specs = [EpisodeSpec(TASK, seed) for seed in range(PARALLEL)]
+    spent = {plain: 0.0, filmed: 0.0}
+    with Store.writing(folder / "films.assay") as store:
+        store.plan(specs)
+        for waiting, spec in zip(store.todo(), specs, strict=True):
+            for runner in (plain, filmed) if spec.seed < OPENED else (plain,):
+                begun = time.process_time()
+                episode = runner.run(spec)
+                spent[runner] += (time.process_time() - begun) if 0 < spec.seed < OPENED else 0.0
+            store.append(waiting.number, episode)
+    with _served(folder) as ui:
+        ui.get("/runs/films.assay/episodes")
+        time.sleep(5)  # the time that a person needs to choose one
+        opened = [_shown(ui, spec.key) for spec in specs[:OPENED]]
+        peak, ended = _Peak(ui), 0
+        with peak, ThreadPoolExecutor(PARALLEL) as pool:
+            for told in pool.map(lambda spec: _drawn(ui, spec.key), specs):
+                ended += told["state"] == "ready"
+    return [
+        Figure("a film of 300 steps can be watched after, median of 5", statistics.median(opened), "s", 2.0),
+        Figure(f"{PARALLEL} films at once: memory of the web app", peak.megabytes, "MB", 1500.0),
+        Figure(f"{PARALLEL} films at once: failed", PARALLEL - ended, "", 0.0),
+        Figure(
+            "processor time of episodes with --video all / without, random actions",
+            spent[filmed] / spent[plain],
+            "x",
+            2.0,
+        ),
+    ]
+
+
+def _filming(folder: Path) -> EpisodeRunner:
+    return EpisodeRunner(WorkerConfig("random", videos=folder, video_successes=True))
+
+
+def _told(ui: _Ui, key: str) -> dict[str, object]:
+    told: dict[str, object] = json.loads(ui.get(f"/runs/films.assay/episodes/{key}/video")[0])
+    assert told["state"] != "failed", told
+    return told
+
+
+def _shown(ui: _Ui, key: str) -> float:
+    """Seconds from opening the page of an episode until it can be watched."""
+    begun = time.perf_counter()
+    ui.get(f"/runs/films.assay/episodes/{key}")
+    while _told(ui, key)["film"] is None:
+        time.sleep(0.05)
+    return time.perf_counter() - begun
+
+
+def _drawn(ui: _Ui, key: str) -> dict[str, object]:
+    """A film that can be watched, however long that takes."""
+    while (told := _told(ui, key))["film"] is None:
+        time.sleep(1.0)
+    return told
+
+
+class _Peak:
+    """The most memory that the app held while this was entered."""
+
+    def __init__(self, ui: _Ui) -> None:
+        self.megabytes = 0.0
+        self._ui, self._over = ui, threading.Event()
+        self._thread = threading.Thread(target=self._look)
+
+    def _look(self) -> None:
+        while not self._over.wait(0.2):
+            self.megabytes = max(self.megabytes, self._ui.megabytes())
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *error: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+
+@contextmanager
+def _served(folder: Path) -> Iterator[_Ui]:
+    command = [Path(sys.executable).with_name("assay"), "ui", folder, "--port", "0"]
+    environment = os.environ | {CACHE_VARIABLE: str(folder / "cache")}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    assert process.stdout is not None
+    try:
+        found = re.search(r"http://([\w.:]+)", process.stdout.readline())
+        assert found is not None
+        yield _Ui(found.group(1), process.pid)
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def _family(pid: int) -> list[int]:
+    """A process and all that it started."""
+    found = [pid]
+    for each in found:
+        for task in Path(f"/proc/{each}/task").glob("*/children"):
+            found += map(int, task.read_text().split())
+    return found
+
+
+def _kilobytes(pid: int) -> int:
+    try:
+        told = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    except OSError:  # ended meanwhile
+        return 0
+    return int(re.search(r"^Pss:\s+(\d+)", told, re.MULTILINE).group(1))  # type: ignore[union-attr]
+
+
+def _draws() -> bool:
+    try:
+        gl.backend()
+    except RenderingError:
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    for figure in measure():
+        print(f"{figure.what}: {figure.measured} ({figure.target}, {figure.verdict})")

@@ -1,0 +1,292 @@
+"""Files that stand for tasks: BDDL, task JSON, archives of them, initial states, tables of wordings and of results."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import pickle
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay import tasks
+from assay.errors import AssayError
+from assay.experiments import load_experiment
+from assay.formats.init_files import read_states
+from assay.runs.importing.results import Source, import_results
+from assay.tasks import bddl
+from assay.tasks.archives import task_files as in_archive
+from assay.tasks.files import from_json, load_file, to_json
+from fuzz.mutations import HOSTILE_TEXTS, Rng, corpus, pick, spoiled_bytes, spoiled_json, spoiled_text
+from fuzz.run_files import command
+
+SOME = ("libero_goal/0", "libero_goal/7", "libero_10/3", "libero_90/20")
+
+
+class Texts:
+    """A target whose cases are the text of one file: those of the corpus first, then sound ones that are spoiled."""
+
+    corpus = ""
+    suffix = ""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._sound = [each if isinstance(each, bytes) else each.encode() for each in self.sound()]
+        found = corpus(self.corpus) if self.corpus else []
+        self._known = [str(each).encode("utf-8", "surrogatepass") for each in found]
+
+    def known(self) -> int:
+        """The cases of the corpus."""
+        return len(self._known)
+
+    def case(self, number: int, rng: Rng) -> int:
+        """Write one file and read it."""
+        content = (
+            self._known[number] if number < len(self._known) else self.spoiled(rng, pick(rng, self._sound))
+        )
+        path = self._folder / f"case{self.suffix}"
+        path.write_bytes(content)
+        self.read(path, rng)
+        return 1
+
+    def sound(self) -> list[bytes | str]:
+        """What is spoiled."""
+        raise NotImplementedError
+
+    def spoiled(self, rng: Rng, content: bytes) -> bytes:
+        """Bytes, or words."""
+        if rng.random() < 0.5:
+            return spoiled_bytes(rng, content)
+        return spoiled_text(rng, content.decode(errors="replace")).encode("utf-8", "surrogatepass")
+
+    def read(self, path: Path, rng: Rng) -> None:
+        """Whatever reads such files."""
+        raise NotImplementedError
+
+
+class Bddl(Texts):
+    """BDDL files, read, written again, and shown."""
+
+    corpus, suffix = "bddl", ".bddl"
+
+    def sound(self) -> list[bytes | str]:
+        """Tasks of LIBERO's."""
+        return [bddl.write(tasks.load(each)) for each in SOME]
+
+    def read(self, path: Path, rng: Rng) -> None:
+        """Read; what can be read can be written."""
+        if rng.random() < 0.2:
+            command("tasks", "show", path, "--no-picture")
+        task = load_file(str(path))
+        with contextlib.suppress(AssayError):
+            bddl.write(task)
+
+
+class TaskJson(Texts):
+    """Task files."""
+
+    corpus, suffix = "task_json", ".task.json"
+
+    def sound(self) -> list[bytes | str]:
+        """Tasks of LIBERO's."""
+        return [to_json(tasks.load(each)) for each in SOME]
+
+    def spoiled(self, rng: Rng, content: bytes) -> bytes:
+        """A value, or bytes."""
+        if rng.random() < 0.3:
+            return spoiled_bytes(rng, content)
+        return json.dumps(spoiled_json(rng, json.loads(content))).encode()
+
+    def read(self, path: Path, rng: Rng) -> None:
+        """Read, and show."""
+        if rng.random() < 0.2:
+            command("tasks", "list", path)
+        to_json(from_json(path.read_text(encoding="utf-8", errors="replace"), id=str(path), file=path.name))
+
+
+class Archives(Texts):
+    """Archives of task files: tar, gzip, zip."""
+
+    suffix = ".tar"
+
+    def sound(self) -> list[bytes | str]:
+        """One of each kind."""
+        names = {f"{each}.bddl": bddl.write(tasks.load(each)).encode() for each in SOME}
+        found = []
+        for mode in ("w", "w:gz", "w:xz"):
+            file = io.BytesIO()
+            with tarfile.open(fileobj=file, mode=mode) as archive:
+                for name, content in (*names.items(), ("../../outside.bddl", b"x")):
+                    member = tarfile.TarInfo(name)
+                    member.size = len(content)
+                    archive.addfile(member, io.BytesIO(content))
+            found.append(file.getvalue())
+        return [*found]
+
+    def spoiled(self, rng: Rng, content: bytes) -> bytes:
+        """Bytes."""
+        return spoiled_bytes(rng, content)
+
+    def read(self, path: Path, rng: Rng) -> None:
+        """Every member."""
+        for _ in in_archive(path):
+            pass
+
+
+class States(Texts):
+    """Files of initial states: pickles in zips, which are parsed and never run."""
+
+    suffix = ".pruned_init"
+
+    def sound(self) -> list[bytes | str]:
+        """Arrays as LIBERO's files have them."""
+        array = np.arange(60.0).reshape(5, 12) / 7
+        found = []
+        for protocol in (2, 4, 5):
+            pickled = pickle.dumps(array, protocol=protocol)
+            file = io.BytesIO()
+            with zipfile.ZipFile(file, "w") as archive:
+                archive.writestr("archive/data.pkl", pickled)
+                archive.writestr("archive/version", "3\n")
+            found += [file.getvalue(), pickled]
+        return [*found]
+
+    def spoiled(self, rng: Rng, content: bytes) -> bytes:
+        """Bytes; of a zip, its pickle or all of it."""
+        if not zipfile.is_zipfile(io.BytesIO(content)) or rng.random() < 0.4:
+            return spoiled_bytes(rng, content)
+        file = io.BytesIO()
+        with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(file, "w") as new:
+            inner = spoiled_bytes(rng, old.read("archive/data.pkl"))
+            if rng.random() < 0.3:
+                inner = b"cposix\nsystem\n(X\x05\0\0\0falsetR" + inner
+            new.writestr("archive/data.pkl", inner)
+            new.writestr("archive/version", "3\n")
+        return file.getvalue()
+
+    def read(self, path: Path, rng: Rng) -> None:
+        """As a run with stored states does."""
+        read_states(path)
+
+
+class ResultTables(Texts):
+    """CSV files of other people's results, imported as runs."""
+
+    corpus, suffix = "results_csv", ".csv"
+
+    def sound(self) -> list[bytes | str]:
+        """A few episodes."""
+        lines = ["task,seed,condition,success,steps,instruction"]
+        for task in SOME:
+            lines += [
+                f"{task},{seed},{name},{seed % 2},{40 + seed},do it"
+                for seed in range(3)
+                for name in ("control", "far")
+            ]
+        return [
+            "\n".join(lines),
+            "\n".join(line.replace(",", ";") for line in lines),
+            "task\tsuccess\nlibero_goal/0\ttrue\n",
+        ]
+
+    def read(self, path: Path, rng: Rng) -> None:
+        """Import."""
+        out = self._folder / "imported.assay"
+        out.unlink(missing_ok=True)
+        list(import_results([Source(path)], out, policy="somebody"))
+
+
+class Wordings(Texts):
+    """CSV files of instructions in other words, as an experiment."""
+
+    corpus, suffix = "wordings_csv", ".csv"
+
+    def sound(self) -> list[bytes | str]:
+        """Both kinds of table."""
+        told = tasks.load("libero_goal/7").instruction.text
+        return [
+            f"task,paraphrase\nlibero_goal/7,{told} please\nlibero_goal/7,now {told}\n",
+            f"task,original,paraphrase,s_k,s_t\nlibero_goal/7,{told},now {told},0.9,1.0\n",
+        ]
+
+    def read(self, path: Path, rng: Rng) -> None:
+        """Plan."""
+        experiment = load_experiment(f"para?file={path}")
+        list(experiment.plan([tasks.load("libero_goal/7")], (0,)))
+
+
+class Results(Texts):
+    """JSON results of vla-eval, lerobot and LIBERO's scripts."""
+
+    corpus, suffix = "results_json", ".json"
+
+    def sound(self) -> list[bytes | str]:
+        """One of each, in short."""
+        vla = {
+            "benchmark": "libero", "mode": "sync", "server": "ws://x", "mean_success": 0.5,
+            "tasks": [{"task": "libero_goal/0", "mean_success": 0.5, "episodes": [
+                {"episode_id": 0, "metrics": {"success": True}, "steps": 44},
+                {"episode_id": 1, "metrics": {"success": False}, "steps": 300}]}],
+        }  # fmt: skip
+        lerobot = {
+            "per_task": [
+                {"task_group": "libero_goal", "task_id": 0, "metrics": {"successes": [True, False]}}
+            ],
+            "overall": {"pc_success": 50.0, "n_episodes": 2},
+        }
+        return [json.dumps(vla), json.dumps(lerobot)]
+
+    def spoiled(self, rng: Rng, content: bytes) -> bytes:
+        """A value, or bytes."""
+        if rng.random() < 0.3:
+            return spoiled_bytes(rng, content)
+        return json.dumps(spoiled_json(rng, json.loads(content))).encode()
+
+    def read(self, path: Path, rng: Rng) -> None:
+        """Import."""
+        out = self._folder / "imported.assay"
+        out.unlink(missing_ok=True)
+        list(import_results([Source(path)], out, policy="somebody"))
+
+
+class Names(Texts):
+    """Names and addresses on the command line: tasks, policies, experiments, conditions."""
+
+    def sound(self) -> list[bytes | str]:
+        """Sound ones."""
+        return [
+            "libero_goal/7",
+            "corruption?conditions=empty",
+            "openpi://127.0.0.1:1?timeout=0.1",
+            "python:json:loads",
+        ]
+
+    def read(self, path: Path, rng: Rng) -> None:
+        """Ask for what a text names."""
+        text = path.read_text(encoding="utf-8", errors="replace")
+        text = pick(rng, (text, pick(rng, HOSTILE_TEXTS)))
+        small = ("--tasks", "libero_goal/7", "--seeds", "1")
+        ways: tuple[Callable[[], Any], ...] = (
+            lambda: command("tasks", "show", text, "--no-picture"),
+            lambda: command("experiments", "show", text),
+            lambda: command("tasks", "list", text),
+            lambda: command("run", "libero", "--policy", text, "--dry-run", *small),
+        )
+        pick(rng, ways)()
+
+
+TARGETS = {
+    "bddl": Bddl,
+    "task-json": TaskJson,
+    "archives": Archives,
+    "states": States,
+    "result-tables": ResultTables,
+    "results": Results,
+    "wordings": Wordings,
+    "names": Names,
+}

@@ -1,0 +1,1 @@
+"""A policy that reads prompts by rules and recognises pictures by their pixels."""

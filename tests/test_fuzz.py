@@ -1,0 +1,27 @@
+"""A short slice of ``make fuzz``, always the same: the corpus, and the first cases of each kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fuzz.__main__ import fuzz
+
+SLICES = {
+    "bddl": 40,
+    "task-json": 40,
+    "archives": 30,
+    "states": 60,
+    "results": 20,
+    "result-tables": 25,
+    "rlds": 6,
+}
+SLICES |= {"lerobot": 12, "endpoints": 6, "zmq": 4}
+
+
+@pytest.mark.parametrize("name", SLICES)
+def test_nothing_that_is_damaged_or_hostile_ends_in_a_traceback(name: str, tmp_path: Path):
+    pytest.importorskip("zmq") if name == "zmq" else None
+    found = fuzz(name, tmp_path, seconds=120, cases=SLICES[name])
+    assert not found["defects"] and found["cases"] == SLICES[name], found["defects"]
+    assert found["taken"] + found["refused"] == found["cases"]
