@@ -187,12 +187,13 @@ def draw(path: Path) -> None:
     for axis, change in zip(axes, DIFFERENCES, strict=True):
         ended = np.sort(stops(change, 0.6))
         axis.step(2 * ended, 100 * np.arange(1, len(ended) + 1) / len(ended), where="post", color="#1f6f8b")
-        _dots(axis, [(2 * fixed_starts(change, 0.6, power), 100 * power) for power in POWERS])
+        once = {power: fixed_starts(change, 0.6, power) for power in POWERS}
+        _dots(axis, [(2 * starts, 100 * power) for power, starts in once.items() if starts < TASKS * SEEDS])
         axis.set(title=f"{100 * change:.0f} points", xlabel="episodes of both policies", ylim=(0, 103))
         axis.set_xlim(0, min(2 * TASKS * SEEDS, 2.2 * 2 * fixed_starts(change, 0.6, 0.95)))
         axis.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("decided, %")
-    axes[0].legend(["duel", "fixed number, one look"], frameon=False, loc="lower right", fontsize=8)
+    axes[-1].legend(["duel", "fixed number, one look"], frameon=False, loc="lower right", fontsize=8)
     drawing.savefig(path, dpi=150)
 
 

@@ -43,7 +43,7 @@ class Played:
     def identity(self) -> dict[str, str]:
         return {}
 
-    def executor(self, config: WorkerConfig, specs: Sequence[EpisodeSpec]) -> Executor:
+    def executor(self, config: WorkerConfig, planned: Sequence[EpisodeSpec]) -> Executor:
         return self
 
     def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:

@@ -110,6 +110,8 @@ def duel(
     if found.left:
         say(f"{number_of(found.left, 'episode')} left at most: the same command goes on", aside=True)
         raise typer.Exit(130)
+    if not found.judgement.verdict.final:
+        say("the plan is used up; the same command with more --seeds goes on from here", aside=True)
     raise typer.Exit(found.judgement.status)
 
 
