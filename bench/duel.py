@@ -45,7 +45,7 @@ def differences(
     ``control``: success of A; ``likings``: how much the policies differ in which tasks they are good at, log-odds.
     """
     tasks, liking = rng.normal(size=(2, runs, TASKS, 1, 1))
-    conditions = rng.normal(size=(1, 1, 1, CONDITIONS))
+    conditions = np.linspace(1.0, -1.0, CONDITIONS)
     mine, theirs = (tasks + conditions + sign * likings * liking for sign in (-1, 1))
     lower = _level(mine, np.full(runs, control))
     upper = _level(theirs, np.full(runs, control + change))
@@ -97,10 +97,15 @@ def fixed_power(apart: np.ndarray, starts: int) -> float:
 
 
 @cache
+def _sample(change: float, control: float, per_start: int) -> np.ndarray:
+    """The same simulated starts for duels and for designs with one look."""
+    return differences(change, np.random.default_rng(13), control=control, per_start=per_start)
+
+
+@cache
 def fixed_starts(change: float, control: float, power: float, per_start: int = 1) -> int:
     """How many starts a design with one look needs for a power."""
-    apart = differences(change, np.random.default_rng(12), control=control, per_start=per_start)
-    low, high = 2, TASKS * SEEDS
+    apart, low, high = _sample(change, control, per_start), 2, TASKS * SEEDS
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if fixed_power(apart, middle) >= power else (middle, high)
@@ -110,8 +115,7 @@ def fixed_starts(change: float, control: float, power: float, per_start: int = 1
 @cache
 def stops(change: float, control: float, per_start: int = 1) -> np.ndarray:
     """After how many starts a duel is over: (runs,)."""
-    apart = differences(change, np.random.default_rng(13), control=control, per_start=per_start)
-    better, worse, equivalent = decided(apart)
+    better, worse, equivalent = decided(_sample(change, control, per_start))
     return np.asarray(np.minimum(np.minimum(better, worse), equivalent))
 
 
