@@ -166,7 +166,10 @@ def _episodes() -> list[Figure]:
         for control in CONTROLS:
             power = min(MOST_POWER, float(np.mean(stops(change, control) < _NEVER)))
             found.append(_against(change, control, power, 60.0 if change == 0.2 else 100.0))
-    return [*found, *(_against(0.2, control, power, 100.0) for power in POWERS[:-1] for control in CONTROLS)]
+    found += [_against(0.2, control, power, 100.0) for power in POWERS[:-1] for control in CONTROLS]
+    one, whole = (2 * each * float(np.median(stops(0.2, 0.6, each))) for each in (1, CONDITIONS))
+    what = f"episodes of a duel with all {CONDITIONS} conditions of a start, 60 against 80 %, of one with one of them"
+    return [*found, Figure(what, 100 * whole / one, "%", 100.0, False, f"{whole:.0f} of {one:.0f}")]
 
 
 def _against(change: float, control: float, power: float, most: float) -> Figure:
@@ -186,7 +189,7 @@ def draw(path: Path) -> None:
     """The figure of docs/duel.md: episodes until a duel is over, and of designs with one look."""
     from matplotlib.figure import Figure as Drawing
 
-    drawing = Drawing(figsize=(7.2, 2.8), layout="constrained")
+    drawing = Drawing(figsize=(7.2, 3.0), layout="constrained")
     axes = drawing.subplots(1, len(DIFFERENCES), sharey=True)
     for axis, change in zip(axes, DIFFERENCES, strict=True):
         ended = np.sort(stops(change, 0.6))
@@ -197,7 +200,8 @@ def draw(path: Path) -> None:
         axis.set_xlim(0, min(2 * TASKS * SEEDS, 2.2 * 2 * fixed_starts(change, 0.6, 0.95)))
         axis.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("decided, %")
-    axes[-1].legend(["duel", "fixed number, one look"], frameon=False, loc="lower right", fontsize=8)
+    names = ["duel", "fixed number, one look"]
+    drawing.legend(axes[0].lines, names, loc="outside lower center", ncols=2, frameon=False, fontsize=8)
     drawing.savefig(path, dpi=150)
 
 
