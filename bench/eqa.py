@@ -83,8 +83,9 @@ class _Filmed:
             yield Episode(str(number), f"task {number % 9}", states, (camera,), scene=f"scene {number // 9}")
 
     def ready(self) -> Iterator[Prepared]:
-        for episode in self.episodes(Tally()):
-            small = Episode(episode.id, episode.instruction, episode.states, (_Noise(),), scene=episode.scene)
+        for number, episode in enumerate(self.episodes(Tally())):
+            seen = (_Noise(number),)
+            small = Episode(episode.id, episode.instruction, episode.states, seen, scene=episode.scene)
             result, _ = prepare(small, NEAR, View.parse("exo"))
             assert result is not None
             yield replace(result, episode=episode)
@@ -102,10 +103,15 @@ class _Drawn:
 
 
 class _Noise:
-    """Small pictures without a flaw: preparing is not what is measured."""
+    """Small pictures without a flaw, others for each episode: preparing is not what is measured."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
 
     def read(self, frames: Sequence[int], *, grey: bool = False) -> list[np.ndarray]:
-        return list(np.random.default_rng(7).integers(0, 256, (len(frames), 16, 16)).astype(np.uint8))
+        return list(
+            np.random.default_rng(self._seed).integers(0, 256, (len(frames), 16, 16)).astype(np.uint8)
+        )
 
 
 def _walk(seed: int, frames: int) -> np.ndarray:

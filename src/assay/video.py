@@ -132,7 +132,7 @@ def stills(
     Raises AssayError where one is not there.
     """
     try:
-        with av.open(str(path)) as file:
+        with av.open(str(path), metadata_errors="replace") as file:
             stream = file.streams.video[0]
             stream.thread_type = "NONE"  # several episodes are read at once already
             tick = stream.time_base
@@ -170,7 +170,7 @@ def _packets(source: InputContainer, start: Fraction) -> Iterator[av.Packet[Vide
 
 def _opened(path: Path) -> InputContainer:
     try:
-        return av.open(str(path))
+        return av.open(str(path), metadata_errors="replace")
     except av.FFmpegError as error:
         raise AssayError(f"{path}: cannot be read as a video: {error.strerror}") from error
 

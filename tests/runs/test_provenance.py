@@ -53,7 +53,9 @@ def test_a_run_without_an_episode_is_in_nobodys_way(here: dict[str, Any], tmp_pa
         store.plan([EpisodeSpec("libero_goal/7", seed) for seed in range(2)])
         describe(store, here)
         assert store.planned == 2, "the same goes on"
-    check(run, here | {"policy": "idle"})
+    with pytest.raises(RunError, match="policy oracle, not idle"):
+        check(run, here | {"policy": "idle"})
+    check(run, here | {"policy": "idle"}, empty_is_new=True)
     with Store.writing(run) as store:
         describe(store, here | {"policy": "idle"})
         assert (store.meta["policy"], store.planned) == ("idle", 0)

@@ -26,8 +26,6 @@ FIRST = (Flaw.NOTHING, Flaw.LOSS)
 _SUSPECT = 0.2
 """The p (one-sided; of the fall over all changes by itself, of one change adjusted) below which a loss is not passed
 over as chance."""
-_LARGE = 0.75
-"""The share of its successes that a policy must be seen to lose, if it does: otherwise nothing was looked for."""
 _MANY = 3
 """Changes without which it is not said that all of them cost alike."""
 
@@ -94,14 +92,12 @@ def _likely(findings: Sequence[Finding]) -> Finding | None:
 def _too_few(fall: Fall, lost: Finding | None, seen: float | None, likely: Finding | None) -> bool:
     """Whether so few starts cannot say that there is no flaw.
 
-    Even a large loss would not have been seen; or success fell, over all changes or under one of them, and that is
+    A total loss would not have been seen; or success fell, over all changes or under one of them, and that is
     neither certain nor easily chance.
     """
-    usual = fall.control_hits / fall.control_count
-    observed = usual - fall.hits / fall.count
+    observed = fall.control_hits / fall.control_count - fall.hits / fall.count
     p = None if lost is None else lost.evidence[0].p
-    unseen = seen is None or seen > _LARGE * usual
-    return unseen or likely is not None or (observed > HARMLESS and p is not None and p < _SUSPECT)
+    return seen is None or likely is not None or (observed > HARMLESS and p is not None and p < _SUSPECT)
 
 
 def _seen(

@@ -129,7 +129,7 @@ def request(work: Work, policy: str | Policy | Player, path: Path, label: str | 
         settings=work.settings,
         plugins=work.plugins,
     )
-    check(path, known)
+    check(path, known, empty_is_new=True)
     check_shard(path, work.part)
     return Request(work, path, address, config, known, label)
 

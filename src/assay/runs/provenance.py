@@ -88,16 +88,17 @@ def all_plugins(*metas: Mapping[str, Any]) -> list[dict[str, str]]:
     return [every[module] for module in sorted(every)]
 
 
-def check(path: Path, fresh: dict[str, object]) -> None:
+def check(path: Path, fresh: dict[str, object], *, empty_is_new: bool = False) -> None:
     """Raise RunError where a file holds a run of another experiment; leaves it as it is.
 
-    A policy that was mended after nothing but errors is no other one, and a run without an episode is in nobody's
-    way: there is nothing to be mixed.
+    A policy that was mended after nothing but errors is no other one: there is nothing to be mixed. With
+    ``empty_is_new`` a run without an episode is in nobody's way; not so where its file is not kept open, as others may
+    be about to record into it.
     """
     if not path.is_file():
         return
     with Store.reading(path) as store:
-        known = store.meta if store.done else {}
+        known = {} if empty_is_new and not store.done else store.meta
         if known and not store.judged:
             known = {**known, IDENTITY: fresh.get(IDENTITY)}
     if known and (found := differing(known, fresh)):

@@ -399,7 +399,7 @@ class Store:
 
     def damaged(self) -> list[str]:
         """What of the file is damaged and left out, in a few words each; trajectories, if they were asked for."""
-        episodes = Counter((self.damage.rows["specs"] | self.damage.rows["episodes"]).values())
+        episodes = Counter((self.damage.rows["episodes"] | self.damage.rows["specs"]).values())
         left = [f"{number_of(count, 'episode')} left out: {why}" for why, count in sorted(episodes.items())]
         left += [
             f"{table.replace('_', ' ')} of {number_of(len(found), 'episode')} left out"
