@@ -51,15 +51,15 @@ def test_a_duel_is_undecided_then_goes_on_with_more_seeds_and_can_be_compared(
     assay: Callable, tmp_path: Path
 ):
     folder, xml, text = tmp_path / "d", tmp_path / "junit.xml", tmp_path / "verdict.md"
-    more = ("--out", folder, "--margin", "0.4", "--junit", xml, "--markdown", text)
-    said = assay(*DUEL, *more, "--seeds", "3")
+    more = ("--out", folder, "--margin", "0.8", "--junit", xml, "--markdown", text)
+    said = assay(*DUEL, *more, "--seeds", "1")
     assert said.status == 3 and said.out.startswith("It is undecided whether B (idle) or A (idle) is better")
     assert "A and B are the same policy" in said.err
     assert ElementTree.parse(xml).getroot().find("testcase/skipped") is not None
-    said = assay(*DUEL, *more, "--seeds", "30", "--json", "-", "--label-b", "new")
+    said = assay(*DUEL, *more, "--seeds", "8", "--json", "-", "--label-b", "new")
     told = json.loads(said.out)
     assert said.status == 0 and told["verdict"] == "equivalent" and told["second"] == "new"
-    assert told["played"] < told["planned"] == 60
+    assert told["played"] < told["planned"] == 16
     suite = ElementTree.parse(xml).getroot()
     assert suite.get("failures") == "0" and suite.find("testcase").get("name") == "overall"  # type: ignore[union-attr]
     assert "| control |" in text.read_text() and "equivalent" in text.read_text()

@@ -33,9 +33,10 @@ def tell(
     """Write what was asked for, and print the verdict, the table and how it was come by."""
     from assay.report.judgement import HEADS, in_words, junit, markdown, rows
 
-    for file, made in ((junit_file, lambda: junit(found, name)), (markdown_file, lambda: markdown(found))):
+    texts = {junit_file: junit(found, name), markdown_file: markdown(found)}
+    for file, text in texts.items():
         if file is not None:
-            file.write_text(made(), encoding="utf-8")
+            file.write_text(text, encoding="utf-8")
             say(f"written to {file}", aside=True)
     if target is not None and write_json(found.as_json(), target):
         return
