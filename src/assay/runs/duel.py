@@ -157,7 +157,10 @@ def _known_order(asked: Sequence[Request], per_start: int | None) -> list[Start]
 
 
 def _called(store: Store, asked: Request) -> str:
-    return str(store.meta.get("label") or asked.address)
+    """What a policy is called, in its run, too: A.assay says nothing of itself."""
+    if "label" not in store.meta:
+        store.describe(label=asked.address)
+    return str(store.meta["label"])
 
 
 @dataclass(slots=True)
