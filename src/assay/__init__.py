@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from assay.api import Run as Run
     from assay.api import TaskEnv as TaskEnv
     from assay.api import compare as compare
+    from assay.api import duel as duel
     from assay.api import evaluate as evaluate
+    from assay.api import gate as gate
     from assay.api import load_task as load_task
     from assay.api import make_env as make_env
     from assay.api import open as open
@@ -53,7 +55,9 @@ _HOMES = {
     "World": "assay.episodes",
     "compare": "assay.api",
     "distance": "assay.perturb.words.distance",
+    "duel": "assay.api",
     "evaluate": "assay.api",
+    "gate": "assay.api",
     "load_task": "assay.api",
     "make_env": "assay.api",
     "open": "assay.api",

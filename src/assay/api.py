@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from assay.measures.findings import Finding
     from assay.measures.profile import Profile
     from assay.report.comparison import Compared
+    from assay.runs.duel import Duel
+    from assay.stats.judgement import Judgement
 
 Seeds = int | str | Iterable[int]
 """How many, from 0 on; or which, as numbers or as the command line names them (``7-11``)."""
@@ -203,6 +205,85 @@ def compare(*runs: Run | str | Path, margin: float = 0.05) -> Compared:
     if len(set(paths)) < max(2, len(paths)):
         raise RunError("compare: needs two runs or more, each once")
     return compare_runs(named(paths), margin=margin)
+
+
+def duel(
+    first: str | Policy,
+    second: str | Policy,
+    experiment: str | Experiment,
+    *,
+    tasks: str | Iterable[str] | None = None,
+    seeds: Seeds | None = None,
+    conditions: str | Iterable[str] | None = None,
+    margin: float = 0.05,
+    each: bool = False,
+    per_start: int | None = 1,
+    out: str | Path | None = None,
+    labels: tuple[str | None, str | None] = (None, None),
+    workers: int | None = None,
+    assets: str | None = None,
+    states: str | Path | None = None,
+    steps: int | None = None,
+    replan: int | None = None,
+    certified: bool | None = None,
+    retry_errors: bool = False,
+    timeout: float = 1800.0,
+    observer: Observer | None = None,
+) -> Duel | None:
+    """Play two policies on the same episodes until it is known whether the second is better, equivalent or worse.
+
+    ``out`` is a folder for ``A.assay`` and ``B.assay``; the same call goes on where it stopped. ``each``: every
+    condition is to be decided, too. ``per_start``: episodes that are dealt of each task and seed; None for all. The
+    other parameters are the options of ``assay duel``. None where the observer did not approve of so much work.
+    """
+    from assay.runs.duel import default_folder
+    from assay.runs.duel import duel as played
+
+    if out is None:
+        if not (isinstance(first, str) and isinstance(second, str)):
+            raise RunError("duel: a policy that is an object needs out, a folder")
+        out = default_folder(first, second)
+    options = Options(
+        tasks=_selection(tasks, TaskError, "tasks", "'libero_goal/3'"),
+        seeds=None if seeds is None else as_seeds(seeds),
+        conditions=_selection(conditions, ExperimentError, "conditions", "'position,displace=*'"),
+        assets=assets,
+        states=None if states is None else Path(states),
+        steps=steps,
+        replan=replan,
+        workers=workers,
+        certified=certified,
+        retry_errors=retry_errors,
+        timeout=timeout,
+    )
+    return played(
+        experiment,
+        (first, second),
+        Path(out),
+        options,
+        margin=margin,
+        each=each,
+        per_start=per_start,
+        labels=labels,
+        observer=observer,
+    )
+
+
+def gate(
+    run: Run | str | Path, baseline: Run | str | Path, *, margin: float = 0.05, each: bool = False
+) -> Judgement:
+    """Whether a run may replace a baseline: better, equivalent, or not worse by more than ``margin``, or worse.
+
+    ``each``: every condition is asked for, too. Raises MeasureError where no episode is shared.
+    """
+    from assay.measures.gate import gate as judged
+    from assay.report.comparison import outcomes
+    from assay.report.run_report import named
+
+    paths = [one.path if isinstance(one, Run) else Path(one) for one in (baseline, run)]
+    if paths[0].resolve() == paths[1].resolve():
+        raise RunError("gate: the run is its own baseline; needs two runs")
+    return judged({name: outcomes(path) for name, path in named(paths).items()}, margin=margin, each=each)
 
 
 def load_task(task: str, *, seed: int = 0, perturbations: Sequence[Perturbation] = ()) -> Any:

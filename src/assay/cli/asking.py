@@ -6,9 +6,11 @@ import sys
 from pathlib import Path
 
 import typer
+from rich.progress import Progress
 
 from assay.cli.plan import print_forecast
-from assay.console import say
+from assay.console import progress_bar, say
+from assay.episodes import Episode, EpisodeSpec
 from assay.errors import RunError
 from assay.measures.forecast import FEW, Forecast, forecast
 from assay.plugins import PYTHON
@@ -65,3 +67,22 @@ class AskingDisplay(RunDisplay):
             )
         with self.interruptible():
             return typer.confirm(f"This takes {what}. Begin?", err=True)
+
+
+class DuelDisplay(AskingDisplay):
+    """One bar for the episodes of both."""
+
+    _episodes: Progress | None = None
+
+    def began(self, store: Store, waiting: int) -> None:
+        """Begin the bar."""
+        self._close(None, None, None)
+        self.certifying_only = False
+        self._bar = self._episodes = progress_bar()
+        self._bar.start()
+        self._task = self._bar.add_task("episodes, at most", total=waiting)
+
+    def episode(self, spec: EpisodeSpec | None, episode: Episode | None) -> None:
+        """Go on by one."""
+        assert self._episodes is not None
+        self._episodes.advance(self._task, 0 if spec is None else 1)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 import polars as pl
 
@@ -59,8 +60,34 @@ def drive(
     if not entries and until is None:
         return Ending(0, 0)
     todo = Todo(entries, strictly=until is not None)
-    source = _Source(store, todo, executor.workers)
     rule = _StoppingRule(store, until, todo, {entry.key for entry in waiting}) if until is not None else None
+
+    def seen(spec: EpisodeSpec | None, episode: Episode | None) -> None:
+        watch(spec, episode)
+        if rule is not None and spec is not None and episode is not None:
+            rule.see(spec, episode.outcome)
+
+    return finish(driving(store, executor, todo, stopping=stopping, watch=seen))
+
+
+Driving = Generator[None, None, Ending]
+"""A run that is being driven, event by event."""
+
+
+def finish(going: Driving) -> Ending:
+    """Drive a run to its end."""
+    while True:
+        try:
+            next(going)
+        except StopIteration as end:
+            return cast(Ending, end.value)
+
+
+def driving(
+    store: Store, executor: Executor, todo: Todo, *, stopping: Callable[[], bool], watch: Watch
+) -> Driving:
+    """Execute what is to be done, in steps: whoever drives two runs turns from one to the other after any of them."""
+    source = _Source(store, todo, executor.workers)
     deaths: Counter[int] = Counter()
     done, away, reason = 0, 0, ""
 
@@ -71,10 +98,7 @@ def drive(
         nonlocal done
         store.append(number, episode)
         done += 1
-        spec = source.spec(number)
-        watch(spec, episode)
-        if rule is not None:
-            rule.see(spec, episode.outcome)
+        watch(source.spec(number), episode)
 
     for event in executor.execute(source, over) if len(todo) else ():
         if isinstance(event, Done):
@@ -97,6 +121,7 @@ def drive(
             record(event.number, Episode(Outcome.ERROR, 0, no_trajectory(), error=error))
         else:
             watch(None, None)
+        yield
     return Ending(done, len(todo), reason)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.episodes import Episode, EpisodeSpec, Policy
@@ -90,18 +91,39 @@ def execute(
             "a policy that is an object acts in this process: workers must be 0 or 1, or give its address"
         )
     work = prepare(experiment, options)
-    design = work.design
-    address, said, what = _checked(policy, design.world)
+    asked = request(work, policy, path, label)
+    if not observer.approve(work, path, asked.address):
+        return Ending(0, len(work.specs))
+    with opened(asked) as store:
+        return _carry_out(store, work, asked.config, observer, None if isinstance(policy, str) else policy)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A policy that is to do some work, into a file that fits."""
+
+    work: Work
+    path: Path
+    address: str
+    config: WorkerConfig
+    known: dict[str, object]
+    """Where the run comes from."""
+    label: str | None
+
+
+def request(work: Work, policy: str | Policy | Player, path: Path, label: str | None) -> Request:
+    """Check the policy, and that the file, if it is there, is of the same run. Raises AssayError."""
+    address, said, what = _checked(policy, work.design.world)
     config = replace(
         worker_config(work, address),
-        videos=None if options.video is None else path.with_suffix(".videos").absolute(),
-        video_successes=options.video == "all",
+        videos=None if work.options.video is None else path.with_suffix(".videos").absolute(),
+        video_successes=work.options.video == "all",
     )
     known = provenance(
-        design.name,
+        work.design.name,
         address,
         work.pack,
-        world=design.world,
+        world=work.design.world,
         policy_metadata=said,
         identity=what,
         settings=work.settings,
@@ -109,22 +131,26 @@ def execute(
     )
     check(path, known, empty_is_new=True)
     check_shard(path, work.part)
-    if not observer.approve(work, path, address):
-        return Ending(0, len(work.specs))
-    is_new = not path.exists()
+    return Request(work, path, address, config, known, label)
+
+
+@contextmanager
+def opened(asked: Request) -> Iterator[Store]:
+    """The run's file, with where it comes from; a new one is taken away where its policy cannot be made."""
+    work, is_new = asked.work, not asked.path.exists()
     try:
-        with Store.writing(path) as store:
-            describe(store, known, conditions=design.conditions)
-            if label is not None:
-                store.describe(label=label)
-            if options.states is not None:
-                store.describe(states_folder=str(options.states.absolute()))
+        with Store.writing(asked.path) as store:
+            describe(store, asked.known, conditions=work.design.conditions)
+            if asked.label is not None:
+                store.describe(label=asked.label)
+            if work.options.states is not None:
+                store.describe(states_folder=str(work.options.states.absolute()))
             if work.part is not None:
                 store.describe(**{SHARD: work.part.as_json()})
-            return _carry_out(store, work, config, observer, None if isinstance(policy, str) else policy)
+            yield store
     except PolicyError:
         if is_new:
-            _forget(path)
+            _forget(asked.path)
         raise
 
 
@@ -157,9 +183,7 @@ def _carry_out(
     observer.began(store, sum(map(asked, store.todo(retry=options.retry))))
     return drive(
         store,
-        policy.executor(config, store.all_specs())
-        if isinstance(policy, Player)
-        else _executor(config, options, policy),
+        executor_for(store, config, options, policy),
         retry=options.retry,
         until=work.until,
         asked=asked,
@@ -247,6 +271,15 @@ def _checked(policy: str | Policy | Player, world: str) -> tuple[str, dict[str, 
         raise PolicyError(f"{type(policy).__name__} is no policy: it has no {without}")
     kind = type(policy)
     return f"{OBJECT}{kind.__module__}.{kind.__qualname__}", {}, identity_of(policy)
+
+
+def executor_for(
+    store: Store, config: WorkerConfig, options: Options, policy: Policy | Player | None
+) -> Executor:
+    """Who executes the episodes of a run; ``policy``: an object of this process, if it is one."""
+    if isinstance(policy, Player):
+        return policy.executor(config, store.all_specs())
+    return _executor(config, options, policy)
 
 
 def _executor(config: WorkerConfig, options: Options, policy: Policy | None = None) -> Executor:

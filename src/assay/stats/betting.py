@@ -3,17 +3,70 @@
 Whoever bets a share of the capital on every difference d, in [-1, 1], multiplies it by 1 + share * d. If the
 mean of the differences is not above 0, the capital is not expected to grow, so that it ever exceeds c has a
 probability of at most 1 / c (Ville's inequality), however often it is looked at.
+
+Against a mean of at most m the same bet multiplies the capital by 1 + share * (d - m) / (1 + m). The less m, the more
+is won with the same differences; so the m that are refuted are all those below some bound, and the bounds from both
+sides are an interval that holds the mean at *all* times (a confidence sequence).
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
 SHARES = np.linspace(0.05, 0.95, 10)
 """Of the capital; a tenth of it is bet by each."""
+_FINE = 1e-4
+"""To what part the ends of an interval are told."""
 
 
-def evidence(differences: np.ndarray) -> float:
-    """Logarithm of the capital won by betting that the mean of differences (n,), each in [-1, 1], is above 0."""
-    grown = np.log1p(np.outer(SHARES, differences)).sum(axis=1)
-    return float(np.logaddexp.reduce(grown) - np.log(len(SHARES)))
+def evidence(differences: np.ndarray, above: float = 0.0) -> float:
+    """Logarithm of the capital won by betting that the mean of differences (n,), each in [-1, 1], is above a number."""
+    return float(capital(np.asarray(differences, float), above)[..., -1]) if len(differences) else 0.0
+
+
+def capital(differences: np.ndarray, above: float = 0.0) -> np.ndarray:
+    """The same after each of the differences (..., n): (..., n)."""
+    grown = np.log1p(SHARES[:, None] * ((differences - above) / (1 + above))[..., None, :]).cumsum(axis=-1)
+    return np.asarray(np.logaddexp.reduce(grown, axis=-2) - math.log(len(SHARES)))
+
+
+class Wager:
+    """A bet that the mean of differences is above a number, one difference after the other."""
+
+    def __init__(self, above: float) -> None:
+        self._above = above
+        self._grown = np.zeros(len(SHARES))
+        self.most = 0.0
+        """Logarithm of the largest capital so far; it begins with 1."""
+
+    def see(self, difference: float) -> None:
+        """Bet on a difference, in [-1, 1]."""
+        self._grown += np.log1p(SHARES * (difference - self._above) / (1 + self._above))
+        self.most = max(self.most, float(np.logaddexp.reduce(self._grown)) - math.log(len(SHARES)))
+
+    def won(self, alpha: float) -> bool:
+        """Whether it was ever won at odds of 1 / alpha."""
+        return self.most >= -math.log(alpha)
+
+
+def anytime_interval(differences: np.ndarray, alpha: float) -> tuple[float, float]:
+    """Ends of an interval that holds the mean of differences (n,) with a probability of 1 - alpha, whenever one looks.
+
+    Each side may err with half of ``alpha``. What was once excluded stays so.
+    """
+    known = np.asarray(differences, float)
+    low, high = _refuted_below(known, alpha / 2), -_refuted_below(-known, alpha / 2)
+    return low, max(low, high)
+
+
+def _refuted_below(differences: np.ndarray, alpha: float) -> float:
+    """Means up to this one are refuted; -1 where none are."""
+    if not len(differences):
+        return -1.0
+    enough, low, high = -math.log(alpha), -1.0, float(differences.max())
+    while high - low > _FINE:
+        middle = (low + high) / 2
+        low, high = (middle, high) if capital(differences, middle).max() >= enough else (low, middle)
+    return low

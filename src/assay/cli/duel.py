@@ -1,0 +1,123 @@
+"""`assay duel`: two policies on the same episodes, until it is known which is better."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.execution import (
+    Assets,
+    Conditions,
+    JsonFile,
+    Replan,
+    Seeds,
+    Selection,
+    Silence,
+    States,
+    Steps,
+    say_on_primitives,
+)
+from assay.cli.verdicts import Each, JUnit, Margin, Markdown, tell
+from assay.console import number_of, say
+from assay.errors import RunError
+from assay.runs.seeds import parse_seeds
+
+
+def duel(
+    first: Annotated[str, typer.Argument(metavar="A", help="A policy's address: what there is.")],
+    second: Annotated[str, typer.Argument(metavar="B", help="Another: what may replace it.")],
+    experiment: Annotated[str, typer.Option(help="The experiment: assay experiments list.")],
+    selection: Selection = None,
+    seeds: Seeds = None,
+    conditions: Conditions = None,
+    margin: Margin = 0.05,
+    each: Each = False,
+    per_start: Annotated[
+        str, typer.Option(metavar="N|all", help="Episodes that are dealt of each task and seed, at random.")
+    ] = "1",
+    out: Annotated[Path | None, typer.Option(help="A folder for A.assay and B.assay.")] = None,
+    label_a: Annotated[str | None, typer.Option(help="What A is called.")] = None,
+    label_b: Annotated[str | None, typer.Option(help="What B is called.")] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="Processes of each policy; by default one for every two cores; 0: no other than this."
+        ),
+    ] = None,
+    assets: Assets = None,
+    states: States = None,
+    steps: Steps = None,
+    replan: Replan = None,
+    certified: Annotated[
+        bool | None,
+        typer.Option(
+            "--certified/--uncertified",
+            help="Only scenes that the oracle has solved, or all. [default: as the experiment has it]",
+        ),
+    ] = None,
+    retry_errors: Annotated[bool, typer.Option(help="Try episodes that ended in an error again.")] = False,
+    timeout: Silence = 1800.0,
+    target: JsonFile = None,
+    junit: JUnit = None,
+    markdown: Markdown = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Begin without asking, however long it takes.")] = False,
+) -> None:
+    """Play two policies on the same episodes, and stop as soon as it is known which is better.
+
+    Looking after every start is paid for: the verdict on B against A (better, equivalent within the margin, worse) is
+    wrong with a probability of at most 5 %. Exit status: 0 better, equivalent or not worse by more than the margin; 1
+    worse; 3 undecided. The same command again goes on where it was interrupted, and with more --seeds where it was
+    undecided.
+    """
+    from assay import api
+    from assay.cli.asking import DuelDisplay
+
+    for policy in (first, second):
+        say_on_primitives(policy, assets)
+    if first == second:
+        say(f"note: A and B are the same policy, {first}", aside=True)
+    with DuelDisplay(yes=yes) as display:
+        found = api.duel(
+            first,
+            second,
+            experiment,
+            tasks=selection,
+            seeds=None if seeds is None else parse_seeds(seeds),
+            conditions=conditions,
+            margin=margin,
+            each=each,
+            per_start=_per_start(per_start),
+            out=out,
+            labels=(label_a, label_b),
+            workers=workers,
+            assets=assets,
+            states=states,
+            steps=steps,
+            replan=replan,
+            certified=certified,
+            retry_errors=retry_errors,
+            timeout=timeout,
+            observer=display,
+        )
+    if found is None:  # nobody wanted to begin
+        raise typer.Exit(3)
+    tell(found.judgement, "assay duel", target, junit, markdown)
+    say(f"the runs are {found.runs[0]} and {found.runs[1]}", aside=True)
+    if found.reason:
+        raise RunError(f"stopped: {found.reason}; the same command goes on when the policy is back")
+    if found.left:
+        say(f"{number_of(found.left, 'episode')} left at most: the same command goes on", aside=True)
+        raise typer.Exit(130)
+    if not found.judgement.verdict.final:
+        say("the plan is used up; the same command with more --seeds goes on from here", aside=True)
+    raise typer.Exit(found.judgement.status)
+
+
+def _per_start(text: str) -> int | None:
+    if text == "all":
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        raise RunError(f"--per-start '{text}': valid: 1 or more, or all")
+    return int(text)
