@@ -17,6 +17,7 @@ from assay.plugins import PYTHON
 from assay.runs.display import RunDisplay
 from assay.runs.execute import workers_of
 from assay.runs.planning import duration
+from assay.runs.store import Store
 from assay.runs.work import Work
 
 LONG = 30 * 60.0
