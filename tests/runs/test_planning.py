@@ -40,6 +40,7 @@ def test_earlier_runs_of_the_policy_tell_time_and_success(tmp_path: Path):
     assert "4 episodes of 2 earlier runs" in known.pace.source
     assert (known.success, known.controls) == (3 / 4, 4)
     assert earlier("mine", "libero", [tmp_path, tmp_path / "none"]).pace is None
+    assert earlier("mine", "primitives", [tmp_path], steps=10).pace is None, "theirs were longer"
 
 
 def test_seeds_for_a_budget_and_for_a_loss_keep_what_they_promise(tmp_path: Path):

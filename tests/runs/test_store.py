@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from assay import tasks
-from assay.episodes import Outcome
+from assay.episodes import EpisodeSpec, Outcome
 from assay.errors import RunError
 from assay.experiments import Experiment, Variant
 from assay.perturb import Say
@@ -244,3 +244,15 @@ def test_what_older_runs_did_not_record_is_kept_and_merged_and_missing_in_them(
     with Store.writing(tmp_path / "old.assay") as store:
         store.append(3, episode(**{column: known}))
         assert store.frame()[column].null_count() == 1, "a run that is resumed records it from now on"
+
+
+def test_a_schema_that_is_no_text_is_told_in_one_line(tmp_path: Path):
+    path = tmp_path / "a.assay"
+    with Store.writing(path) as store:
+        store.plan([EpisodeSpec("libero_goal/7", 0)])
+    damaged = path.read_bytes().replace(b"CREATE TABLE specs", b"CREATE T\xaaBLE \xffpecs")
+    assert damaged != path.read_bytes()
+    path.write_bytes(damaged)
+    for opened in (Store.reading, Store.writing):
+        with pytest.raises(RunError, match="damaged"):
+            opened(path)

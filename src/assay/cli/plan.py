@@ -196,7 +196,8 @@ def print_forecast(work: Work, found: Forecast, policy: str | None) -> None:
     for name, each in groups:
         losses = [one.detectable(found.success) for one in each]
         known = [f"{100 * loss:.0f}" for loss in losses if loss is not None]
-        told = max(known, key=float) if len(known) == len(losses) else "none: too few starts"
+        lacking = "too few starts" if found.success else "no control succeeds"
+        told = max(known, key=float) if len(known) == len(losses) else f"none: {lacking}"
         starts = str(min(one.starts for one in each))
         table.add_row(name, str(sum(len(one.conditions) for one in each)), starts, told)
     output.print(table)

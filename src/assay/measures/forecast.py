@@ -119,11 +119,13 @@ def forecast(
     """
     traits = work.design.played_in.traits
     need = certificates(work)
-    known = Known(None, None, 0) if policy is None else earlier(policy, work.pack, folders)
+    known = (
+        Known(None, None, 0) if policy is None else earlier(policy, work.pack, folders, work.options.steps)
+    )
     worth = len(work.specs) + need.missing > few
     pace, certifying = known.pace, None
     if traits.demonstrator is not None and worth and need.missing:
-        certifying = earlier(traits.demonstrator, work.pack, folders).pace
+        certifying = earlier(traits.demonstrator, work.pack, folders, work.options.steps).pace
         certifying = certifying or (timed(work, traits.demonstrator) if sample else None)
     if pace is None and sample and worth:
         who = traits.demonstrator if few else policy

@@ -53,7 +53,7 @@ def command_for_more(report: RunReport, *, seeds: int | None = None, tasks: Sequ
     pack, conditions, file = meta.get("pack", USUAL_ASSETS), all_conditions(meta), Path(report.file)
     return run_command(
         str(meta.get("experiment")),
-        str(meta.get("policy")),
+        str(meta.get("policy", "POLICY")),
         settings,
         tasks=",".join(tasks or sorted(rows["task"].unique(), key=natural)),
         seeds=_seeds(known, seeds or len(known)),

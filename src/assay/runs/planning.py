@@ -81,15 +81,19 @@ def certificates(work: Work) -> Certificates:
     return Certificates(len(found) - sum(found), sum(found))
 
 
-def earlier(policy: str, pack: str, folders: Iterable[Path]) -> Known:
-    """What the runs of a policy in some folders tell: how long an episode takes, and how often controls succeed."""
+def earlier(policy: str, pack: str, folders: Iterable[Path], steps: int | None = None) -> Known:
+    """What the runs of a policy in some folders tell: how long an episode takes, and how often controls succeed.
+
+    Of those only whose episodes had as many ``steps``: others are longer, or ended before they could succeed.
+    """
     files = {each for folder in folders if folder.is_dir() for each in folder.glob(f"*{SUFFIX}")}
     count, seconds, runs, wins, controls = 0, 0.0, 0, 0, 0
     for file in sorted(files, key=lambda each: each.stat().st_mtime, reverse=True)[:MOST_RUNS]:
         try:
             with closing(Store.reading(file)) as store:
                 meta = store.meta
-                if (meta.get("policy"), meta.get("pack")) != (policy, pack):
+                limit = (meta.get("settings") or {}).get("steps")
+                if (meta.get("policy"), meta.get("pack"), limit) != (policy, pack, steps):
                     continue
                 done, took = store.seconds()
                 rates = {row["condition"]: row for row in store.counts().iter_rows(named=True)}

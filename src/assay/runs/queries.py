@@ -216,6 +216,8 @@ class Differing:
     first: str
     """Its outcome in the first run."""
     second: str
+    plausible: bool = True
+    """Whether success is expected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +310,8 @@ def differing(run: Run, second: Path, condition: str = "", after: int = 0) -> Di
     with run.beside(second):
         rows = run.rows(
             "SELECT specs.id, specs.key, specs.condition, specs.task, specs.seed, episodes.instruction, "
-            f"episodes.outcome, those.outcome {_DIFFERING} AND specs.id > :after "
+            "episodes.outcome, those.outcome, coalesce(json_extract(specs.labels, '$.plausible'), 1) <> 0 "
+            f"{_DIFFERING} AND specs.id > :after "
             f"ORDER BY specs.id LIMIT {PAGE + 1}",
             values,
         )

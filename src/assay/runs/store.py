@@ -137,7 +137,7 @@ class Store:
                 damage = examine(connection, _tables())
                 if damage:
                     conceal(connection, damage, _tables())
-            except sqlite3.DatabaseError as error:
+            except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
                 raise RunError(f"{path}: not a run, or damaged: {error}") from None
             if mode != "wal":
                 raise RunError(
@@ -565,7 +565,10 @@ def read_connection(path: Path, *, timeout: float = 60.0) -> tuple[sqlite3.Conne
         damage = _damage_of(path, connection, sources)
         if damage:
             conceal(connection, damage, sources)
-    except sqlite3.DatabaseError as error:
+    except (
+        sqlite3.DatabaseError,
+        UnicodeDecodeError,
+    ) as error:  # what SQLite says of a schema may be no text
         raise RunError(f"{path}: not a run, or damaged: {error}") from None
     return connection, damage
 
