@@ -50,7 +50,7 @@ def test_long_work_needs_yes_where_nobody_can_be_asked(
     assay: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
-    recorded(tmp_path / "earlier.assay", "idle", "ff", 3600.0)
+    recorded(tmp_path / "earlier.assay", "idle", "ff", 3600.0, steps=1)
     command = (
         "run",
         "libero",
@@ -74,7 +74,7 @@ def test_long_work_needs_yes_where_nobody_can_be_asked(
 
 
 def test_on_a_terminal_it_asks(tmp_path: Path):
-    recorded(tmp_path / "earlier.assay", "idle", "ff", 3600.0)
+    recorded(tmp_path / "earlier.assay", "idle", "ff", 3600.0, steps=1)
     command = [str(Path(sys.executable).with_name("assay")), "run", "libero", "--policy", "idle"]
     command += ["--tasks", "libero_goal/7", "--seeds", "1", "--steps", "1", "--workers", "1"]
     ours, theirs = pty.openpty()

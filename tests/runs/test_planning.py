@@ -19,11 +19,11 @@ from assay.runs.work import Options, prepare
 pytestmark = pytest.mark.usefixtures("no_assets")
 
 
-def recorded(path: Path, policy: str, outcomes: str, seconds: float = 4.0) -> Path:
+def recorded(path: Path, policy: str, outcomes: str, seconds: float = 4.0, steps: int | None = None) -> Path:
     """A run of controls: s, f or e for each; an episode takes so many seconds."""
     kinds = {"s": Outcome.SUCCESS, "f": Outcome.FAILURE, "e": Outcome.ERROR}
     with Store.writing(path) as store:
-        store.describe(policy=policy, pack="primitives")
+        store.describe(policy=policy, pack="primitives", settings={"steps": steps})
         store.plan(EpisodeSpec("libero_goal/7", seed) for seed in range(len(outcomes)))
         for number, outcome in enumerate(outcomes, start=1):
             store.append(number, Episode(kinds[outcome], 0, no_trajectory(), seconds=seconds))
