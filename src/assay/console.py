@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
+from rich.box import SIMPLE
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import (
     BarColumn,
@@ -101,6 +102,8 @@ def table_of(*columns: Column | str, **style: Any) -> Table:
 
     Ids can be copied and searched for: where not even the longest words fit, lines are longer than the terminal.
     """
+    if style.get("box") is SIMPLE:  # nothing is drawn at its sides: no room is left for it
+        style = {"show_edge": False, "pad_edge": False, "collapse_padding": True, **style}
     table = _WholeWords(*columns, **style)
     for column in table.columns:
         column.overflow = "fold"
