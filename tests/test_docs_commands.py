@@ -33,6 +33,8 @@ LEFT_OUT = {
     "assay doctor": "tests/cli/test_doctor.py runs it",
     "assay assets get": "tests/sim/packs/test_fetch.py runs it",
     "assay try openpi://gpu-box": "needs a machine with a GPU",
+    "assay duel": "needs certificates of scenes; tests/cli/test_duel.py runs it",
+    "assay gate": "tells its verdict by its exit status; tests/cli/test_duel.py runs it",
     "assay libero ": "stands for any script; tests/dropin runs some",
 }
 """How lines begin that are not run, and why."""

@@ -92,8 +92,10 @@ def test_an_episode_is_watched_beside_its_control(page, drawing):
     page.locator("table.episodes tbody a").first.click()
     assert page.url.endswith("?says=bowl")
     expect(page.locator(".neighbours")).to_contain_text("1 of 2 like this")
+    page.wait_for_load_state()  # keys are listened to from then on
     page.keyboard.press("j")
     expect(page.locator(".neighbours")).to_contain_text("2 of 2 like this")
+    page.wait_for_load_state()
     page.keyboard.press("k")
     expect(page.locator(".neighbours")).to_contain_text("1 of 2 like this")
     expect(page.locator("ins")).to_have_text(["put the bowl", "plate"])
