@@ -195,10 +195,11 @@ def main_table(results: Results) -> Table:
             values += [*mine, float(np.mean(there)) if there else None]
         return (*values, None if found is None else found.overall.share, rank)
 
-    ranked = sorted(results.models.items(), key=lambda each: -_overall(results, each[1]))
-    rows = [row(_type(results.fact(name)), name, each, place) for place, (name, each) in enumerate(ranked, 1)]
+    ranks = {name: place for place, (name, _) in enumerate(_best(results), 1)}
+    models = sorted(results.models.items(), key=lambda each: ranks.get(each[0], len(ranks) + 1))
+    rows = [row(_type(results.fact(name)), name, each, ranks.get(name)) for name, each in models]
     rows.sort(key=lambda each: str(each[0]))
-    rows.append(("mean", f"of {len(ranked)} models", *_means([each[2:-1] for each in rows]), None))
+    rows.append(("mean", f"of {plural(len(ranks), 'model')}", *_means([each[2:-1] for each in rows]), None))
     rows += [
         row("baseline", name, each, None) for name, each in results.score.models.items() if name in BASELINES
     ]
@@ -252,7 +253,7 @@ def size_figure(results: Results) -> Drawing:
     families: defaultdict[str, list[tuple[float, float, str]]] = defaultdict(list)
     for name, each in results.models.items():
         fact = results.fact(name)
-        if fact.size is not None:
+        if fact.size is not None and results.standing(each) is not None:
             families[fact.family or name].append((fact.size, _overall(results, each), name))
     if not families:
         raise MeasureError("needs the sizes of models: --facts FILE")
@@ -313,15 +314,9 @@ def consistency_table(results: Results) -> Table:
         found = results.standing(each)
         if found is not None:
             shares = _cells(found)
-            means = [
-                float(
-                    np.mean(
-                        [shares[dataset, kind] for kind in shared if (dataset, kind) in shares] or [np.nan]
-                    )
-                )
-                for dataset in datasets
-            ]
-            rows.append((name, *means, max(means) - min(means)))
+            means = [_mean([shares.get((dataset, kind)) for kind in shared]) for dataset in datasets]
+            known = [mean for mean in means if mean is not None]
+            rows.append((name, *means, max(known) - min(known) if len(known) > 1 else None))
     columns = (
         Column("model"),
         *(Column(each, "share") for each in datasets),
@@ -348,8 +343,9 @@ def cameras_table(results: Results) -> Table:
             if any(share is not None for share in shares):
                 rows.append((name, str(kind), *shares, _top(views, shares)))
                 everybody[str(kind)].append(shares)
-        means = [_mean(list(by_view[view].values())) for view in views]
-        rows.append((name, "average", *means, _top(views, means)))
+        if any(by_view.values()):
+            means = [_mean(list(by_view[view].values())) for view in views]
+            rows.append((name, "average", *means, _top(views, means)))
     for label, found in everybody.items():
         if found:
             shares = _means(found)
@@ -378,7 +374,7 @@ def camera_figures(results: Results) -> Iterator[Drawing]:
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=1)
 
     yield draw("views", "Overall by cameras outside", "The dashed line is chance.", (HALF, 3.8), lines)
-    found = {view: _mean_proportions(results, view) for view in views}
+    found = _mean_proportions(results, views)
 
     def stacks(figure: Figure) -> None:
         axes = figure.subplots()
@@ -498,7 +494,7 @@ def proportions_table(results: Results) -> Table:
 def mean_proportions_table(results: Results) -> Table:
     """Normalised error proportions at the mid level by view, mean over models."""
     rows: list[tuple[Value, ...]] = [
-        (view, *_mean_proportions(results, view)) for view in results.score.views
+        (view, *shares) for view, shares in _mean_proportions(results, results.score.views).items()
     ]
     if len(rows) > 1:
         rows.append(("average", *_means([row[1:] for row in rows])))
@@ -720,7 +716,10 @@ def _overall(results: Results, each: ModelScore, view: str = "") -> float:
 
 
 def _best(results: Results) -> list[tuple[str, ModelScore]]:
+    """Models with answers in the main view, the best first. Raises MeasureError where there is none."""
     there = [(name, each) for name, each in results.models.items() if results.standing(each) is not None]
+    if not there:
+        raise MeasureError(f"needs answers of a model in the view {results.main_view}")
     return sorted(there, key=lambda each: -_overall(results, each[1]))
 
 
@@ -728,14 +727,21 @@ def _components(results: Results, each: ModelScore, view: str) -> tuple[Componen
     return each.components["mid"] if len(results.score.views) == 1 else each.view_components.get(view, ())
 
 
-def _mean_proportions(results: Results, view: str) -> tuple[float, ...]:
-    found = [_components(results, each, view) for each in results.models.values()]
-    shares = [
-        [part.proportion for part in parts] for parts in found if parts and parts[0].proportion is not None
-    ]
-    if not shares:
-        raise MeasureError(f"needs wrong answers at the mid level in the view {view}")
-    return tuple(np.mean(np.array(shares, dtype=float), axis=0).tolist())
+def _mean_proportions(results: Results, views: Sequence[str]) -> dict[str, tuple[float, ...]]:
+    """Mean over models, of the views in which any has errors. Raises MeasureError where there is none."""
+    found = {}
+    for view in views:
+        models = [_components(results, each, view) for each in results.models.values()]
+        shares = [
+            [part.proportion for part in parts]
+            for parts in models
+            if parts and parts[0].proportion is not None
+        ]
+        if shares:
+            found[view] = tuple(np.mean(np.array(shares, dtype=float), axis=0).tolist())
+    if not found:
+        raise MeasureError(f"needs wrong answers at the mid level in the views {', '.join(views)}")
+    return found
 
 
 def _several(results: Results, wanted: Sequence[str], needs: str) -> list[str]:
