@@ -100,7 +100,9 @@ def test_a_model_without_answers_in_a_view_and_a_view_without_errors_cost_no_tab
     questions = load(folder)
     write(
         [
-            Answer(model, "direct", each.id, State.ANSWERED, each.answer if right else LETTERS[each.right - 1])
+            Answer(
+                model, "direct", each.id, State.ANSWERED, each.answer if right else LETTERS[each.right - 1]
+            )
             for model, view, right in (("a", "ego", False), ("b", "both", True), ("c", "exo", False))
             for each in questions
             if each.view == view
