@@ -37,7 +37,7 @@ _FORM = re.compile(
     r"(parameter|argument|field|key|property|name|input)s?\b",
     re.I,
 )
-"""Words that say that a request is wrong in form, whatever the field is called: ``unknown parameter content_filter``."""
+"""Words that say that a request is wrong in form, whatever its field is called: ``unknown parameter moderation``."""
 _PASSING = (408, 425, 429)
 """Statuses, besides 500 and above, that may be over soon."""
 
