@@ -9,16 +9,10 @@ from assay.eqa.annotations import Mistake
 from assay.eqa.asking.answers import Answer, State, write
 from assay.eqa.errors import QuestionError
 from assay.eqa.question import LETTERS, Kind, load
-from assay.eqa.scoring.actioneqa import (
-    Facts,
-    Results,
-    cameras_table,
-    main_table,
-    mean_proportions_table,
-    read_facts,
-    report,
-    worth_table,
-)
+from assay.eqa.scoring.actioneqa import Facts, Results, read_facts, report
+from assay.eqa.scoring.actioneqa.mistakes import mean_proportions_table
+from assay.eqa.scoring.actioneqa.performance import main_table
+from assay.eqa.scoring.actioneqa.views import cameras_table, worth_table
 from assay.eqa.scoring.score import Score, score
 from assay.eqa.scoring.sheet import sheet
 from assay.report.papers.base import Exhibit
