@@ -3,7 +3,7 @@
     python -m bench.vima --checkout VIMABench --packages ENV/lib/python3.11/site-packages --seeds 8
 
 VIMA-Bench is not on PyPI: ``--checkout`` is a clone of vimalabs/VIMABench, ``--packages`` where PyBullet and what else
-it needs is installed. Episodes are added to ``--lines``; what is there is not played again.
+it needs is installed. Episodes are added to ``--lines``; what is there is not played again, and counts once.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import importlib.util
 import json
 import sys
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -30,6 +31,8 @@ from assay.tabletop import KINDS, Level, Setting, TableOracle, make, play
 
 PLAYERS = ("oracle", "reader")
 WORLDS = ("VIMA-Bench", "Assay")
+Found = Iterator[tuple[int, bool | str]]
+"""Seeds, and whether each episode succeeds; a text where it could not be played."""
 
 
 def vima_bench(checkout: Path, packages: list[Path]) -> Any:
@@ -45,8 +48,8 @@ def vima_bench(checkout: Path, packages: list[Path]) -> Any:
     return importlib.import_module("vima_bench")
 
 
-def there(bench: Any, kind: str, player: str, seeds: range) -> Any:
-    """Episodes of a task in VIMA-Bench: whether each succeeds."""
+def there(bench: Any, kind: str, player: str, seeds: Sequence[int]) -> Found:
+    """Episodes of a task in VIMA-Bench: whether each succeeds, or what VIMA-Bench raised."""
     level = "placement_generalization" if Level.L1 in KINDS[kind].levels else "novel_task_generalization"
     name = KINDS[kind].name
     env = bench.make(
@@ -59,7 +62,7 @@ def there(bench: Any, kind: str, player: str, seeds: range) -> Any:
             else:
                 yield seed, play_there(env, _player(player), seed=seed).success
         except Exception as error:  # VIMA-Bench raises where it finds no room
-            print(f"{kind} seed {seed}: {error!r}"[:200], flush=True)
+            yield seed, repr(error)[:200]
     env.close()
 
 
@@ -98,49 +101,62 @@ def main() -> None:
     known = (
         [json.loads(line) for line in given.lines.read_text().splitlines()] if given.lines.exists() else []
     )
-    done = {(each["world"], each["player"], each["task"], each["seed"]) for each in known}
+    done = set(map(_key, known))
     with given.lines.open("a") as out:
         for kind in given.tasks.split(","):
             for player in given.players.split(","):
                 for world in WORLDS if bench else WORLDS[1:]:
-                    left = [seed for seed in range(given.seeds) if (world, player, kind, seed) not in done]
-                    seeds = range(left[0], given.seeds) if left else range(0)
+                    seeds = [seed for seed in range(given.seeds) if (world, player, kind, seed) not in done]
+                    if not seeds:
+                        continue
                     found = (
                         there(bench, kind, player, seeds) if world == WORLDS[0] else here(kind, player, seeds)
                     )
-                    for seed, success in found if left else ():
-                        known.append(
-                            {"world": world, "player": player, "task": kind, "seed": seed, "success": success}
-                        )
+                    for seed, result in found:
+                        about = {"world": world, "player": player, "task": kind, "seed": seed}
+                        known.append(about | {"raised" if isinstance(result, str) else "success": result})
                         out.write(json.dumps(known[-1]) + "\n")
                         out.flush()
     Console(width=140).print(table(known))
 
 
-def here(kind: str, player: str, seeds: range) -> Any:
+def _key(episode: dict[str, Any]) -> tuple[str, str, str, int]:
+    return episode["world"], episode["player"], episode["task"], episode["seed"]
+
+
+def here(kind: str, player: str, seeds: Sequence[int]) -> Found:
     """Episodes of a task at our table: whether each succeeds."""
     for seed in seeds:
         yield seed, play(make(Setting(kind, seed, KINDS[kind].levels[0])), _player(player)).success
 
 
 def table(known: list[dict[str, Any]]) -> Table:
-    """Successes of all episodes, task by task, with 95 % intervals."""
+    """Successes of all episodes with 95 % intervals, task by task and together; each episode counts once.
+
+    Seeds on which VIMA-Bench raised are no episodes: the last column counts them.
+    """
     columns = [(player, world) for player in PLAYERS for world in WORLDS]
-    made = Table("task", *(f"{player}, {world}" for player, world in columns), title="successes of episodes")
-    cells = defaultdict(list)
-    for each in known:
-        cells[each["task"], each["player"], each["world"]].append(bool(each["success"]))
-    for kind in KINDS:
-        row = []
-        for column in columns:
-            won = cells[(kind, *column)]
-            if not won:
-                row.append("")
-                continue
-            interval = wilson_interval(sum(won) / len(won), len(won))
-            row.append(f"{sum(won)} of {len(won)} ({100 * interval.low:.0f} to {100 * interval.high:.0f} %)")
-        made.add_row(f"{kind} {KINDS[kind].name}", *row)
+    heads = (f"{player}, {world}" for player, world in columns)
+    made = Table("task", *heads, "raised", title="successes of episodes")
+    cells: defaultdict[tuple[str, str, str], list[bool]] = defaultdict(list)
+    raised: defaultdict[str, int] = defaultdict(int)
+    for each in {_key(each): each for each in known}.values():
+        for row in (each["task"], "all"):
+            if "raised" in each:
+                raised[row] += 1
+            else:
+                cells[row, each["player"], each["world"]].append(bool(each["success"]))
+    for row in (*KINDS, "all"):
+        name = f"{row} {KINDS[row].name}" if row in KINDS else row
+        made.add_row(name, *(_told(cells[(row, *column)]) for column in columns), str(raised[row]))
     return made
+
+
+def _told(won: list[bool]) -> str:
+    if not won:
+        return ""
+    interval = wilson_interval(sum(won) / len(won), len(won))
+    return f"{sum(won)} of {len(won)} ({100 * interval.low:.0f} to {100 * interval.high:.0f} %)"
 
 
 if __name__ == "__main__":

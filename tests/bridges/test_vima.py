@@ -108,3 +108,31 @@ def test_what_is_no_action_is_refused_in_one_line(given: dict[str, Any], told: s
 def test_an_unknown_task_is_pointed_to_the_nearest():
     with pytest.raises(TaskError, match="did you mean 'rotate'"):
         make("rotat")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"level": "L9"}, "rotate has no level 'L9'; valid: L1, L2, L3"),
+        ({"level": "L4"}, "rotate has no level 'L4'; valid: L1, L2, L3"),
+        ({"levl": "L2"}, "make has no keyword 'levl': did you mean 'level'?"),
+        ({"difficulty": "hard"}, "no difficulty 'hard'; valid: default, distracting, extreme"),
+        ({"seed": -1}, "a seed is a whole number"),
+    ],
+)
+def test_what_make_does_not_know_is_refused(given: dict[str, Any], told: str):
+    with pytest.raises(TaskError, match=re.escape(told)):
+        make("rotate", **given)
+
+
+def test_each_reset_draws_a_scene_and_a_seed_draws_the_same_ones_again(drawing: str):
+    def scenes(env: Any) -> list[bytes]:
+        return [env.reset()["segm"]["top"].tobytes() for _ in range(3)]
+
+    env = make("rotate", seed=3)
+    found = scenes(env)
+    assert len(set(found)) == 3 and scenes(env)[0] not in found
+    last = env.reset()["segm"]["top"].tobytes()
+    assert scenes(make("rotate", seed=env.meta_info["seed"]))[0] == last
+    env.global_seed = 3
+    assert scenes(env) == scenes(make("rotate", seed=3)) == found

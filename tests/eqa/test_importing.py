@@ -80,6 +80,13 @@ def test_a_set_with_the_papers_fields_is_read_from_a_folder(images: list[str], t
         ({"images": ["images/0.jpg", "../../secret.png"]}, "there is no image"),
         ({"kind": "X"}, "says no kind"),
         ({"options": ["a", "a", "b", "c"]}, "four different options"),
+        ({"images": 5}, "needs 2 images before the options, has 1"),
+        ({"images": {"a": 1}}, "needs 2 images before the options, has 1"),
+        ({"options": ["\ud800", "x", "y", "z"]}, "surrogates not allowed"),
+        ({"images": ["images/0.jpg", "\ud800"]}, "surrogates not allowed"),
+        ({"images": ["images/0.jpg", "\0"]}, "null byte"),
+        ({"answer": "\ud800"}, "its answer is none of the options: '?'"),
+        ({"view": "sideways"}, "no view 'sideways'"),
     ],
 )
 def test_a_line_that_is_no_question_is_named_and_the_rest_is_read(images, tmp_path: Path, change, why: str):
@@ -94,7 +101,8 @@ def test_a_line_that_is_no_question_is_named_and_the_rest_is_read(images, tmp_pa
 
 def test_a_file_that_is_none_is_one_line(tmp_path: Path):
     (tmp_path / "torn.jsonl").write_text("{")
-    for path in (tmp_path / "torn.jsonl", tmp_path / "none.jsonl"):
+    (tmp_path / "deep.jsonl").write_text("[" * 100_000)
+    for path in (tmp_path / "torn.jsonl", tmp_path / "deep.jsonl", tmp_path / "none.jsonl"):
         with pytest.raises(QuestionError, match=r"not JSON|no file of JSON lines") as caught:
             import_set(path, tmp_path / "set")
         assert "\n" not in str(caught.value)

@@ -71,6 +71,16 @@ def test_a_reviewed_set_has_a_version_of_its_own_and_says_what_was_dropped(
         write_reviewed(folder, tmp_path / "none", questions, reviewed(questions, []))
 
 
+@pytest.mark.parametrize("told", ["{", "[" * 100_000, "[]", '{"review": 3}', '{"review": {"version": "x"}}'])
+def test_a_record_that_is_broken_is_one_line(
+    folder: Path, questions: list[Question], tmp_path: Path, told: str
+):
+    (tmp_path / "build.json").write_text(told)
+    with pytest.raises(QuestionError, match=r"build\.json: cannot be read") as caught:
+        write_reviewed(tmp_path, tmp_path / "kept", questions, reviewed(questions, verdicts(questions)))
+    assert "\n" not in str(caught.value)
+
+
 def test_verdicts_go_to_a_csv_file_and_come_back(
     folder, questions: list[Question], kept: Annotations, tmp_path: Path
 ):
@@ -97,6 +107,8 @@ def test_verdicts_go_to_a_csv_file_and_come_back(
         ("{id},ann,kept,", "did you mean 'keep'"),
         ("{id},,drop,", "reviews.csv:3: reviewer: a name has"),
         ("{id},ann", "no column, or value, 'verdict'"),
+        ('{id},ann,drop,"two\nlines"\n\nnobody,ann,keep,', "reviews.csv:6: there is no question 'nobody'"),
+        ("{id},ann,drop," + "x" * 200_000, "reviews.csv:3: not a CSV file: field larger than"),
     ],
 )
 def test_a_file_with_one_bad_line_changes_nothing(

@@ -9,7 +9,7 @@ VIMA-Bench is not on PyPI and is not needed for the first.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +18,7 @@ from assay.episodes import EpisodeSpec, Perturbation, Policy
 from assay.errors import TaskError, did_you_mean
 from assay.perturb import apply_perturbations
 from assay.policies.tabletop.vima import HIGH, LOW, assets, meta_info, observed, to_table, to_vima
+from assay.streams import stream
 from assay.tabletop import (
     KINDS,
     Difficulty,
@@ -39,6 +40,19 @@ from assay.tabletop.prompt import PLACEHOLDER
 from assay.tabletop.world import PACK
 
 MOST_ACTIONS = 10
+_THEIRS = frozenset(
+    {
+        "task_kwargs",
+        "modalities",
+        "debug",
+        "display_debug_window",
+        "render_prompt",
+        "record_gui",
+        "record_kwargs",
+        "hide_arm_rgb",
+    }
+)
+"""What ``vima_bench.make`` takes besides: all about PyBullet, or, as ``task_kwargs``, what ``level`` says here."""
 
 
 def make(
@@ -48,17 +62,24 @@ def make(
     level: str | None = None,
     difficulty: str = "default",
     perturbations: Sequence[Perturbation] = (),
-    **ignored: object,
+    **theirs: object,
 ) -> VimaTable:
-    """Our table as the environment that ``vima_bench.make`` gives. What belongs to PyBullet is ignored.
+    """Our table as the environment that ``vima_bench.make`` gives. Its other keywords are accepted without effect.
 
     ``task_name``: VIMA-Bench's, with or without its group, or T1 to T17. Raises TaskError that says what is valid.
     """
+    for keyword in sorted(theirs.keys() - _THEIRS):
+        valid = {"seed", "level", "difficulty", "perturbations", *_THEIRS}
+        raise TaskError(f"make has no keyword '{keyword}': {did_you_mean(keyword, valid)}")
     name = task_name.rpartition("/")[2]
     kinds = {kind.name: kind for kind in KINDS.values()} | dict(KINDS)
     if name not in kinds:
         raise TaskError(f"there is no task '{task_name}': {did_you_mean(name, kinds)}")
     kind = kinds[name]
+    if level and level not in map(str, kind.levels):
+        raise TaskError(f"{kind.name} has no level '{level}'; valid: {', '.join(map(str, kind.levels))}")
+    if difficulty not in map(str, Difficulty):
+        raise TaskError(f"there is no difficulty '{difficulty}'; valid: {', '.join(map(str, Difficulty))}")
     chosen = Level(level) if level else kind.levels[0]
     return VimaTable(Setting(kind.id, seed, chosen, Difficulty(difficulty)), tuple(perturbations))
 
@@ -67,7 +88,8 @@ class VimaTable:
     """Our table in VIMA-Bench's conventions: ``reset``, ``get_prompt_and_assets``, ``step`` with two poses."""
 
     def __init__(self, setting: Setting, perturbations: tuple[Perturbation, ...] = ()) -> None:
-        self._setting, self._perturbations = setting, perturbations
+        self._given, self._perturbations = setting, perturbations
+        self._resets = 0
         self.prompt: str | None = None
         self.prompt_assets: dict[str, Any] | None = None
         self.meta_info: dict[str, Any] = {}
@@ -75,7 +97,7 @@ class VimaTable:
     @property
     def task_name(self) -> str:
         """VIMA-Bench's name of the task."""
-        return KINDS[self._setting.task].name
+        return KINDS[self._given.task].name
 
     @property
     def action_space(self) -> Any:
@@ -89,28 +111,34 @@ class VimaTable:
         )  # fmt: skip
 
     def seed(self, seed: int | None = None) -> None:
-        """The seed of the next episode."""
-        setting = self._setting
-        self._setting = Setting(setting.task, seed or 0, setting.level, setting.difficulty)
+        """The seed of the next episode, and of those that follow it."""
+        self._given, self._resets = replace(self._given, seed=seed or 0), 0
 
     @property
     def global_seed(self) -> int:
-        """The seed of the next episode."""
-        return self._setting.seed
+        """The seed that was given last."""
+        return self._given.seed
 
     @global_seed.setter
     def global_seed(self, seed: int) -> None:
         self.seed(seed)
 
     def reset(self) -> dict[str, Any]:
-        """Set the table; an observation."""
-        task = apply_perturbations(make_task(self._setting), self._perturbations, seed=self._setting.seed)
+        """Set the table anew; an observation.
+
+        The first scene is the given seed's own; each later one is drawn from it, as VIMA-Bench goes on with its
+        generator. ``meta_info["seed"]`` is the scene's own seed.
+        """
+        drawn = int(stream(self._given.seed, "reset", self._resets).integers(2**31))
+        setting = replace(self._given, seed=drawn) if self._resets else self._given
+        self._resets += 1
+        task = apply_perturbations(make_task(setting), self._perturbations, seed=setting.seed)
         self._env = TableEnv(task)
-        observation = self._env.reset(EpisodeSpec(task.id, self._setting.seed, PACK))
+        observation = self._env.reset(EpisodeSpec(task.id, setting.seed, PACK))
         self.prompt, self.prompt_assets = task.prompt.text, assets(task.prompt)
         self.meta_info = meta_info(observation) | {
-            "difficulty": str(self._setting.difficulty),
-            "seed": self._setting.seed,
+            "difficulty": str(setting.difficulty),
+            "seed": setting.seed,
             "obj_id_to_info": {
                 number: {"obj_name": item.shape, "texture_name": item.texture}
                 for number, item in enumerate(task.scene.items, start=1)

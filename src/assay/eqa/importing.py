@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from PIL import Image, UnidentifiedImageError
+from pydantic import ValidationError
 
 from assay.eqa.actions import SIZE, Level, label_place
 from assay.eqa.build import Built, saved
@@ -66,8 +67,8 @@ def import_set(path: Path, out: Path, *, dataset: str = "", view: str = "exo") -
                 tally.add("lines read")
                 try:
                     question = _Line(line, file, dataset, view).question(unfinished, path)
-                except QuestionError as error:
-                    tally.add(f"line: {error}", f"{file.name}:{number}")
+                except (QuestionError, ValueError) as error:  # half a character, a path that is none
+                    tally.add(f"line: {_reason(error)}", f"{file.name}:{number}")
                     continue
                 tally.add("line: there twice", f"{file.name}:{number}", int(question.id in found))
                 found[question.id] = question
@@ -102,7 +103,7 @@ class _Line:
         shown = (
             [self._get("before"), self._get("after")] if self._get("before") else self._get("images") or []
         )
-        shown = [shown] if isinstance(shown, str) else list(shown)
+        shown = list(shown) if isinstance(shown, list) else [shown]
         wanted = 1 if kind.predicts else 2
         if kind.predicts and len(shown) == wanted + len(LETTERS):  # all pictures in one list
             options, shown = shown[wanted:], shown[:wanted]
@@ -138,10 +139,7 @@ class _Line:
             "thresholds": list((FAR if "droid" in dataset.lower() else NEAR).thresholds),
             "turning": "wrapped",
         }
-        try:
-            return Question.of(group=content["episode"], **content)
-        except ValueError as error:
-            raise QuestionError(str(error).splitlines()[-2].strip()[:100]) from None
+        return Question.of(group=content["episode"], **content)
 
     def _get(self, field: str) -> Any:
         return next(
@@ -214,11 +212,18 @@ def _lines(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if line.strip():
             try:
                 content = json.loads(line)
-            except ValueError as error:
-                raise QuestionError(f"{file}:{number}: not JSON: {error}") from None
+            except (ValueError, RecursionError) as error:
+                raise QuestionError(f"{file}:{number}: not JSON: {str(error)[:100]}") from None
             if not isinstance(content, dict):
                 raise QuestionError(f"{file}:{number}: not a question: {line[:60]}")
             yield number, content
+
+
+def _reason(error: Exception) -> str:
+    """One line: of Pydantic's errors the last but one says why, others have only one."""
+    if isinstance(error, ValidationError):
+        return str(error).splitlines()[-2].strip()[:100]
+    return " ".join(str(error).encode("utf-8", "replace").decode().split())[:200]
 
 
 def _text(value: Any) -> str:

@@ -94,11 +94,16 @@ def write_reviewed(folder: Path, out: Path, questions: Sequence[Question], found
         )
     try:
         told = json.loads((folder / BUILD).read_text(encoding="utf-8"))
+        if not isinstance(told, dict) or not isinstance(told.get("review", {}), dict):
+            raise ValueError("not what assay eqa build writes")
+        version = int(told.get("review", {}).get("version", 0)) + 1
     except FileNotFoundError:
-        told = {}
+        told, version = {}, 1
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise QuestionError(f"{folder / BUILD}: cannot be read: {str(error)[:100]}") from None
     kinds = {question.id: str(question.kind) for question in questions}
     told["review"] = {
-        "version": told.get("review", {}).get("version", 0) + 1,
+        "version": version,
         "of": told.pop("hash", ""),
         "kept": len(kept),
         "dropped": [
@@ -156,12 +161,15 @@ def read_csv(path: Path, questions: Sequence[Question], annotations: Annotations
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+            reader = csv.DictReader(file)
+            rows = [(reader.reader.line_num, row) for row in reader]
+    except csv.Error as error:
+        raise QuestionError(f"{path}:{reader.reader.line_num}: not a CSV file: {error}") from None
+    except (OSError, UnicodeDecodeError) as error:
         raise QuestionError(f"{path}: not a CSV file: {error}") from None
     known = [question.id for question in questions]
     found = []
-    for number, row in enumerate(rows, 2):
+    for number, row in rows:
         where = f"{path}:{number}"
         lacking = [name for name in COLUMNS[:4] if row.get(name) is None]
         if lacking:

@@ -32,6 +32,12 @@ _BLOCKED = re.compile(
     r"content[ _-]?(policy|filter|management)|responsible ?ai|safety (system|settings)|moderation", re.I
 )
 """Statuses, and words in their bodies, that say that this request will never be answered because of what is in it."""
+_FORM = re.compile(
+    r"\b(unknown|unrecogni[sz]ed|unsupported|unexpected|invalid|extra) (\w+ )?"
+    r"(parameter|argument|field|key|property|name|input)s?\b",
+    re.I,
+)
+"""Words that say that a request is wrong in form, whatever its field is called: ``unknown parameter moderation``."""
 _PASSING = (408, 425, 429)
 """Statuses, besides 500 and above, that may be over soon."""
 
@@ -147,7 +153,7 @@ class Client:
         if response.status_code in _PASSING or response.status_code >= 500:
             wait = _seconds(response.headers.get("Retry-After"))
             raise _TroubleError(said, wait=wait, too_many=response.status_code == _TOO_MANY)
-        if response.status_code in _BLOCKING and _BLOCKED.search(said):
+        if response.status_code in _BLOCKING and _BLOCKED.search(said) and not _FORM.search(said):
             raise _BlockedError(said)
         raise RefusedError(f"{self._url} refuses: {said}", response.status_code)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from assay.eqa.asking.answers import State
+from assay.eqa.asking.answers import MOST_TEXT, State
 from assay.eqa.asking.cost import TILE_TOKENS, estimate
 from assay.eqa.asking.models import is_baseline, model
 from assay.eqa.asking.prompts import Style
@@ -169,6 +169,12 @@ def test_a_blocked_request_counts_alike_whoever_blocks_it(vision: Vision, asked,
     assert not found.stopped and len(vision.asked) == 6 and "polic" in found.answers[0].text
     asked(f"{protocol}:tiny", 6)
     assert len(vision.asked) == 6, "nor is it asked again"
+
+
+def test_of_a_long_answer_the_end_is_kept(vision: Vision, asked):
+    vision.faults[-1] = chat("I look again. " * 2_000 + "Answer: B")
+    (answer,) = asked(count=1).answers
+    assert len(answer.text) == MOST_TEXT and answer.text.endswith("Answer: B")
 
 
 THOUGHTS = {

@@ -9,7 +9,10 @@ from assay.eqa.annotations import Mistake
 from assay.eqa.asking.answers import Answer, State, write
 from assay.eqa.errors import QuestionError
 from assay.eqa.question import LETTERS, Kind, load
-from assay.eqa.scoring.actioneqa import Facts, Results, main_table, read_facts, report, worth_table
+from assay.eqa.scoring.actioneqa import Facts, Results, read_facts, report
+from assay.eqa.scoring.actioneqa.mistakes import mean_proportions_table
+from assay.eqa.scoring.actioneqa.performance import main_table
+from assay.eqa.scoring.actioneqa.views import cameras_table, worth_table
 from assay.eqa.scoring.score import Score, score
 from assay.eqa.scoring.sheet import sheet
 from assay.report.papers.base import Exhibit
@@ -82,6 +85,37 @@ def test_table_1_is_of_one_camera_outside_and_table_4_compares_views(scored: Sco
         assert row[2:5] == (0.5, 0.5, 0.5) and row[-1] == 0.0
     assert np.isclose(results.score.models["one (direct)"].views["ego"].overall.share, 1.0)
     assert {Kind(each.kind) for each in scored.models["one (direct)"].views["exo"].accuracies} == set(Kind)
+
+
+def test_a_model_without_answers_in_a_view_and_a_view_without_errors_cost_no_table(
+    folder: Path, tmp_path: Path
+):
+    """Each model was asked in one view alone; in the view of both cameras nobody is wrong."""
+    questions = load(folder)
+    write(
+        [
+            Answer(
+                model, "direct", each.id, State.ANSWERED, each.answer if right else LETTERS[each.right - 1]
+            )
+            for model, view, right in (("a", "ego", False), ("b", "both", True), ("c", "exo", False))
+            for each in questions
+            if each.view == view
+        ],
+        tmp_path / "some",
+    )
+    found = score(sheet(questions, [tmp_path / "some"]))
+    made = report(found, questions, {"a": Facts(True, 7.0)})
+    lines = {each.label: each.missing for part in made.sections for each in part.exhibits if each.missing}
+    assert not {"Table 1", "Table 2", "Table 12"} & set(lines)
+    results = Results(found, questions, {})
+    assert {row[1]: row[-1] for row in main_table(results).rows} == {
+        "a (direct)": None,
+        "b (direct)": None,
+        "c (direct)": 1,
+        "of 1 model": None,
+    }
+    assert {row[0] for row in cameras_table(results).rows} == {"c (direct)", "mean of models"}
+    assert [row[0] for row in mean_proportions_table(results).rows] == ["ego", "exo", "average"]
 
 
 def test_facts_that_are_none_are_refused(tmp_path: Path):

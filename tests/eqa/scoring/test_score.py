@@ -40,6 +40,22 @@ def answered(path: Path, name: str, letters: dict[str, str]) -> Path:
     return path
 
 
+def test_what_is_said_about_a_blocked_request_is_not_read_as_an_answer(questions, tmp_path: Path):
+    for reason in ("blocked", "more than a letter"):
+        write(
+            [
+                Answer(reason, "direct", each.id, State.UNPARSED, "", reason, f"Answer: {each.answer}")
+                for each in questions
+            ],
+            tmp_path / reason,
+        )
+    found = sheet(questions, [tmp_path / "blocked", tmp_path / "more than a letter"])
+    assert {name: each.lenient.mean() for name, each in found.models.items()} == {
+        "blocked (direct)": 0.0,
+        "more than a letter (direct)": 1.0,
+    }
+
+
 def test_geometry_is_always_right_and_random_is_near_chance(questions, tmp_path: Path):
     for name in ("geometry", "random"):
         write(ask_baseline(questions, name).answers, tmp_path / name)

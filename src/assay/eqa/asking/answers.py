@@ -16,7 +16,7 @@ from assay.eqa.question import BUILD, LETTERS, METADATA, PICTURES, QUESTIONS
 from assay.files import replacing
 
 MOST_TEXT = 20_000
-"""Characters of what a model said that are kept."""
+"""Characters of what a model said that are kept: the last, where the answer is."""
 
 
 class State(StrEnum):

@@ -22,8 +22,11 @@ _BOXED = re.compile(r"\\boxed\s{0,2}\{\s{0,2}(?:\\text\s{0,2}\{)?\s{0,2}\(?([A-D
 _LED = re.compile(r"[\s(\[]{0,4}([A-D])[.):\]]\s{0,4}\S")
 """A letter and the option's own words: ``B) open the drawer``."""
 _TOLD = re.compile(
-    r"\b(?:answer|option|choice)\b(?:\s{1,4}(?:is|would be))?\s{0,4}[:=]?\s{0,4}[(\[]?([A-D])\b"
+    r"\b(?i:answer|option|choice)\s{0,4}(?:\b(?i:is|would be)\b\s{0,4}[:=]?|[:=])\s{0,4}"
+    r"(?:(?i:option|choice)\s{1,4})?[(\[]?([A-D])\b([^.;\n]*)"
 )
+"""``The answer is B``, ``Final Answer: (B)``, and the rest of the sentence; not ``I rule out option B``."""
+_LETTER = re.compile(r"\b[A-D]\b")
 _END = 400
 """Only so many characters at the end of an answer are searched for one that is told in a sentence."""
 
@@ -55,7 +58,7 @@ def lenient(text: str) -> str:
     """The letter that an answer means, whatever its form; empty where that would be a guess.
 
     Taken are what follows ``</think>``, a tag, a box, a letter with signs around it or before its option's words, and
-    the last "answer is B" near the end.
+    the last "answer is B" near the end, if its sentence names no other letter.
     """
     said = text.rpartition("</think>")[2]
     if boxed := set(_BOXED.findall(said[-_END:])):
@@ -71,7 +74,9 @@ def lenient(text: str) -> str:
     if led := _LED.match(said):
         return led[1] if tags or "\n" not in said else ""
     told = _TOLD.findall(said[-_END:])
-    return str(told[-1]) if told else ""
+    if not told or _LETTER.search(told[-1][1]):  # "A or B"
+        return ""
+    return str(told[-1][0])
 
 
 def tagged(text: str) -> tuple[str, str]:

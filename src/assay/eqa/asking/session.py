@@ -130,7 +130,7 @@ class _Asking:
             state=State.ANSWERED if found else State.UNPARSED,
             letter=found,
             reason=why,
-            text=reply.text[:MOST_TEXT] or reply.blocked,
+            text=reply.text[-MOST_TEXT:] or reply.blocked,
             thoughts=reply.thoughts[:MOST_TEXT],
             at=reply.at,
             sent=reply.sent,

@@ -15,7 +15,7 @@ from assay.eqa.actions import SIZE, Level, signs
 from assay.eqa.annotations import Annotations
 from assay.eqa.asking import answers
 from assay.eqa.asking.answers import State
-from assay.eqa.asking.parsing import lenient
+from assay.eqa.asking.parsing import BLOCKED, lenient
 from assay.eqa.errors import QuestionError
 from assay.eqa.question import LETTERS, Kind, Question
 from assay.eqa.scoring.means import Cell
@@ -206,6 +206,8 @@ def _given(rows: pl.DataFrame, index: pl.DataFrame) -> Given:
     truth = mine["truth"].to_numpy()
     forgiven = right.copy()
     for place in np.flatnonzero((state == State.UNPARSED).fill_null(False).to_numpy()):
+        if mine["reason"][int(place)] == BLOCKED:  # its text is the endpoint's, not the model's
+            continue
         meant = lenient(mine["text"][int(place)] or "")
         forgiven[place] = bool(meant) and LETTERS.index(meant) == truth[place]
     asked_with = known.select("endpoint", "parameters").unique(maintain_order=True).rows()

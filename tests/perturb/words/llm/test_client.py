@@ -119,6 +119,16 @@ def test_a_refusal_is_not_repeated(model, endpoint, ask, status: int):
     assert len(model.asked) == 1
 
 
+@pytest.mark.parametrize(
+    "said",
+    ["Unknown parameter: 'content_filter'.", "moderation: Extra inputs are not permitted"],
+)
+def test_a_field_that_is_called_like_a_filter_is_an_error_and_no_block(model, endpoint, ask, said: str):
+    model.faults[-1] = lambda body: (400, {}, json.dumps({"error": {"message": said}}).encode())
+    with pytest.raises(LLMError, match="refuses: status 400"):
+        ask(endpoint(), "hello")
+
+
 NONSENSE = {
     "html": b"<html>welcome</html>",
     "nothing": b"",

@@ -62,6 +62,24 @@ def test_every_wording_is_understood_with_its_parts(kind: str):
         assert request.touching == (kind == "T13")
 
 
+@pytest.mark.parametrize(
+    ("text", "scenes"),
+    [
+        ("This is @0@ than @1@. @2@ is more kobar than nothing. Put @3@ into @4@.", ()),
+        ("@0@ and @1@ are more kobar than @2@, respectively. Put @3@ into @4@.", ()),
+        ("Twist is: from @0@ to @1@, @2@ to @3@, @4@ to @5@, not @6@. Now twist all red objects.", range(6)),
+    ],
+)
+def test_pictures_that_cannot_be_paired_are_not_understood(text: str, scenes):
+    given = Told(text.lower(), list(range(7)))
+    assert read(given, frozenset(scenes)) is None
+    if not scenes:
+        whole = Told(
+            text.lower().replace("than nothing", "than @5@").replace("@2@,", "@2@ and @5@,"), given.slots
+        )
+        assert read(whole, frozenset()) is not None
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_nonsense_and_pictures_without_words_are_not_understood(kind: str):
     task = make(Setting(kind, 0, KINDS[kind].levels[0]))

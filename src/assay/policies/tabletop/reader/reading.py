@@ -112,7 +112,8 @@ def read(given: Told, scenes: frozenset[int]) -> Request | None:
     objects = [slot for slot in slots if slot not in scenes]
     if "twist" in text and len(scenes) == 6:
         looks = _LOOK.findall(text)
-        return Request("twist", pairs=_two(slots), looks=(looks[-1],)) if looks else None
+        paired = looks and len(slots) % 2 == 0
+        return Request("twist", pairs=_two(slots), looks=(looks[-1],)) if paired else None
     if len(scenes) == 3 and len(objects) == 1:
         moves = re.search(
             r"\bmo(?:ve|tion)|\bguide\b|\blead\b|\bshift\b|\btravel\b|\bhappens\b|\bway\b", text
@@ -184,6 +185,8 @@ def _put(given: Told, text: str, objects: Sequence[int]) -> Request | None:
         return None
     lessons = [each for each in sentences[:-1] if re.search(r"\bthan\b|\bcompared\b", each)]
     compared = given.numbers(" ".join(lessons))
+    if len(compared) % 2:
+        return None
     if "respectively" in " ".join(lessons):
         half = len(compared) // 2
         pairs = tuple(zip(compared[:half], compared[half:], strict=True))
