@@ -139,6 +139,8 @@ def altered(sound: Path, folder: Path, statement: str) -> Path:
     [
         ({"distance": "near"}, [None] * 3),
         ({"object": 5}, ["5"] * 3),
+        ({"plausible": [False, "yes", 0.5]}, [False, None, None]),
+        ({"distance": [False, "near", 0.5]}, [0.0, None, 0.5]),
         ({"level": [0, 3, "max"]}, ["0", "3", "max"]),
         ({"level": [True, 3, 0.5]}, [1.0, 3.0, 0.5]),
         ({"level": [float("nan"), 3, 4]}, [None, 3, 4]),
@@ -157,7 +159,8 @@ def test_labels_of_any_type_cost_no_episode(values: dict[str, object], read: lis
     everything(path)
     with Store.reading(path) as store:
         assert store.frame().filter(condition="control").height == 1
-        assert store.frame().filter(pl.col("condition") != "control")[name].to_list() == read
+        found = store.frame().filter(pl.col("condition") != "control")[name]
+        assert found.to_list() == read and (name != "plausible" or found.dtype == pl.Boolean)
 
 
 def test_a_run_whose_episodes_are_all_damaged_is_not_taken_for_an_empty_one(sound: Path, tmp_path: Path):
@@ -245,3 +248,18 @@ def test_merging_leaves_out_what_is_damaged(sound: Path, tmp_path: Path):
         )
     assert merge([path], tmp_path / "merged.assay") == 5
     assert everything(tmp_path / "merged.assay") == []
+
+
+def test_a_page_that_cannot_be_read_is_told_as_a_run_that_cannot(sound: Path, tmp_path: Path):
+    path = altered(sound, tmp_path, "CREATE TABLE late AS SELECT * FROM episodes")
+    with closing(sqlite3.connect(path)) as file:
+        (page,) = file.execute("SELECT rootpage FROM sqlite_master WHERE name = 'late'").fetchone()
+        (size,) = file.execute("PRAGMA page_size").fetchone()
+    raw = bytearray(path.read_bytes())
+    raw[(page - 1) * size : page * size] = b"\xff" * size
+    path.write_bytes(raw)
+    with (
+        pytest.raises(RunError, match="its file is damaged, or cannot be used"),
+        Store.reading(path) as store,
+    ):
+        store._db.execute("SELECT count(*) FROM late").fetchone()

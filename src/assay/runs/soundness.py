@@ -229,7 +229,8 @@ def fitted(several: Iterable[Mapping[str, Label]]) -> list[dict[str, Label]]:
             return None
         if name in texts:
             return str(value)
-        return int(value) if isinstance(value, bool) and (known == "number" or name in mixed) else value
+        number = known == "number" or (known is None and name in mixed)
+        return int(value) if isinstance(value, bool) and number else value
 
     return [{name: fit(name, value) for name, value in each.items()} for each in several]
 
@@ -239,7 +240,7 @@ def _half_numbers(several: Iterable[Mapping[str, Label]]) -> set[str]:
     found: defaultdict[str, set[bool]] = defaultdict(set)
     for each in several:
         for name, value in each.items():
-            if value is not None:
+            if isinstance(value, int | float):
                 found[name].add(isinstance(value, bool))
     return {name for name, kinds in found.items() if len(kinds) > 1}
 

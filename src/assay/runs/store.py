@@ -178,7 +178,13 @@ class Store:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        """Close; a page of the file that SQLite could not read, or use, is a RunError to whoever opened it."""
+        try:
+            self.close()
+        except sqlite3.Error as closing:
+            error = error or closing
+        if isinstance(error, sqlite3.Error):
+            raise RunError(f"{self.path}: its file is damaged, or cannot be used: {error}") from error
 
     # -- meta
 
