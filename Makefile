@@ -2,14 +2,16 @@
 # make test   all tests; they start many processes, so compiled modules are kept (__pycache__) whatever Python is told
 # make lint   ruff, mypy, import-linter
 # make bench  speed and memory, as ratios measured in one run; the slow proofs
-# make fuzz   damaged files and hostile peers against everything that reads, for an hour: make fuzz SECONDS=60
-# make kills  200 random kills of every long command, and whether the same command then ends as if there were none
+# make fuzz   damaged files and hostile peers against everything that reads, for an hour; always the same ones: CASES=12
+# make kills  long commands killed at random, 200 times together or for an hour, and whether the same command then
+#             ends as if there had been none
 # make lock   requirements.lock anew: the newest version of everything that pyproject.toml allows
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 JOBS ?= 3
 
 SECONDS ?= 3600
+CASES ?=
 
 .PHONY: setup prepared demo test lint bench fuzz kills lock clean
 
@@ -49,7 +51,7 @@ bench: setup
 	$(BIN)/python -m bench
 
 fuzz: setup
-	$(BIN)/python -m fuzz --seconds $(SECONDS) --out out/fuzz.json
+	$(BIN)/python -m fuzz --seconds $(SECONDS) $(if $(CASES),--cases $(CASES)) --out out/fuzz.json
 
 kills: setup
 	$(BIN)/python -m bench.kills

@@ -27,7 +27,9 @@ from fuzz.targets import entries
 LIMIT, LONGEST = 30, 600
 """Seconds of the processor, and of the clock, that one case may take: the machine may be busy."""
 GROWTH = 150.0
-"""MB by which memory may grow after the first fifth of the cases, or of the time: caches fill, and are bounded."""
+"""MB by which memory may grow after the first fifth of the time and the corpus: caches fill, and are bounded."""
+SETTLED = 60.0
+"""Seconds after that, before which growth is told and not judged: in a short run caches are still filling."""
 MEMORY = 6 * 2**30
 """Bytes of address space beyond which a process is ended: what a few bytes stand for must not fill the machine."""
 
@@ -40,7 +42,7 @@ def main() -> None:
     """Fuzz each target in a process of its own."""
     parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
     parser.add_argument("targets", nargs="*", help=f"of {', '.join(entries())}; all by default")
-    parser.add_argument("--seconds", type=float, default=60.0, help="for all targets together")
+    parser.add_argument("--seconds", type=float, default=60.0, help="the most, for all targets together")
     parser.add_argument("--first", type=int, default=0, help="the number of the first case")
     parser.add_argument("--cases", type=int, help="the most cases of each target")
     parser.add_argument("--out", type=Path, help="write what was found as JSON")
@@ -73,11 +75,11 @@ def fuzz(
     target = entry.make(folder)
     process, found = psutil.Process(), Counter[str]()
     defects: dict[str, dict[str, object]] = {}
-    early, number, slowest = 0.0, first, 0.0
+    early, since, number, slowest = 0.0, begun, first, 0.0
     before = {each: signal.signal(each, _late) for each in (signal.SIGALRM, signal.SIGPROF)}
     while time.monotonic() - begun < seconds and (cases is None or number < first + cases):
         if not early and time.monotonic() - begun > seconds / 5 and number > target.known():
-            early = process.memory_info().rss / 1e6
+            early, since = process.memory_info().rss / 1e6, time.monotonic()
         began = time.monotonic()
         signal.alarm(LONGEST)
         signal.setitimer(signal.ITIMER_PROF, LIMIT)
@@ -113,9 +115,14 @@ def fuzz(
         "slowest_seconds": round(slowest, 1),
         "memory_mb": round(late),
         "growth_mb": round(late - early) if early else None,
-        "grew": bool(early and late - early > GROWTH),
+        "grew": bool(early) and grew(late - early, time.monotonic() - since),
         "defects": defects,
     }
+
+
+def grew(megabytes: float, seconds: float) -> bool:
+    """Whether memory that grew by so much in so long is a defect."""
+    return megabytes > GROWTH and seconds >= SETTLED
 
 
 def _late(number: int, frame: object) -> None:
@@ -176,7 +183,7 @@ def _print(results: dict[str, dict[str, Any]]) -> None:
         cells += [each["slowest_seconds"], each["memory_mb"], each["growth_mb"]]
         table.add_row(name, *("" if cell is None else str(cell) for cell in cells))
         sums.update(
-            {key: each.get(key, 0) for key in ("files", "peers", "tracebacks", "hangs", "died", "grew")}
+            {key: int(each.get(key, 0)) for key in ("files", "peers", "tracebacks", "hangs", "died", "grew")}
         )
     console = Console(markup=False)
     console.print(table)

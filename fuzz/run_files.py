@@ -14,10 +14,9 @@ from typing import Any
 from bench.synthetic import Synthetic, drawn, even, planned
 
 from assay.cli.app import command_line
-from assay.errors import AssayError, RunError
+from assay.errors import AssayError
 from assay.runs.execute import execute
 from assay.runs.provenance import provenance
-from assay.runs.queries import NotFoundError
 from assay.runs.store import Store
 from assay.runs.work import Options
 from fuzz.mutations import HOSTILE_TEXTS, NUMBERS, Rng, corpus, pick, spoiled_bytes, spoiled_json
@@ -102,7 +101,7 @@ class RunFiles:
         if way in commands:
             command(*commands[way])
         elif way == "resume":
-            with contextlib.suppress(AssayError, sqlite3.Error):
+            with contextlib.suppress(AssayError):
                 execute(*RESUMED, path, OPTIONS)
         elif way == "episode":
             for key in _keys(path):
@@ -153,14 +152,12 @@ def _write(path: Path) -> None:
 
 
 def command(*words: object) -> None:
-    """Run a command as the command line does; AssayErrors and what it says in one line are sound."""
+    """Run a command as the command line does; AssayErrors, and words it does not understand, are sound."""
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         try:
             command_line()([str(each) for each in words], standalone_mode=False)
-        except (AssayError, sqlite3.Error, OSError):
-            pass
-        except SystemExit:
+        except (AssayError, SystemExit):
             pass
         except Exception as error:
             if not hasattr(error, "format_message") and type(error).__name__ != "Exit":
@@ -197,7 +194,7 @@ def _keys(path: Path) -> list[str]:
     try:
         with Store.reading(path) as store:
             return [each.key for each in store.todo(retry="errors")][:1] + store.frame()["key"].to_list()[:2]
-    except (RunError, NotFoundError, sqlite3.Error):
+    except AssayError:
         return []
 
 

@@ -5,7 +5,8 @@ does not survive a fork): a worker starts in a few milliseconds instead of a sec
 Elsewhere each is a new interpreter.
 
 They get no variables of this process's environment but those that are allowed: settings of the system, of Python, of
-graphics, of numerical libraries and of Assay, and none that looks like a key. ``ASSAY_PASS=NAME,NAME`` allows more.
+graphics, of numerical libraries, of the network and of Assay, and none that looks like a key. ``ASSAY_PASS=NAME,NAME``
+allows more.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from multiprocessing import forkserver
 from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
-from tempfile import TemporaryDirectory
+from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
 
 from assay.files import scratch_folder
@@ -34,17 +36,26 @@ IMPORTED = ("assay.runs.worker", "assay.sim.world", "assay.policies.oracle.polic
 """What the server has imported before it forks."""
 ALLOWED = re.compile(
     "PATH|HOME|USER|LOGNAME|SHELL|HOSTNAME|LANG|LANGUAGE|TZ|TMP|TEMP|TMPDIR|TERM|DISPLAY|WAYLAND_DISPLAY|XAUTHORITY"
-    "|SYSTEMROOT|VIRTUAL_ENV|HF_HOME|PYTHON[A-Z]*"
-    "|(LC|XDG|LD|DYLD|CONDA|SLURM|RAY|OMP|MKL|OPENBLAS|KMP|NUMBA|CUDA|NVIDIA|NCCL|MUJOCO|PYOPENGL|EGL|MESA|GALLIUM|LIBGL"
-    "|__EGL|__GLX|TORCH|PYTORCH|TF|JAX|XLA|TRANSFORMERS|HF_HUB|COVERAGE|PYTEST|ASSAY|LIBERO)_[A-Za-z0-9_]*"
+    "|SYSTEMROOT|VIRTUAL_ENV|HF_HOME|HF_ENDPOINT|SSL_CERT_FILE|SSL_CERT_DIR|REQUESTS_CA_BUNDLE|PYTHON[A-Z]*"
+    "|(HTTP|HTTPS|ALL|NO)_PROXY|(http|https|all|no)_proxy"
+    "|(LC|XDG|LD|DYLD|CONDA|SLURM|RAY|OMP|MKL|OPENBLAS|KMP|NUMBA|CUDA|NVIDIA|NCCL|HIP|ROCR|MUJOCO|PYOPENGL|EGL|MESA|GALLIUM"
+    "|LIBGL|__EGL|__GLX|TORCH|PYTORCH|TRITON|TF|JAX|XLA|TRANSFORMERS|HF_HUB|COVERAGE|PYTEST|ASSAY|LIBERO)_[A-Za-z0-9_]*"
 )
 """Variables of the environment that other processes get."""
-SECRET = re.compile("KEY|TOKEN|SECRET|PASSW|CREDENTIAL|BEARER", re.IGNORECASE)
+SECRET = re.compile(
+    "KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|BEARER|JWT|AUTH(?!ORITY)", re.IGNORECASE
+)  # XAUTHORITY names a file
 """What the name of a variable contains that no other process gets, unless it is asked for by its name."""
+ADDRESS = re.compile("HF_ENDPOINT|.*_PROXY", re.IGNORECASE)
+"""Variables that are addresses, in which a name and a password may stand before an @: such stay here, too."""
 PASS_VARIABLE = "ASSAY_PASS"
 """Names, with commas, of variables that are passed on besides."""
+LONGEST_SOCKET = 100
+"""Bytes that the path of a socket may have; systems allow 104 or 108."""
 _DIE_WITH_PARENT = 1
 """prctl's PR_SET_PDEATHSIG."""
+_changing = threading.RLock()
+"""Held while variables of our environment are away."""
 
 
 @cache
@@ -55,13 +66,21 @@ def context() -> ForkServerContext | SpawnContext:
     forking = multiprocessing.get_context("forkserver")
     forking.set_forkserver_preload(["assay.runs.preloading"])
     # multiprocessing's folder for sockets, as one that the next process takes away if this one is killed
-    multiprocessing.current_process()._config.setdefault("tempdir", _sockets().name)  # type: ignore[attr-defined]
+    if (folder := _sockets()) is not None:
+        multiprocessing.current_process()._config.setdefault("tempdir", folder.name)  # type: ignore[attr-defined]
     return forking
 
 
 @cache
-def _sockets() -> TemporaryDirectory[str]:
-    return scratch_folder(prefix="assay-mp-")
+def _sockets() -> TemporaryDirectory[str] | None:
+    """A folder whose sockets have paths that are short enough; None where only multiprocessing's own may be."""
+    for place in (Path(gettempdir()), Path("/tmp")):
+        with suppress(OSError):
+            folder = scratch_folder(place)
+            if len(os.fsencode(f"{folder.name}/listener-12345678")) <= LONGEST_SOCKET:
+                return folder
+            folder.cleanup()
+    return None
 
 
 def start(target: Callable[..., None], *arguments: Any, variables: Iterable[str] = ()) -> BaseProcess:
@@ -83,26 +102,31 @@ def pool(
 
 def environment(variables: Iterable[str] = ()) -> dict[str, str]:
     """What other processes see of our environment: what is allowed, and ``variables`` by their names."""
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # as many processes as cores; and sums in one order
-    named = {*variables, *(name.strip() for name in os.environ.get(PASS_VARIABLE, "").split(","))}
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if name in named or (ALLOWED.fullmatch(name) and not SECRET.search(name))
-    }
+    with _changing:
+        os.environ.setdefault("OMP_NUM_THREADS", "1")  # as many processes as cores; and sums in one order
+        ours = dict(os.environ)
+    named = {*variables, *(name.strip() for name in ours.get(PASS_VARIABLE, "").split(","))}
+    return {name: value for name, value in ours.items() if name in named or _may_pass(name, value)}
+
+
+def _may_pass(name: str, value: str) -> bool:
+    told = SECRET.search(name) or (ADDRESS.fullmatch(name) and "@" in value)
+    return ALLOWED.fullmatch(name) is not None and not told
 
 
 @contextmanager
 def environment_of_others() -> Iterator[None]:
     """Have only what others may see in our environment while they are started: they inherit it."""
-    before, shown = dict(os.environ), environment()
-    for name in before.keys() - shown.keys():
-        del os.environ[name]
-    try:
-        yield
-    finally:
-        for name in before.keys() - os.environ.keys():
-            os.environ[name] = before[name]
+    with _changing:
+        before, shown = dict(os.environ), environment()
+        hidden = before.keys() - shown.keys()
+        try:
+            for name in hidden:
+                os.environ.pop(name, None)
+            yield
+        finally:
+            for name in hidden:
+                os.environ.setdefault(name, before[name])
 
 
 def _serve() -> None:

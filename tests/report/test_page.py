@@ -184,7 +184,7 @@ def test_what_is_damaged_is_left_out_and_counted(tmp_path: Path, everything: Pat
         file.execute("UPDATE specs SET labels = '{' WHERE id = 4")
     found = RunReport.read(run)
     assert found.damage == (
-        "1 episode left out: labels that are no JSON object of plain values; "
+        "1 episode left out: labels that are no JSON object; "
         "2 episodes left out: the outcome 'banana'; trajectories of 1 episode cannot be read"
     )
     whole = RunReport.read(everything)

@@ -51,7 +51,7 @@ def test_what_a_damaged_file_holds_is_left_out_and_counted(path: Path, episode):
     with Store.reading(path) as store:
         assert store.frame()["id"].to_list() == [4, 5]
         told = [
-            "2 episodes left out: labels that are no JSON object of plain values",
+            "2 episodes left out: labels that are no JSON object",
             "1 episode left out: the outcome 'banana'",
         ]
         assert store.damaged() == told and not store.unread

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.tabletop.world import PACK
 from assay.web import replays as films
 from assay.web.replays import Recorded, Replay, Replays, own_video
+from assay.web.video_process import DiedError, Order, VideoProcess
 
 
 def made(ask: Callable[[], Replay]) -> Replay:
@@ -99,10 +101,37 @@ def test_what_was_not_looked_at_for_longest_goes(
     shorter = replace(recorded, actions=recorded.actions[:2], outcome="error", error="a wire broke")
     last = made(lambda: replays.still(shorter))
     until = time.monotonic() + 60
-    while sum(each.stat().st_size for each in folder.iterdir()) > 60_000:
+    while size_of(folder) > 60_000:
         assert time.monotonic() < until
         time.sleep(0.05)
     assert last.path is not None and last.path.exists()
+
+
+def size_of(folder: Path) -> int:
+    """Bytes, while somebody else takes files away."""
+    total = 0
+    for each in folder.iterdir():
+        with suppress(FileNotFoundError):
+            total += each.stat().st_size
+    return total
+
+
+def test_whatever_goes_wrong_is_told_and_a_process_that_died_is_tried_again(
+    recorded: Recorded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    other = replace(recorded, actions=recorded.actions[:2])
+    orders: list[str] = []
+
+    def render(process: VideoProcess, order: Order) -> str:
+        orders.append(order.name)
+        raise DiedError("it died") if order.name == recorded.name else KeyError("lost")
+
+    monkeypatch.setattr(VideoProcess, "render", render)
+    with Replays(tmp_path, processes=1) as replays:
+        assert made(lambda: replays.still(other)).said == "KeyError: 'lost'"
+        assert [made(lambda: replays.still(recorded)).said for _ in range(2)] == ["it died"] * 2
+        assert made(lambda: replays.still(other)).state == "failed"
+    assert orders == [other.name, recorded.name, recorded.name]
 
 
 def test_what_nobody_asks_for_any_more_is_not_drawn(

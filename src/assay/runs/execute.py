@@ -205,8 +205,8 @@ def plan(store: Store, work: Work, config: WorkerConfig, observer: Observer) -> 
 def _forget(path: Path) -> None:
     """Take away a run in which nothing was recorded: its policy cannot be made, and its file would lie about."""
     with Store.reading(path) as store:
-        done = store.done
-    if not done:
+        held = store.held
+    if not held:
         path.unlink()
 
 

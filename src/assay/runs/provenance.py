@@ -98,7 +98,7 @@ def check(path: Path, fresh: dict[str, object], *, empty_is_new: bool = False) -
     if not path.is_file():
         return
     with Store.reading(path) as store:
-        known = {} if empty_is_new and not store.done else store.meta
+        known = {} if empty_is_new and not store.held else store.meta
         if known and not store.judged:
             known = {**known, IDENTITY: fresh.get(IDENTITY)}
     if known and (found := differing(known, fresh)):
@@ -123,7 +123,7 @@ def describe(store: Store, fresh: dict[str, object], *, conditions: str | None =
 
     ``conditions``: the selection that is planned now, which is added to those of the run; None for all.
     """
-    if store.meta and not store.done and differing(store.meta, fresh):
+    if store.meta and not store.held and differing(store.meta, fresh):
         store.clear()
     known = store.meta
     chosen = [ALL if conditions is None else conditions]

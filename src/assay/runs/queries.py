@@ -40,8 +40,8 @@ _CLAUSES = {
     "condition": "condition = :condition",
     "task": "task = :task",
     "outcome": "outcome = :outcome",
-    "object": "json_extract(labels, '$.object') = :object",
-    "action": "json_extract(labels, '$.action') = :action",
+    "object": "CAST(json_extract(labels, '$.object') AS TEXT) = :object",
+    "action": "CAST(json_extract(labels, '$.action') AS TEXT) = :action",
 }
 _LABEL = """
 CASE json_type(labels, :label) WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' WHEN 'null' THEN 'null'

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import polars as pl
 
 from assay.episodes.episode import Episode, Trajectory
 from assay.episodes.spec import EpisodeSpec, Label, key_of
-from assay.runs.soundness import FURTHEST, KINDS, MOST_STEPS, labels_of
+from assay.runs.soundness import FURTHEST, KINDS, MOST_STEPS, fitted, labels_of
 
 APPLICATION = 0x41535359
 """Marks the file as ours: "ASSY"."""
@@ -125,7 +126,7 @@ def spec_rows(specs: Iterable[EpisodeSpec]) -> Iterator[tuple[object, ...]]:
     written = "{}"
     for spec in specs:
         if spec.labels is not labels:  # seeds share them
-            labels, written = spec.labels, json.dumps(spec.labels, sort_keys=True)
+            labels, written = spec.labels, json.dumps(cleaned(dict(spec.labels)), sort_keys=True)
         text = spec.to_json()
         yield (
             key_of(text),
@@ -162,6 +163,17 @@ def storable(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
+def cleaned(value: object) -> object:
+    """A value of anybody's as JSON can hold it: no number that is not finite, no text that is no Unicode."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {cleaned(name): cleaned(each) for name, each in value.items()}
+    return [cleaned(each) for each in value] if isinstance(value, list | tuple) else value
+
+
 def trajectory_row(episode: Episode) -> tuple[object, ...]:
     """A row of trajectories, without its id."""
     path = episode.trajectory
@@ -171,7 +183,8 @@ def trajectory_row(episode: Episode) -> tuple[object, ...]:
 def with_labels(frame: pl.DataFrame) -> pl.DataFrame:
     """A frame with its labels as columns of their own."""
     texts = frame["labels"].unique().to_list()
-    labels = {text: labels_of(text) for text in texts if text != "{}"}
+    texts = [text for text in texts if text != "{}"]
+    labels = dict(zip(texts, fitted(labels_of(text) for text in texts), strict=True))
     names = sorted({name for each in labels.values() for name in each})
     if not names:
         return frame.drop("labels")

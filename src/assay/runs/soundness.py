@@ -1,10 +1,11 @@
 """What the cells of a run's file may hold: checked when it is opened, so that nobody above has to.
 
 A file comes from another machine, a failing disk, somebody else. Every cell of the plan, of the episodes and of what
-belongs to them is held to its type, its range and its shape; a spec must have the key that its text gives, and a
-label one type in all of a run. What does not fit is *damaged*: a spec or an episode is left out, and so is a value
-that an episode can do without. `conceal` puts views in front of the tables, under their names, so that every query
-reads the sound rows alone; a sound file has none and costs nothing more. Trajectories are checked as they are read.
+belongs to them is held to its type, its range and its shape; a spec must have the key that its text gives. What does
+not fit is *damaged*: a spec or an episode is left out, and so is a value that an episode can do without, such as one
+label; labels of one name that are of several types are read as texts. `conceal` puts views in front of the tables,
+under their names, so that every query reads the sound rows alone; a sound file has none and costs nothing more.
+Trajectories are checked as they are read.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ Whole = Annotated[int, Field(strict=True, ge=-LARGEST, le=LARGEST)]
 Plain = Annotated[bool, Field(strict=True)] | Whole | FiniteFloat | str | None
 
 _LABELS: TypeAdapter[dict[str, Label]] = TypeAdapter(dict[str, Plain])
+_LABEL: TypeAdapter[Label] = TypeAdapter(Plain)
 _SPANS: TypeAdapter[Any] = TypeAdapter(dict[str, list[Span]])
 CELLS: dict[str, TypeAdapter[Any]] = {
     "initial_positions": TypeAdapter(dict[str, tuple[Metres, Metres, Metres]]),
@@ -123,6 +125,8 @@ _META: dict[str, TypeAdapter[Any]] = {
 _ANY: TypeAdapter[Any] = TypeAdapter(JsonValue)
 _RULE: TypeAdapter[Any] = TypeAdapter(_Rule)
 
+LABELS = "labels"
+"""The part of a spec of which single values can be left out."""
 LIST = "damaged"
 """The table of what is left out, on a connection to a damaged run: part and id."""
 SPEC = "key, experiment, condition, task, seed, scene, spec, labels"
@@ -143,8 +147,10 @@ _NOT_UNICODE = re.compile("[\ud800-\udfff]")
 class Damage:
     """What of a run's file is left out."""
 
-    rows: dict[str, dict[int, str]] = field(default_factory=lambda: defaultdict(dict))
-    """Table -> id -> what is wrong."""
+    rows: dict[str, dict[int, str]] = field(
+        default_factory=lambda: {part: {} for part in ("specs", "episodes", LABELS, *CELLS)}
+    )
+    """Table, or `LABELS` -> id -> what is wrong; all are there from the start, as threads share this."""
     lenient: bool = False
     """Whether it has text that is no UTF-8."""
 
@@ -186,7 +192,9 @@ def conceal(db: sqlite3.Connection, damage: Damage, sources: Mapping[str, str], 
     if damage.lenient:
         db.text_factory = lambda raw: raw.decode(errors="replace")
     db.execute(f"DROP TABLE IF EXISTS temp.{prefix}{LIST}")
-    db.execute(f"CREATE TEMP TABLE {prefix}{LIST} (part TEXT, id INTEGER)")
+    db.execute(
+        f"CREATE TEMP TABLE {prefix}{LIST} (part TEXT, id INTEGER, PRIMARY KEY (part, id)) WITHOUT ROWID"
+    )
     db.executemany(
         f"INSERT INTO temp.{prefix}{LIST} VALUES (?, ?)",
         [(table, number) for table, found in damage.rows.items() for number in found],
@@ -204,8 +212,37 @@ def labels_of(text: object) -> dict[str, Label]:
     """An episode's labels. Raises ValueError."""
     found = _labels(text) if isinstance(text, str) else None
     if found is None:
-        raise ValueError("labels that are no JSON object of plain values")
-    return dict(found)
+        raise ValueError("labels that are no JSON object")
+    return dict(found[0])
+
+
+def fitted(several: Iterable[Mapping[str, Label]]) -> list[dict[str, Label]]:
+    """The labels of a run, each name of one type: texts where some are, numbers where some are no yes or no.
+
+    Labels that measures know by name, and that are something else, are None.
+    """
+    several = list(several)
+    texts, mixed = as_texts(several), _half_numbers(several)
+
+    def fit(name: str, value: Label) -> Label:
+        if value is None or (known := KINDS.get(name)) not in (None, "text", _kind(name, value)):
+            return None
+        if name in texts:
+            return str(value)
+        number = known == "number" or (known is None and name in mixed)
+        return int(value) if isinstance(value, bool) and number else value
+
+    return [{name: fit(name, value) for name, value in each.items()} for each in several]
+
+
+def _half_numbers(several: Iterable[Mapping[str, Label]]) -> set[str]:
+    """The names of labels that are yes or no in some places, and numbers in others."""
+    found: defaultdict[str, set[bool]] = defaultdict(set)
+    for each in several:
+        for name, value in each.items():
+            if isinstance(value, int | float):
+                found[name].add(isinstance(value, bool))
+    return {name for name, kinds in found.items() if len(kinds) > 1}
 
 
 def as_texts(labels: Iterable[Mapping[str, Label]]) -> set[str]:
@@ -220,6 +257,19 @@ def as_texts(labels: Iterable[Mapping[str, Label]]) -> set[str]:
         for name, found in kinds.items()
         if (len(found) > 1 and name not in KINDS) or (KINDS.get(name) == "text" and found != {"text"})
     }
+
+
+def as_stored(db: sqlite3.Connection, name: str, value: str, table: str) -> list[tuple[object, object]]:
+    """Names and values of a table as the bytes that it has: one that is no UTF-8 must not hide the others."""
+    rows = db.execute(f"SELECT CAST({name} AS BLOB), CAST({value} AS BLOB) FROM {table}").fetchall()
+    return [(_decoded(name), value) for name, value in rows]
+
+
+def _decoded(raw: object) -> object:
+    try:
+        return raw.decode() if isinstance(raw, bytes) else raw
+    except UnicodeDecodeError:
+        return raw
 
 
 def meta_of(rows: Iterable[tuple[object, object]]) -> tuple[dict[str, Any], list[str]]:
@@ -261,15 +311,13 @@ def _examined(db: sqlite3.Connection, sources: Mapping[str, str], *, lenient: bo
         db.execute(question)  # what is not there cannot be left out: it raises
     damage = Damage()
     specs = damage.rows["specs"]
-    labelled: defaultdict[str, list[int]] = defaultdict(list)
     known = set()
     for number, *cells in db.execute(f"SELECT id, {SPEC} FROM ({sources['specs']})"):
         known.add(number)
         if (why := _foreign(cells, lenient) or _spec_fault(cells)) is not None:
             specs[number] = why
-        else:
-            labelled[cells[-1]].append(number)
-    specs |= _mixed(labelled)
+        elif unfit := _unfit(cells[-1]):
+            damage.rows[LABELS][number] = unfit
     for number, *cells in db.execute(f"SELECT id, {EPISODE} FROM ({sources['episodes']})"):
         if (why := _foreign(cells, lenient) or _episode_fault(cells)) is not None:
             damage.rows["episodes"][number] = why
@@ -289,7 +337,7 @@ def _spec_fault(cells: list[Any]) -> str | None:
     if tuple(map(type, cells)) != _SPEC_TYPES:
         return "a cell of its spec has a wrong type"
     if _labels(labels) is None:
-        return "labels that are no JSON object of plain values"
+        return "labels that are no JSON object"
     if key != key_of(spec):
         return "a spec that does not have its key"
     said = _said(spec.replace(f'"seed":{seed},', '"seed":0,', 1))  # seeds of one condition share the rest
@@ -328,21 +376,16 @@ def _foreign(cells: list[Any], lenient: bool) -> str | None:
     return None if not lenient or all(map(_is_text, cells)) else "text that is no Unicode"
 
 
-def _mixed(labelled: Mapping[str, list[int]]) -> dict[int, str]:
-    """Specs with a label that is of another type than most of the run's are, or than is known of it."""
-    kinds: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for text, numbers in labelled.items():
-        for name, value in (_labels(text) or {}).items():
-            if value is not None:
-                kinds[name][_kind(name, value)] += len(numbers)
-    usual = {name: KINDS.get(name) or counted.most_common(1)[0][0] for name, counted in kinds.items()}
-    return {
-        number: f"the label {name[:40]!r}, which is of another type"
-        for text, numbers in labelled.items()
-        for name, value in (_labels(text) or {}).items()
-        if value is not None and _kind(name, value) != usual[name]
-        for number in numbers
-    }
+@lru_cache(maxsize=4096)
+def _unfit(text: str) -> str:
+    """The names of labels, with commas, that are no plain value or not what measures know under their name."""
+    found, lost = _labels(text) or ({}, ())
+    other = [
+        name
+        for name, value in found.items()
+        if value is not None and KINDS.get(name) not in (None, "text", _kind(name, value))
+    ]
+    return ", ".join(repr(name)[:40] for name in sorted({*lost, *other}))
 
 
 def _kind(name: str, value: Label) -> str:
@@ -353,13 +396,32 @@ def _kind(name: str, value: Label) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _labels(text: str) -> dict[str, Label] | None:
-    """Labels, which many specs share; None where they are none."""
+def _labels(text: str) -> tuple[dict[str, Label], tuple[str, ...]] | None:
+    """Labels, which many specs share, and the names of those that are no plain values; None where it is no object."""
     try:
         found = _LABELS.validate_json(text)
     except (ValueError, RecursionError):
-        return None
-    return None if "labels" in found else found  # the column that they come from
+        try:
+            raw = _OBJECT.validate_json(text)
+            json.dumps(raw, allow_nan=False)  # which SQLite's JSON may not read
+        except (ValueError, RecursionError):
+            return None
+        found = {name: _LABEL.validate_python(value) for name, value in raw.items() if _is_plain(value)}
+        return _named(found), tuple(name for name in raw if name not in _named(found))
+    return _named(found), tuple(found.keys() - _named(found).keys())
+
+
+def _named(labels: dict[str, Label]) -> dict[str, Label]:
+    """Labels without one that is called as the column that they come from."""
+    return {name: value for name, value in labels.items() if name != LABELS}
+
+
+def _is_plain(value: object) -> bool:
+    try:
+        _LABEL.validate_python(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _fits(adapter: TypeAdapter[Any], cell: object) -> bool:

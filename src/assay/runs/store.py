@@ -46,6 +46,7 @@ from assay.runs.rows import (
     SINCE,
     UNCOUNTED,
     VERSION,
+    cleaned,
     episode_row,
     spec_rows,
     storable,
@@ -57,9 +58,11 @@ from assay.runs.signature import signature
 from assay.runs.soundness import (
     CELLS,
     EPISODE,
+    LABELS,
     LIST,
     SPEC,
     Damage,
+    as_stored,
     conceal,
     examine,
     labels_of,
@@ -175,14 +178,20 @@ class Store:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        """Close; a page of the file that SQLite could not read, or use, is a RunError to whoever opened it."""
+        try:
+            self.close()
+        except sqlite3.Error as closing:
+            error = error or closing
+        if isinstance(error, sqlite3.Error):
+            raise RunError(f"{self.path}: its file is damaged, or cannot be used: {error}") from error
 
     # -- meta
 
     @property
     def meta(self) -> dict[str, Any]:
         """Who, what, where."""
-        return meta_of(self._db.execute("SELECT name, value FROM meta").fetchall())[0]
+        return meta_of(as_stored(self._db, "name", "value", "meta"))[0]
 
     @property
     def version(self) -> int:
@@ -208,16 +217,19 @@ class Store:
         """Set values of the meta table."""
         with self._transaction():
             self._db.executemany(
-                "INSERT OR REPLACE INTO meta VALUES (?, ?)",
-                [(name, json.dumps(value)) for name, value in values.items()],
+                "INSERT OR REPLACE INTO main.meta VALUES (?, ?)",
+                [(name, json.dumps(cleaned(value))) for name, value in values.items()],
             )
 
     def clear(self) -> None:
         """Forget what a run without an episode was for: its meta and its plan."""
-        assert not self.done, "episodes are never forgotten"
+        assert not self.held, "episodes are never forgotten"
         with self._transaction():
-            for table in ("meta", UNCOUNTED, "stopped", "specs"):
-                self._db.execute(f"DELETE FROM {table}")
+            for table in ("meta", UNCOUNTED, "stopped", *TABLES):
+                self._db.execute(f"DELETE FROM main.{table}")
+            if self.damage:
+                self._db.execute(f"DELETE FROM temp.{LIST}")
+        self.damage = Damage()
 
     # -- the plan
 
@@ -246,23 +258,24 @@ class Store:
 
     def _mended(self, rows: Iterable[tuple[object, ...]]) -> Iterator[tuple[object, ...]]:
         """Put rows in the place of damaged ones with their key; the others are given on."""
-        marks = ",".join("?" * len(self.damage.rows["specs"]))
-        known = dict(
-            self._db.execute(
-                f"SELECT key, id FROM main.specs WHERE id IN ({marks})", list(self.damage.rows["specs"])
-            )
-        )
+        damaged = self.damage.rows["specs"]
+        which = f"SELECT id FROM temp.{LIST} WHERE part = 'specs'"
+        known = dict(self._db.execute(f"SELECT key, id FROM main.specs WHERE id IN ({which})"))
         for row in rows:
             number = known.get(row[1])
-            if number is None:
-                yield row
-                continue
+            if number not in damaged:
+                if row[0] not in damaged:
+                    yield row
+                    continue
+                number = row[0]
+                for table in TABLES:  # of which spec these are, nobody can tell any more
+                    self._db.execute(f"DELETE FROM main.{table} WHERE id = ?", (number,))
             self._db.execute(
                 f"INSERT OR REPLACE INTO main.specs (id, {SPEC}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (number, *row[1:]),
             )
-            self._db.execute(f"DELETE FROM {LIST} WHERE part = 'specs' AND id = ?", (number,))
-            del self.damage.rows["specs"][number]
+            self._db.execute(f"DELETE FROM temp.{LIST} WHERE part = 'specs' AND id = ?", (number,))
+            del damaged[number]
 
     def plan_rows(self) -> list[tuple[Any, ...]]:
         """The rows of the plan: id and what `spec_rows` gives."""
@@ -277,6 +290,11 @@ class Store:
     def done(self) -> int:
         """How many have been recorded."""
         return int(self._db.execute("SELECT count(*) FROM episodes").fetchone()[0])
+
+    @property
+    def held(self) -> int:
+        """How many episodes the file holds, damaged ones among them."""
+        return int(self._db.execute("SELECT count(*) FROM main.episodes").fetchone()[0])
 
     def conditions(self) -> list[tuple[str, int]]:
         """Each condition and how many episodes it has in the plan, in the plan's order."""
@@ -377,7 +395,7 @@ class Store:
     @property
     def stopped(self) -> dict[str, dict[str, Any]]:
         """Conditions that were decided before their end: the rule and what it saw."""
-        return rules_of(self._db.execute("SELECT condition, rule FROM stopped"))[0]
+        return rules_of(as_stored(self._db, "condition", "rule", "stopped"))[0]
 
     def frame(self) -> pl.DataFrame:
         """The recorded episodes, one row each, in the plan's order; labels are columns of their own."""
@@ -406,8 +424,12 @@ class Store:
             for table, found in self.damage.rows.items()
             if table in CELLS and found
         ]
-        meta = meta_of(self._db.execute("SELECT name, value FROM meta").fetchall())[1]
-        rules = rules_of(self._db.execute("SELECT condition, rule FROM stopped"))[1]
+        for names, count in sorted(Counter(self.damage.rows[LABELS].values()).items()):
+            left.append(
+                f"{number_of(count, 'episode')} without the label {names}: of a type that it cannot be"
+            )
+        meta = meta_of(as_stored(self._db, "name", "value", "meta"))[1]
+        rules = rules_of(as_stored(self._db, "condition", "rule", "stopped"))[1]
         left += [f"what it says of its {name} left out" for name in meta]
         left += [f"the rule that stopped {condition} left out" for condition in rules]
         if self.unread:
@@ -635,6 +657,12 @@ def _check(path: Path, connection: sqlite3.Connection) -> None:
     ).fetchone()
     if foreign is not None:  # what runs when a table is read or written; runs have none
         raise RunError(f"{path}: not a run of Assay: it has the {foreign[0]} {str(foreign[1])[:40]!r}")
+    for table in TABLES:
+        named = "SELECT sql LIKE '%without%rowid%' FROM sqlite_master WHERE name = ?"
+        keys = connection.execute(f"SELECT name, type FROM pragma_table_info('{table}') WHERE pk").fetchall()
+        loose = connection.execute(named, (table,)).fetchone()
+        if loose is not None and (loose[0] or keys != [("id", "INTEGER")]):
+            raise RunError(f"{path}: not a run of Assay: the ids of its {table} may be anything")
     if version not in (format_1.VERSION, VERSION):
         raise RunError(
             f"{path}: a run of format {version}; this version of Assay reads formats 1 to {VERSION}"

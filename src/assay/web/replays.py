@@ -27,7 +27,7 @@ from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError
 from assay.files import cache_folder
 from assay.runs.episode_video import video_file
-from assay.web.video_process import Kind, Order, VideoProcess, note_file
+from assay.web.video_process import DiedError, Kind, Order, VideoProcess, note_file
 
 PROCESSES = max(1, min(2, (os.cpu_count() or 1)))
 """That draw at the same time: an episode and its control."""
@@ -120,6 +120,9 @@ class _Shared:
     drawing: dict[Path, float] = field(default_factory=dict)
     """Since when, seconds of the clock."""
     failed: dict[Path, str] = field(default_factory=dict)
+    """Why."""
+    died: set[Path] = field(default_factory=set)
+    """Those of them whose process died: told once, and drawn when somebody asks again."""
     wanted: bool = False
     """Whether somebody is about to ask for something."""
     closed: bool = False
@@ -199,6 +202,9 @@ class Replays:
     def _ask(self, recorded: Recorded, kind: Kind, out: Path) -> Replay:
         shared, now = self._shared, time.monotonic()
         with shared.changed:
+            if out in shared.died:
+                shared.died.remove(out)
+                return Replay("failed", said=shared.failed.pop(out))
             if out in shared.failed:
                 return Replay("failed", said=shared.failed[out])
             if out in shared.drawing:
@@ -238,18 +244,29 @@ class Replays:
                     return
             if order is None:
                 if warm:
-                    process.begin()
+                    with suppress(Exception):  # which the first order will meet again, and tell
+                        process.begin()
                 continue
-            latest, problem = order.name, ""
+            latest = order.name
             try:
                 process.render(order)
-            except AssayError as error:
-                problem = str(error)
-            with shared.changed:
-                del shared.drawing[order.out]
-                if problem and not shared.closed:
-                    shared.failed[order.out] = problem
+            except (
+                Exception
+            ) as error:  # whatever it is, the next film is drawn, and the page that waits is told
+                self._fail(order.out, error)
+            finally:
+                with shared.changed:
+                    shared.drawing.pop(order.out, None)
             self._forget()
+
+    def _fail(self, out: Path, error: Exception) -> None:
+        """Remember why something could not be drawn."""
+        kind = "" if isinstance(error, AssayError) else f"{type(error).__name__}: "
+        with self._shared.changed:
+            if not self._shared.closed:
+                self._shared.failed[out] = f"{kind}{error}" or "it could not be drawn"
+                if isinstance(error, DiedError):
+                    self._shared.died.add(out)
 
     def _next(self, latest: str) -> Order | None:
         """What is to be drawn first, by the process that played the episode ``latest``."""

@@ -59,6 +59,10 @@ class Order:
     """Modules to import first."""
 
 
+class DiedError(RenderingError):
+    """The process that draws ended, for whatever reason: memory, a signal, a driver."""
+
+
 class VideoProcess:
     """One process that draws one order after the other; begun when it is first needed, replaced if it dies."""
 
@@ -67,17 +71,19 @@ class VideoProcess:
         self._pipe: Connection | None = None
 
     def render(self, order: Order) -> str:
-        """Draw; returns what is to be said about it. Raises RenderingError with the reason."""
+        """Draw; returns what is to be said about it. Raises RenderingError with the reason, DiedError among them."""
         self.begin()
         assert self._process is not None and self._pipe is not None
         try:
             self._pipe.send(order)
             if not self._pipe.poll(PATIENCE):
                 self._process.kill()
+                self._process.join()  # or the next order would be given to it
                 raise RenderingError(f"the video was not done within {PATIENCE:.0f} s")
             works, said = self._pipe.recv()
         except (EOFError, OSError):
-            raise RenderingError("the process that draws died") from None
+            self._process.join(1.0)  # or the next order would be given to it
+            raise DiedError("the process that draws died") from None
         if not works:
             raise RenderingError(str(said))
         return str(said)
