@@ -141,3 +141,27 @@ def test_processes_start_where_temporary_files_have_long_paths(tmp_path: Path):
     environment = os.environ | {"TMPDIR": str(folder)}
     done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_threads_that_start_processes_at_once_share_one_folder_of_sockets():
+    script = """
+import threading
+from assay import processes
+
+folders, together = [], threading.Barrier(4)
+
+
+def begin():
+    together.wait()
+    folders.append((processes.context(), processes._sockets().name))
+
+
+threads = [threading.Thread(target=begin) for _ in range(4)]
+for each in threads:
+    each.start()
+for each in threads:
+    each.join()
+print(len(set(folders)))
+"""
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert said.stdout == "1\n", said.stderr

@@ -58,9 +58,14 @@ _changing = threading.RLock()
 """Held while variables of our environment are away."""
 
 
-@cache
 def context() -> ForkServerContext | SpawnContext:
     """What makes processes, pipes and shared values."""
+    with _changing:  # two threads that made it would have two folders, one of which goes with its maker
+        return _context()
+
+
+@cache
+def _context() -> ForkServerContext | SpawnContext:
     if sys.platform != "linux":
         return multiprocessing.get_context("spawn")
     forking = multiprocessing.get_context("forkserver")
