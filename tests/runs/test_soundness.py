@@ -20,6 +20,7 @@ from assay.experiments import Experiment, Variant
 from assay.perturb import Say
 from assay.runs import provenance, queries
 from assay.runs.merge import merge
+from assay.runs.soundness import Damage
 from assay.runs.store import Store
 
 CORPUS = json.loads((Path(__file__).parents[2] / "fuzz/corpus/run_files.json").read_text())
@@ -263,3 +264,10 @@ def test_a_page_that_cannot_be_read_is_told_as_a_run_that_cannot(sound: Path, tm
         Store.reading(path) as store,
     ):
         store._db.execute("SELECT count(*) FROM late").fetchone()
+
+
+def test_asking_what_is_damaged_changes_nothing_that_threads_share():
+    damage = Damage()
+    before = [*damage.rows]
+    assert (damage.episodes, damage.values, bool(damage)) == ({}, {}, False) and [*damage.rows] == before
+    assert {"specs", "episodes", "contacts"} <= {*before}
