@@ -336,7 +336,7 @@ function play(player) {
   function tick(now) {
     if (!playing) return;
     const rate = Number(speed.value);
-    step += ((now - before) / lasts) * rate;
+    step += (Math.max(now - before, 0) / lasts) * rate; // a frame may have begun before the key was pressed
     before = now;
     for (const film of films) {
       film.video.playbackRate = rate;
