@@ -102,7 +102,7 @@ def report(
 
 def _runs(paths: list[Path]) -> list[Path]:
     """The runs that are named; of a folder, all in it. Raises RunError for a folder without one."""
-    from assay.runs.store import SUFFIX
+    from assay.runs.connections import SUFFIX
 
     found: list[Path] = []
     for path in paths:

@@ -23,8 +23,9 @@ def list_(
     folder: Annotated[Path, typer.Argument(help="Where to look, and below.")] = Path("runs"),
 ) -> None:
     """List the runs in a folder."""
+    from assay.runs.connections import SUFFIX
     from assay.runs.display import print_damage
-    from assay.runs.store import SUFFIX, Store
+    from assay.runs.store import Store
 
     if not folder.is_dir():
         raise RunError(f"{folder} is not a folder")

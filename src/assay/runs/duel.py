@@ -24,11 +24,12 @@ import numpy as np
 from assay.episodes import Episode, EpisodeSpec, Outcome, Policy
 from assay.errors import RunError
 from assay.experiments import Experiment
+from assay.runs.connections import SUFFIX
 from assay.runs.driver import Driving, driving
 from assay.runs.execute import Observer, Request, executor_for, opened, plan, request
 from assay.runs.executor import Player
 from assay.runs.sequential import ALPHA, start_order
-from assay.runs.store import SUFFIX, Store
+from assay.runs.store import Store
 from assay.runs.todo import Todo
 from assay.runs.work import Options, Work, prepare
 from assay.stats.betting import Wager, anytime_interval

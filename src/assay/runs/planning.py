@@ -14,7 +14,8 @@ from assay.episodes import CONTROL, EpisodeSpec, Outcome, Policy
 from assay.errors import AssayError, RunError
 from assay.runs.certificates import Cache, cache_file
 from assay.runs.certificates.certify import claims
-from assay.runs.store import SUFFIX, Store
+from assay.runs.connections import SUFFIX
+from assay.runs.store import Store
 from assay.runs.work import Work
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 

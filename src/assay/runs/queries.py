@@ -18,9 +18,10 @@ from typing import Any
 from assay.episodes.spec import CONTROL, EpisodeSpec, Label
 from assay.errors import AssayError
 from assay.plugins import load_plugins
+from assay.runs.connections import attached, read_connection
 from assay.runs.rows import COUNTED
 from assay.runs.soundness import labels_of
-from assay.runs.store import Store, attached, read_connection
+from assay.runs.store import Store
 
 PAGE = 50
 """Episodes on one page."""

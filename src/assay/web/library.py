@@ -18,9 +18,9 @@ from assay.files import is_locked
 from assay.measures import Missing, attempt
 from assay.measures.rates import Rate, success_rate
 from assay.measures.table import perturbed_rows, plausible
+from assay.runs.connections import SUFFIX, lock_file
 from assay.runs.queries import NotFoundError, Run, reading
 from assay.runs.rows import COLUMNS, FRAME, with_labels
-from assay.runs.store import SUFFIX, lock_file
 from assay.web.memo import Memo
 
 _NEEDED = (

@@ -15,8 +15,8 @@ from assay.errors import AssayError
 from assay.measures import MeasureError
 from assay.report.verdicts import in_a_word, verdicts
 from assay.runs import queries
+from assay.runs.connections import SUFFIX
 from assay.runs.queries import OUTCOMES, NotFoundError, Row, Run, differing, reading
-from assay.runs.store import SUFFIX
 from assay.web.charts import panels, strips, views
 from assay.web.difference import difference
 from assay.web.episodes import Asked, Filters, Text

@@ -22,7 +22,8 @@ from assay.formats.release import ReleaseError, task_of_file
 from assay.perturb import Say
 from assay.perturb.words.distance.pride import ALPHA
 from assay.perturb.words.grid.cells import Cell, cell_of
-from assay.runs.store import SUFFIX, Store
+from assay.runs.connections import SUFFIX
+from assay.runs.store import Store
 
 EXPERIMENT = "para"
 

@@ -21,9 +21,10 @@ from assay.formats.results import AXES, Evaluation, Kind, ReportedEpisode, said
 from assay.formats.results_csv import CSV
 from assay.formats.vla_eval import VLA_EVAL
 from assay.perturb.releases.values import Unavailable
+from assay.runs.connections import SUFFIX
 from assay.runs.rows import COLUMNS
 from assay.runs.soundness import LARGEST, as_texts
-from assay.runs.store import SUFFIX, Store
+from assay.runs.store import Store
 
 KINDS: tuple[Kind, ...] = (VLA_EVAL, LEROBOT, LIBERO_PRO, LIBERO_LOG, CSV)
 """Every kind of file that is read, in the order in which they are tried."""
