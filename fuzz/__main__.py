@@ -55,8 +55,9 @@ def main() -> None:
         _show_alone(names[0], given)
         return
     results: dict[str, dict[str, Any]] = {}
+    parts = sum(entries()[name].share for name in names)
     for name in names:
-        results[name] = _in_process(name, given, given.seconds / len(names))
+        results[name] = _in_process(name, given, given.seconds * entries()[name].share / parts)
         if given.out is not None:
             given.out.parent.mkdir(parents=True, exist_ok=True)
             given.out.write_text(json.dumps(results, indent=1) + "\n")

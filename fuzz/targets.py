@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 from fuzz.mutations import Rng
 
-Count = int
+SHARES = {"run-files": 5}
+"""Targets that get more time than others: each of their files is read in several ways, most of them whole commands."""
 
 
 class Target(Protocol):
@@ -37,6 +38,8 @@ class Entry:
     kind: str
     """``files`` or ``peers``."""
     make: Callable[[Path], Target]
+    share: int = 1
+    """How many parts of the time it gets."""
 
 
 def entries() -> Mapping[str, Entry]:
@@ -49,5 +52,5 @@ def entries() -> Mapping[str, Entry]:
         ("peers", peers.TARGETS),
     ):
         made: dict[str, Any] = dict(several)
-        found |= {name: Entry(kind, target) for name, target in made.items()}
+        found |= {name: Entry(kind, target, SHARES.get(name, 1)) for name, target in made.items()}
     return found

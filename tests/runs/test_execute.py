@@ -60,3 +60,49 @@ def test_a_damaged_run_is_mended_by_its_command(tmp_path: Path):
     with Store.reading(path) as store:
         assert store.frame().select(FACTS).equals(before)
         assert store.damaged() == ["contacts of 1 episode left out"]
+
+
+@pytest.mark.parametrize(
+    ("damage", "mended"),
+    [
+        ("UPDATE meta SET value = '[' WHERE name IN ('pack', 'host', 'label')", ["host", "pack"]),
+        ("UPDATE meta SET name = CAST(x'70ff' AS TEXT) WHERE name = 'policy'", ["policy"]),
+    ],
+)
+def test_what_a_run_says_of_itself_is_mended_by_its_command(damage: str, mended: list[str], tmp_path: Path):
+    path = tmp_path / "run.assay"
+    one = replace(WIDE, tasks="libero_goal/7", seeds=(0,))
+    execute("libero", "idle", path, one, label="mine")
+    with Store.reading(path) as store:
+        before = store.meta
+    with sqlite3.connect(path) as file:
+        file.execute(damage)
+    file.close()
+    with pytest.raises(AssayError, match="holds a run with experiment"):
+        execute("corruption", "idle", path, one)
+    assert execute("libero", "idle", path, one, label="mine") == Ending(0, 0)
+    with Store.reading(path) as store:
+        assert store.damaged() == [] and store.meta == before | {"mended": mended}
+
+
+def test_a_run_whose_experiment_and_policy_are_both_damaged_is_nobodys(tmp_path: Path):
+    path = tmp_path / "run.assay"
+    one = replace(WIDE, tasks="libero_goal/7", seeds=(0,))
+    execute("libero", "idle", path, one)
+    with sqlite3.connect(path) as file:
+        file.execute("UPDATE meta SET value = '[' WHERE name IN ('experiment', 'policy')")
+    file.close()
+    with pytest.raises(AssayError, match="whose episodes it holds cannot be told"):
+        execute("libero", "idle", path, one)
+
+
+def test_conditions_are_decided_where_a_resumed_run_asks_for_fewer_tasks(tmp_path: Path):
+    path = tmp_path / "run.assay"
+    wide = replace(WIDE, seeds=tuple(range(8)), until="decided=0.6")
+    assert execute("libero", "idle", path, wide, AtOnce()) == Ending(0, 16)
+    ending = execute("libero", "idle", path, replace(wide, tasks="libero_goal/7"))
+    with Store.reading(path) as store:
+        assert set(store.stopped) == {"control"} and store.frame()["task"].unique().to_list() == [
+            "libero_goal/7"
+        ]
+        assert ending.left == 0 and ending.done == store.stopped["control"]["episodes"] < 8

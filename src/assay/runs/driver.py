@@ -60,7 +60,10 @@ def drive(
     if not entries and until is None:
         return Ending(0, 0)
     todo = Todo(entries, strictly=until is not None)
-    rule = _StoppingRule(store, until, todo, {entry.key for entry in waiting}) if until is not None else None
+    rule = None
+    if until is not None:
+        left = {entry.key for entry in waiting}
+        rule = _StoppingRule(store, until, todo, left, left - {entry.key for entry in entries})
 
     def seen(spec: EpisodeSpec | None, episode: Episode | None) -> None:
         watch(spec, episode)
@@ -150,14 +153,15 @@ class _StoppingRule:
     """Decides conditions, by their episodes in the order that all conditions share.
 
     An episode counts when all before it are done, so the verdict does not depend on how many workers there
-    are. Errors say nothing about a success rate and are passed over. Controls are decided last, and keep every start
-    that another condition has; where conditions are set against them, they go on.
+    are. One that is neither done nor asked for is passed over: it would be waited for in vain. Errors say nothing
+    about a success rate and are passed over, too. Controls are decided last, and keep every start that another
+    condition has; where conditions are set against them, they go on.
     """
 
-    def __init__(self, store: Store, until: Until, todo: Todo, waiting: set[str]) -> None:
+    def __init__(self, store: Store, until: Until, todo: Todo, waiting: set[str], unasked: set[str]) -> None:
         self._store, self._until, self._todo = store, until, todo
         self._lines = {
-            condition: _line(store, condition, waiting)
+            condition: _line(store, condition, waiting, unasked)
             for condition, _ in store.conditions()
             if condition not in store.stopped or (until.paired and condition == CONTROL)
         }
@@ -278,9 +282,10 @@ def _kept(store: Store) -> set[tuple[str, int]]:
     return set(rows.select("task", "seed").iter_rows())
 
 
-def _line(store: Store, condition: str, waiting: set[str]) -> _Line:
-    """A condition's episodes, those that are ``waiting`` (keys) as not done."""
+def _line(store: Store, condition: str, waiting: set[str], unasked: set[str]) -> _Line:
+    """A condition's episodes, those that are ``waiting`` (keys) as not done, without those nobody asked for."""
     known = in_shared_order(store.outcomes(condition), lambda each: (condition, each[1], each[2], each[0]))
+    known = [each for each in known if each[0] not in unasked]
     return _Line(
         {key: None if key in waiting else outcome for key, _, _, outcome in known},
         {key: (task, seed) for key, task, seed, _ in known},

@@ -25,6 +25,8 @@ IDENTITY = "policy_identity"
 """Digests of a policy's source and of the files it is given: name -> digest. Runs of Assay 0.1.0 have none."""
 ALL = "*"
 """The selection of all conditions."""
+MENDED = "mended"
+"""Names of values that were damaged and are what a command said that resumed the run."""
 CIRCUMSTANCES = ("assay", "numpy", "python", "host", "machine", "commit", "started")
 """What may be another when it is resumed, and is written down."""
 
@@ -98,7 +100,13 @@ def check(path: Path, fresh: dict[str, object], *, empty_is_new: bool = False) -
     if not path.is_file():
         return
     with Store.reading(path) as store:
-        known = {} if empty_is_new and not store.held else store.meta
+        lost = store.lost_meta(fresh)
+        known = {} if empty_is_new and not store.held else store.meta | lost
+        if known and {"experiment", "policy"} <= lost.keys():
+            raise RunError(
+                f"{path}: what it says of its experiment and of its policy is damaged, so whose episodes it holds "
+                "cannot be told: choose another --out, or delete it"
+            )
         if known and not store.judged:
             known = {**known, IDENTITY: fresh.get(IDENTITY)}
     if known and (found := differing(known, fresh)):
@@ -125,6 +133,8 @@ def describe(store: Store, fresh: dict[str, object], *, conditions: str | None =
     """
     if store.meta and not store.held and differing(store.meta, fresh):
         store.clear()
+    if mended := store.mend_meta(fresh):
+        store.describe(**{MENDED: sorted({*store.meta.get(MENDED, ()), *mended})})
     known = store.meta
     chosen = [ALL if conditions is None else conditions]
     if not known:

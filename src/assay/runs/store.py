@@ -20,7 +20,7 @@ import json
 import sqlite3
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -182,6 +182,35 @@ class Store:
                 "INSERT OR REPLACE INTO main.meta VALUES (?, ?)",
                 [(name, json.dumps(cleaned(value))) for name, value in values.items()],
             )
+
+    def lost_meta(self, fresh: Mapping[str, object]) -> dict[str, object]:
+        """Values that a command knows, of those that are damaged here.
+
+        Where a name is damaged, nobody can tell which it was: then all that are missing.
+        """
+        known, damaged = meta_of(as_stored(self._db, "name", "value", "meta"))
+        sure = all(name.isidentifier() for name in damaged)
+        return {
+            name: value
+            for name, value in fresh.items()
+            if name in damaged or (not sure and name not in known)
+        }
+
+    def mend_meta(self, fresh: Mapping[str, object]) -> list[str]:
+        """Put values that a command knows in the place of damaged ones, and forget other damaged ones; their names."""
+        rows = as_stored(self._db, "name", "value", "meta")
+        known, damaged = meta_of(rows)
+        if not damaged:
+            return []
+        lost = self.lost_meta(fresh)
+        with self._transaction():
+            for name, _ in rows:
+                if name not in known:
+                    self._db.execute(
+                        "DELETE FROM main.meta WHERE CAST(name AS BLOB) = CAST(? AS BLOB)", (name,)
+                    )
+        self.describe(**lost)
+        return list(lost)
 
     def clear(self) -> None:
         """Forget what a run without an episode was for: its meta and its plan."""
