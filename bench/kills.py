@@ -11,14 +11,16 @@ import argparse
 import hashlib
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -35,8 +37,10 @@ PATIENCE = 600.0
 """Seconds that one command may take."""
 MARK = "ASSAY_KILLS"
 """The environment variable by which processes of a trial are known."""
-ROUNDS, EACH = 1, 3
-"""Trials of each command, and kills in each, as a section of ``python -m bench``."""
+EACH = 3
+"""Kills of each command as a section of ``python -m bench``."""
+TIMES = 6
+"""Kills in one trial, at most: each costs a part of the command, and the trial's peaceful end all of it."""
 
 
 @dataclass(slots=True)
@@ -55,6 +59,12 @@ class Tally:
     told: list[str] = field(default_factory=list)
     """What went wrong."""
 
+    def add(self, other: Tally) -> None:
+        """Count another trial's, too."""
+        for each in fields(self):
+            mine, theirs = getattr(self, each.name), getattr(other, each.name)
+            setattr(self, each.name, max(mine, theirs) if each.name == "slowest" else mine + theirs)
+
 
 def run_facts(out: Path, cache: Path) -> object:
     """Everything of a run's episodes but how long they took."""
@@ -63,6 +73,11 @@ def run_facts(out: Path, cache: Path) -> object:
         paths = dict(store.trajectories())
         told = hashlib.sha256(b"".join(paths[each].actions.tobytes() for each in sorted(paths))).hexdigest()
         return frame.rows(), told, store.damaged()
+
+
+def duel_facts(out: Path, cache: Path) -> object:
+    """Those of both runs."""
+    return [run_facts(each, cache) for each in sorted(out.glob("*.assay"))]
 
 
 def folder_facts(out: Path, cache: Path) -> object:
@@ -96,6 +111,8 @@ class Command:
     facts: Callable[[Path, Path], object]
     out: str
     """The name of what it writes, in a folder of its own; empty where it writes into the cache alone."""
+    status: int = 0
+    """Its exit status."""
 
 
 SMALL = ("--tasks", "libero_goal/7", "--workers", "2")
@@ -125,6 +142,13 @@ COMMANDS = {
     "certify": Command(
         ("certify", "pro", *SMALL, "--seeds", "1", "--conditions", "position"), cache_facts, ""
     ),
+    "duel": Command(
+        ("duel", "random", "idle", "--experiment", "corruption", *RUN[2:-4], "--conditions", "empty")
+        + ("--tasks", "libero_goal/7", "--workers", "1"),
+        duel_facts,
+        "duel",
+        status=3,  # undecided: neither succeeds in so few steps
+    ),
     "scenes-generate": Command(
         ("scenes", "generate", "--count", "1", "--per-scene", "1", "--tries", "1", "--workers", "2"),
         folder_facts,
@@ -147,10 +171,34 @@ def main() -> None:
     parser.add_argument("commands", nargs="*", help=f"of {', '.join(COMMANDS)}; all by default")
     parser.add_argument("--kills", type=int, default=200, help="of all commands together, at least")
     parser.add_argument("--seconds", type=float, default=3600.0, help="the most, for all together")
+    parser.add_argument("--at-once", type=int, default=1, help="trials at the same time")
     parser.add_argument("--out", type=Path, default=Path("out/kills.json"))
     given = parser.parse_args()
     names = given.commands or list(COMMANDS)
-    tallies, deadline = {name: Tally() for name in names}, time.monotonic() + given.seconds
+    tallies = killed(names, given.kills, given.seconds, given.at_once, given.out)
+    for name, tally in tallies.items():
+        print(name, json.dumps(asdict(tally)))
+    sums = _sums(tallies)
+    print(json.dumps(sums))
+    sys.exit(sums["trials"] != sums["equal"] or bool(sums["orphans"] + sums["left"]))
+
+
+def measure() -> list[Figure]:
+    """A few kills of each command."""
+    sums = _sums(killed(list(COMMANDS), EACH * len(COMMANDS)))
+    note = f"{sums['kills']} kills of {len(COMMANDS)} commands"
+    return [
+        Figure("results that differ after kills", sums["trials"] - sums["equal"], "", 0, note=note),
+        Figure(f"processes that outlive their driver by {WITHIN:.0f} s", sums["orphans"], "", 0, note=note),
+        Figure("temporary files that stay", sums["left"], "", 0, note=note),
+    ]
+
+
+def killed(
+    names: list[str], kills: int, seconds: float = 3600.0, at_once: int = 1, out: Path | None = None
+) -> dict[str, Tally]:
+    """Kill commands in turn until there were so many kills, or the time is over; ``out`` holds what is known so far."""
+    tallies, deadline = {name: Tally() for name in names}, time.monotonic() + seconds
     with TemporaryDirectory(prefix="k-") as folder:
         usual = {
             name: _undisturbed(name, Path(folder))
@@ -160,49 +208,30 @@ def main() -> None:
         usual.setdefault(
             "run-ray", usual.get("run", (None, 0.0))
         )  # Ray gives the same, and it takes about as long
-        turn = 0
-        while sum(each.kills for each in tallies.values()) < given.kills and time.monotonic() < deadline:
-            name = names[turn % len(names)]
-            trial(name, usual[name], Path(folder) / str(turn), turn, tallies[name], deadline)
-            turn += 1
-            given.out.parent.mkdir(parents=True, exist_ok=True)
-            given.out.write_text(
-                json.dumps({each: asdict(tally) for each, tally in tallies.items()}, indent=1)
-            )
-    for name, tally in tallies.items():
-        print(name, json.dumps(asdict(tally)))
-    sums = {
+
+        def one(turn: int) -> None:
+            if _sums(tallies)["kills"] >= kills or time.monotonic() > deadline:
+                return
+            name, place, tally = names[turn % len(names)], Path(folder) / str(turn), Tally()
+            times = min(TIMES, -(-kills // len(names)))
+            trial(name, usual[name], place, turn, tally, deadline, times)
+            shutil.rmtree(place, ignore_errors=True)
+            tallies[name].add(tally)
+            if out is not None:
+                out.parent.mkdir(parents=True, exist_ok=True)
+                out.write_text(json.dumps({each: asdict(tally) for each, tally in tallies.items()}, indent=1))
+
+        with ThreadPoolExecutor(at_once) as pool:
+            for _ in pool.map(one, range(10 * kills)):
+                pass
+    return tallies
+
+
+def _sums(tallies: dict[str, Tally]) -> dict[str, int]:
+    return {
         key: sum(getattr(each, key) for each in tallies.values())
         for key in ("kills", "trials", "equal", "orphans", "left")
     }
-    print(json.dumps(sums))
-    sys.exit(sums["trials"] != sums["equal"] or bool(sums["orphans"] + sums["left"]))
-
-
-def measure() -> list[Figure]:
-    """A few kills of each command."""
-    with TemporaryDirectory(prefix="k-") as folder:
-        tallies = []
-        for name in COMMANDS:
-            tallies.append(Tally())
-            for turn in range(ROUNDS):
-                trial(
-                    name,
-                    _undisturbed(name, Path(folder)),
-                    Path(folder) / f"{len(tallies)}-{turn}",
-                    turn,
-                    tallies[-1],
-                    times=EACH,
-                )
-    kills, trials, equal, orphans, left = (
-        sum(getattr(each, key) for each in tallies) for key in ("kills", "trials", "equal", "orphans", "left")
-    )
-    note = f"{kills} kills of {len(COMMANDS)} commands"
-    return [
-        Figure("results that differ after kills", trials - equal, "", 0, note=note),
-        Figure(f"processes that outlive their driver by {WITHIN:.0f} s", orphans, "", 0, note=note),
-        Figure("temporary files that stay", left, "", 0, note=note),
-    ]
 
 
 def _undisturbed(name: str, folder: Path) -> tuple[object, float]:
@@ -210,7 +239,7 @@ def _undisturbed(name: str, folder: Path) -> tuple[object, float]:
     place = folder / f"u{list(COMMANDS).index(name)}"
     begun = time.monotonic()
     process = _start(name, place)
-    if process.wait(PATIENCE):
+    if process.wait(PATIENCE) != COMMANDS[name].status:
         raise SystemExit(f"{name}: {(place / 'said').read_text()[-1000:]}")
     return _facts(name, place), time.monotonic() - begun
 
@@ -222,7 +251,7 @@ def trial(
     turn: int,
     tally: Tally,
     deadline: float = float("inf"),
-    times: int = 4,
+    times: int = TIMES,
 ) -> None:
     """Kill a command a few times, let it end, and compare."""
     rng, (expected, seconds) = stream("kills", name, turn), usual
@@ -243,19 +272,19 @@ def trial(
         process = _start(name, place)
     status = process.wait(PATIENCE)
     _gone(name, place, tally)
-    found = (
-        _facts(name, place) if not status else f"exit status {status}: {(place / 'said').read_text()[-800:]}"
-    )
+    right = status == COMMANDS[name].status
+    found = _facts(name, place) if right else f"exit status {status}: {(place / 'said').read_text()[-800:]}"
     if found == expected:
         tally.equal += 1
     else:
         tally.told.append(
-            f"turn {turn}: {str(found)[:1200] if status else _first_difference(expected, found)}"
+            f"turn {turn}: {_first_difference(expected, found) if right else str(found)[:1200]}"
         )
     left = [each for each in (place / "t").iterdir() if not each.name.startswith("ray")]
     left += [
         each
-        for each in (place / "work").rglob("*")
+        for part in ("work", "cache")
+        for each in (place / part).rglob("*")
         if each.name.endswith((".part", "-wal", "-shm")) or ".fetching" in each.name
     ]
     tally.left += len(left)
