@@ -39,6 +39,8 @@ MARK = "ASSAY_KILLS"
 """The environment variable by which processes of a trial are known."""
 EACH = 3
 """Kills of each command as a section of ``python -m bench``."""
+AWAY, MOST_AWAY = "timed out during startup", 3
+"""What Ray says where it could not start, and how often a command that says so is given again."""
 TIMES = 6
 """Kills in one trial, at most: each costs a part of the command, and the trial's peaceful end all of it."""
 
@@ -56,6 +58,8 @@ class Tally:
     """Temporary files."""
     slowest: float = 0.0
     """Seconds that the last process needed to go after its driver."""
+    away: int = 0
+    """How often Ray could not start in its 30 s and the command said so: the machine was busy."""
     told: list[str] = field(default_factory=list)
     """What went wrong."""
 
@@ -200,14 +204,12 @@ def killed(
     """Kill commands in turn until there were so many kills, or the time is over; ``out`` holds what is known so far."""
     tallies, deadline = {name: Tally() for name in names}, time.monotonic() + seconds
     with TemporaryDirectory(prefix="k-") as folder:
-        usual = {
-            name: _undisturbed(name, Path(folder))
-            for name in names
-            if name != "run-ray" or "run" not in names
-        }
-        usual.setdefault(
-            "run-ray", usual.get("run", (None, 0.0))
-        )  # Ray gives the same, and it takes about as long
+        with ThreadPoolExecutor(at_once) as pool:  # as many at once as later: so long they take then, too
+            usual = dict(
+                zip(names, pool.map(lambda name: _undisturbed(name, Path(folder)), names), strict=True)
+            )
+        if {"run", "run-ray"} <= usual.keys():  # Ray gives the same
+            usual["run-ray"] = usual["run"][0], usual["run-ray"][1]
 
         def one(turn: int) -> None:
             if _sums(tallies)["kills"] >= kills or time.monotonic() > deadline:
@@ -271,6 +273,11 @@ def trial(
     if not ended:
         process = _start(name, place)
     status = process.wait(PATIENCE)
+    while status and tally.away < MOST_AWAY and AWAY in (place / "said").read_text()[-2000:]:
+        tally.away += 1  # it says so, and a person would give the command again
+        (place / "said").unlink()
+        process = _start(name, place)
+        status = process.wait(PATIENCE)
     _gone(name, place, tally)
     right = status == COMMANDS[name].status
     found = _facts(name, place) if right else f"exit status {status}: {(place / 'said').read_text()[-800:]}"

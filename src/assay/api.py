@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -107,12 +107,8 @@ def run(
     else:
         scratch = scratch_folder()
         path = Path(scratch.name) / "run.assay"
-    options = Options(
-        tasks=_selection(tasks, TaskError, "tasks", "'libero_goal/3'"),
-        seeds=None if seeds is None else as_seeds(seeds),
-        conditions=_selection(conditions, ExperimentError, "conditions", "'position,displace=*'"),
-        assets=assets,
-        states=None if states is None else Path(states),
+    options = replace(
+        _chosen(tasks, seeds, conditions, assets, states),
         hold_start=hold_start,
         steps=steps,
         replan=replan,
@@ -164,11 +160,8 @@ def evaluate(
     if out is None:
         scratch = scratch_folder()
         out = Path(scratch.name) / "run.assay"
-    options = Options(
-        tasks=_selection(tasks, TaskError, "tasks", "'libero_goal/3'"),
-        seeds=None if seeds is None else as_seeds(seeds),
-        conditions=_selection(conditions, ExperimentError, "conditions", "'position,displace=*'"),
-        assets=assets,
+    options = replace(
+        _chosen(tasks, seeds, conditions, assets),
         steps=steps,
         replan=replan,
         workers=workers if isinstance(policy, str) else 0,
@@ -243,12 +236,8 @@ def duel(
         if not (isinstance(first, str) and isinstance(second, str)):
             raise RunError("duel: a policy that is an object needs out, a folder")
         out = default_folder(first, second)
-    options = Options(
-        tasks=_selection(tasks, TaskError, "tasks", "'libero_goal/3'"),
-        seeds=None if seeds is None else as_seeds(seeds),
-        conditions=_selection(conditions, ExperimentError, "conditions", "'position,displace=*'"),
-        assets=assets,
-        states=None if states is None else Path(states),
+    options = replace(
+        _chosen(tasks, seeds, conditions, assets, states),
         steps=steps,
         replan=replan,
         workers=workers,
@@ -553,6 +542,23 @@ class RecordedEpisode:
             return write_video(env, spec, actions, Path(video), error=error)
         finally:
             env.close()
+
+
+def _chosen(
+    tasks: str | Iterable[str] | None,
+    seeds: Seeds | None,
+    conditions: str | Iterable[str] | None,
+    assets: str | None,
+    states: str | Path | None = None,
+) -> Options:
+    """What is played, of what all calls that play take; how it is played is added to it."""
+    return Options(
+        tasks=_selection(tasks, TaskError, "tasks", "'libero_goal/3'"),
+        seeds=None if seeds is None else as_seeds(seeds),
+        conditions=_selection(conditions, ExperimentError, "conditions", "'position,displace=*'"),
+        assets=assets,
+        states=None if states is None else Path(states),
+    )
 
 
 def _selection(

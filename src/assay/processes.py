@@ -52,6 +52,8 @@ PASS_VARIABLE = "ASSAY_PASS"
 """Names, with commas, of variables that are passed on besides."""
 LONGEST_SOCKET = 100
 """Bytes that the path of a socket may have; systems allow 104 or 108."""
+STARTED_BY = "ASSAY_STARTED_BY"
+"""The variable that tells the server which process started it."""
 _DIE_WITH_PARENT = 1
 """prctl's PR_SET_PDEATHSIG."""
 _changing = threading.RLock()
@@ -138,7 +140,11 @@ def _serve() -> None:
     """Start the server that forks processes, if there is one to start: with what others may see."""
     if isinstance(context(), ForkServerContext):
         with environment_of_others():
-            forkserver.ensure_running()
+            os.environ[STARTED_BY] = str(os.getpid())
+            try:
+                forkserver.ensure_running()
+            finally:
+                del os.environ[STARTED_BY]
 
 
 def _call(environment: Mapping[str, str], target: Callable[..., None], arguments: tuple[Any, ...]) -> None:

@@ -9,14 +9,17 @@ import typer
 
 from assay.cli.execution import (
     Assets,
+    Certified,
     Conditions,
     JsonFile,
     Replan,
+    RetryErrors,
     Seeds,
     Selection,
     Silence,
     States,
     Steps,
+    Yes,
     say_on_primitives,
 )
 from assay.cli.verdicts import Each, JUnit, Margin, Markdown, tell
@@ -50,19 +53,13 @@ def duel(
     states: States = None,
     steps: Steps = None,
     replan: Replan = None,
-    certified: Annotated[
-        bool | None,
-        typer.Option(
-            "--certified/--uncertified",
-            help="Only scenes that the oracle has solved, or all. [default: as the experiment has it]",
-        ),
-    ] = None,
-    retry_errors: Annotated[bool, typer.Option(help="Try episodes that ended in an error again.")] = False,
+    certified: Certified = None,
+    retry_errors: RetryErrors = False,
     timeout: Silence = 1800.0,
     target: JsonFile = None,
     junit: JUnit = None,
     markdown: Markdown = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Begin without asking, however long it takes.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Play two policies on the same episodes, and stop as soon as it is known which is better.
 

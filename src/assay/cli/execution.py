@@ -78,6 +78,18 @@ Processes = Annotated[
     int | None, typer.Option("--workers", min=1, help="Processes; one for each core by default.")
 ]
 RayAddress = Annotated[str | None, typer.Option(help="Execute on Ray: local, or a cluster's address.")]
+Certified = Annotated[
+    bool | None,
+    typer.Option(
+        "--certified/--uncertified",
+        help="Only scenes that the oracle has solved, or all. [default: as the experiment has it]",
+    ),
+]
+RetryErrors = Annotated[bool, typer.Option(help="Try episodes that ended in an error again.")]
+PolicyLabel = Annotated[
+    str | None, typer.Option("--label", help="What reports, comparisons and figures call the policy.")
+]
+Yes = Annotated[bool, typer.Option("--yes", help="Begin without asking, however long it takes.")]
 JsonFile = Annotated[
     str | None, typer.Option("--json", metavar="FILE|-", help="Write JSON to a file; - prints it.")
 ]

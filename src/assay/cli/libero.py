@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.execution import Conditions, HoldStart, Seeds, Selection, States, Steps
+from assay.cli.execution import (
+    Certified,
+    Conditions,
+    HoldStart,
+    PolicyLabel,
+    RetryErrors,
+    Seeds,
+    Selection,
+    States,
+    Steps,
+)
 from assay.console import number_of, output, say
 from assay.errors import RunError
 from assay.runs.seeds import parse_seeds
@@ -41,18 +51,12 @@ def libero(
     conditions: Conditions = None,
     hold_start: HoldStart = None,
     steps: Steps = None,
-    certified: Annotated[
-        bool | None,
-        typer.Option(
-            "--certified/--uncertified",
-            help="Only scenes that the oracle has solved, or all. [default: as the experiment has it]",
-        ),
-    ] = None,
+    certified: Certified = None,
     each_a_task: Annotated[
         bool, typer.Option("--each-a-task", help="Every episode is a task with one initial state.")
     ] = False,
-    retry_errors: Annotated[bool, typer.Option(help="Offer episodes that ended in an error again.")] = False,
-    label: Annotated[str | None, typer.Option(help="What reports call the policy.")] = None,
+    retry_errors: RetryErrors = False,
+    label: PolicyLabel = None,
 ) -> None:
     """Run a script that was written for LIBERO on Assay's engine: its `import libero` is Assay's stand-in.
 

@@ -12,6 +12,7 @@ from rich.table import Column
 from assay.cli import completing
 from assay.cli.execution import (
     Assets,
+    Certified,
     Conditions,
     ExperimentAddress,
     JsonFile,
@@ -51,12 +52,7 @@ def plan(
     assets: Assets = None,
     states: States = None,
     steps: Steps = None,
-    certified: Annotated[
-        bool | None,
-        typer.Option(
-            "--certified/--uncertified", help="As in assay run. [default: as the experiment has it]"
-        ),
-    ] = None,
+    certified: Certified = None,
     budget: Annotated[
         str | None, typer.Option(metavar="TIME", help="How many seeds fit: 2h, 90min, 1h30m.")
     ] = None,

@@ -13,11 +13,14 @@ import typer
 from assay.cli import completing
 from assay.cli.execution import (
     Assets,
+    Certified,
     Conditions,
     ExperimentAddress,
     HoldStart,
+    PolicyLabel,
     RayAddress,
     Replan,
+    RetryErrors,
     Seeds,
     Selection,
     Silence,
@@ -25,6 +28,7 @@ from assay.cli.execution import (
     Steps,
     Video,
     Workers,
+    Yes,
     say_on_primitives,
 )
 from assay.console import number_of, output, say
@@ -65,14 +69,8 @@ def run(
     ] = None,
     video: Video = None,
     ray: RayAddress = None,
-    certified: Annotated[
-        bool | None,
-        typer.Option(
-            "--certified/--uncertified",
-            help="Only scenes that the oracle has solved, or all. [default: as the experiment has it]",
-        ),
-    ] = None,
-    retry_errors: Annotated[bool, typer.Option(help="Try episodes that ended in an error again.")] = False,
+    certified: Certified = None,
+    retry_errors: RetryErrors = False,
     timeout: Silence = 1800.0,
     shard: Annotated[
         str | None,
@@ -89,10 +87,8 @@ def run(
     project: Annotated[
         str, typer.Option(help="With --track: what the dashboard calls the project.")
     ] = "assay",
-    label: Annotated[
-        str | None, typer.Option(help="What reports, comparisons and figures call the policy.")
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Begin without asking, however long it takes.")] = False,
+    label: PolicyLabel = None,
+    yes: Yes = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done, and how long it takes; do nothing.")
     ] = False,

@@ -52,7 +52,7 @@ def try_(
     json_file: JsonFile = None,
 ) -> None:
     """Let a policy try tasks from several initial states, and count its successes."""
-    from assay.episodes import EpisodeSpec, horizon, world_name, world_of
+    from assay.episodes import EpisodeSpec, Outcome, horizon, world_name, world_of
     from assay.policies.registry import check_address
     from assay.runs.clipping import Clipping
     from assay.runs.display import print_clipping, print_reasons, print_tracebacks
@@ -76,7 +76,7 @@ def try_(
         suppress(KeyboardInterrupt),  # what was done counts all the same
     ):
         interrupted = True
-        progress = bar.add_task("episodes", total=len(chosen) * len(numbers))
+        progress = bar.add_task("episodes played", total=len(chosen) * len(numbers))
         for attempt in attempts(
             policy,
             chosen,
@@ -91,7 +91,8 @@ def try_(
             video_successes=video is Videos.ALL,
         ):
             tried.append(attempt)
-            bar.update(progress, advance=1, description=attempt.spec.task)
+            hits = sum(each.episode.outcome is Outcome.SUCCESS for each in tried)
+            bar.update(progress, advance=1, description=f"{hits} succeeded; episodes played")
         interrupted = False
     if interrupted:
         say(f"interrupted after {len(tried)} of {len(chosen) * len(numbers)} episodes", aside=True)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
+from contextlib import nullcontext
 from pathlib import Path
 from threading import Lock
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +16,26 @@ from assay.runs.queries import Run
 
 FAR = 0.05
 """Metres from every point of the control's path, at whatever time: beyond, the episode goes another way."""
+
+
+class Way(NamedTuple):
+    """How an episode's path compares to its control's."""
+
+    step: int | None
+    """The first step at which it is far from all of the control's; None where it never is."""
+    still: bool
+    """Whether it is never far from its own start, and the control is: to be near the control's path is then nothing."""
+
+
+def way(mine: np.ndarray, control: np.ndarray) -> Way | None:
+    """How a path (n, 3), metres, compares to its control's; None where one of them was not recorded."""
+    if not len(mine) or not len(control):
+        return None
+    return Way(diverges(mine, control), not _travels(mine) and _travels(control))
+
+
+def _travels(path: np.ndarray) -> bool:
+    return bool(np.linalg.norm(path - path[0], axis=1).max() > FAR)
 
 
 def diverges(mine: np.ndarray, control: np.ndarray) -> int | None:
@@ -31,13 +54,15 @@ class Divergences:
     """Of every run that was asked for, kept: an episode is recorded once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[Path, int], dict[int, int | None]] = {}
-        self._lock = Lock()
+        self._known: defaultdict[tuple[Path, int], dict[int, Way | None]] = defaultdict(dict)
+        self._whole: defaultdict[tuple[Path, int], Lock] = defaultdict(Lock)
+        """One at a time reads all paths of a run; whoever wants a few waits for nobody."""
 
-    def of(self, run: Run, path: Path, ids: Iterable[int] | None = None) -> dict[int, int | None]:
-        """The step at which episodes diverge, by id; of all of a run if none are named."""
-        with self._lock:
-            known = self._known.setdefault((path, path.stat().st_ino), {})
+    def of(self, run: Run, path: Path, ids: Iterable[int] | None = None) -> dict[int, Way | None]:
+        """The ways of episodes, by id; of all of a run if none are named. Those without a control are left out."""
+        which = path, path.stat().st_ino
+        with self._whole[which] if ids is None else nullcontext():
+            known = self._known[which]
             done = {number for (number,) in run.rows("SELECT id FROM episodes")}
             wanted = (done if ids is None else done.intersection(ids)) - known.keys()
             controls = (
@@ -48,8 +73,13 @@ class Divergences:
                 if other not in paths:  # controls are many episodes': one at a time
                     paths = {number: path.end_effector for number, path in run.store.trajectories([other])}
                 for _, path_ in run.store.trajectories([mine]):
-                    known[mine] = diverges(path_.end_effector, paths.get(other, np.zeros((0, 3))))
+                    known[mine] = way(path_.end_effector, paths.get(other, np.zeros((0, 3))))
             return known
+
+    def steps(self, run: Run, path: Path) -> dict[int, int | None]:
+        """The step at which each episode of a run leaves its control's path, by id."""
+        found = dict(self.of(run, path))
+        return {number: None if each is None else each.step for number, each in found.items()}
 
     @staticmethod
     def _controls(run: Run) -> Iterable[tuple[int, int]]:

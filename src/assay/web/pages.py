@@ -93,7 +93,11 @@ def gallery(request: Request, site: TheSite, name: str, filters: Asked, number: 
     with reading(path) as run:
         _tell(site, run, path, filters)
         page = queries.page(run, filters, filters.sort, number, CARDS)
-        away = site.divergences.of(run, path, [row.id for row in page.rows])
+        away = (
+            site.divergences.of(run, path, [row.id for row in page.rows])
+            if run.store.world.continuous
+            else {}
+        )
     return shown(
         request,
         "gallery.html",
@@ -302,7 +306,7 @@ def _side(kind: str, title: str, name: str, run: Run, row: Row) -> _Side:
 def _tell(site: Site, run: Run, path: Path, filters: Filters) -> None:
     """Let episodes be sorted by where they leave their control, if that is asked for."""
     if filters.sort.removeprefix(queries.DESCENDING) == "diverges":
-        run.tell("diverges", site.divergences.of(run, path).get)
+        run.tell("diverges", site.divergences.steps(run, path).get)
 
 
 def _original(row: Row) -> str:

@@ -85,6 +85,8 @@ class Paper:
     make: Callable[[Sequence[PaperRun]], Iterable[PaperSection]]
     make_beside_published: Callable[[Sequence[PaperRun]], Iterable[PaperSection]] | None = None
     """The same with the authors' own numbers beside those of the runs; None where none are known here."""
+    world: str | None = None
+    """Where its tasks are played; runs in another world cannot give its tables. None for any."""
 
 
 Part = Table | Drawing | Missing

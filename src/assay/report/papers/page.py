@@ -61,6 +61,10 @@ def build_paper(name: str, paths: Mapping[str, Path], *, published: bool = False
         problems: list[str] = []
         for each, path in paths.items():
             store = opened.enter_context(Store.reading(path))
+            if paper.world not in (None, store.world.name):
+                raise PaperError(
+                    f"--paper {name}: {path} was played in the world {store.world.name}; valid: runs of {paper.world}"
+                )
             data = RunData(store)
             broke = int((data.whole["outcome"] == Outcome.ERROR).sum())
             told = circumstances(store.meta, store.planned, store.done, len(store.todo()), broke)

@@ -16,7 +16,7 @@ from assay.report.papers.cogelot.tables import (
     levels_table,
     tasks_tables,
 )
-from assay.tabletop import Difficulty
+from assay.tabletop import TABLETOP_WORLD, Difficulty
 
 _ORDER, _MASKED = "order=permuted", "mask=instruction"
 _HARDER = {
@@ -151,4 +151,5 @@ PAPER = Paper(
     "Investigating the role of instruction variety and task difficulty in robotic manipulation tasks",
     make,
     partial(make, beside=True),
+    TABLETOP_WORLD.traits.name,
 )
