@@ -61,6 +61,7 @@ def show(
     out: JsonFile = None,
 ) -> None:
     """Show what a run is, and success for each condition."""
+    from assay.runs.about import about
     from assay.runs.certificates import counted, recall
     from assay.runs.certificates.serve import META
     from assay.runs.display import (
@@ -85,9 +86,10 @@ def show(
         content |= {"tracebacks": tracebacks, "clipping": clipping._asdict(), "damaged": damaged}
         if write_json(content | {"refused": refused}, out):
             return
-    widest = max(map(len, meta), default=0)
-    for name, value in meta.items():
-        say(f"{name.replace('_', ' '):>{widest}}  {value}")
+    facts = table_of(Column(justify="right", no_wrap=True), "", box=None, show_header=False, pad_edge=False)
+    for name, text in about(meta):
+        facts.add_row(name, text)
+    output.print(facts)
     if counts.is_empty() and not refusals:
         say("no episode is planned yet: the run was interrupted before; its command goes on")
         return

@@ -112,7 +112,7 @@ _TEXTS: TypeAdapter[Any] = TypeAdapter(list[str])
 _META: dict[str, TypeAdapter[Any]] = {
     **dict.fromkeys(("experiment", "policy", "pack", "label", "started", "states_folder"), TypeAdapter(str)),
     **dict.fromkeys(("settings", "policy_metadata", "policy_identity"), _OBJECT),
-    **dict.fromkeys(("conditions", "merged"), _TEXTS),
+    **dict.fromkeys(("conditions", "merged", "mended"), _TEXTS),
     "plugins": TypeAdapter(list[_Plugin]),
     "refused": TypeAdapter(list[tuple[str, str, Whole, str]]),
     "resumed": TypeAdapter(list[dict[str, JsonValue]]),

@@ -15,6 +15,7 @@ from assay.errors import AssayError
 from assay.measures import MeasureError
 from assay.report.verdicts import in_a_word, verdicts
 from assay.runs import queries
+from assay.runs.about import about
 from assay.runs.connections import SUFFIX
 from assay.runs.queries import OUTCOMES, NotFoundError, Row, Run, differing, reading
 from assay.web.charts import panels, strips, views
@@ -257,6 +258,7 @@ def run_page(request: Request, site: TheSite, name: str) -> Response:
         "run.html",
         name=name,
         meta=meta,
+        about=about(meta),
         others=site.library.alike(name),
         damaged=damaged,
         running=running,

@@ -1,0 +1,34 @@
+"""What a run says of itself, in words."""
+
+from __future__ import annotations
+
+from assay.runs.about import about
+from assay.runs.provenance import provenance
+
+
+def test_it_is_told_in_words_and_nothing_of_what_is_empty():
+    meta = provenance(
+        "pro", "oracle", "primitives", settings={"steps": None, "replan": 4, "certificates": None}
+    )
+    told = dict(about(meta | {"conditions": ["position"], "label": "mine", "refused": [["x"]]}))
+    assert told["policy"] == "oracle (called mine)" and told["conditions"] == "position"
+    assert told["settings"] == "4 actions of each chunk, uncertified scenes"
+    assert told["assets"].startswith("primitives (") and len(told["assets"]) == len("primitives ()") + 12
+    assert told["started"].count("UTC on") == 1 and "MuJoCo 3" in told["started"]
+    assert (
+        told["world"] == "libero"
+        and not {"plugins", "its files", "it says", "refused", "label"} & told.keys()
+    )
+    assert not any(mark in text for text in told.values() for mark in "{}[]'")
+
+
+def test_what_later_commands_added_is_told():
+    again = {"started": "2026-03-04T05:06:07+00:00", "host": "other", "assay": "0.2.0"}
+    told = dict(
+        about({"resumed": [{}, again], "mended": ["policy_metadata"], "shard": {"number": 3, "of": 16}})
+    )
+    assert told["resumed"].startswith("2 times") and told["resumed"].endswith(
+        "2026-03-04 05:06 UTC on other; Assay 0.2.0"
+    )
+    assert told["mended"].startswith("policy metadata: ") and told["shard"] == "3 of 16"
+    assert dict(about({"own_value": {"a": [1, None, {"b": 2}]}})) == {"own value": "a=1, , b=2"}
