@@ -216,7 +216,8 @@ def killed(
                 return
             name, place, tally = names[turn % len(names)], Path(folder) / str(turn), Tally()
             times = min(TIMES, -(-kills // len(names)))
-            trial(name, usual[name], place, turn, tally, deadline, times)
+            took = trial(name, usual[name], place, turn, tally, deadline, times)
+            usual[name] = usual[name][0], took  # the machine is busier at some times than at others
             shutil.rmtree(place, ignore_errors=True)
             tallies[name].add(tally)
             if out is not None:
@@ -254,25 +255,26 @@ def trial(
     tally: Tally,
     deadline: float = float("inf"),
     times: int = TIMES,
-) -> None:
-    """Kill a command a few times, let it end, and compare."""
+) -> float:
+    """Kill a command a few times, let it end, and compare; returns how many seconds it takes now."""
     rng, (expected, seconds) = stream("kills", name, turn), usual
     tally.trials += 1
     ended = False
     for _ in range(times):
         if time.monotonic() > deadline:
             break
-        process = _start(name, place)
+        process, begun = _start(name, place), time.monotonic()
         try:
-            process.wait(float(rng.uniform(0.1, 1.1)) * seconds)
+            process.wait(float(rng.uniform(0.1, 0.9)) * seconds)
         except subprocess.TimeoutExpired:
             _kill(name, place, process, rng, tally)
         else:  # it was quicker
             ended = True
             break
     if not ended:
-        process = _start(name, place)
+        process, begun = _start(name, place), time.monotonic()
     status = process.wait(PATIENCE)
+    seconds = time.monotonic() - begun
     while status and tally.away < MOST_AWAY and AWAY in (place / "said").read_text()[-2000:]:
         tally.away += 1  # it says so, and a person would give the command again
         (place / "said").unlink()
@@ -296,6 +298,7 @@ def trial(
     ]
     tally.left += len(left)
     tally.told += [f"turn {turn}: left: {each}" for each in left]
+    return seconds
 
 
 def _kill(
