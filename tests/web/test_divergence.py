@@ -22,7 +22,6 @@ def test_an_arm_that_stands_still_is_not_on_its_controls_path():
     going = np.stack([np.linspace(0, 0.5, 200), np.zeros(200), np.zeros(200)], axis=1)
     standing = np.full((50, 3), 0.01)
     assert way(standing, going) == Way(None, True)
-    assert way(going[:20], going[:20]) == Way(None, False), "neither goes anywhere"
     assert way(going[:150], going) == Way(None, False) and way(going, standing) == Way(24, False)
     assert way(going[:0], going) is None and way(going, going[:0]) is None
 

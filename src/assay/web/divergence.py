@@ -24,18 +24,15 @@ class Way(NamedTuple):
     step: int | None
     """The first step at which it is far from all of the control's; None where it never is."""
     still: bool
-    """Whether it is never far from its own start, and the control is: to be near the control's path is then nothing."""
+    """Whether it is never far from its own start: to be near the control's path is then nothing."""
 
 
 def way(mine: np.ndarray, control: np.ndarray) -> Way | None:
     """How a path (n, 3), metres, compares to its control's; None where one of them was not recorded."""
     if not len(mine) or not len(control):
         return None
-    return Way(diverges(mine, control), not _travels(mine) and _travels(control))
-
-
-def _travels(path: np.ndarray) -> bool:
-    return bool(np.linalg.norm(path - path[0], axis=1).max() > FAR)
+    still = bool(np.linalg.norm(mine - mine[0], axis=1).max() <= FAR)
+    return Way(diverges(mine, control), still)
 
 
 def diverges(mine: np.ndarray, control: np.ndarray) -> int | None:
