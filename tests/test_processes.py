@@ -174,3 +174,44 @@ def test_a_server_whose_driver_was_gone_before_it_could_ask_for_a_signal_ends_at
         words, env=os.environ | {processes.STARTED_BY: "1"}, capture_output=True, text=True, timeout=60
     )
     assert (done.returncode, done.stdout) == (0, ""), "its parent is another than the one that started it"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no server that forks")
+def test_processes_that_a_thread_started_outlive_it_and_those_of_the_main_one_are_the_systems_to_end():
+    script = """
+import os, sys, threading, time
+from multiprocessing import forkserver
+from assay import processes
+
+
+def begin():
+    started.append(processes.start(time.sleep, 600))
+
+
+if __name__ == "__main__":
+    started = []
+    thread = threading.Thread(target=begin)
+    thread.start() if sys.argv[1] == "thread" else begin()
+    if sys.argv[1] == "thread":
+        thread.join()
+    server = forkserver._forkserver._forkserver_pid
+    os.kill(server, 19)  # stopped: it can notice nothing
+    print(started[0].is_alive(), started[0].pid, server, flush=True)
+    if sys.argv[1] == "thread":
+        time.sleep(0.5)
+        print(started[0].is_alive(), flush=True)
+        os.kill(server, 18)
+    os.kill(os.getpid(), 9)
+"""
+    for who in ("thread", "main"):
+        said = subprocess.run(
+            [sys.executable, "-c", script, who], capture_output=True, text=True, check=False
+        )
+        first, *rest = said.stdout.split("\n")
+        alive, *pids = first.split()
+        assert alive == "True" and rest[0] == ("True" if who == "thread" else ""), said.stderr
+        deadline = time.monotonic() + 60
+        below = [each for each in psutil.process_iter() if str(each.pid) in pids]
+        while any(map(lives, below)):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)

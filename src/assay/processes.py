@@ -19,7 +19,6 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import cache
 from multiprocessing import forkserver
@@ -27,10 +26,13 @@ from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from assay.files import scratch_folder
+if (
+    TYPE_CHECKING
+):  # the server imports this module before it can ask to be ended with its driver: it must be quick
+    from concurrent.futures import ProcessPoolExecutor
+    from tempfile import TemporaryDirectory
 
 IMPORTED = ("assay.runs.worker", "assay.sim.world", "assay.policies.oracle.policy")
 """What the server has imported before it forks."""
@@ -53,7 +55,8 @@ PASS_VARIABLE = "ASSAY_PASS"
 LONGEST_SOCKET = 100
 """Bytes that the path of a socket may have; systems allow 104 or 108."""
 STARTED_BY = "ASSAY_STARTED_BY"
-"""The variable that tells the server which process started it."""
+"""The variable that tells the server which process started it, and whether its main thread did."""
+MAIN = "main"
 _DIE_WITH_PARENT = 1
 """prctl's PR_SET_PDEATHSIG."""
 _changing = threading.RLock()
@@ -81,6 +84,10 @@ def _context() -> ForkServerContext | SpawnContext:
 @cache
 def _sockets() -> TemporaryDirectory[str] | None:
     """A folder whose sockets have paths that are short enough; None where only multiprocessing's own may be."""
+    from tempfile import gettempdir
+
+    from assay.files import scratch_folder
+
     for place in (Path(gettempdir()), Path("/tmp")):
         with suppress(OSError):
             folder = scratch_folder(place)
@@ -102,6 +109,8 @@ def pool(
     workers: int, initialiser: Callable[..., None] | None = None, *arguments: Any
 ) -> ProcessPoolExecutor:
     """Such processes for many short jobs; ``initialiser`` is called in each of them first."""
+    from concurrent.futures import ProcessPoolExecutor
+
     _serve()
     given = (environment(), initialiser or _nothing, arguments)
     return ProcessPoolExecutor(workers, context(), initializer=_call, initargs=given)
@@ -140,7 +149,8 @@ def _serve() -> None:
     """Start the server that forks processes, if there is one to start: with what others may see."""
     if isinstance(context(), ForkServerContext):
         with environment_of_others():
-            os.environ[STARTED_BY] = str(os.getpid())
+            thread = MAIN if threading.current_thread() is threading.main_thread() else ""
+            os.environ[STARTED_BY] = f"{os.getpid()} {thread}"
             try:
                 forkserver.ensure_running()
             finally:
@@ -167,7 +177,7 @@ def _end_with(parent: BaseProcess) -> None:
 
 
 def end_with_parent(wanted: bool) -> None:
-    """Let the system end this process, or not, when its parent ends; on Linux.
+    """Let the system end this process, or not, when the thread that started it ends; on Linux.
 
     A thread of ours may have to wait, where somebody's machine code does not let others in.
     """
