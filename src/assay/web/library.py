@@ -21,6 +21,7 @@ from assay.measures.table import perturbed_rows, plausible
 from assay.runs.connections import SUFFIX, lock_file
 from assay.runs.queries import NotFoundError, Run, reading
 from assay.runs.rows import COLUMNS, FRAME, with_labels
+from assay.runs.signature import signature
 from assay.web.memo import Memo
 
 _NEEDED = (
@@ -35,6 +36,10 @@ _NEEDED = (
     "instruction",
     "outcome",
 )
+
+_FRAMES = 4
+"""Runs whose episodes are kept at hand."""
+_frames: dict[Path, tuple[tuple[int, ...], pl.DataFrame]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +154,21 @@ def _summary(path: Path) -> Listed:
 
 
 def measured(run: Run) -> pl.DataFrame:
-    """A run's episodes with what success rates need of them: as the report measures them, without all else it needs."""
-    rows = run.rows(f"SELECT {', '.join(_NEEDED)} FROM ({FRAME})")
-    frame = pl.DataFrame(rows, schema={name: COLUMNS[name] for name in _NEEDED}, orient="row")
-    return with_labels(frame).drop(*run.store.world.start_columns, strict=False)
+    """A run's episodes with what success rates need of them: as the report measures them, without all else it needs.
+
+    The list and the page of a run both need it, mostly one after the other: the latest are kept until the run changes.
+    """
+    path, now = run.store.path, signature(run.store.path)
+    known = _frames.get(path)
+    if known is None or known[0] != now:
+        rows = run.rows(f"SELECT {', '.join(_NEEDED)} FROM ({FRAME})")
+        frame = pl.DataFrame(rows, schema={name: COLUMNS[name] for name in _NEEDED}, orient="row")
+        known = now, with_labels(frame).drop(*run.store.world.start_columns, strict=False)
+        _frames.pop(path, None)
+        _frames[path] = known
+        for oldest in list(_frames)[:-_FRAMES]:
+            _frames.pop(oldest, None)
+    return known[1]
 
 
 def run_address(name: str) -> str:

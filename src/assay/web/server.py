@@ -8,6 +8,7 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 
 import uvicorn
 from fastapi import FastAPI
@@ -16,6 +17,7 @@ from assay.errors import AssayError
 from assay.web.app import application
 from assay.web.library import Library
 from assay.web.replays import Replays
+from assay.web.site import warm
 
 HOST = "127.0.0.1"
 
@@ -31,7 +33,13 @@ def serve(folder: Path, port: int, ready: Callable[[str], None] = lambda address
     """
     library = Library(folder)
     with Replays() as replays:
-        run(application(library, replays), port, ready)
+        app = application(library, replays)
+
+        def begin(address: str) -> None:
+            Thread(target=warm, args=(app.state.site,), daemon=True).start()
+            ready(address)
+
+        run(app, port, begin)
 
 
 def run(app: FastAPI, port: int, ready: Callable[[str], None]) -> None:

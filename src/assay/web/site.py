@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -88,6 +89,14 @@ _templates.filters |= {
     "when": lambda text: str(text)[:16].replace("T", " "),
 }
 _templates.globals |= {"version": __version__, "address": run_address}
+
+
+def warm(site: Site) -> None:
+    """Make what the first page would wait for: the list of runs, with all of them examined, and the templates."""
+    with suppress(OSError):  # the folder may be gone; whoever asks is told
+        site.library.listed()
+    for name in _templates.list_templates():
+        _templates.get_template(name)
 
 
 def theme(request: Request) -> str:
