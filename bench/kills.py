@@ -29,7 +29,6 @@ import psutil
 
 from assay.runs.store import Store
 from assay.streams import stream
-from bench.figure import Figure
 
 WITHIN = 5.0
 """Seconds in which every process must be gone after its driver."""
@@ -37,8 +36,6 @@ PATIENCE = 600.0
 """Seconds that one command may take."""
 MARK = "ASSAY_KILLS"
 """The environment variable by which processes of a trial are known."""
-EACH = 3
-"""Kills of each command as a section of ``python -m bench``."""
 AWAY, MOST_AWAY = "error: --ray local: ", 3
 """How a command begins to say that Ray did not start in its 30 s, and how often it is given again then."""
 TIMES = 6
@@ -185,17 +182,6 @@ def main() -> None:
     sums = _sums(tallies)
     print(json.dumps(sums))
     sys.exit(sums["trials"] != sums["equal"] or bool(sums["orphans"] + sums["left"]))
-
-
-def measure() -> list[Figure]:
-    """A few kills of each command."""
-    sums = _sums(killed(list(COMMANDS), EACH * len(COMMANDS)))
-    note = f"{sums['kills']} kills of {len(COMMANDS)} commands"
-    return [
-        Figure("results that differ after kills", sums["trials"] - sums["equal"], "", 0, note=note),
-        Figure(f"processes that outlive their driver by {WITHIN:.0f} s", sums["orphans"], "", 0, note=note),
-        Figure("temporary files that stay", sums["left"], "", 0, note=note),
-    ]
 
 
 def killed(

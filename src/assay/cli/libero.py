@@ -78,7 +78,7 @@ def libero(
                 raise RunError(f"{name} is for --experiment NAME")
         raise typer.Exit(run_free(command, assets, states))
     from assay.dropin.executor import Script
-    from assay.runs.display import condition_table
+    from assay.runs.display import condition_table, print_reasons, print_tracebacks
     from assay.runs.execute import Options, default_path, execute
     from assay.runs.store import Store
 
@@ -98,6 +98,8 @@ def libero(
     ending = execute(experiment, script, path, options, label=label)
     with Store.reading(path) as store:
         output.print(condition_table(store.counts(), set(store.stopped), {}))
+        print_reasons(store.reasons())
+        print_tracebacks(store.tracebacks().values())
     rest = f", {ending.left} left: the same command goes on" if ending.left else ""
     say(f"{number_of(ending.done, 'episode')} recorded in {path}{rest}")
     if script.unplayed and not script.status:
