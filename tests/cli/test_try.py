@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from assay import console
+
 Run = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("no_assets")
 
@@ -30,6 +32,12 @@ def test_it_counts_successes_and_names_the_seeds_that_failed(assay: Run):
 def test_it_prints_a_table_with_a_total(assay: Run):
     said = assay("try", "oracle", "--tasks", "libero_goal/7", "--seeds", "1", "--replan", "3")
     assert said.status == 0 and "libero_goal/7" in said.out and "1/1" in said.out and "all" in said.out
+
+
+def test_it_says_how_many_succeeded_of_those_that_were_played(assay: Run, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(console, "EVERY", 0.0)
+    said = assay("try", "idle", "--tasks", "libero_goal/7", "--seeds", "2", "--steps", "2")
+    assert "0 succeeded; episodes played: 2 of 2" in said.err.splitlines()
 
 
 def test_files_of_a_folder_that_cannot_begin_are_counted_by_reason_and_the_rest_is_tried(

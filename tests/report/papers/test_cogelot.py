@@ -7,6 +7,7 @@ from statistics import mean
 
 import pytest
 
+from assay.report.papers.base import PaperError
 from assay.report.papers.cogelot import PER_TASK, TABLES
 from assay.report.papers.cogelot.published import published
 from assay.report.papers.page import PaperReport, build_paper
@@ -102,3 +103,11 @@ def test_published_means_are_those_of_their_tasks():
     for each in published():
         if each.tasks:
             assert each.mean == pytest.approx(mean(each.tasks.values()), abs=0.0012), each
+
+
+def test_a_run_of_another_world_is_refused_in_one_line(write, made, tmp_path: Path):
+    path = write(
+        tmp_path / "x.assay", [made(True, "control", {}, "libero_goal/7", seed) for seed in range(3)]
+    )
+    with pytest.raises(PaperError, match=r"x\.assay was played in the world libero; valid: runs of tabletop"):
+        build_paper("cogelot", {"x": path})
