@@ -106,3 +106,19 @@ def test_conditions_are_decided_where_a_resumed_run_asks_for_fewer_tasks(tmp_pat
             "libero_goal/7"
         ]
         assert ending.left == 0 and ending.done == store.stopped["control"]["episodes"] < 8
+
+
+def test_a_stopping_rule_that_is_damaged_is_mended_by_its_command(tmp_path: Path):
+    path = tmp_path / "run.assay"
+    one = replace(WIDE, tasks="libero_goal/7", seeds=tuple(range(8)), until="decided=0.6")
+    execute("libero", "idle", path, one)
+    with Store.reading(path) as store:
+        before = store.stopped
+    with sqlite3.connect(path) as file:
+        file.execute("UPDATE stopped SET rule = '['")
+    file.close()
+    with Store.reading(path) as store:
+        assert store.damaged() == ["the rule that stopped 'control' left out"]
+    assert execute("libero", "idle", path, one) == Ending(0, 0)
+    with Store.reading(path) as store:
+        assert store.damaged() == [] and store.stopped == before and before
