@@ -332,6 +332,11 @@ class Store:
         )
         return [(*which, None if outcome is None else Outcome(outcome)) for *which, outcome in rows]
 
+    def progress(self) -> dict[str, float]:
+        """How far each recorded episode came, 0 to 1, by key, as far as that is known."""
+        rows = self._db.execute("SELECT key, CAST(score AS REAL) FROM specs JOIN progress USING (id)")
+        return dict(rows.fetchall())
+
     def specs(self, ids: Sequence[int]) -> list[EpisodeSpec]:
         """Planned specs by their ids."""
         marks = ",".join("?" * len(ids))
