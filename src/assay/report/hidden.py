@@ -228,10 +228,10 @@ def motion_table(found: Sequence[Conduct], report: RunReport) -> Table | None:
             )
             for each in found
         ),
-        "Medians over episodes; time and path of successes, as multiples: time of the reference time (the "
-        "demonstrator's, where the run knows it, else the median of the task's successful controls), path of the median "
-        "of the task's successful controls. Peak force: the largest of one part of the robot on a thing, of those at the end of each "
-        "control step of 50 ms. Jerk: the root of the mean square of the end effector's.",
+        "Medians over episodes; time and path of successes, as multiples. Time: of the reference time (the "
+        "demonstrator's, where the run knows it, else the median of the task's successful controls). Path: of the "
+        "median of the task's successful controls. Peak force: the largest of one part of the robot on a thing, of "
+        "those at the end of each control step of 50 ms. Jerk: the root of the mean square of the end effector's.",
     )
 
 

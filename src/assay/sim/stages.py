@@ -24,6 +24,8 @@ REACHED = 0.05
 """How near the grip site must come to the box around a thing to have reached it, metres."""
 GRIP = 0.5
 """How hard both fingers must press on a thing from opposite sides to hold it, newton."""
+HELD = 3
+"""Control steps for which they must do so: a hand that pokes at a thing may pinch it for a moment."""
 LIFTED = 0.02
 """How far a held thing must rise above the lowest place where it was, metres."""
 CARRIED = 0.5
@@ -84,6 +86,8 @@ class _Watched:
     """How far that was at the start, metres over the ground."""
     lowest: float = np.inf
     """The least height that it had so far, metres."""
+    pressed: int = 0
+    """For how many control steps the fingers have pressed on it by now."""
     joints: list[tuple[int, float, float]] = field(default_factory=list)
     """Of a drawer, a door or a knob: where its value is, what it was at the start, and how far is far."""
 
@@ -148,7 +152,8 @@ class StageWatch:
         position = data.xpos[one.body]
         height = float(position[2])
         one.lowest = min(one.lowest, height)
-        if not held:
+        one.pressed = one.pressed + 1 if held else 0
+        if one.pressed < HELD:
             return
         one.note("grasped", step)
         if height > one.lowest + LIFTED:
