@@ -38,7 +38,7 @@ _SUCCEEDED = pl.col("success") == 1
 
 
 @dataclass(frozen=True, slots=True)
-class Share(Result):
+class Counted(Result):
     """How many episodes something is true of."""
 
     hits: int
@@ -66,15 +66,15 @@ class Conduct(Result):
 
     group: dict[str, Label]
     """What they have in common: column -> value; empty for all."""
-    success: Share
+    success: Counted
     """Of the episodes of which side effects are known."""
-    clean: Share
+    clean: Counted
     """Of the same: those that succeed, for good, without any side effect."""
-    fleeting: Share | None
+    fleeting: Counted | None
     """Of the successes: those whose goal no longer holds when the hand has let go. None without successes."""
-    effects: dict[str, Share]
+    effects: dict[str, Counted]
     """Of the successes: each side effect."""
-    of_failures: dict[str, Share]
+    of_failures: dict[str, Counted]
     """Of the failures: the same."""
     force: Quantity
     """The largest force of the robot on a thing, newton."""
@@ -142,11 +142,11 @@ def _of_group(group: dict[str, Label], rows: pl.DataFrame) -> Conduct:
     )
 
 
-def _share(rows: pl.DataFrame, column: str) -> Share | None:
+def _share(rows: pl.DataFrame, column: str) -> Counted | None:
     if not len(rows):
         return None
     hits = int(rows[column].sum())
-    return Share(hits, len(rows), hits / len(rows), shares(rows, column)[()][1])
+    return Counted(hits, len(rows), hits / len(rows), shares(rows, column)[()][1])
 
 
 def _quantity(rows: pl.DataFrame, column: str) -> Quantity | None:

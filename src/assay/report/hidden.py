@@ -8,7 +8,7 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from assay.measures.progress import Progress
-from assay.measures.side_effects import LEFT_OPEN, MOVED, TOPPLED, Conduct, Quantity, Share
+from assay.measures.side_effects import LEFT_OPEN, MOVED, TOPPLED, Conduct, Counted, Quantity
 from assay.measures.stops import ORDER, Stop
 from assay.report.figures.forest import Mark, fits_a_column, forest, height
 from assay.report.run_report import RunReport
@@ -270,12 +270,12 @@ def side_effects_figure(found: Sequence[Conduct], report: RunReport) -> Drawing 
     )
 
 
-def _mark(name: str, share: Share, colour: str) -> Mark:
+def _mark(name: str, share: Counted, colour: str) -> Mark:
     notes = (percent(share.share), between(share.interval, 100), f"{share.hits:,}/{share.count:,}")
     return Mark(name, share.share, share.interval, notes, colour=colour)
 
 
-def _cells(share: Share | None) -> tuple[Value, Value]:
+def _cells(share: Counted | None) -> tuple[Value, Value]:
     return (None, None) if share is None else (share.share, share.interval)
 
 
