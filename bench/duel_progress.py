@@ -2,13 +2,10 @@
 
 Episodes come through seven stages, one after the other, each with log-odds of a policy's level + task + start +
 condition; progress is the share of stages passed, success is all of them. Both duels see the same simulated episodes.
-What progress saves hangs on where the better policy is better: at every stage, at the first (it finds the thing more
-often), or at the last alone (it lets go better).
+What progress saves hangs on how often they succeed and on where the better policy is better.
 """
 
 from __future__ import annotations
-
-from functools import cache
 
 import numpy as np
 from scipy.special import expit
@@ -19,13 +16,21 @@ from bench.figure import Figure
 STAGES = 7
 SPREAD = 0.5
 """Of the effects of tasks, of starts and, to either side, of conditions on the log-odds of each stage."""
-WHERE = {
-    "every stage": np.ones(STAGES),
-    "the first stage": np.eye(STAGES)[0],
-    "the last stage": np.eye(STAGES)[-1],
+EVERY, GRASP, LAST = np.ones(STAGES), np.eye(STAGES)[2], np.eye(STAGES)[-1]
+CASES = {
+    "60 and 80 %, better at every stage": (0.6, 0.8, 0 * EVERY, EVERY, 120.0),
+    "20 and 40 %, better at every stage": (0.2, 0.4, 0 * EVERY, EVERY, 90.0),
+    "5 and 15 %, better at every stage": (0.05, 0.15, 0 * EVERY, EVERY, 65.0),
+    "20 and 30 %, better at the grasp; both bad at it and at the end": (
+        0.2,
+        0.3,
+        -3 * (GRASP + LAST),
+        GRASP,
+        40.0,
+    ),
+    "60 and 80 %, better at the end, where both fail": (0.6, 0.8, -3 * LAST, LAST, 1000.0),
 }
-CONTROL, CHANGE = 0.6, 0.2
-"""Success of A, and how much more B's is."""
+"""Success of A and of B; which stages are harder than the others, log-odds; where B is better; what is expected, %."""
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(7)
 
 
@@ -82,14 +87,14 @@ def _played(
     return found[0], found[1]
 
 
-@cache
-def _setting(seed: int) -> tuple[np.ndarray, np.ndarray, np.random.Generator]:
-    """Effects of tasks, and the levels of A."""
+def _setting(
+    seed: int, control: float, harder: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.random.Generator]:
+    """Effects of tasks (runs, tasks), and the levels of A (runs, stages)."""
     rng = np.random.default_rng(seed)
     tasks = SPREAD * rng.normal(size=(RUNS, TASKS))
-    start = np.zeros((RUNS, STAGES))
-    mine = _shifted(tasks, start, WHERE["every stage"], np.full(RUNS, CONTROL), by_progress=False)
-    return tasks, mine, rng
+    begin = np.tile(harder, (RUNS, 1))
+    return tasks, _shifted(tasks, begin, EVERY, np.full(RUNS, control), by_progress=False), rng
 
 
 def measure() -> list[Figure]:
@@ -99,26 +104,27 @@ def measure() -> list[Figure]:
 
 def _saved() -> list[Figure]:
     found = []
-    for name, where in WHERE.items():
-        tasks, mine, rng = _setting(21)
-        theirs = _shifted(tasks, mine, where, np.full(RUNS, CONTROL + CHANGE), by_progress=False)
-        gain = float((_expected(tasks, theirs)[1] - _expected(tasks, mine)[1]).mean())
-        ends, known, wrong = [], [], []
+    for name, (control, other, harder, where, most) in CASES.items():
+        tasks, mine, rng = _setting(21, control, harder)
+        theirs = _shifted(tasks, mine, where, np.full(RUNS, other), by_progress=False)
+        assert np.allclose(_expected(tasks, theirs)[0], other, atol=1e-3), "no such policy"
+        came = [float(_expected(tasks, levels)[1].mean()) for levels in (mine, theirs)]
+        ends, known = [], []
         for apart in _played(tasks, mine, theirs, rng):
             better, worse, equivalent = decided(apart)
             ended = np.minimum(np.minimum(better, worse), equivalent)
-            ends.append(float(np.median(ended)))
-            known.append(float(np.mean(better <= np.minimum(worse, equivalent))))
-            wrong.append(float(np.mean(worse < np.minimum(better, equivalent))))
+            ends.append(float(np.median(np.minimum(ended, TASKS * SEEDS))))
+            known.append(
+                float(np.mean((better <= np.minimum(worse, equivalent)) & (better <= TASKS * SEEDS)))
+            )
         found.append(
             Figure(
-                f"episodes of a duel by progress, of one by success; B better at {name}",
+                f"episodes of a duel by progress, of one by success: {name}",
                 100 * ends[1] / ends[0],
                 "%",
-                100.0,
+                most,
                 note=f"median {2 * ends[1]:.0f} of {2 * ends[0]:.0f}; B said to be better in {100 * known[1]:.1f} and "
-                f"{100 * known[0]:.1f} %, worse in {100 * wrong[1]:.1f} and {100 * wrong[0]:.1f} %; success "
-                f"+{100 * CHANGE:.0f}, progress +{100 * gain:.1f} points",
+                f"in {100 * known[0]:.1f} %; progress {100 * came[0]:.0f} and {100 * came[1]:.0f} %",
             )
         )
     return found
@@ -127,19 +133,19 @@ def _saved() -> list[Figure]:
 def _errors() -> list[Figure]:
     """Equal policies, policies that fail elsewhere with the same progress, and policies a margin apart."""
     found = []
-    cases = {
+    cases: dict[str, tuple[float, np.ndarray | None]] = {
         "equal policies": (0.0, None),
-        "the same progress, failures elsewhere": (0.0, "the last stage"),
-        "progress 5 points more": (MARGIN, "every stage"),
-        "progress 5 points less": (-MARGIN, "every stage"),
+        "the same progress, failures elsewhere": (0.0, GRASP),
+        "progress 5 points more": (MARGIN, EVERY),
+        "progress 5 points less": (-MARGIN, EVERY),
     }
     for name, (change, where) in cases.items():
-        tasks, mine, rng = _setting(23)
+        tasks, mine, rng = _setting(23, 0.4, 0 * EVERY)
         theirs = mine
         if where is not None:
             wanted = _expected(tasks, mine)[1] + change
-            begin = mine - 0.5 * WHERE["the first stage"] if change == 0 else mine
-            theirs = _shifted(tasks, begin, WHERE[where], wanted, by_progress=True)
+            begin = mine - LAST if change == 0 else mine
+            theirs = _shifted(tasks, begin, where, wanted, by_progress=True)
             assert np.allclose(_expected(tasks, theirs)[1], wanted, atol=1e-4), "no such policy"
         better, worse, equivalent = decided(_played(tasks, mine, theirs, rng)[1])
         ended = TASKS * SEEDS

@@ -35,5 +35,11 @@ def test_an_atom_that_holds_in_the_end_is_done_and_one_that_was_lost_is_not():
     assert progress_of(stages, {BOWL: ((40, 60),)}, 300, False) == pytest.approx(6 / 7 / 2)
 
 
+def test_an_atom_that_held_at_the_start_counts_only_where_it_was_undone():
+    stages = {BOWL: came(PLACING, reached=3)}
+    assert progress_of(stages, {BOWL: ((40, 301),), STOVE: ((0, 301),)}, 300, False) == 1
+    assert progress_of(stages, {BOWL: ((40, 301),), STOVE: ((0, 9),)}, 300, False) == 0.5
+
+
 def test_a_failure_of_a_goal_that_held_at_the_start_has_no_progress():
     assert progress_of({}, {BOWL: ((0, 1),)}, 300, False) == 0

@@ -97,16 +97,16 @@ def test_hostile_cells_are_read(statement: str, sound: Path, tmp_path: Path):
         ),
         ("UPDATE meta SET value = '[' WHERE name = 'pack'", "what it says of its pack left out"),
         ("UPDATE contacts SET intervals = '[]' WHERE id < 3", "contacts of 2 episodes left out"),
-        ("UPDATE progress SET score = '1.5' WHERE id = 1", "progress of 1 episode left out"),
+        ("UPDATE progress SET score = '1.5' WHERE id < 3", "progress of 2 episodes left out"),
         (
             "UPDATE stages SET reached = json_set(reached, '$.\"TurnOn flat_stove_1\".reached', -1)",
             "stages of 6 episodes left out",
         ),
         (
-            "UPDATE side_effects SET effects = json_set(effects, '$.tilted.plate_1', 'far') WHERE id = 3",
-            "side effects of 1 episode left out",
+            "UPDATE side_effects SET effects = json_set(effects, '$.tilted.plate_1', 'far') WHERE id < 3",
+            "side effects of 2 episodes left out",
         ),
-        ("UPDATE aftermath SET after = '{}' WHERE id = 2", "aftermath of 1 episode left out"),
+        ("UPDATE aftermath SET after = '{}' WHERE id < 3", "aftermath of 2 episodes left out"),
         ("UPDATE stopped SET rule = '{}'", "the rule that stopped 'para' left out"),
         (
             "UPDATE trajectories SET gripper = actions WHERE id = 2",

@@ -80,12 +80,12 @@ def progress_of(
 ) -> float:
     """How far an episode came, 0 to 1: the mean over the atoms that did not hold at the start.
 
-    An atom that holds in the end is done, and a success is 1; without such atoms, a failure is 0.
+    An atom that holds in the end is done, and a success is 1. An atom that held at the start and was undone counts 0;
+    without any of these, a failure is 0.
     """
-    if success or not stages:
-        return float(success)
-    done = [
-        1.0 if any(last > steps for _, last in truth.get(atom, ())) else atom_progress(found)
-        for atom, found in stages.items()
-    ]
-    return sum(done) / len(done)
+    if success:
+        return 1.0
+    held = {atom for atom, spans in truth.items() if any(last > steps for _, last in spans)}
+    undone = [0.0 for atom in truth if atom not in stages and atom not in held]
+    done = [1.0 if atom in held else atom_progress(found) for atom, found in stages.items()]
+    return sum(done) / len(done + undone) if done else 0.0

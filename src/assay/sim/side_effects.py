@@ -25,6 +25,8 @@ LEAST_OPEN = 0.05
 """Nor drawers and doors that were opened by a smaller part of the way."""
 LEAST_NEWTON = 0.5
 """Nor smaller forces."""
+LARGEST = 1e6
+"""No number is larger in a simulation that goes well."""
 _HERTZ = 20.0
 
 
@@ -76,8 +78,8 @@ class EffectWatch:
             },
             forces=_above(self._names, self._forces, LEAST_NEWTON, 1),
             arm={self._names[owner]: steps for owner, steps in sorted(self._arm.items())},
-            path=round(float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum()), 4),
-            jerk=round(jerk_of(path), 3),
+            path=round(_sane(float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum())), 4),
+            jerk=round(_sane(jerk_of(path)), 3),
         )
 
     def _axes(self, data: mujoco.MjData) -> np.ndarray:
@@ -93,11 +95,16 @@ def jerk_of(path: np.ndarray) -> float:
     return float(np.sqrt((third**2).sum(axis=1).mean()))
 
 
+def _sane(value: float) -> float:
+    """A number that a file can hold, whatever a simulation that broke says."""
+    return min(value, LARGEST) if value == value else 0.0
+
+
 def _above(
     names: tuple[str, ...] | list[str], values: np.ndarray, least: float, digits: int
 ) -> dict[str, float]:
     return {
-        name: round(value, digits)
+        name: round(_sane(value), digits)
         for name, value in zip(names, values.tolist(), strict=True)
         if value > least
     }
