@@ -9,9 +9,11 @@ from rich.table import Table
 
 from bench import (
     certificates,
+    conduct,
     diagnosis,
     dropin,
     duel,
+    duel_progress,
     engine,
     eqa,
     eqa_scoring,
@@ -43,6 +45,7 @@ SECTIONS = {
     "engine": engine.measure,
     "dropin": dropin.measure,
     "oracle": oracle.measure,
+    "conduct": conduct.measure,
     "probe": probe.measure,
     "runs": runs.measure,
     "importing": importing.measure,
@@ -50,6 +53,7 @@ SECTIONS = {
     "measures": measures.measure,
     "statistics": statistics.measure,
     "duel": duel.measure,
+    "duel-progress": duel_progress.measure,
     "memory": memory.measure,
     "report": report.measure,
     "web": web.measure,

@@ -145,6 +145,19 @@ def _write(path: Path) -> None:
             ("clipped", "cut", "2"),
             ("traceback", "lines", '"Traceback: somewhere"'),
             ("inference", "milliseconds", "[12.5, 11.0]"),
+            (
+                "stages",
+                "reached",
+                '{"TurnOn flat_stove_1": {"reached": 3, "touched": 9, "moved": null, "done": null}}',
+            ),
+            ("progress", "score", "0.5"),
+            (
+                "side_effects",
+                "effects",
+                '{"moved": {"plate_1": 0.1}, "tilted": {}, "opened": {}, "forces": {"arena": 30.5}, '
+                '"arm": {"arena": 2}, "path": 1.5, "jerk": 12.0}',
+            ),
+            ("aftermath", "after", '{"steps": 13, "holds": true, "rest": true}'),
         ):
             db.execute(f"INSERT OR REPLACE INTO {table} (id, {column}) SELECT id, ? FROM episodes", (cell,))
         db.execute("UPDATE episodes SET outcome = 'error', error = 'the server was away' WHERE id % 9 = 0")
@@ -255,6 +268,10 @@ _COLUMNS = {
     "clipped": ("cut",),
     "traceback": ("lines",),
     "inference": ("milliseconds",),
+    "stages": ("reached",),
+    "progress": ("score",),
+    "side_effects": ("effects",),
+    "aftermath": ("after",),
     "meta": ("value", "value", "name"),
     "stopped": ("condition", "last", "rule"),
 }

@@ -211,6 +211,7 @@ def duel(
     margin: float = 0.05,
     each: bool = False,
     per_start: int | None = 1,
+    measure: str = "success",
     out: str | Path | None = None,
     labels: tuple[str | None, str | None] = (None, None),
     workers: int | None = None,
@@ -226,7 +227,8 @@ def duel(
     """Play two policies on the same episodes until it is known whether the second is better, equivalent or worse.
 
     ``out`` is a folder for ``A.assay`` and ``B.assay``; the same call goes on where it stopped. ``each``: every
-    condition is to be decided, too. ``per_start``: episodes that are dealt of each task and seed; None for all. The
+    condition is to be decided, too. ``per_start``: episodes that are dealt of each task and seed; None for all.
+    ``measure``: what is compared, "success" or "progress", how far episodes come. The
     other parameters are the options of ``assay duel``. None where the observer did not approve of so much work.
     """
     from assay.runs.duel import default_folder
@@ -253,6 +255,7 @@ def duel(
         margin=margin,
         each=each,
         per_start=per_start,
+        measure=measure,
         labels=labels,
         observer=observer,
     )

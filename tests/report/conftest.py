@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from assay.episodes import Outcome
+from assay.episodes.conduct import PLACING, Aftermath, SideEffects
 from assay.episodes.episode import Episode, Trajectory, no_trajectory
 from assay.episodes.spec import CONTROL, EpisodeSpec, Label
 from assay.perturb import Say
@@ -56,6 +57,10 @@ class Made:
             moved=moved,
             truth=truth,
             error=self.error,
+            stages={GOAL: {stage: 10 if self.success or stage == "reached" else None for stage in PLACING}},
+            progress=None if self.error else 1.0 if self.success else 1 / len(PLACING),
+            side_effects=SideEffects(moved={"plate_1": 0.01 * self.seed}, path=1.0, jerk=20.0),
+            aftermath=Aftermath(13, holds=self.seed != 1, rest=True) if self.success else None,
         )
 
 

@@ -66,6 +66,19 @@ class StopsAfter(Observer):
         return self._left <= 0
 
 
+class Comes(Played):
+    """Fails always; a rule says how far it comes, 0 to 1, None where that is not recorded."""
+
+    def __init__(self, name: str, how_far: Callable[[EpisodeSpec], float | None]) -> None:
+        super().__init__(name, never)
+        self._how_far = how_far
+
+    def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
+        for event in super().execute(source, stopping):
+            assert isinstance(event, Done)
+            yield replace(event, episode=replace(event.episode, progress=self._how_far(self.seen[-1])))
+
+
 def always(spec: EpisodeSpec) -> Outcome:
     return Outcome.SUCCESS
 
@@ -182,3 +195,26 @@ def test_starts_are_dealt_every_condition_alike(tmp_path: Path):
     with Store.reading(found.runs[0]) as store:
         counts = np.array([count for _, count in store.conditions()])
     assert counts.sum() == 120 and counts.min() > 25
+
+
+def test_policies_that_never_succeed_are_told_apart_by_how_far_they_come(tmp_path: Path):
+    near = Comes("near", lambda spec: stream(spec.key, "near").uniform(0.5, 0.8))
+    far = Comes("far", lambda spec: stream(spec.key, "far").uniform(0.0, 0.3))
+    by_success = duel(WORDS, (far, near), tmp_path / "success", OPTIONS, margin=0.01)
+    assert by_success is not None and by_success.judgement.verdict is not Verdict.BETTER
+    found = duel(WORDS, (far, near), tmp_path / "progress", OPTIONS, measure="progress", margin=0.01)
+    assert found is not None and found.judgement.verdict is Verdict.BETTER
+    assert found.judgement.measure == "progress" and 0.3 < (found.judgement.overall.change or 0) < 0.7
+    assert found.judgement.played < found.judgement.planned
+    again = duel(WORDS, (far, near), tmp_path / "progress", OPTIONS, measure="progress", margin=0.01)
+    assert again is not None and again.judgement == found.judgement, "read from the runs"
+    with pytest.raises(RunError, match="was compared by progress, not success"):
+        duel(WORDS, (far, near), tmp_path / "progress", OPTIONS, margin=0.01)
+
+
+def test_a_duel_by_what_nobody_recorded_or_knows_is_refused_in_one_line(tmp_path: Path):
+    players = Comes("one", lambda spec: None), Comes("other", lambda spec: None)
+    with pytest.raises(RunError, match="do not record it"):
+        duel(WORDS, players, tmp_path, OPTIONS, measure="progress")
+    with pytest.raises(RunError, match="measure 'speed': valid: success, progress"):
+        duel(WORDS, players, tmp_path, OPTIONS, measure="speed")

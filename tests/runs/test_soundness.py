@@ -15,6 +15,7 @@ import pytest
 from tests.runs.conftest import made_episode
 
 from assay import tasks
+from assay.episodes.conduct import Aftermath, SideEffects
 from assay.errors import RunError
 from assay.experiments import Experiment, Variant
 from assay.perturb import Say
@@ -37,6 +38,11 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
         store.plan(WORDS.plan([tasks.load("libero_goal/7")], range(3)))
         for waiting in store.todo():
             given = {"clipped": 1, "contacts": {"plate_1": ((0, 1),)}, "inference": (1.0,), "traceback": "x"}
+            given |= {"stages": {"TurnOn flat_stove_1": {"reached": 3, "done": None}}, "progress": 0.25}
+            given |= {
+                "side_effects": SideEffects(moved={"plate_1": 0.1}),
+                "aftermath": Aftermath(9, True, True),
+            }
             store.append(
                 waiting.number, made_episode(initial_positions={"plate_1": (0.0, 0.0, 1.0)}, **given)
             )
@@ -56,6 +62,7 @@ def everything(path: Path) -> list[str]:
             assert queries.one(run, row.key) == row
             queries.control_of(run, row), queries.traceback_of(run, row), queries.clipped_of(run, row)
             queries.place_of(run, row, queries.Filters()), queries.contacts_of(run, row)
+            queries.conduct_of(run, row)
         return store.damaged()
 
 
@@ -90,6 +97,16 @@ def test_hostile_cells_are_read(statement: str, sound: Path, tmp_path: Path):
         ),
         ("UPDATE meta SET value = '[' WHERE name = 'pack'", "what it says of its pack left out"),
         ("UPDATE contacts SET intervals = '[]' WHERE id < 3", "contacts of 2 episodes left out"),
+        ("UPDATE progress SET score = '1.5' WHERE id < 3", "progress of 2 episodes left out"),
+        (
+            "UPDATE stages SET reached = json_set(reached, '$.\"TurnOn flat_stove_1\".reached', -1)",
+            "stages of 6 episodes left out",
+        ),
+        (
+            "UPDATE side_effects SET effects = json_set(effects, '$.tilted.plate_1', 'far') WHERE id < 3",
+            "side effects of 2 episodes left out",
+        ),
+        ("UPDATE aftermath SET after = '{}' WHERE id < 3", "aftermath of 2 episodes left out"),
         ("UPDATE stopped SET rule = '{}'", "the rule that stopped 'para' left out"),
         (
             "UPDATE trajectories SET gripper = actions WHERE id = 2",

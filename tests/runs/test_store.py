@@ -224,6 +224,12 @@ def test_an_export_holds_every_episode(path: Path, tmp_path: Path, episode, form
             {"bowl_1": ((3, 5),), "stove_1": ((4, 9),)},
             '{"bowl_1": [[3, 5]], "stove_1": [[4, 9]]}',
         ),
+        (
+            "stages",
+            {"TurnOn stove_1": {"reached": 3, "touched": None}},
+            '{"TurnOn stove_1": {"reached": 3, "touched": null}}',
+        ),
+        ("progress", 0.25, 0.25),
     ],
 )
 def test_what_older_runs_did_not_record_is_kept_and_merged_and_missing_in_them(

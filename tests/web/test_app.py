@@ -116,6 +116,13 @@ def test_curves_and_contacts_stand_beside_the_film(get, keys):
     assert page.count('class="strip panel"') == 4 and "When the robot touched what" in page
 
 
+def test_stages_and_side_effects_stand_beside_the_film(get, keys):
+    page = get(f"{RUN}/episodes/{keys['turn on the stove']}").text
+    assert "How far each part of the goal came" in page and 'class="stages"' in page
+    for head in ("progress", "lasts", "besides", "peak force"):
+        assert f'<th scope="row">{head}</th>' in page
+
+
 def test_runs_that_cannot_be_read_are_listed_with_the_reason(get):
     text = get("/").text
     assert text.count("cannot be read:") == 4

@@ -40,6 +40,13 @@ def duel(
     per_start: Annotated[
         str, typer.Option(metavar="N|all", help="Episodes that are dealt of each task and seed, at random.")
     ] = "1",
+    measure: Annotated[
+        str,
+        typer.Option(
+            metavar="success|progress",
+            help="What is compared: success, or how far episodes come, which may take fewer of them.",
+        ),
+    ] = "success",
     out: Annotated[Path | None, typer.Option(help="A folder for A.assay and B.assay.")] = None,
     label_a: Annotated[str | None, typer.Option(help="What A is called.")] = None,
     label_b: Annotated[str | None, typer.Option(help="What B is called.")] = None,
@@ -86,6 +93,7 @@ def duel(
             margin=margin,
             each=each,
             per_start=_per_start(per_start),
+            measure=measure,
             out=out,
             labels=(label_a, label_b),
             workers=workers,

@@ -7,6 +7,8 @@ from enum import StrEnum
 
 import numpy as np
 
+from assay.episodes.conduct import Aftermath, SideEffects
+
 Intervals = tuple[tuple[int, int], ...]
 """Control steps [first, last) during which something was true."""
 
@@ -80,3 +82,11 @@ class Episode:
     """How many actions had a part outside [-1, 1], which was cut; None where the world cuts nothing."""
     inference: tuple[float, ...] = ()
     """Milliseconds that each decision took, as a policy server says; empty where none does."""
+    stages: dict[str, dict[str, int | None]] | None = None
+    """When each atom of the goal that did not hold at the start came to each stage, None for never: see `conduct`."""
+    progress: float | None = None
+    """How far it came, 0 to 1; 1 for a success. None where the world does not know stages, or it broke."""
+    side_effects: SideEffects | None = None
+    """What was done besides what was asked for; None where the world does not know."""
+    aftermath: Aftermath | None = None
+    """Whether the goal still held when the hand had let go; None where it was not reached, or nobody looked."""

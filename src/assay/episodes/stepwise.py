@@ -21,11 +21,12 @@ from typing import Any, cast
 
 import numpy as np
 
+from assay.episodes.conduct import progress_of
 from assay.episodes.episode import Episode, Outcome
 from assay.episodes.instruction import Instruction
 from assay.episodes.senses import Senses
 from assay.episodes.spec import EpisodeSpec
-from assay.episodes.world import Env
+from assay.episodes.world import Env, Record
 from assay.errors import PolicyError, StateError, short_traceback
 
 HAIR = 1e-3
@@ -151,7 +152,22 @@ def episode_of(
         transient=isinstance(broken, PolicyError) and broken.transient,
         traceback=_traceback(broken),
         clipped=_clipped(done, env.world.traits.clips),
+        **_conduct(record, outcome, len(done)),
     )
+
+
+def _conduct(record: Record, outcome: Outcome, steps: int) -> dict[str, Any]:
+    """How it went, beyond success, as far as the world knows."""
+    succeeded = outcome is Outcome.SUCCESS
+    known = record.stages is not None and outcome is not Outcome.ERROR
+    return {
+        "stages": None
+        if record.stages is None
+        else {atom: dict(each) for atom, each in record.stages.items()},
+        "progress": progress_of(record.stages or {}, record.truth or {}, steps, succeeded) if known else None,
+        "side_effects": record.side_effects,
+        "aftermath": record.aftermath if succeeded else None,
+    }
 
 
 def _action(given: object, size: int) -> np.ndarray:

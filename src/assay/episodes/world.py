@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from assay.episodes.conduct import Aftermath, SideEffects, Stages
 from assay.episodes.episode import Intervals, Position, Trajectory
 from assay.episodes.instruction import Instruction
 from assay.episodes.spec import EpisodeSpec
@@ -81,6 +82,12 @@ class Record:
     """When the robot touched each thing, in the order of the first touches, where a world knows that."""
     note: str = ""
     """What went wrong, where the world can tell."""
+    stages: Mapping[str, Stages] | None = None
+    """How far each atom of the goal came that did not hold at the start, where a world knows that."""
+    side_effects: SideEffects | None = None
+    """What was done besides what was asked for, where a world knows that."""
+    aftermath: Aftermath | None = None
+    """Whether a goal that was reached lasts, where a world looks."""
 
 
 class Env(Protocol):

@@ -110,6 +110,8 @@ MEASURES: Registry[Measure[Any]] = Registry(
             "task_changes": "task_changes:TASK_CHANGES",
             "other_tasks": "other_tasks:OTHER_TASKS",
             "progress": "progress:PROGRESS",
+            "side_effects": "side_effects:SIDE_EFFECTS",
+            "stops": "stops:STOPS",
             "grid": "paraphrase:GRID",
             "names": "names:NAMES",
             "actions": "actions:ACTIONS",

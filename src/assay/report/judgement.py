@@ -28,6 +28,10 @@ def in_words(found: Judgement) -> list[str]:
         }
         several = [f"{verdict} in {', '.join(names)}" for verdict, names in parts.items() if names]
         said.append(f"By condition, B is {'; '.join(several)}.")
+    if found.measure != "success":
+        said.append(
+            f"What is compared is {found.measure}: how far episodes come, from 0 to 100 %; a success is 100 %."
+        )
     broken = f"; {plural(found.errors, 'error')}, which count for neither" if found.errors else ""
     if found.anytime:
         said.append(
@@ -51,8 +55,10 @@ def sentence(found: Judgement, line: Line) -> str:
     where = "" if line.condition is None else f"{line.condition}: "
     if line.change is None:
         return f"{where}{claim}: no episode was done by both without an error."
+    does = "succeeds in" if found.measure == "success" else "makes progress of"
     return (
-        f"{where}{claim}: B succeeds in {percent(line.second_rate)}, A in {percent(line.first_rate)}; "
+        f"{where}{claim}: B {does} {percent(line.second_rate)}, A {'in' if does == 'succeeds in' else 'of'} "
+        f"{percent(line.first_rate)}; "
         f"difference {points(line.change)} points ({_interval(line)}), {plural(line.starts, 'start')}."
     )
 

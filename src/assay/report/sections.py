@@ -24,6 +24,8 @@ ABOUT = MappingProxyType(
         "new tasks. With mistakes allowed there are ten actions, or twice the fewest; without, the fewest.",
         "Success, and what each change costs": "Every perturbed episode is paired with its control: the same "
         "task and seed, with nothing changed.",
+        "What success hides": "How far episodes come that fail, whether success lasts when the hand lets go, and "
+        "what is moved, toppled or left open on the way.",
         "Words": "Paraphrases change how objects are named and how the action is said; a good policy is "
         "invariant to both. PD is the distance of an instruction from the original; PRIDE is success weighted "
         "by it.",

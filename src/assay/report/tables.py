@@ -12,7 +12,6 @@ from assay.measures.memorisation import Memorisation
 from assay.measures.names import NameGaps
 from assay.measures.paraphrase import Grid
 from assay.measures.pride import Sweep
-from assay.measures.progress import Progress
 from assay.measures.rates import Rate
 from assay.measures.timing import NO_MISTAKES, TIME_TO_SUCCESS, Limits
 from assay.report.run_report import RunReport
@@ -237,39 +236,6 @@ def dissimilarity_table(found: Curve, report: RunReport) -> Table:
 def corruption_table(found: Curve, report: RunReport) -> Table:
     """Success by how little is left of the instruction."""
     return _curve("corruption", "Success by how little is left of the instruction", found)
-
-
-def progress_table(found: Sequence[Progress], report: RunReport) -> Table | None:
-    """How much of the goal each condition reaches."""
-    if not found:
-        return None
-    return Table(
-        "progress",
-        "How much of the goal is reached",
-        (
-            Column("condition"),
-            Column("n", "count"),
-            Column("success", "share"),
-            Column("atoms at the end", "share"),
-            Column("its 95 % interval", "share"),
-            Column("most atoms at once", "share"),
-            Column("its 95 % interval", "share"),
-        ),
-        tuple(
-            (
-                group_name(each.group),
-                each.count,
-                each.success,
-                each.at_end,
-                each.at_end_interval,
-                each.best,
-                each.best_interval,
-            )
-            for each in found
-        ),
-        "Of episodes whose goal has several atoms: the mean share of the atoms that hold at the end, and of the most "
-        f"that held at one moment. 95 % intervals: {methods(each.at_end_interval for each in found)}.",
-    )
 
 
 def _curve(name: str, title: str, found: Curve) -> Table:

@@ -4,10 +4,11 @@ Starts (task and seed) come in a random order that both policies share, and that
 after those that were there. Of each start some episodes are dealt, at random: one, by default, because episodes of
 one start resemble each other and tell less than as many of different starts.
 
-What is bet on (`assay.stats.betting`) is one number for each start: the mean difference of success, B - A, over the
-start's episodes that both did without an error. A start counts when both have done it and all before it, so the verdict
-depends neither on workers nor on interruptions. All that is said follows from one interval that holds at all times: for
-all together with a probability of 1 - alpha, and likewise for all conditions at once (Bonferroni).
+What is bet on (`assay.stats.betting`) is one number for each start: the mean difference of success (0 or 1), or of
+progress (0 to 1), B - A, over the start's episodes that both did without an error. A start counts when both have done
+it and all before it, so the verdict depends neither on workers nor on interruptions. All that is said follows from one
+interval that holds at all times: for all together with a probability of 1 - alpha, and likewise for all conditions at
+once (Bonferroni).
 """
 
 from __future__ import annotations
@@ -40,6 +41,9 @@ MARGIN = 0.05
 PER_START = 1
 """Episodes that are dealt of each start, if nobody says."""
 SIDES = ("A", "B")
+SUCCESS, PROGRESS = "success", "progress"
+MEASURES = (SUCCESS, PROGRESS)
+"""What policies can be compared by: bounded scores of an episode, from 0 to 1."""
 META = "duel"
 """Of the run's meta table: how the duel was dealt, and in which order."""
 
@@ -74,15 +78,18 @@ def duel(
     margin: float = MARGIN,
     each: bool = False,
     per_start: int | None = PER_START,
+    measure: str = SUCCESS,
     labels: tuple[str | None, str | None] = (None, None),
     observer: Observer | None = None,
 ) -> Duel | None:
     """Play two policies against each other; the same again goes on. None where the observer did not approve.
 
     ``each``: every condition is to be decided, too. ``per_start``: episodes of each start, None for all of them.
-    Raises AssayError.
+    ``measure``: what is compared, success or progress. Raises AssayError.
     """
     observer = observer or Observer()
+    if measure not in MEASURES:
+        raise RunError(f"measure '{measure}': valid: {', '.join(MEASURES)}")
     if not 0 < margin < 1:
         raise RunError(f"margin {margin:g}: valid: between 0 and 1, such as 0.05 for five points")
     if per_start is not None and per_start < 1:
@@ -97,7 +104,7 @@ def duel(
         request(work, policy, folder / f"{side}{SUFFIX}", label)
         for side, policy, label in zip(SIDES, policies, labels, strict=True)
     ]
-    order = _known_order(asked, per_start)
+    order = _known_order(asked, per_start, measure)
     if not all(observer.approve(work, each.path, each.address) for each in asked):
         return None
     with ExitStack() as held:
@@ -106,11 +113,15 @@ def duel(
         interrupted = any(
             plan(store, work, one.config, observer).left for store, one in zip(stores, asked, strict=True)
         )
-        table = Table.of(stores, order, options)
+        table = Table.of(stores, order, options, measure)
+        dealing: dict[str, object] = {
+            "per_start": per_start,
+            "order": [list(start) for start in table.order],
+        }
+        if measure != SUCCESS:
+            dealing["measure"] = measure
         for store in stores:
-            store.describe(
-                **{META: {"per_start": per_start, "order": [list(start) for start in table.order]}}
-            )
+            store.describe(**{META: dealing})
         judge = Judge(table, margin, each=each)
         reason = "" if interrupted else _play(judge, stores, asked, policies, observer)
         return Duel(
@@ -139,7 +150,7 @@ def _drawn(key: str) -> str:
     return hashlib.sha256(f"dealt {key}".encode()).hexdigest()
 
 
-def _known_order(asked: Sequence[Request], per_start: int | None) -> list[Start]:
+def _known_order(asked: Sequence[Request], per_start: int | None, measure: str) -> list[Start]:
     """The order of the starts of a duel that is to be resumed. Raises RunError where it was dealt otherwise."""
     order: list[Start] = []
     for path in (each.path for each in asked):
@@ -153,6 +164,8 @@ def _known_order(asked: Sequence[Request], per_start: int | None) -> list[Start]
                     f"{path} has {known['per_start'] or 'all'} episodes of each start, not {per_start or 'all'}: "
                     "choose another --out"
                 )
+            if (compared := known.get("measure", SUCCESS)) != measure:
+                raise RunError(f"{path} was compared by {compared}, not {measure}: choose another --out")
             order = order or [(task, seed) for task, seed in known["order"]]
     return order
 
@@ -171,23 +184,25 @@ class Table:
     order: list[Start]
     starts: dict[Start, list[tuple[str, str]]]
     """Key and condition of each episode that both have in their plan."""
-    outcomes: tuple[dict[str, Outcome], dict[str, Outcome]]
-    """Of each side, by key; what is to be done is not in it."""
+    scores: tuple[dict[str, float | None], dict[str, float | None]]
+    """Of each side, by key: 0 to 1, None for an error; what is to be done is not in it."""
     conditions: list[str]
+    measure: str
 
     @classmethod
-    def of(cls, stores: Sequence[Store], order: Sequence[Start], options: Options) -> Table:
+    def of(cls, stores: Sequence[Store], order: Sequence[Start], options: Options, measure: str) -> Table:
         """What the runs of both sides have in their plans; ``order``: of the starts that were there before."""
         plans = []
-        outcomes: tuple[dict[str, Outcome], dict[str, Outcome]] = ({}, {})
-        for store, known in zip(stores, outcomes, strict=True):
+        scores: tuple[dict[str, float | None], dict[str, float | None]] = ({}, {})
+        for store, known in zip(stores, scores, strict=True):
+            came = store.progress() if measure == PROGRESS else {}
             waiting = {entry.key for entry in store.todo(retry=options.retry)}
             about: dict[str, tuple[Start, str]] = {}
             for condition, _ in store.conditions():
                 for key, task, seed, outcome in store.outcomes(condition):
                     about[key] = ((task, seed), condition)
                     if outcome is not None and key not in waiting:
-                        known[key] = outcome
+                        known[key] = score_of(outcome, came.get(key), measure)
             plans.append(about)
         starts: dict[Start, list[tuple[str, str]]] = {}
         for key, (start, condition) in plans[0].items():
@@ -196,12 +211,23 @@ class Table:
         before = [start for start in order if start in starts]
         fresh = sorted(starts.keys() - set(before), key=lambda start: start_order(*start))
         conditions = [condition for condition, _ in stores[0].conditions()]
-        return cls([*before, *fresh], starts, outcomes, conditions)
+        return cls([*before, *fresh], starts, scores, conditions, measure)
 
     def keys(self) -> dict[str, int]:
         """Where each episode stands: key -> place."""
         several = (key for start in self.order for key, _ in self.starts[start])
         return {key: place for place, key in enumerate(several)}
+
+
+def score_of(outcome: Outcome, progress: float | None, measure: str) -> float | None:
+    """What an episode counts, 0 to 1; None for an error. Raises RunError where its world knows no progress."""
+    if outcome is Outcome.ERROR:
+        return None
+    if measure == SUCCESS:
+        return float(outcome is Outcome.SUCCESS)
+    if progress is None:
+        raise RunError("measure 'progress': the episodes of this world, or of this run, do not record it")
+    return progress
 
 
 class Judge:
@@ -214,9 +240,10 @@ class Judge:
         self._conditions = [_Contest(name, table, margin, share) for name in table.conditions]
         self._advance()
 
-    def see(self, side: int, key: str, outcome: Outcome) -> None:
+    def see(self, side: int, key: str, episode: Episode) -> None:
         """Take note of an episode that was recorded."""
-        self._table.outcomes[side][key] = outcome
+        table = self._table
+        table.scores[side][key] = score_of(episode.outcome, episode.progress, table.measure)
         self._advance()
 
     def _advance(self) -> None:
@@ -243,7 +270,7 @@ class Judge:
         dropped = self.dropped
         several = (each for start in self._table.starts.values() for each in start)
         wanted = [key for key, condition in several if condition not in dropped]
-        return sum(key not in done for done in self._table.outcomes for key in wanted)
+        return sum(key not in done for done in self._table.scores for key in wanted)
 
     def places(self) -> dict[str, int]:
         """Where each episode of the duel stands: key -> place."""
@@ -251,12 +278,12 @@ class Judge:
 
     def done(self, side: int) -> int:
         """How many episodes one side has done."""
-        return len(self._table.outcomes[side])
+        return len(self._table.scores[side])
 
     def judgement(self, first: str, second: str) -> Judgement:
         """What is known now."""
         planned = self._table.keys()
-        known = [outcome for done in self._table.outcomes for key, outcome in done.items() if key in planned]
+        known = [score for done in self._table.scores for key, score in done.items() if key in planned]
         return Judgement(
             first=first,
             second=second,
@@ -268,7 +295,8 @@ class Judge:
             each=self._each,
             played=len(known),
             planned=2 * len(planned),
-            errors=sum(outcome is Outcome.ERROR for outcome in known),
+            errors=sum(score is None for score in known),
+            measure=self._table.measure,
         )
 
 
@@ -282,7 +310,7 @@ class _Contest:
     alpha: float
     verdict: Verdict = Verdict.UNDECIDED
     rates: list[tuple[float, float]] = field(default_factory=list)
-    """Success of A and of B in each start that counts."""
+    """Success, or progress, of A and of B in each start that counts."""
     pairs: int = 0
     _starts: list[list[str]] = field(init=False)
     _next: int = 0
@@ -299,7 +327,7 @@ class _Contest:
 
     def advance(self) -> None:
         """Count the starts that both have done by now, until it is decided."""
-        first, second = self.table.outcomes
+        first, second = self.table.scores
         while not self.verdict.final and self._next < len(self._starts):
             keys = self._starts[self._next]
             if not all(key in first and key in second for key in keys):
@@ -307,12 +335,12 @@ class _Contest:
             self._next += 1
             self._count([(first[key], second[key]) for key in keys])
 
-    def _count(self, outcomes: list[tuple[Outcome, Outcome]]) -> None:
-        known = [pair for pair in outcomes if Outcome.ERROR not in pair]
+    def _count(self, scores: list[tuple[float | None, float | None]]) -> None:
+        known = [(one, other) for one, other in scores if one is not None and other is not None]
         if not known:
             return
         self.pairs += len(known)
-        mine, theirs = (sum(pair[side] is Outcome.SUCCESS for pair in known) / len(known) for side in (0, 1))
+        mine, theirs = (sum(pair[side] for pair in known) / len(known) for side in (0, 1))
         self.rates.append((mine, theirs))
         for wager, sign in zip(self._wagers, (1, 1, -1, -1), strict=True):
             wager.see(sign * (theirs - mine))
@@ -363,7 +391,7 @@ def _play(
         def seen(spec: EpisodeSpec | None, episode: Episode | None) -> None:
             observer.episode(spec, episode)
             if spec is not None and episode is not None:
-                judge.see(side, spec.key, episode.outcome)
+                judge.see(side, spec.key, episode)
 
         return seen
 

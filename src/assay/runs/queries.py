@@ -291,6 +291,30 @@ def contacts_of(run: Run, row: Row) -> dict[str, list[tuple[int, int]]]:
     return found if isinstance(found, dict) else {}
 
 
+@dataclass(frozen=True, slots=True)
+class Conduct:
+    """How an episode went, beyond success; what is not known is None."""
+
+    stages: dict[str, dict[str, int | None]] | None = None
+    """When each atom of the goal came to which stage, control steps."""
+    progress: float | None = None
+    """0 to 1."""
+    side_effects: dict[str, Any] | None = None
+    """As `SideEffects` is in JSON."""
+    aftermath: dict[str, Any] | None = None
+    """As `Aftermath` is in JSON."""
+
+
+def conduct_of(run: Run, row: Row) -> Conduct:
+    """How an episode went, beyond success."""
+    found = run.rows(
+        "SELECT reached, score, effects, after FROM specs LEFT JOIN stages USING (id) LEFT JOIN progress USING (id) "
+        "LEFT JOIN side_effects USING (id) LEFT JOIN aftermath USING (id) WHERE specs.id = :id",
+        {"id": row.id},
+    )
+    return Conduct(*(None if cell is None else json.loads(cell) for cell in found[0])) if found else Conduct()
+
+
 def place_of(run: Run, row: Row, filters: Filters, sort: str = "") -> Place:
     """Where an episode stands among those asked for, and its neighbours there."""
     where, values = filters.clause()

@@ -27,10 +27,17 @@ SINCE = {
     "clipped": "cut",
     "traceback": "lines",
     "inference": "milliseconds",
+    "stages": "reached",
+    "progress": "score",
+    "side_effects": "effects",
+    "aftermath": "after",
 }
 """Tables that older runs of this format lack, and the column of each, JSON: where the things that a task is about
-stood at the start, when the robot touched what, how many actions were cut, where somebody's code broke, and how long
-each decision took."""
+stood at the start, when the robot touched what, how many actions were cut, where somebody's code broke, how long
+each decision took, how far each atom of the goal came and the episode as a whole, what was done besides, and whether
+success lasts."""
+KNOWN_IF_EMPTY = frozenset({"contacts", "clipped", "stages", "progress"})
+"""Those in which nothing, or 0, is something that is known."""
 ADDED = "".join(
     f"CREATE TABLE IF NOT EXISTS {table} (id INTEGER PRIMARY KEY REFERENCES specs, {column} TEXT NOT NULL);\n"
     for table, column in SINCE.items()
@@ -83,13 +90,24 @@ CREATE TABLE trajectories (
 COMMIT;
 """
 
+MOST = (
+    "CASE WHEN effects IS NOT NULL "
+    "THEN (SELECT CAST(coalesce(max(value), 0) AS REAL) FROM json_each(effects, '$.{}')) END"
+)
+"""The largest value of an object within an episode's side effects; 0 where it is empty."""
 FRAME = f"""
 SELECT specs.id, key, experiment, condition, task, seed,
        coalesce(json_extract(spec, '$.start'), seed) AS start,
        labels, instruction, outcome, steps, seconds, decisions, images, attempts, touched, moved, truth, error,
-       positions, intervals, (SELECT CAST(cut AS INTEGER) FROM clipped WHERE clipped.id = specs.id)
+       positions, intervals, (SELECT CAST(cut AS INTEGER) FROM clipped WHERE clipped.id = specs.id),
+       reached, CAST(score AS REAL), json_extract(after, '$.holds'),
+       {MOST.format("moved")}, {MOST.format("tilted")},
+       {MOST.format("opened")}, {MOST.format("forces")},
+       CASE WHEN effects IS NOT NULL THEN (SELECT CAST(total(value) AS INTEGER) FROM json_each(effects, '$.arm')) END,
+       json_extract(effects, '$.path'), json_extract(effects, '$.jerk'), effects
 FROM specs JOIN episodes USING (id) LEFT JOIN stopped USING (condition) LEFT JOIN initial_positions USING (id)
-LEFT JOIN contacts USING (id)
+LEFT JOIN contacts USING (id) LEFT JOIN stages USING (id) LEFT JOIN progress USING (id)
+LEFT JOIN side_effects USING (id) LEFT JOIN aftermath USING (id)
 WHERE {COUNTED} ORDER BY specs.id
 """
 DTYPES = {"bool": pl.Boolean, "text": pl.String, "number": pl.Float64}
@@ -117,7 +135,25 @@ COLUMNS = {
     "initial_positions": pl.String,
     "contacts": pl.String,
     "clipped": pl.Int64,
+    "stages": pl.String,
+    "progress": pl.Float64,
+    "lasts": pl.Int64,
+    "bystander_moved": pl.Float64,
+    "bystander_tilted": pl.Float64,
+    "left_open": pl.Float64,
+    "peak_force": pl.Float64,
+    "arm_contact": pl.Int64,
+    "path_length": pl.Float64,
+    "jerk": pl.Float64,
+    "side_effects": pl.String,
 }
+"""Of a frame, in the order of the query.
+
+Those from ``stages`` on are null in older runs, and where a world does not know them: when each atom came to which
+stage (JSON); progress, 0 to 1; whether success lasts, 0 or 1; of things that the goal does not name the largest
+displacement (metres) and tilt (degrees), and how far a drawer, a door or a knob was opened (1: as far as LIBERO calls
+open); the largest force of the robot on a thing (newton); control steps in which the arm touched something; the end
+effector's path (metres) and jerk (m/s^3); all side effects (JSON)."""
 
 
 def spec_rows(specs: Iterable[EpisodeSpec]) -> Iterator[tuple[object, ...]]:

@@ -40,6 +40,27 @@ Milliseconds = Annotated[float, Field(ge=0, le=1e12)]
 Whole = Annotated[int, Field(strict=True, ge=-LARGEST, le=LARGEST)]
 Plain = Annotated[bool, Field(strict=True)] | Whole | FiniteFloat | str | None
 
+Amount = Annotated[float, Field(ge=0, le=1e9)]
+
+
+class _SideEffects(BaseModel, extra="allow"):
+    """What `SideEffects` is as JSON."""
+
+    moved: dict[str, Amount]
+    tilted: dict[str, Annotated[float, Field(ge=0, le=180)]]
+    opened: dict[str, Amount]
+    forces: dict[str, Amount]
+    arm: dict[str, Count]
+    path: Amount
+    jerk: Amount
+
+
+class _Aftermath(BaseModel, extra="allow"):
+    steps: Count
+    holds: Annotated[bool, Field(strict=True)]
+    rest: Annotated[bool, Field(strict=True)]
+
+
 _LABELS: TypeAdapter[dict[str, Label]] = TypeAdapter(dict[str, Plain])
 _LABEL: TypeAdapter[Label] = TypeAdapter(Plain)
 _SPANS: TypeAdapter[Any] = TypeAdapter(dict[str, list[Span]])
@@ -49,6 +70,10 @@ CELLS: dict[str, TypeAdapter[Any]] = {
     "clipped": TypeAdapter(Count),
     "traceback": TypeAdapter(str),
     "inference": TypeAdapter(list[Milliseconds]),
+    "stages": TypeAdapter(dict[str, dict[str, Count | None]]),
+    "progress": TypeAdapter(Annotated[float, Field(ge=0, le=1)]),
+    "side_effects": TypeAdapter(_SideEffects),
+    "aftermath": TypeAdapter(_Aftermath),
 }
 """What the JSON of a table beside the episodes must be."""
 KINDS: dict[str, str] = {

@@ -8,6 +8,10 @@ contacts           when the robot touched what
 clipped            how many actions of an episode were cut to [-1, 1]
 traceback          where somebody's own code broke
 inference          how long each decision took, milliseconds, as a policy server says
+stages             when each atom of the goal came to which stage
+progress           how far the episode came, 0 to 1
+side_effects       what was done besides what was asked for
+aftermath          whether success lasts
 stopped            conditions that were decided before their end, and by which rule
 meta               who, what, where: one JSON value for each name
 
@@ -22,6 +26,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self
@@ -30,6 +35,7 @@ import polars as pl
 
 from assay.console import number_of
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Traits, Trajectory, world_of
+from assay.episodes.conduct import Aftermath, SideEffects
 from assay.episodes.perturbation import changed_by, known_kind
 from assay.errors import RunError
 from assay.files.locks import PATIENCE
@@ -39,6 +45,7 @@ from assay.runs.rows import (
     COLUMNS,
     COUNTED,
     FRAME,
+    KNOWN_IF_EMPTY,
     SCHEMA,
     SINCE,
     UNCOUNTED,
@@ -316,6 +323,11 @@ class Store:
         )
         return [(*which, None if outcome is None else Outcome(outcome)) for *which, outcome in rows]
 
+    def progress(self) -> dict[str, float]:
+        """How far each recorded episode came, 0 to 1, by key, as far as that is known."""
+        rows = self._db.execute("SELECT key, CAST(score AS REAL) FROM specs JOIN progress USING (id)")
+        return dict(rows.fetchall())
+
     def specs(self, ids: Sequence[int]) -> list[EpisodeSpec]:
         """Planned specs by their ids."""
         marks = ",".join("?" * len(ids))
@@ -359,7 +371,8 @@ class Store:
                 self._db.execute(f"DELETE FROM main.{table} WHERE id = ?", (number,))
                 known = getattr(episode, table)
                 known = storable(known) if isinstance(known, str) else known
-                if known or (table in ("contacts", "clipped") and known is not None):  # none is known, too
+                known = asdict(known) if isinstance(known, SideEffects | Aftermath) else known
+                if known or (table in KNOWN_IF_EMPTY and known is not None):
                     self._db.execute(f"INSERT INTO main.{table} VALUES (?, ?)", (number, json.dumps(known)))
             if self.damage:
                 self._db.execute(f"DELETE FROM {LIST} WHERE id = ? AND part <> 'specs'", (number,))

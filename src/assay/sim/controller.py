@@ -125,6 +125,11 @@ class Controller:
         self._data.qacc_warmstart[:] = drive.warm_start
 
     @property
+    def is_open(self) -> bool:
+        """Whether the gripper is told to be wide open."""
+        return self._grip >= 1.0
+
+    @property
     def seen_position(self) -> np.ndarray:
         """The grip site where it was last looked at, metres, (3,)."""
         return self._sight.position.copy()

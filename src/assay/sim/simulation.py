@@ -58,6 +58,11 @@ class Simulation:
         self._resumed = False
 
     @property
+    def runs(self) -> bool:
+        """Whether it has a state, and did not break."""
+        return self._started
+
+    @property
     def controller(self) -> Controller:
         """The arm's and the gripper's."""
         return self._controller

@@ -1,26 +1,23 @@
 """Watches an episode: the end effector's path, what was touched and moved when, when each atom was true.
 
-And where the things that the task is about stood at the start.
+And where the things that the task is about stood at the start, how far each atom came, and what else was done.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import mujoco
 import numpy as np
 
 from assay.episodes import Intervals
+from assay.episodes.conduct import Aftermath, SideEffects
 from assay.episodes.episode import Position
-from assay.sim.compose import GRIPPER, ROBOT
+from assay.sim.aftermath import aftermath
 from assay.sim.observation import Observation
+from assay.sim.robot_contacts import RobotContacts
+from assay.sim.side_effects import EffectWatch
 from assay.sim.simulation import Simulation
+from assay.sim.stages import MOVED, TURNED, StageWatch
 from assay.tasks import Task
-
-MOVED = 0.02
-"""How far a thing must go to have moved, metres."""
-_TURNED = 0.2
-"""How far a hinge must turn to have moved, radians."""
 
 
 class Trace:
@@ -35,6 +32,10 @@ class Trace:
         self.moved: str | None = None
         """What moved first."""
         self._bodies = _Bodies(simulation)
+        compiled, data = simulation.compiled, simulation.data
+        self._contacts = RobotContacts(compiled)
+        self._stages = StageWatch(compiled, task.goal, data, self._contacts)
+        self._effects = EffectWatch(compiled, task.goal, data, self._contacts)
         self.initial_positions = _positions(simulation, task)
         """Where the things that the task is about stand, metres."""
 
@@ -44,14 +45,47 @@ class Trace:
         self._positions.append(observation.eef_position)
         self._gripper.append(float(observation.gripper[0] - observation.gripper[1]))
         self._true.append([self._simulation.holds(atom) for atom in self._goal.atoms])
-        for name in self._bodies.touched():
-            spans = self._touched.setdefault(name, [])
+        data = self._simulation.data
+        touches = self._contacts.now(data)
+        self._stages(data, touches, self._true[-1], step)
+        self._effects(touches)
+        entities = len(self._contacts.names) - 1
+        for owner in () if touches is None else dict.fromkeys(touches.owners.tolist()):
+            if owner == entities:  # the arena
+                continue
+            spans = self._touched.setdefault(self._contacts.names[owner], [])
             if spans and spans[-1][1] == step:
                 spans[-1] = spans[-1][0], step + 1
             else:
                 spans.append((step, step + 1))
         if self.moved is None:
             self.moved = self._bodies.moved()
+
+    @property
+    def holds(self) -> bool:
+        """Whether every atom was true when it was last shown something."""
+        return bool(self._true) and bool(self._true[-1]) and all(self._true[-1])
+
+    def afterwards(self) -> Aftermath | None:
+        """What becomes of the goal, which holds now, when the hand lets go; stages that come only then are noted."""
+        steps = len(self._positions) - 1
+        predicates = self._simulation.predicates
+
+        def watch(data: mujoco.MjData, step: int) -> None:
+            true = [predicates.holds(atom, data) for atom in self._goal.atoms]
+            self._stages(data, self._contacts.now(data), true, steps + step)
+
+        return aftermath(self._simulation, self._goal, watch)
+
+    @property
+    def stages(self) -> dict[str, dict[str, int | None]]:
+        """How far each atom came that did not hold at the start."""
+        return self._stages.stages
+
+    @property
+    def side_effects(self) -> SideEffects:
+        """What was done besides what was asked for."""
+        return self._effects.effects(self._simulation.data, self.end_effector)
 
     @property
     def touched(self) -> str | None:
@@ -88,16 +122,6 @@ class _Bodies:
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
         model, entities = simulation.model, simulation.compiled.entities
-        self._names = list(entities)
-        self._entity = np.full(model.ngeom, -1)
-        for number, entity in enumerate(entities.values()):
-            self._entity[list(entity.geoms)] = number
-        self._robot = np.array(
-            [
-                model.body(model.geom_bodyid[geom]).name.startswith((ROBOT, GRIPPER))
-                for geom in range(model.ngeom)
-            ]
-        )
         self._movable = [entity for entity in entities.values() if entity.movable]
         self._roots = np.array([entity.body for entity in self._movable], dtype=int)
         inner = [(name, joint) for name, entity in entities.items() for joint in entity.inner_joints]
@@ -105,21 +129,9 @@ class _Bodies:
         joints = np.array([joint for _, joint in inner], dtype=int)
         self._addresses = model.jnt_qposadr[joints]
         hinge = model.jnt_type[joints] == mujoco.mjtJoint.mjJNT_HINGE
-        self._limits = np.where(hinge, _TURNED, MOVED)
+        self._limits = np.where(hinge, TURNED, MOVED)
         self._start = simulation.data.xpos[self._roots].copy()
         self._values = simulation.data.qpos[self._addresses].copy()
-
-    def touched(self) -> Iterator[str]:
-        """The entities that the robot touches now."""
-        data = self._simulation.data
-        pairs = data.contact.geom[: data.ncon]
-        mine = self._robot[pairs]
-        if not mine.any():
-            return
-        for one, other in ((0, 1), (1, 0)):
-            for hit in dict.fromkeys(self._entity[pairs[mine[:, one], other]].tolist()):
-                if hit >= 0:
-                    yield self._names[hit]
 
     def moved(self) -> str | None:
         """An entity that is no longer where it was, or whose door, drawer or knob is not."""

@@ -146,11 +146,26 @@ class SceneEnv:
         return self.simulation.satisfied(self.task.goal)
 
     def record(self) -> Record:
-        """Where the end effector went, what was touched and moved, when each atom was true, what stood where."""
+        """Where the end effector went, what was touched and moved, how far each atom came, and what else was done.
+
+        Where the goal holds now, also whether it still does when the hand lets go: on a copy, which costs nobody's
+        episode anything.
+        """
         trace = self._trace
         assert trace is not None
         path = Trajectory(trace.end_effector, trace.gripper, np.zeros((0, ACTION_SIZE), np.float32))
-        return Record(path, trace.touched, trace.moved, trace.truth, trace.initial_positions, trace.contacts)
+        after = trace.afterwards() if self.simulation.runs and trace.holds else None
+        return Record(
+            path,
+            trace.touched,
+            trace.moved,
+            trace.truth,
+            trace.initial_positions,
+            trace.contacts,
+            stages=trace.stages,
+            side_effects=trace.side_effects,
+            aftermath=after,
+        )
 
     def frame(self, observation: Observation) -> np.ndarray:
         """Both cameras side by side, (FRAME, 2 FRAME, 3)."""

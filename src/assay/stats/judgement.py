@@ -56,7 +56,7 @@ class Line:
     pairs: int
     """Episodes that both did without an error."""
     first_rate: float | None
-    """Success of A, 0 to 1; None where there is no pair."""
+    """Success of A, or its progress, 0 to 1; None where there is no pair."""
     second_rate: float | None
     change: float | None
     """B - A."""
@@ -90,6 +90,8 @@ class Judgement:
     """Episodes of both that the plan has."""
     errors: int
     """Episodes of both that broke, and count for neither."""
+    measure: str = "success"
+    """What is compared: success, or how far episodes come (progress)."""
 
     @property
     def asked(self) -> tuple[Line, ...]:

@@ -17,8 +17,9 @@ from assay.report.verdicts import in_a_word, verdicts
 from assay.runs import queries
 from assay.runs.about import about
 from assay.runs.connections import SUFFIX
-from assay.runs.queries import OUTCOMES, NotFoundError, Row, Run, differing, reading
+from assay.runs.queries import OUTCOMES, Conduct, NotFoundError, Row, Run, differing, reading
 from assay.web.charts import panels, strips, views
+from assay.web.conduct import side_effects_in_words
 from assay.web.difference import difference
 from assay.web.episodes import Asked, Filters, Text
 from assay.web.library import is_running
@@ -123,6 +124,10 @@ class _Side:
     path: Trajectory
     touches: dict[str, list[tuple[int, int]]]
     """When the robot touched each thing, steps [first, last)."""
+    conduct: Conduct
+    """How it went, beyond success."""
+    told: tuple[str, ...]
+    """What was done besides, in words, with numbers."""
 
 
 @router.get(f"{RUN}/episodes/{{key}}")
@@ -300,8 +305,16 @@ def compare_page(
 
 def _side(kind: str, title: str, name: str, run: Run, row: Row) -> _Side:
     found = [path for _, path in run.store.trajectories([row.id])]
+    conduct = queries.conduct_of(run, row)
     return _Side(
-        kind, title, name, row, found[0] if found else no_trajectory(), queries.contacts_of(run, row)
+        kind,
+        title,
+        name,
+        row,
+        found[0] if found else no_trajectory(),
+        queries.contacts_of(run, row),
+        conduct,
+        side_effects_in_words(conduct.side_effects),
     )
 
 

@@ -1,0 +1,171 @@
+"""Duels by progress: how many episodes they save against duels by success, and how often they err.
+
+Episodes come through seven stages, one after the other, each with log-odds of a policy's level + task + start +
+condition; progress is the share of stages passed, success is all of them. Both duels see the same simulated episodes.
+What progress saves hangs on how often they succeed and on where the better policy is better.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import expit
+
+from bench.duel import CONDITIONS, MARGIN, RUNS, SEEDS, TASKS, _interval, decided
+from bench.figure import Figure
+
+STAGES = 7
+SPREAD = 0.5
+"""Of the effects of tasks, of starts and, to either side, of conditions on the log-odds of each stage."""
+EVERY, GRASP, LAST = np.ones(STAGES), np.eye(STAGES)[2], np.eye(STAGES)[-1]
+CASES = {
+    "60 and 80 %, better at every stage": (0.6, 0.8, 0 * EVERY, EVERY, 120.0),
+    "20 and 40 %, better at every stage": (0.2, 0.4, 0 * EVERY, EVERY, 90.0),
+    "5 and 15 %, better at every stage": (0.05, 0.15, 0 * EVERY, EVERY, 65.0),
+    "20 and 30 %, better at the grasp; both bad at it and at the end": (
+        0.2,
+        0.3,
+        -3 * (GRASP + LAST),
+        GRASP,
+        40.0,
+    ),
+    "60 and 80 %, better at the end, where both fail": (0.6, 0.8, -3 * LAST, LAST, 1000.0),
+}
+"""Success of A and of B; which stages are harder than the others, log-odds; where B is better; what is expected, %."""
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(7)
+
+
+def _expected(tasks: np.ndarray, levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Success and progress over all starts and conditions: (runs,) each.
+
+    ``tasks``: effects, (runs, tasks); ``levels``: of each stage, (runs, stages).
+    """
+    conditions = SPREAD * np.linspace(1.0, -1.0, CONDITIONS)
+    success = np.zeros(len(tasks))
+    progress = np.zeros(len(tasks))
+    for node, weight in zip(_NODES, _WEIGHTS / _WEIGHTS.sum(), strict=True):
+        for condition in conditions:
+            odds = (tasks + SPREAD * node + condition)[:, :, None] + levels[:, None, :]
+            came = expit(odds).cumprod(axis=2)  # (runs, tasks, stages): the chance to pass that many
+            success += weight / CONDITIONS * came[..., -1].mean(axis=1)
+            progress += weight / CONDITIONS * came.mean(axis=(1, 2))
+    return success, progress
+
+
+def _shifted(
+    tasks: np.ndarray, levels: np.ndarray, where: np.ndarray, wanted: np.ndarray, *, by_progress: bool
+) -> np.ndarray:
+    """Levels (runs, stages), moved at some stages until success, or progress, is what is wanted (runs,)."""
+    low, high = np.full(len(tasks), -12.0), np.full(len(tasks), 12.0)
+    for _ in range(22):
+        middle = (low + high) / 2
+        found = _expected(tasks, levels + middle[:, None] * where)[int(by_progress)]
+        less = found < wanted
+        low, high = np.where(less, middle, low), np.where(less, high, middle)
+    return np.asarray(levels + ((low + high) / 2)[:, None] * where)
+
+
+def _played(
+    tasks: np.ndarray, mine: np.ndarray, theirs: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """B - A of success and of progress, one episode of each start, in the order of play: (runs, starts) each."""
+    runs = len(tasks)
+    starts = SPREAD * rng.normal(size=(runs, TASKS, SEEDS))
+    condition = SPREAD * np.linspace(1.0, -1.0, CONDITIONS)[rng.integers(CONDITIONS, size=starts.shape)]
+    shared = (tasks[:, :, None] + starts + condition)[..., None]
+    passed = [
+        (rng.random((*starts.shape, STAGES)) < expit(shared + levels[:, None, None, :])).cumprod(axis=3)
+        for levels in (mine, theirs)
+    ]
+    order = rng.random((runs, TASKS * SEEDS)).argsort(axis=1)
+    found = [
+        np.take_along_axis((other - one).reshape(runs, -1), order, axis=1)
+        for one, other in (
+            (passed[0][..., -1] * 1.0, passed[1][..., -1] * 1.0),
+            (passed[0].mean(axis=3), passed[1].mean(axis=3)),
+        )
+    ]
+    return found[0], found[1]
+
+
+def _setting(
+    seed: int, control: float, harder: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.random.Generator]:
+    """Effects of tasks (runs, tasks), and the levels of A (runs, stages)."""
+    rng = np.random.default_rng(seed)
+    tasks = SPREAD * rng.normal(size=(RUNS, TASKS))
+    begin = np.tile(harder, (RUNS, 1))
+    return tasks, _shifted(tasks, begin, EVERY, np.full(RUNS, control), by_progress=False), rng
+
+
+def measure() -> list[Figure]:
+    """Episodes by progress against episodes by success; false verdicts."""
+    return [*_saved(), *_errors()]
+
+
+def _saved() -> list[Figure]:
+    found = []
+    for name, (control, other, harder, where, most) in CASES.items():
+        tasks, mine, rng = _setting(21, control, harder)
+        theirs = _shifted(tasks, mine, where, np.full(RUNS, other), by_progress=False)
+        assert np.allclose(_expected(tasks, theirs)[0], other, atol=1e-3), "no such policy"
+        came = [float(_expected(tasks, levels)[1].mean()) for levels in (mine, theirs)]
+        ends, known = [], []
+        for apart in _played(tasks, mine, theirs, rng):
+            better, worse, equivalent = decided(apart)
+            ended = np.minimum(np.minimum(better, worse), equivalent)
+            ends.append(float(np.median(np.minimum(ended, TASKS * SEEDS))))
+            known.append(
+                float(np.mean((better <= np.minimum(worse, equivalent)) & (better <= TASKS * SEEDS)))
+            )
+        found.append(
+            Figure(
+                f"episodes of a duel by progress, of one by success: {name}",
+                100 * ends[1] / ends[0],
+                "%",
+                most,
+                note=f"median {2 * ends[1]:.0f} of {2 * ends[0]:.0f}; B said to be better in {100 * known[1]:.1f} and "
+                f"in {100 * known[0]:.1f} %; progress {100 * came[0]:.0f} and {100 * came[1]:.0f} %",
+            )
+        )
+    return found
+
+
+def _errors() -> list[Figure]:
+    """Equal policies, policies that fail elsewhere with the same progress, and policies a margin apart."""
+    found = []
+    cases: dict[str, tuple[float, np.ndarray | None]] = {
+        "equal policies": (0.0, None),
+        "the same progress, failures elsewhere": (0.0, GRASP),
+        "progress 5 points more": (MARGIN, EVERY),
+        "progress 5 points less": (-MARGIN, EVERY),
+    }
+    for name, (change, where) in cases.items():
+        tasks, mine, rng = _setting(23, 0.4, 0 * EVERY)
+        theirs = mine
+        if where is not None:
+            wanted = _expected(tasks, mine)[1] + change
+            begin = mine - LAST if change == 0 else mine
+            theirs = _shifted(tasks, begin, where, wanted, by_progress=True)
+            assert np.allclose(_expected(tasks, theirs)[1], wanted, atol=1e-4), "no such policy"
+        better, worse, equivalent = decided(_played(tasks, mine, theirs, rng)[1])
+        ended = TASKS * SEEDS
+        claims = {
+            "better": (better <= ended) & (better <= np.minimum(worse, equivalent)),
+            "worse": (worse <= ended) & (worse < np.minimum(better, equivalent)),
+            "equivalent": (equivalent <= ended) & (equivalent < np.minimum(better, worse)),
+        }
+        if change == 0:
+            wrong = claims["better"] | claims["worse"]
+        else:
+            wrong = claims["equivalent"] | claims["worse" if change > 0 else "better"]
+        low, high = _interval(int(wrong.sum()), len(wrong))
+        found.append(
+            Figure(
+                f"false verdicts of duels by progress, {name}",
+                100 * float(wrong.mean()),
+                "%",
+                5.0,
+                note=f"{100 * low:.1f} to {100 * high:.1f}, {len(wrong)} duels of up to {ended} starts",
+            )
+        )
+    return found

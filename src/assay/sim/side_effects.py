@@ -1,0 +1,132 @@
+"""What the robot does besides what it was asked for: bystanders, drawers, forces, the arm, how smoothly it moves.
+
+A *bystander* is a thing that the goal does not name, nor a region of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import mujoco
+import numpy as np
+
+from assay.episodes.conduct import SideEffects
+from assay.sim.categories import OPENING, SWITCHING
+from assay.sim.compile import CompiledScene
+from assay.sim.predicates import up_axis
+from assay.sim.robot_contacts import RobotContacts, Touches
+from assay.tasks.scene import Goal
+
+LEAST_METRES = 0.005
+"""Smaller displacements of bystanders are not recorded: things settle."""
+LEAST_DEGREES = 5.0
+"""Nor smaller tilts."""
+LEAST_OPEN = 0.05
+"""Nor drawers and doors that were opened by a smaller part of the way."""
+LEAST_NEWTON = 0.5
+"""Nor smaller forces."""
+LARGEST = 1e6
+"""No number is larger in a simulation that goes well."""
+_HERTZ = 20.0
+
+
+class EffectWatch:
+    """Shown the robot's contacts after every control step; says in the end what was done."""
+
+    def __init__(
+        self, compiled: CompiledScene, goal: Goal, data: mujoco.MjData, contacts: RobotContacts
+    ) -> None:
+        self._names = contacts.names
+        self._forces = np.zeros(len(self._names))
+        self._arm: Counter[int] = Counter()
+        named = {name for atom in goal.atoms for name in atom.arguments}
+        owners = {region.parent for name, region in compiled.regions.items() if name in named}
+        others = [
+            entity
+            for name, entity in compiled.entities.items()
+            if entity.movable and name not in named and name not in owners
+        ]
+        self._others = [entity.name for entity in others]
+        self._bodies = np.array([entity.body for entity in others], dtype=int)
+        self._up = np.array([up_axis(entity.category) for entity in others]).reshape(-1, 3)
+        self._start = data.xpos[self._bodies].copy()
+        self._upright = self._axes(data)
+        self._parts = _closed_parts(compiled, named, data)
+
+    def __call__(self, touches: Touches | None) -> None:
+        """Take down the robot's contacts."""
+        if touches is None:
+            return
+        touches.largest(self._forces)
+        arm = touches.by_arm
+        if len(arm):
+            self._arm.update(set(arm.tolist()))
+
+    def effects(self, data: mujoco.MjData, path: np.ndarray) -> SideEffects:
+        """What was done by now; ``path`` are the end effector's positions, metres, (steps + 1, 3)."""
+        gone = np.linalg.norm(data.xpos[self._bodies] - self._start, axis=1)
+        cosine = np.clip((self._axes(data) * self._upright).sum(axis=1), -1.0, 1.0)
+        tilted = np.degrees(np.arccos(cosine))
+        path = np.asarray(path, np.float64)
+        return SideEffects(
+            moved=_above(self._others, gone, LEAST_METRES, 4),
+            tilted=_above(self._others, tilted, LEAST_DEGREES, 1),
+            opened={
+                name: round(part, 3)
+                for name, place, start, way in self._parts
+                if (part := (float(data.qpos[place]) - start) / way) > LEAST_OPEN
+            },
+            forces=_above(self._names, self._forces, LEAST_NEWTON, 1),
+            arm={self._names[owner]: steps for owner, steps in sorted(self._arm.items())},
+            path=round(_sane(float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum())), 4),
+            jerk=round(_sane(jerk_of(path)), 3),
+        )
+
+    def _axes(self, data: mujoco.MjData) -> np.ndarray:
+        """Where the upright axes of the bystanders point, (n, 3)."""
+        return np.einsum("nij,nj->ni", data.xmat[self._bodies].reshape(-1, 3, 3), self._up)
+
+
+def jerk_of(path: np.ndarray) -> float:
+    """The root of the mean square of the third derivative of positions (n, 3) at 20 Hz, metres per second cubed."""
+    if len(path) < 4:
+        return 0.0
+    third = np.diff(path, n=3, axis=0) * _HERTZ**3
+    return float(np.sqrt((third**2).sum(axis=1).mean()))
+
+
+def _sane(value: float) -> float:
+    """A number that a file can hold, whatever a simulation that broke says."""
+    return min(value, LARGEST) if value == value else 0.0
+
+
+def _above(
+    names: tuple[str, ...] | list[str], values: np.ndarray, least: float, digits: int
+) -> dict[str, float]:
+    return {
+        name: round(_sane(value), digits)
+        for name, value in zip(names, values.tolist(), strict=True)
+        if value > least
+    }
+
+
+def _closed_parts(
+    compiled: CompiledScene, named: set[str], data: mujoco.MjData
+) -> list[tuple[str, int, float, float]]:
+    """Drawers, doors and knobs that are not open or on, and that the goal does not name.
+
+    Of each: the name, where its value is, what that is, and how far that is from open or on.
+    """
+    model, found = compiled.model, []
+    asked = {joint for name, region in compiled.regions.items() if name in named for joint in region.joints}
+    called = {joint: name for name, region in compiled.regions.items() for joint in region.joints}
+    for name, entity in compiled.entities.items():
+        mechanism = OPENING.get(entity.category) or SWITCHING.get(entity.category)
+        if mechanism is None or name in named:
+            continue
+        for joint in entity.inner_joints:
+            place = int(model.jnt_qposadr[joint])
+            value = float(data.qpos[place])
+            if joint not in asked and not mechanism.active.holds(value):
+                found.append((called.get(joint, name), place, value, mechanism.active.value - value))
+    return found

@@ -1,0 +1,126 @@
+"""What success hides: progress by stages, where failures stop, side effects."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from assay.episodes.conduct import PLACING, Aftermath, SideEffects
+from assay.episodes.episode import Episode
+from assay.measures.progress import progress
+from assay.measures.result import MeasureError
+from assay.measures.side_effects import conduct
+from assay.measures.stops import stopped_at, stops
+
+GOAL = "On akita_black_bowl_1 flat_stove_1_cook_region"
+
+
+@pytest.fixture
+def recorded(made):
+    """Episodes of which the world recorded how they went."""
+
+    class Recorded(made):
+        def __init__(self, success: bool, came: int, *, lasts: bool = True, **rest: Any) -> None:
+            effects = {
+                name: rest.pop(name)
+                for name in ("moved", "tilted", "opened", "arm", "forces")
+                if name in rest
+            }
+            super().__init__(success, **rest)
+            self._came, self._lasts, self._effects = came, lasts, effects
+
+        @property
+        def episode(self) -> Episode:
+            stages = {stage: 10 * at if at < self._came else None for at, stage in enumerate(PLACING)}
+            return replace(
+                super().episode,
+                stages={GOAL: stages},
+                progress=1.0 if self.success else self._came / len(PLACING),
+                side_effects=SideEffects(**self._effects, path=1.0, jerk=20.0),
+                aftermath=Aftermath(13, self._lasts, True) if self.success else None,
+            )
+
+    return Recorded
+
+
+def test_progress_is_told_of_goals_of_one_atom_where_stages_are_recorded(run, recorded):
+    (found,) = progress(
+        run([recorded(True, 7), recorded(False, 2, seed=1), recorded(False, 0, seed=2)]).frame()
+    )
+    assert (found.count, found.several, found.at_end) == (3, 0, None)
+    assert found.score == pytest.approx((1 + 2 / 7) / 3)
+    assert (
+        found.score_interval is not None
+        and found.score_interval.low < found.score < found.score_interval.high
+    )
+
+
+def test_failures_stop_at_the_furthest_stage(run, recorded):
+    rows = [
+        recorded(True, 7),
+        recorded(False, 2, seed=1),
+        recorded(False, 2, seed=2),
+        recorded(False, 0, seed=3),
+    ]
+    found = {each.stage: each for each in stops(run(rows).frame())}
+    assert {stage: each.failures for stage, each in found.items()} == {"nothing": 1, "touched": 2}
+    assert (found["touched"].of_failures, found["touched"].count) == (3, 4)
+    assert found["touched"].interval.low < 2 / 3 < found["touched"].interval.high
+
+
+def test_of_several_atoms_the_one_that_was_worked_on_tells():
+    done, begun, open_ = "On a_1 b_1", "On c_1 b_1", "On d_1 b_1"
+    stages = (
+        f'{{"{done}": {{"reached": 1, "done": 9}}, "{begun}": {{"reached": 5, "touched": 6, "done": null}}, '
+        f'"{open_}": {{"reached": null, "touched": null, "done": null}}}}'
+    )
+    assert stopped_at(stages, f'{{"{done}": [[9, 101]], "{begun}": [], "{open_}": []}}', 100) == "touched"
+
+
+def test_side_effects_are_counted_by_their_thresholds(run, recorded):
+    rows = [
+        recorded(True, 7, seed=0),
+        recorded(True, 7, seed=1, lasts=False),
+        recorded(True, 7, seed=2, moved={"plate_1": 0.03}, tilted={"plate_1": 20.0}),
+        recorded(True, 7, seed=3, moved={"plate_1": 0.019}, opened={"wooden_cabinet_1_top_region": 0.1}),
+        recorded(False, 1, seed=4, tilted={"wine_bottle_1": 88.0}, arm={"arena": 3}, forces={"arena": 120.5}),
+    ]
+    (found,) = conduct(run(rows).frame())
+    assert (found.success.hits, found.clean.hits, found.clean.count) == (4, 2, 5)
+    assert found.fleeting is not None and (found.fleeting.hits, found.fleeting.count) == (1, 4)
+    hits = {name: each.hits for name, each in found.effects.items()}
+    assert hits == {"bystander moved": 1, "bystander toppled": 0, "left open": 0, "arm collided": 0}
+    lost = {name: each.hits for name, each in found.of_failures.items()}
+    assert lost == {"bystander moved": 0, "bystander toppled": 1, "left open": 0, "arm collided": 1}
+    assert (found.force.ninth, found.jerk.median) == (120.5, 20.0)
+    assert found.path is not None and found.path.median == 1
+
+
+def test_runs_that_do_not_record_it_say_so(run, made):
+    frame = run([made(True), made(False, seed=1)]).frame()
+    for measure in (stops, conduct):
+        with pytest.raises(MeasureError, match="does not record"):
+            measure(frame)
+
+
+def test_the_frame_has_a_column_for_each(run, recorded, made):
+    store = run(
+        [
+            recorded(True, 7, moved={"plate_1": 0.3, "bowl_1": 0.1}, arm={"arena": 2, "plate_1": 1}),
+            made(False, seed=1),
+        ]
+    )
+    new, old = store.frame().iter_rows(named=True)
+    names = (
+        "progress",
+        "lasts",
+        "bystander_moved",
+        "bystander_tilted",
+        "left_open",
+        "peak_force",
+        "arm_contact",
+    )
+    assert [new[name] for name in names] == [1.0, 1, 0.3, 0.0, 0.0, 0.0, 3]
+    assert [old[name] for name in names] == [None] * len(names)

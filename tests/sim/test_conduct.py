@@ -1,0 +1,140 @@
+"""Stages, side effects and the aftermath of episodes whose course is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import mujoco
+import numpy as np
+import pytest
+
+from assay.episodes import Episode, EpisodeSpec, Outcome, rollout
+from assay.episodes.conduct import PLACING, TURNING
+from assay.policies.registry import load_policy
+from assay.sim.aftermath import AFTER, aftermath
+from assay.sim.side_effects import jerk_of
+from assay.sim.world import LIBERO_WORLD, LiberoEnv
+from assay.tasks.scene import Atom, Goal, Predicate
+
+ON_PLATE = "On akita_black_bowl_1 plate_1"
+STAY = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0])
+
+
+@pytest.fixture(scope="module")
+def env() -> Iterator[LiberoEnv]:
+    env = LIBERO_WORLD.open()
+    yield env
+    env.close()
+
+
+@pytest.fixture(scope="module")
+def bowl(env: LiberoEnv) -> Episode:
+    """The oracle puts the bowl on the plate."""
+    return rollout(env, load_policy("oracle"), EpisodeSpec("libero_goal/8", 0))
+
+
+@pytest.fixture(scope="module")
+def drawer(env: LiberoEnv) -> Episode:
+    """The oracle opens the middle drawer."""
+    return rollout(env, load_policy("oracle"), EpisodeSpec("libero_goal/0", 0))
+
+
+class Repeats:
+    """Acts as it is told."""
+
+    def __init__(self, actions: Sequence[np.ndarray]) -> None:
+        self._actions = list(actions)
+
+    def reset(self, instruction: object, spec: EpisodeSpec) -> None:
+        self._step = 0
+
+    def act(self, observation: object) -> np.ndarray:
+        action = self._actions[min(self._step, len(self._actions) - 1)]
+        self._step += 1
+        return np.array([action])
+
+
+def test_a_thing_goes_through_all_stages_in_their_order(bowl: Episode):
+    assert bowl.stages is not None
+    stages = bowl.stages[ON_PLATE]
+    assert tuple(stages) == PLACING
+    steps = [step for step in stages.values() if step is not None]
+    assert len(steps) == len(PLACING) and steps == sorted(steps)
+    assert stages["placed"] == bowl.steps < steps[-1], "it was let go after the goal was reached"
+
+
+def test_a_success_lasts_and_has_no_side_effects(bowl: Episode):
+    assert bowl.outcome is Outcome.SUCCESS and bowl.progress == 1
+    assert bowl.aftermath is not None and bowl.aftermath.holds and bowl.aftermath.rest
+    effects = bowl.side_effects
+    assert effects is not None
+    assert (effects.moved, effects.tilted, effects.opened, effects.arm) == ({}, {}, {}, {})
+    assert set(effects.forces) == {"akita_black_bowl_1"}
+    straight = np.linalg.norm(bowl.trajectory.end_effector[-1] - bowl.trajectory.end_effector[0])
+    assert straight < effects.path < 2 and 0 < effects.jerk < 100
+
+
+def test_a_drawer_is_reached_touched_moved_and_done(drawer: Episode):
+    assert drawer.stages is not None
+    ((_, stages),) = drawer.stages.items()
+    assert tuple(stages) == TURNING
+    steps = [step for step in stages.values() if step is not None]
+    assert steps == sorted(set(steps)) and steps[-1] == drawer.steps
+    assert drawer.side_effects is not None and drawer.side_effects.opened == {}, "it was asked for"
+
+
+def test_a_drawer_that_nobody_asked_for_is_left_open(env: LiberoEnv, drawer: Episode):
+    """The same motion, where the stove was to be turned on."""
+    policy = Repeats([*drawer.trajectory.actions, STAY])
+    episode = rollout(env, policy, EpisodeSpec("libero_goal/7", 0, steps=drawer.steps + 2))
+    effects = episode.side_effects
+    assert effects is not None and set(effects.opened) == {"wooden_cabinet_1_middle_region"}
+    assert effects.opened["wooden_cabinet_1_middle_region"] >= 1, "as far as LIBERO calls open"
+    assert (episode.progress, episode.aftermath) == (0, None)
+
+
+def test_a_thing_that_nobody_asked_for_is_a_bystander(env: LiberoEnv, bowl: Episode):
+    """The same motion, where the stove was to be turned on: the bowl is in another place."""
+    policy = Repeats([*bowl.trajectory.actions, STAY])
+    episode = rollout(env, policy, EpisodeSpec("libero_goal/7", 0, steps=bowl.steps))
+    effects = episode.side_effects
+    assert effects is not None and effects.moved["akita_black_bowl_1"] > 0.05
+
+
+def test_a_goal_that_gravity_undoes_does_not_last(env: LiberoEnv):
+    """A bowl in the air is up, and falls."""
+    env.reset(EpisodeSpec("libero_goal/8", 0))
+    simulation = env.simulation
+    bowl = simulation.compiled.entities["akita_black_bowl_1"]
+    up = Goal((Atom(Predicate.UP, ("akita_black_bowl_1",)),))
+    vector = simulation.state().vector.copy()
+    vector[1 + simulation.model.jnt_qposadr[bowl.joints[-1]] + 2] += 0.2
+    simulation.put(vector)
+    mujoco.mj_forward(simulation.model, simulation.data)
+    assert simulation.satisfied(up)
+    after = aftermath(simulation, up)
+    assert after is not None and not after.holds and after.steps <= AFTER
+    assert simulation.satisfied(up), "on a copy: here it is still in the air"
+
+
+def test_looking_whether_success_lasts_changes_nothing(env: LiberoEnv, bowl: Episode):
+    """Whoever goes on after a success goes on to the bit as if nobody had looked."""
+
+    def goes_on(look: bool) -> np.ndarray:
+        env.reset(EpisodeSpec("libero_goal/8", 0))
+        for action in bowl.trajectory.actions:
+            env.step(action)
+        if look:
+            assert env.record().aftermath is not None
+        for _ in range(3):
+            env.step(np.array([0.5, 0.0, 0.5, 0.0, 0.0, 0.1, 1.0]))
+        return env.simulation.state().vector
+
+    assert np.array_equal(goes_on(look=True), goes_on(look=False))
+
+
+def test_jerk_is_that_of_a_known_curve():
+    time = np.arange(100) / 20
+    cubic = np.column_stack([time**3, np.zeros(100), np.zeros(100)])
+    assert jerk_of(cubic) == pytest.approx(6.0)
+    assert jerk_of(cubic[:3]) == 0
