@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -31,6 +31,7 @@ from assay.episodes import (
     Perturbation,
     Policy,
     Trajectory,
+    WhileWaiting,
     task_of,
     world_of,
 )
@@ -70,6 +71,8 @@ def run(
     hold_start: int | None = None,
     steps: int | None = None,
     replan: int | None = None,
+    latency: int | Literal["measured"] = 0,
+    while_waiting: WhileWaiting | None = None,
     retries: int = 1,
     until: str | None = None,
     video: Videos | None = None,
@@ -116,6 +119,8 @@ def run(
         hold_start=hold_start,
         steps=steps,
         replan=replan,
+        latency=latency,
+        while_waiting=while_waiting,
         retries=retries,
         until=until,
         video=video,
@@ -147,6 +152,8 @@ def evaluate(
     assets: str | None = None,
     steps: int | None = None,
     replan: int | None = None,
+    latency: int = 0,
+    while_waiting: WhileWaiting | None = None,
     workers: int | None = None,
     certified: bool | None = None,
     observer: Observer | None = None,
@@ -171,6 +178,8 @@ def evaluate(
         assets=assets,
         steps=steps,
         replan=replan,
+        latency=latency,
+        while_waiting=while_waiting,
         workers=workers if isinstance(policy, str) else 0,
         certified=certified,
     )
@@ -225,6 +234,8 @@ def duel(
     states: str | Path | None = None,
     steps: int | None = None,
     replan: int | None = None,
+    latency: int = 0,
+    while_waiting: WhileWaiting | None = None,
     certified: bool | None = None,
     retry_errors: bool = False,
     timeout: float = 1800.0,
@@ -251,6 +262,8 @@ def duel(
         states=None if states is None else Path(states),
         steps=steps,
         replan=replan,
+        latency=latency,
+        while_waiting=while_waiting,
         workers=workers,
         certified=certified,
         retry_errors=retry_errors,

@@ -11,12 +11,15 @@ from assay.cli.execution import (
     Assets,
     Conditions,
     JsonFile,
+    Latency,
     Replan,
     Seeds,
     Selection,
     Silence,
     States,
     Steps,
+    WaitingWay,
+    parse_latency,
     say_on_primitives,
 )
 from assay.cli.verdicts import Each, JUnit, Margin, Markdown, tell
@@ -50,6 +53,8 @@ def duel(
     states: States = None,
     steps: Steps = None,
     replan: Replan = None,
+    latency: Latency = "0",
+    while_waiting: WaitingWay = None,
     certified: Annotated[
         bool | None,
         typer.Option(
@@ -96,6 +101,8 @@ def duel(
             states=states,
             steps=steps,
             replan=replan,
+            latency=parse_latency(latency),
+            while_waiting=None if while_waiting is None else while_waiting.value,
             certified=certified,
             retry_errors=retry_errors,
             timeout=timeout,

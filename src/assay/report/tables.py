@@ -239,6 +239,11 @@ def corruption_table(found: Curve, report: RunReport) -> Table:
     return _curve("corruption", "Success by how little is left of the instruction", found)
 
 
+def latency_table(found: Curve, report: RunReport) -> Table:
+    """Success by latency."""
+    return _curve("latency", "Success by latency, control steps of 50 ms", found)
+
+
 def progress_table(found: Sequence[Progress], report: RunReport) -> Table | None:
     """How much of the goal each condition reaches."""
     if not found:
