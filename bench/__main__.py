@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import (
+    audit,
     certificates,
     diagnosis,
     dropin,
@@ -50,6 +51,7 @@ SECTIONS = {
     "measures": measures.measure,
     "statistics": statistics.measure,
     "duel": duel.measure,
+    "audit": audit.measure,
     "memory": memory.measure,
     "report": report.measure,
     "web": web.measure,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -14,7 +14,7 @@ from assay.measures.rates import Rate, rates
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import judged, plausible
 from assay.runs.audit import Probe
-from assay.stats.intervals import Interval, stratified, tested
+from assay.stats.intervals import Difference, Interval, newcombe, tested
 from assay.stats.significance import within
 
 LEAST = 0.5
@@ -222,14 +222,32 @@ def states(stored: pl.DataFrame, sampled: pl.DataFrame) -> States:
         [np.array([getattr(side[task], name) for task in shared], float) for side in each]
         for name in ("successes", "count")
     )
-    found = stratified(hits[0], counts[0], hits[1], counts[1])
-    p = within(hits[0], counts[0], hits[1], counts[1])
+    found, p = within_tasks(hits[0], counts[0], hits[1], counts[1])
     (all_stored,), (all_sampled,) = (rates(frame, ()) for frame in sides)
     return States(
         tuple(StatesTask(task, each[0][task], each[1][task]) for task in shared),
         all_stored,
         all_sampled,
         found.difference,
-        tested(found.interval, p),
+        found.interval,
         p,
     )
+
+
+def within_tasks(
+    hits: np.ndarray, counts: np.ndarray, now: np.ndarray, counts_now: np.ndarray
+) -> tuple[Difference, float]:
+    """Two shares compared within tasks, (tasks,) each, and p; episodes are independent, and the tasks are given.
+
+    A task weighs as much as it knows about the difference (Mantel and Haenszel). Newcombe's interval takes the variance
+    of all tasks pooled, which is no less than that within them.
+    """
+    weights = counts * counts_now / (counts + counts_now)
+    shares = [
+        float((weights * hit / count).sum() / weights.sum())
+        for hit, count in ((hits, counts), (now, counts_now))
+    ]
+    worth = [float(weights.sum() ** 2 / (weights**2 / count).sum()) for count in (counts, counts_now)]
+    found = newcombe((shares[0], shares[1]), (worth[0], worth[1]), 0.0)
+    p = within(hits, counts, now, counts_now)
+    return replace(found, interval=tested(found.interval, p)), p

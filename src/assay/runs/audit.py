@@ -155,6 +155,8 @@ def play_states(
 
 def _learned(checkpoint: Path) -> Probe:
     """A network of `assay learn` that never got an input."""
+    if not checkpoint.is_file():
+        raise PolicyError(f"--learned {checkpoint}: there is no such file")
     from assay.policies.learned import require_torch
 
     require_torch()

@@ -35,7 +35,8 @@ class Unseeing:
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         """Recite what does it."""
         goal = self._listener.goal(instruction, spec)
-        self._actions = iter(recited(EpisodeSpec(spec.task, self.known, spec.pack), goal))
+        known = EpisodeSpec(spec.task, self.known, spec.pack, steps=spec.steps)
+        self._actions = iter(recited(known, goal))
 
     def act(self, observation: Observation) -> np.ndarray:
         """The next action; after the last, wait."""
