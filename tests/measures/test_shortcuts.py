@@ -84,12 +84,12 @@ def test_an_audit_is_told_in_words_a_table_and_a_figure(tmp_path: Path):
     found = shortcuts(ALL)
     said = in_words(found)
     assert said[0] == (
-        "without words (blind): solves 3 of 3 conditions in which success is expected (control, moved, said); success "
-        "in the first is no evidence that the words were understood."
+        "without words (blind): solves 3 of 3 conditions in which success is expected, so that success there is no "
+        "evidence that the words were understood: control, moved, said."
     )
     assert "fails moved; undecided: said" in said[1] and "Not counted as blind spots: xxx" in said[2]
     text = markdown(shortcuts_table(found, "pro"), said)
-    assert "| moved | 16 | 100 (81 to 100) | 100 (81 to 100) | 0 (0 to 19) | without words |" in text
+    assert "| moved | 16 | 100 (81 to 100) | 100 (81 to 100) | 0 (0 to 19) | words |" in text
     write_figure(found, "pro", tmp_path / "new" / "a.png")
     assert (tmp_path / "new" / "a.png").read_bytes().startswith(b"\x89PNG")
 

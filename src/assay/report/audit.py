@@ -14,7 +14,7 @@ from assay.measures.shortcuts import Cell, Shortcuts, Solved, States
 from assay.report.style import FAINT, INK, ORANGE, SHADES
 from assay.report.table import Column, Table
 from assay.report.wording import NOT, between, listed, number, p_phrase, percent, plural, points
-from assay.runs.audit import KINDS, Probe
+from assay.runs.audit import KINDS, MEMORY, Probe
 from assay.stats.intervals import LEVEL
 
 FORMATS = (".png", ".svg", ".pdf")
@@ -35,9 +35,7 @@ def shortcuts_table(found: Shortcuts, experiment: str) -> Table:
     for row in found.rows:
         cells = [row.cells[probe.name] for probe in found.probes]
         counted = [cell.rate.count for cell in cells if cell.rate is not None]
-        blind = [
-            probe.lacks or "" for probe in found.lacking if _is_blind(row.expected, row.cells[probe.name])
-        ]
+        blind = [_lacking(probe) for probe in found.lacking if _is_blind(row.expected, row.cells[probe.name])]
         rows.append(
             (
                 row.condition,
@@ -47,6 +45,11 @@ def shortcuts_table(found: Shortcuts, experiment: str) -> Table:
             )
         )
     return Table("audit", f"Shortcuts through {experiment}", columns, tuple(rows), _note(found))
+
+
+def _lacking(probe: Probe) -> str:
+    """What a policy lacks, in a word or two."""
+    return "all but memory" if probe.lacks == MEMORY else (probe.lacks or "").removeprefix("without ")
 
 
 def _note(found: Shortcuts) -> str:
@@ -74,17 +77,7 @@ def in_words(found: Shortcuts) -> list[str]:
     said = []
     for probe in found.lacking:
         blind, telling, unsure = found.blind_spots(probe), found.telling(probe), found.open(probe)
-        of = plural(len(wanted), "condition")
-        solved = f"{probe.title}: solves {len(blind)} of {of} in which success is expected"
-        parts = [solved + (f" ({_named(blind)})" if blind else "")]
-        if telling:
-            parts.append(f"fails {_named(telling)}")
-        if unsure:
-            parts.append(f"undecided: {_named(unsure)}")
-        evidence = KINDS.get(probe.lacks or "")
-        if blind and evidence is not None:
-            parts.append(f"success in the first is no evidence that {evidence}")
-        said.append("; ".join(parts) + ".")
+        said.append("; ".join(_sentence(probe, len(wanted), blind, telling, unsure)) + ".")
     unexpected = [row.condition for row in found.rows if not row.expected]
     if unexpected:
         said.append(
@@ -101,6 +94,24 @@ def in_words(found: Shortcuts) -> list[str]:
             f"Beware: the oracle, which lacks nothing, does not solve {_named(weak)} beyond doubt either."
         )
     return said
+
+
+def _sentence(
+    probe: Probe, wanted: int, blind: Sequence[str], telling: Sequence[str], unsure: Sequence[str]
+) -> list[str]:
+    """The parts of the sentence on one policy."""
+    of = plural(wanted, "condition")
+    solved = f"{probe.title}: solves {len(blind)} of {of} in which success is expected"
+    evidence = KINDS.get(probe.lacks or "")
+    if blind:
+        why = "" if evidence is None else f", so that success there is no evidence that {evidence}"
+        solved += f"{why}: {_named(blind)}"
+    parts = [solved]
+    if telling:
+        parts.append(f"fails {_named(telling)}")
+    if unsure:
+        parts.append(f"undecided: {_named(unsure)}")
+    return parts
 
 
 def _named(conditions: Sequence[str]) -> str:

@@ -7,7 +7,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from assay import tasks
 from assay.episodes import EpisodeSpec, rollout
+from assay.policies.calibration.flawed import names_in
 from assay.policies.control import control
 from assay.policies.oracle.policy import Oracle
 from assay.policies.simple import STILL
@@ -21,7 +23,8 @@ class Unseeing:
     """Flaw: sees nothing. Does what it is told with every thing where it stood at one start that it knows by heart.
 
     It understands the words as the oracle does, and plays the actions by which the oracle does what they ask for in
-    the unperturbed scene, open-loop. That start is none of the episode's: the draw of another seed.
+    the unperturbed scene, open-loop. That start is none of the episode's: the draw of another seed. Asked in other
+    words for something that the unperturbed scene does not have, it waits.
     """
 
     known: int = 1000
@@ -36,6 +39,9 @@ class Unseeing:
         """Recite what does it."""
         goal = self._listener.goal(instruction, spec)
         known = EpisodeSpec(spec.task, self.known, spec.pack, steps=spec.steps)
+        usual = tasks.load(spec.task)
+        if not names_in(goal) <= usual.scene.names:  # another room, or things that it has never met
+            goal = usual.goal if instruction.text == usual.instruction.text else Goal(())
         self._actions = iter(recited(known, goal))
 
     def act(self, observation: Observation) -> np.ndarray:
