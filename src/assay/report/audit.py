@@ -12,7 +12,7 @@ from assay.errors import RunError
 from assay.measures.rates import Rate
 from assay.measures.shortcuts import Cell, Shortcuts, Solved, States
 from assay.report.style import FAINT, INK, ORANGE, SHADES
-from assay.report.table import Column, Table
+from assay.report.table import Column, Table, Value
 from assay.report.wording import NOT, between, listed, number, p_phrase, percent, plural, points
 from assay.runs.audit import KINDS, MEMORY, Probe
 from assay.stats.intervals import LEVEL
@@ -31,7 +31,7 @@ def shortcuts_table(found: Shortcuts, experiment: str) -> Table:
         *(Column(probe.title) for probe in found.probes),
         Column("blind to"),
     )
-    rows = []
+    rows: list[tuple[Value, ...]] = []
     for row in found.rows:
         cells = [row.cells[probe.name] for probe in found.probes]
         counted = [cell.rate.count for cell in cells if cell.rate is not None]
@@ -131,7 +131,9 @@ def states_table(found: States, policy: str) -> Table:
         Column("success", "share"),
         Column("95 % interval", "share"),
     )
-    rows = [(each.task, *_counted(each.stored), *_counted(each.sampled)) for each in found.tasks]
+    rows: list[tuple[Value, ...]] = [
+        (each.task, *_counted(each.stored), *_counted(each.sampled)) for each in found.tasks
+    ]
     rows.append(("all", *_counted(found.stored), *_counted(found.sampled)))
     note = "95 % Wilson intervals over episodes."
     return Table(
@@ -139,7 +141,7 @@ def states_table(found: States, policy: str) -> Table:
     )
 
 
-def _counted(rate: Rate) -> tuple[object, ...]:
+def _counted(rate: Rate) -> tuple[Value, ...]:
     return rate.count, rate.rate, rate.interval
 
 
