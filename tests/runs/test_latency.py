@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.episodes import EpisodeSpec
+from assay.episodes import Change, EpisodeSpec
 from assay.errors import AssayError, ExperimentError, RunError, SpecError
 from assay.experiments import load_experiment
 from assay.policies.simple import STILL
@@ -70,7 +70,7 @@ def test_the_experiment_has_a_condition_for_each_latency_and_a_control_without()
         ("latency/steps=2", 2, "hold"),
         ("latency/steps=6", 6, "hold"),
     ]
-    assert specs[1].labels == {"axis": "senses", "change": "latency", "plausible": True, "latency": 2}
+    assert specs[1].labels == {"axis": "senses", "change": Change.LATENCY, "plausible": True, "latency": 2}
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from assay.episodes import Change, Label
 from assay.episodes.latency import MOST_LATENCY
 from assay.errors import ExperimentError
 from assay.experiments.base import Experiment, Variant
@@ -27,5 +28,10 @@ def latency(steps: tuple[int, ...] = STEPS) -> Experiment:
 
 def _variants(steps: tuple[int, ...]) -> Iterator[Variant]:
     for each in steps:
-        labels = {"axis": "senses", "change": "latency", "plausible": True, "latency": each}
+        labels: dict[str, Label] = {
+            "axis": "senses",
+            "change": Change.LATENCY,
+            "plausible": True,
+            "latency": each,
+        }
         yield Variant(f"latency/steps={each}", labels=labels, latency=each)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -92,7 +93,7 @@ class Shortcuts(Result):
             row.condition for row in self.rows if row.expected and row.cells[probe.name].solved is solved
         )
 
-    def as_json(self) -> dict[str, object]:
+    def as_json(self) -> dict[str, Any]:
         """A JSON object."""
         return {
             "least": self.least,
@@ -187,7 +188,7 @@ class States(Result):
     p: float
     """Exact: episodes of a task could have changed places (Mantel and Haenszel)."""
 
-    def as_json(self) -> dict[str, object]:
+    def as_json(self) -> dict[str, Any]:
         """A JSON object."""
         return {
             "tasks": [
