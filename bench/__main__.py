@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import (
+    audit,
     certificates,
     conduct,
     diagnosis,
@@ -54,6 +55,7 @@ SECTIONS = {
     "statistics": statistics.measure,
     "duel": duel.measure,
     "duel-progress": duel_progress.measure,
+    "audit": audit.measure,
     "memory": memory.measure,
     "report": report.measure,
     "web": web.measure,

@@ -14,9 +14,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from assay.api import Audit as Audit
     from assay.api import Evaluated as Evaluated
     from assay.api import Run as Run
     from assay.api import TaskEnv as TaskEnv
+    from assay.api import audit as audit
+    from assay.api import audit_states as audit_states
     from assay.api import compare as compare
     from assay.api import duel as duel
     from assay.api import evaluate as evaluate
@@ -42,6 +45,7 @@ __version__ = "0.2.0.dev0"
 
 _HOMES = {
     "AssayError": "assay.errors",
+    "Audit": "assay.api",
     "Episode": "assay.episodes",
     "EpisodeSpec": "assay.episodes",
     "Evaluated": "assay.api",
@@ -53,6 +57,8 @@ _HOMES = {
     "TaskEnv": "assay.api",
     "Variant": "assay.experiments",
     "World": "assay.episodes",
+    "audit": "assay.api",
+    "audit_states": "assay.api",
     "compare": "assay.api",
     "distance": "assay.perturb.words.distance",
     "duel": "assay.api",

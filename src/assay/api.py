@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -31,6 +31,7 @@ from assay.episodes import (
     Perturbation,
     Policy,
     Trajectory,
+    WhileWaiting,
     task_of,
     world_of,
 )
@@ -49,7 +50,9 @@ if TYPE_CHECKING:
     from assay.exchange.summary import Cost, Share, Summary
     from assay.measures.findings import Finding
     from assay.measures.profile import Profile
+    from assay.measures.shortcuts import Shortcuts, States
     from assay.report.comparison import Compared
+    from assay.runs.audit import Probe
     from assay.runs.duel import Duel
     from assay.stats.judgement import Judgement
 
@@ -70,6 +73,8 @@ def run(
     hold_start: int | None = None,
     steps: int | None = None,
     replan: int | None = None,
+    latency: int | Literal["measured"] = 0,
+    while_waiting: WhileWaiting | None = None,
     retries: int = 1,
     until: str | None = None,
     video: Videos | None = None,
@@ -112,6 +117,8 @@ def run(
         hold_start=hold_start,
         steps=steps,
         replan=replan,
+        latency=latency,
+        while_waiting=while_waiting,
         retries=retries,
         until=until,
         video=video,
@@ -143,6 +150,8 @@ def evaluate(
     assets: str | None = None,
     steps: int | None = None,
     replan: int | None = None,
+    latency: int = 0,
+    while_waiting: WhileWaiting | None = None,
     workers: int | None = None,
     certified: bool | None = None,
     observer: Observer | None = None,
@@ -164,6 +173,8 @@ def evaluate(
         _chosen(tasks, seeds, conditions, assets),
         steps=steps,
         replan=replan,
+        latency=latency,
+        while_waiting=while_waiting,
         workers=workers if isinstance(policy, str) else 0,
         certified=certified,
     )
@@ -219,6 +230,8 @@ def duel(
     states: str | Path | None = None,
     steps: int | None = None,
     replan: int | None = None,
+    latency: int = 0,
+    while_waiting: WhileWaiting | None = None,
     certified: bool | None = None,
     retry_errors: bool = False,
     timeout: float = 1800.0,
@@ -242,6 +255,8 @@ def duel(
         _chosen(tasks, seeds, conditions, assets, states),
         steps=steps,
         replan=replan,
+        latency=latency,
+        while_waiting=while_waiting,
         workers=workers,
         certified=certified,
         retry_errors=retry_errors,
@@ -276,6 +291,78 @@ def gate(
     if paths[0].resolve() == paths[1].resolve():
         raise RunError("gate: the run is its own baseline; needs two runs")
     return judged({name: outcomes(path) for name, path in named(paths).items()}, margin=margin, each=each)
+
+
+def audit(
+    experiment: str | Experiment,
+    *,
+    tasks: str | Iterable[str] | None = None,
+    seeds: Seeds | None = None,
+    conditions: str | Iterable[str] | None = None,
+    learned: Iterable[str | Path] = (),
+    policies: Iterable[str] = (),
+    least: float = 0.5,
+    out: str | Path | None = None,
+    workers: int | None = None,
+    assets: str | None = None,
+    states: str | Path | None = None,
+    steps: int | None = None,
+    certified: bool | None = None,
+    timeout: float = 1800.0,
+    observer: Observer | None = None,
+    told: Callable[[Probe], None] = lambda probe: None,
+) -> Audit | None:
+    """How much of an experiment is solved without words, without sight, or by memory alone, beside the oracle.
+
+    ``learned`` are networks of ``assay learn --without ...``, ``policies`` further addresses. A condition is solved
+    where more than the share ``least`` of its episodes succeed, beyond doubt. ``out`` is a folder for the runs; the
+    same call goes on where it stopped. ``told`` is called before each policy plays. None where the observer did not
+    approve.
+    """
+    from assay.measures.shortcuts import shortcuts
+    from assay.runs.audit import default_folder, play, probes_of
+
+    probes = probes_of(experiment, [Path(each) for each in learned], policies)
+    name = experiment if isinstance(experiment, str) else experiment.name
+    options = _audited(tasks, seeds, conditions, assets, states, steps, workers, certified, timeout)
+    played = play(experiment, probes, Path(out or default_folder(name)), options, observer, told)
+    if played is None:
+        return None
+    runs = {probe: Run(path) for probe, path in played.runs.items()}
+    found = shortcuts({probe: run.frame() for probe, run in runs.items()}, least)
+    return Audit(found, {probe.name: run for probe, run in runs.items()}, played.left)
+
+
+def audit_states(
+    policy: str | Policy,
+    *,
+    states: str | Path | None,
+    tasks: str | Iterable[str] | None = None,
+    seeds: Seeds | None = None,
+    out: str | Path | None = None,
+    workers: int | None = None,
+    assets: str | None = None,
+    steps: int | None = None,
+    timeout: float = 1800.0,
+    observer: Observer | None = None,
+) -> States | None:
+    """Whether a policy succeeds more often from LIBERO's stored initial states than from newly sampled ones.
+
+    ``states`` is LIBERO's folder of stored states; ``seeds`` are places in its files, and as many seeds. ``out`` is a
+    folder for ``stored.assay`` and ``sampled.assay``. None where the observer did not approve.
+    """
+    from assay.measures.shortcuts import states as compared
+    from assay.runs.audit import SAMPLED, STORED, default_folder, play_states
+
+    if out is None:
+        if not isinstance(policy, str):
+            raise RunError("audit_states: a policy that is an object needs out, a folder")
+        out = default_folder(f"states-{policy}")
+    options = _audited(tasks, seeds, None, assets, states, steps, workers, None, timeout)
+    runs = play_states(policy, Path(out), options, observer)
+    if runs is None:
+        return None
+    return compared(Run(runs[STORED]).frame(), Run(runs[SAMPLED]).frame())
 
 
 def load_task(task: str, *, seed: int = 0, perturbations: Sequence[Perturbation] = ()) -> Any:
@@ -390,6 +477,23 @@ class Evaluated:
     def __str__(self) -> str:
         lines = [str(self.summary), f"{len(self.tasks)} tasks, {self.seeds} seeds, {self.seconds:.0f} s"]
         return "\n".join([*lines, *(f"left out: {each}" for each in self.left_out)])
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What policies that lack something solve of an experiment."""
+
+    shortcuts: Shortcuts
+    """By condition and policy, with intervals; ``blind_spots(probe)`` names the conditions."""
+    runs: Mapping[str, Run]
+    """The policies' runs, by name."""
+    left: int
+    """Episodes that the same call would still play; 0 where it is over."""
+
+    def __str__(self) -> str:
+        from assay.report.audit import in_words
+
+        return "\n".join(in_words(self.shortcuts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -576,6 +680,31 @@ def _selection(
         raise error(
             f"{name}={given!r:.60}: valid: a selection such as {example}, or a list of names"
         ) from None
+
+
+def _audited(
+    tasks: str | Iterable[str] | None,
+    seeds: Seeds | None,
+    conditions: str | Iterable[str] | None,
+    assets: str | None,
+    states: str | Path | None,
+    steps: int | None,
+    workers: int | None,
+    certified: bool | None,
+    timeout: float,
+) -> Options:
+    """The options of the runs of an audit."""
+    return Options(
+        tasks=_selection(tasks, TaskError, "tasks", "'libero_goal/3'"),
+        seeds=None if seeds is None else as_seeds(seeds),
+        conditions=_selection(conditions, ExperimentError, "conditions", "'position,displace=*'"),
+        assets=assets,
+        states=None if states is None else Path(states),
+        steps=steps,
+        workers=workers,
+        certified=certified,
+        timeout=timeout,
+    )
 
 
 def _spec(task: str, seed: int, perturbations: Sequence[Perturbation]) -> EpisodeSpec:

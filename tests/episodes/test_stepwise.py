@@ -27,7 +27,11 @@ def env() -> Iterator[Env]:
 
 
 def same(one: Episode, other: Episode) -> bool:
-    told = [each.name for each in fields(Episode) if each.name not in ("trajectory", "decisions", "seconds")]
+    told = [
+        each.name
+        for each in fields(Episode)
+        if each.name not in ("trajectory", "decisions", "seconds", "inference")
+    ]
     return all(getattr(one, name) == getattr(other, name) for name in told) and all(
         np.array_equal(getattr(one.trajectory, each.name), getattr(other.trajectory, each.name))
         for each in fields(one.trajectory)

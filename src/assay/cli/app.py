@@ -19,6 +19,7 @@ from typer.main import get_command
 from assay import __version__
 from assay.cli import (
     assets,
+    audit,
     certify,
     collect,
     compare,
@@ -79,6 +80,7 @@ COMMANDS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = Mappin
         "Experiments, tasks, instructions": {
             "experiments": experiments.app,
             "certify": certify.certify,
+            "audit": audit.audit,
             "tasks": tasks.app,
             "scenes": scenes.app,
             "words": words.app,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from assay.cli import completing
 from assay.console import errors, say
+from assay.errors import RunError
 
 PRIMITIVES = "primitives"
 ON_PRIMITIVES = (
@@ -26,6 +27,14 @@ class Videos(StrEnum):
 
     FAILURES = "failures"
     ALL = "all"
+
+
+class Meanwhile(StrEnum):
+    """What happens while a policy thinks."""
+
+    PLAY = "play"
+    HOLD = "hold"
+    ALIGN = "align"
 
 
 ExperimentAddress = Annotated[
@@ -70,6 +79,19 @@ Assets = Annotated[
 ]
 Steps = Annotated[int | None, typer.Option(min=1, help="The most steps, for every task.")]
 Replan = Annotated[int | None, typer.Option(min=1, help="Actions executed of each chunk; all by default.")]
+Latency = Annotated[
+    str,
+    typer.Option(
+        metavar="K|measured",
+        help="Steps of 50 ms that the policy thinks; measured: as long as it does, measured once.",
+    ),
+]
+WaitingWay = Annotated[
+    Meanwhile | None,
+    typer.Option(
+        help="Meanwhile the old chunk plays on (by default), the arm holds, or the chunks are aligned."
+    ),
+]
 Video = Annotated[Videos | None, typer.Option(help="Videos of failures, or of all episodes.")]
 Workers = Annotated[
     int | None, typer.Option(min=0, help="Processes; one for each core by default; 0: no other than this.")
@@ -94,6 +116,19 @@ JsonFile = Annotated[
     str | None, typer.Option("--json", metavar="FILE|-", help="Write JSON to a file; - prints it.")
 ]
 Silence = Annotated[float, typer.Option(min=1, help="Seconds after which a silent worker is ended.")]
+
+
+def parse_latency(text: str) -> int | Literal["measured"]:
+    """A number of control steps, or that it is to be measured. Raises RunError."""
+    from assay.episodes.latency import MOST_LATENCY
+
+    if text == "measured":
+        return "measured"
+    if not (text.isascii() and text.isdecimal()) or int(text) > MOST_LATENCY:
+        raise RunError(
+            f"--latency '{text:.40}': valid: 0 to {MOST_LATENCY} control steps of 50 ms, or measured"
+        )
+    return int(text)
 
 
 def write_json(content: object, target: str) -> bool:

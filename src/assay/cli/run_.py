@@ -17,6 +17,7 @@ from assay.cli.execution import (
     Conditions,
     ExperimentAddress,
     HoldStart,
+    Latency,
     PolicyLabel,
     RayAddress,
     Replan,
@@ -27,8 +28,10 @@ from assay.cli.execution import (
     States,
     Steps,
     Video,
+    WaitingWay,
     Workers,
     Yes,
+    parse_latency,
     say_on_primitives,
 )
 from assay.console import number_of, output, say
@@ -60,6 +63,8 @@ def run(
     hold_start: HoldStart = None,
     steps: Steps = None,
     replan: Replan = None,
+    latency: Latency = "0",
+    while_waiting: WaitingWay = None,
     retries: Annotated[int, typer.Option(min=0, help="How often an episode that broke is tried again.")] = 1,
     until: Annotated[
         str | None,
@@ -126,6 +131,8 @@ def run(
             hold_start=hold_start,
             steps=steps,
             replan=replan,
+            latency=parse_latency(latency),
+            while_waiting=None if while_waiting is None else while_waiting.value,
             retries=retries,
             until=until,
             video=None if video is None else video.value,
@@ -159,6 +166,11 @@ def run(
         print_refused(counted(refused))
         if store.meta.get("settings", {}).get("certificates", "") is None:
             say(UNCERTIFIED)
+        if thinks := store.meta.get("latency"):
+            say(
+                f"latency: {number_of(thinks['steps'], 'control step')}, from a median of {thinks['median_ms']:g} ms "
+                f"of {len(thinks['ms'])} decisions by the {thinks['by']}"
+            )
         others = len(store.todo(retry="nothing")) - ending.left
     rest = f", {ending.left} left: the same command goes on" if ending.left and not ending.reason else ""
     before = counts["done"].sum() - ending.done

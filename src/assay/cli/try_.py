@@ -15,12 +15,15 @@ from assay.cli import completing
 from assay.cli.execution import (
     Assets,
     JsonFile,
+    Latency,
     Replan,
     States,
     Steps,
     Tasks,
     Video,
     Videos,
+    WaitingWay,
+    parse_latency,
     say_on_primitives,
     write_json,
 )
@@ -47,12 +50,15 @@ def try_(
     states: States = None,
     steps: Steps = None,
     replan: Replan = None,
+    latency: Latency = "0",
+    while_waiting: WaitingWay = None,
     video: Video = None,
     out: Annotated[Path, typer.Option(help="The folder for videos.")] = Path("out/videos"),
     json_file: JsonFile = None,
 ) -> None:
     """Let a policy try tasks from several initial states, and count its successes."""
     from assay.episodes import EpisodeSpec, Outcome, horizon, world_name, world_of
+    from assay.episodes.latency import WAYS, check_latency
     from assay.policies.registry import check_address
     from assay.runs.clipping import Clipping
     from assay.runs.display import print_clipping, print_reasons, print_tracebacks
@@ -68,6 +74,14 @@ def try_(
     world.digest(pack)  # assets that are not there are missed now
     if states is not None and not states.is_dir():
         raise RunError(f"--states {states}: there is no such folder")
+    thinks = parse_latency(latency)
+    if thinks == "measured":
+        raise RunError(
+            "--latency measured: only assay run measures it; valid here: a number of control steps"
+        )
+    check_latency(world, thinks)
+    if while_waiting is not None and not thinks:
+        raise RunError("--while-waiting: nothing is waited for; valid: with --latency above 0")
     tried: list[Attempt] = []
     interrupted = False
     with (
@@ -87,6 +101,8 @@ def try_(
             states=states,
             steps=steps,
             replan=replan,
+            latency=thinks,
+            while_waiting=WAYS[0] if while_waiting is None else while_waiting.value,
             videos=None if video is None else out,
             video_successes=video is Videos.ALL,
         ):

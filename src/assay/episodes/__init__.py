@@ -3,12 +3,13 @@
 spec            everything that determines one rollout
 perturbation    what a perturbation is; senses: those between the world and the policy
 policy, world   the two protocols: whoever acts, and where
-rollout         one episode; stepwise: the same under a loop of somebody else's
+rollout         one episode; latency: decisions that come late; stepwise: the same under a loop of somebody else's
 episode         what happened in it
 """
 
 from assay.episodes.episode import Episode, Intervals, Outcome, Trajectory, no_trajectory
 from assay.episodes.instruction import Instruction
+from assay.episodes.latency import WhileWaiting
 from assay.episodes.perturbation import (
     Change,
     Effect,
@@ -65,6 +66,7 @@ __all__ = [
     "Task",
     "Traits",
     "Trajectory",
+    "WhileWaiting",
     "World",
     "apply_perturbations",
     "from_json",

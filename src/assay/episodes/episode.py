@@ -81,7 +81,8 @@ class Episode:
     clipped: int | None = None
     """How many actions had a part outside [-1, 1], which was cut; None where the world cuts nothing."""
     inference: tuple[float, ...] = ()
-    """Milliseconds that each decision took, as a policy server says; empty where none does."""
+    """Milliseconds that each decision took: as a policy server says, or else by the clock, with the images that were
+    rendered for it. Nothing hangs on them."""
     stages: dict[str, dict[str, int | None]] | None = None
     """When each atom of the goal that did not hold at the start came to each stage, None for never: see `conduct`."""
     progress: float | None = None

@@ -61,6 +61,8 @@ class Change(StrEnum):
     CAMERA = "camera"
     ROBOT = "robot"
     SENSES = "senses"
+    LATENCY = "latency"
+    """How late decisions come."""
     DIFFICULTY = "difficulty"
     WORLD = "world"
     """Something else in the world."""

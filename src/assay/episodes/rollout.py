@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from time import perf_counter
 from typing import Any, TypeVar
 
 import numpy as np
 
 from assay.episodes.episode import Episode
+from assay.episodes.latency import Foresighted, Timeline
 from assay.episodes.policy import Policy, Privileged
 from assay.episodes.spec import EpisodeSpec
 from assay.episodes.stepwise import Stepwise
@@ -34,24 +36,34 @@ def rollout(
     What the policy does wrong, and a simulation that breaks on the way, are told in the episode with all that
     happened until then; raises AssayError where the episode cannot be begun.
     """
-    play = Stepwise(env, spec, watch=watch)
-    decisions = 0
+    timeline = Timeline(env.world, spec.latency, spec.while_waiting)
+    play = Stepwise(env, spec, watch=watch, waits=True)
+    decisions, took = 0, list[float]()
 
     def ended(error: str = "", broken: Exception | None = None) -> Episode:
-        return _told(policy, play.ended(error, broken=broken, decisions=decisions))
+        return _told(policy, play.ended(error, broken=broken, decisions=decisions), took)
 
     try:
         if isinstance(policy, Privileged):
             _guarded(policy, env.steps, policy.attach, env)
         _guarded(policy, env.steps, policy.reset, play.instruction, spec)
         # The steps that a client waits for objects to settle are not counted, as in LIBERO's own scripts.
-        play.horizon += int(getattr(policy, "waiting", 0))
+        waiting = int(getattr(policy, "waiting", 0))
+        play.horizon += waiting
         while not play.over:
-            given = _guarded(policy, env.steps, policy.act, play.observation)
-            chunk = _actions(policy, env.steps, given, env.world.action_size)
+            settling = env.steps < waiting
+            begun = perf_counter()
+            chunk, executed = _decided(policy, env, play.observation, late=spec.latency > 0 and not settling)
+            if not settling:
+                took.append(1e3 * (perf_counter() - begun))
             decisions += 1
-            for action in chunk[: spec.replan or len(chunk)]:
-                play.step(action, absolute=getattr(policy, "absolute", False) is True)
+            for action, absolute in timeline.actions(
+                chunk,
+                min(executed, spec.replan or executed),
+                absolute=getattr(policy, "absolute", False) is True,
+                late=0 if settling else spec.latency,
+            ):
+                play.step(action, absolute=absolute)
                 if play.over:
                     break
     except AssayError as error:  # the policy's, or the simulation broke
@@ -74,11 +86,26 @@ def _guarded(policy: object, step: int, call: Callable[..., T], *arguments: obje
         raise broken from error
 
 
-def _told(policy: object, episode: Episode) -> Episode:
-    """The episode with what the policy says of it; a policy with a method ``episode_ended`` is told of it."""
+def _decided(policy: Policy, env: Env, seen: Any, *, late: bool) -> tuple[np.ndarray, int]:
+    """A policy's next chunk (k, action size), and how many of its actions are executed; all of it, if it is late."""
+    if late and isinstance(policy, Foresighted):
+        given, executed = _guarded(policy, env.steps, policy.foresee, seen)
+        return _actions(policy, env.steps, given, env.world.action_size), executed
+    given = _guarded(policy, env.steps, policy.act, seen)
+    chunk = _actions(policy, env.steps, given, env.world.action_size)
+    return chunk, len(chunk)
+
+
+def _told(policy: object, episode: Episode, took: list[float]) -> Episode:
+    """The episode with what the policy says of it; a policy with a method ``episode_ended`` is told of it.
+
+    ``took``: milliseconds of the clock for each decision, for policies that do not say it themselves.
+    """
     said = getattr(policy, "inference_ms", None)
-    if isinstance(said, list) and all(isinstance(each, float) for each in said):
+    if isinstance(said, list) and said and all(isinstance(each, float) for each in said):
         episode = replace(episode, inference=tuple(said))
+    else:
+        episode = replace(episode, inference=tuple(round(each, 3) for each in took))
     tell = getattr(policy, "episode_ended", None)
     if callable(tell):
         with suppress(Exception):  # it is over, whatever a server makes of that

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
+from assay.episodes.latency import WhileWaiting
 from assay.episodes.perturbation import Perturbation, from_json, to_json
 from assay.errors import SpecError, one_line
 
@@ -44,6 +45,11 @@ class EpisodeSpec:
     start: int | None = None
     """The seed, or the stored state's place, of an initial state that is held while ``seed`` varies; None where
     the seed itself decides."""
+    latency: int = 0
+    """For how many control steps the policy thinks: what it decides from the observation of step t takes effect at
+    step t + latency."""
+    while_waiting: WhileWaiting = "play"
+    """What happens meanwhile; nothing hangs on it without latency."""
 
     @property
     def world_seed(self) -> int:
@@ -64,22 +70,28 @@ class EpisodeSpec:
         )
 
     def control(self) -> EpisodeSpec:
-        """The same task and seed with nothing changed."""
+        """The same task and seed with nothing changed; the policy thinks as long."""
         return replace(self, condition=CONTROL, perturbations=(), labels={})
 
     def to_json(self) -> str:
         """Canonical JSON: equal specs give equal texts. Labels are left out.
 
         Keys of specs are hashes of this text, so the names in it stay, whatever the fields are called, and a
-        start that is not held is left out.
+        start that is not held and decisions that are not late are left out.
         """
         # Written out, with what repeats from spec to spec kept: plans have hundreds of thousands of them.
         held = "" if self.start is None else f'"start":{self.start},'
+        late = f'"latency":{self.latency},' if self.latency else ""
+        meanwhile = (
+            f',"while_waiting":"{self.while_waiting}"'
+            if self.latency and self.while_waiting != "play"
+            else ""
+        )
         return (
-            f'{{"condition":{_canonical(self.condition)},"initial":{_canonical(self.initial)},'
+            f'{{"condition":{_canonical(self.condition)},"initial":{_canonical(self.initial)},{late}'
             f'"pack":{_canonical(self.pack)},"perturbations":{_written(self.perturbations)},'
             f'"replan":{_canonical(self.replan)},"seed":{self.seed},{held}"steps":{_canonical(self.steps)},'
-            f'"suite":{_canonical(self.experiment)},"task":{_canonical(self.task)}}}'
+            f'"suite":{_canonical(self.experiment)},"task":{_canonical(self.task)}{meanwhile}}}'
         )
 
     @classmethod
@@ -100,6 +112,7 @@ class _Plain(BaseModel, extra="forbid", strict=True):
 
     condition: str
     initial: Initial
+    latency: int = 0
     pack: str
     replan: int | None
     seed: int
@@ -107,6 +120,7 @@ class _Plain(BaseModel, extra="forbid", strict=True):
     steps: int | None
     experiment: str
     task: str
+    while_waiting: WhileWaiting = "play"
 
 
 def key_of(text: str) -> str:

@@ -27,8 +27,9 @@ from assay.episodes.instruction import Instruction
 from assay.episodes.senses import Senses
 from assay.episodes.spec import EpisodeSpec
 from assay.episodes.world import Env, Record
-from assay.errors import PolicyError, StateError, short_traceback
+from assay.errors import PolicyError, SpecError, StateError, short_traceback
 
+NOT_HERE = "a policy's latency is counted by Assay's own loop; in another loop, decisions come when that asks for them"
 HAIR = 1e-3
 """By how much a number may be outside of [-1, 1] for its rounding."""
 
@@ -42,8 +43,14 @@ class Stepwise:
         spec: EpisodeSpec,
         *,
         watch: Callable[[Any], None] = lambda observation: None,
+        waits: bool = False,
     ) -> None:
-        """Begin the episode of a spec. Raises AssayError where it cannot be begun."""
+        """Begin the episode of a spec. Raises AssayError where it cannot be begun.
+
+        ``waits``: whether whoever steps it lets the spec's latency pass; only Assay's own loop does.
+        """
+        if spec.latency and not waits:
+            raise SpecError(NOT_HERE)
         self.env, self.spec = env, spec
         self._watch = watch
         self._senses = Senses(spec.perturbations, task=spec.task, seed=spec.world_seed)

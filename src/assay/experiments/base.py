@@ -6,7 +6,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from assay.episodes import CONTROL, LIBERO, EpisodeSpec, Initial, Label, Perturbation, World, load_world
+from assay.episodes import (
+    CONTROL,
+    LIBERO,
+    EpisodeSpec,
+    Initial,
+    Label,
+    Perturbation,
+    WhileWaiting,
+    World,
+    load_world,
+)
 from assay.errors import ExperimentError
 from assay.experiments.conditions import choose_conditions
 from assay.experiments.labels import nature
@@ -25,6 +35,8 @@ class Variant:
     """What is known about it, besides what its perturbations say of themselves: axis, change, plausible."""
     steps: int | None = None
     """The most control steps, where there is more to do than in the task; None for the usual horizon."""
+    latency: int | None = None
+    """For how many control steps the policy thinks, where that is what the condition changes; None as in all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +87,8 @@ class Experiment:
         start: int | None = None,
         steps: int | None = None,
         replan: int | None = None,
+        latency: int = 0,
+        while_waiting: WhileWaiting = "play",
     ) -> Iterator[EpisodeSpec]:
         """Every episode of the design; with a ``start``, every episode begins there, and seeds are the policy's.
 
@@ -83,6 +97,11 @@ class Experiment:
         pack = self.checked_pack(pack, initial)
         for task, variants in self._variants(chosen):
             for variant in (Variant(labels=self.control_labels(task)), *variants):
+                if variant.latency is not None and latency:
+                    raise ExperimentError(
+                        f"--latency: the conditions of {self.name} have latencies of their own"
+                    )
+                late = variant.latency or latency
                 labels = nature(variant.perturbations, self.played_in.cameras) | variant.labels
                 for seed in seeds:
                     spec = EpisodeSpec(
@@ -97,6 +116,8 @@ class Experiment:
                         initial=initial,
                         labels=labels,
                         start=start,
+                        latency=late,
+                        while_waiting=while_waiting if late else "play",
                     )
                     if self.keep(spec):
                         yield self.complete(spec)

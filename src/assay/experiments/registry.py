@@ -26,6 +26,7 @@ EXPERIMENTS: Registry[Callable[..., Experiment] | Experiment] = Registry(
         "surface": "assay.experiments.surface:surface",
         "pro": "assay.experiments.pro:pro",
         "x": "assay.experiments.x:x",
+        "latency": "assay.experiments.latency:latency",
         "libero-para": "assay.experiments.releases.para:libero_para",
         "libero-pro": "assay.experiments.releases.pro:libero_pro",
         "libero-x": "assay.experiments.releases.x:libero_x",

@@ -19,7 +19,7 @@ AXES: Mapping[str, str] = {
     Change.WORDING: "words",
     Change.SURFACE: "words",
     Change.TASK: "words",
-    Change.SENSES: "senses",
+    **dict.fromkeys((Change.SENSES, Change.LATENCY), "senses"),
     **dict.fromkeys((Change.POSITION, Change.APPEARANCE, Change.OBJECT, Change.CLUTTER), "world"),
     **dict.fromkeys((Change.ROOM, Change.CAMERA, Change.ROBOT, Change.DIFFICULTY, Change.WORLD), "world"),
 }

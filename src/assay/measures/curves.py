@@ -117,6 +117,8 @@ def of_run(run: RunData, rows: pl.DataFrame, along: str) -> Curve:
     return replace(found, steps=tuple(steps))
 
 
+TIME = "Time"
+"""The section of the report about how long things take."""
 WORLD = "World"
 """The section of the report about what grows in the world."""
 
@@ -139,6 +141,19 @@ DISSIMILARITY = _over(
     "dissimilarity",
     "dissimilarity",
     "Success as the object is less and less like the one that the task is about",
+)
+LATENCY = Measure(
+    "latency",
+    "Success as decisions come later and later, in control steps.",
+    lambda run: of_run(run, run.plausible, "latency"),
+    needs=("latency",),
+    panels=(
+        Panel(
+            TIME,
+            tables=("assay.report.tables:latency_table",),
+            runs="assay.report.figures.curves:latency_figure",
+        ),
+    ),
 )
 CORRUPTION = Measure(
     "corruption",

@@ -32,6 +32,7 @@ class Flaw(StrEnum):
     CAMERA = "camera"
     ROBOT = "robot"
     SENSES = "senses"
+    LATENCY = "latency"
     KIND = "kind of task"
     UNTOLD = "untold"
     WORDLESS = "wordless"
@@ -93,6 +94,7 @@ BY_CHANGE: Mapping[str, Flaw] = MappingProxyType(
         Change.CAMERA: Flaw.CAMERA,
         Change.ROBOT: Flaw.ROBOT,
         Change.SENSES: Flaw.SENSES,
+        Change.LATENCY: Flaw.LATENCY,
     }
 )
 """What is changed alone -> the flaw that a loss shows; any other change is `Flaw.CHANGE`."""

@@ -133,6 +133,7 @@ MEASURES: Registry[Measure[Any]] = Registry(
             "moved": "grounding:MOVED",
             "touched": "grounding:TOUCHED",
             "attribution": "attribution:ATTRIBUTION",
+            "latency": "curves:LATENCY",
             "time_limits": "timing:TIME_LIMITS",
             "time_to_success": "timing:TIME_TO_SUCCESS",
             "no_mistakes": "timing:NO_MISTAKES",

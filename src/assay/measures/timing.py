@@ -12,6 +12,7 @@ import polars as pl
 
 from assay.episodes.spec import Label
 from assay.measures.clustering import medians, shares
+from assay.measures.curves import TIME
 from assay.measures.grounding import named
 from assay.measures.measure import Measure, Panel
 from assay.measures.result import MeasureError, Result
@@ -243,8 +244,6 @@ def _clean(row: dict[str, str | None]) -> bool:
     return once and row["moved"] in named(truth).split("+")
 
 
-TIME = "Time"
-"""The section of the report."""
 TIME_LIMITS = Measure(
     "time_limits",
     "Success against the time limit; only changes after which success is expected.",

@@ -80,17 +80,28 @@ class LerobotPolicy:
 
     def act(self, observation: Observation) -> np.ndarray:
         """The next action, or all of a chunk that it would give without another look, (k, 7)."""
-        import torch
-
         left = self._wait - observation.step
         if left > 0:
             return np.tile(STILL, (left, 1))
+        return self._predicted(observation, self._executed())
+
+    def foresee(self, observation: Observation) -> tuple[np.ndarray, int]:
+        """All that it predicts, (k, 7), and how many of them it would do without another look."""
+        return self._predicted(observation, None), self._executed()
+
+    def _executed(self) -> int:
+        return int(getattr(self._policy.config, "n_action_steps", 1))
+
+    def _predicted(self, observation: Observation, most: int | None) -> np.ndarray:
+        """Its actions for an observation, (k, 7): the first so many, or all."""
+        import torch
+
         batch = self._before(self._seen(observation))
         with torch.inference_mode():
             if self._looks_at_every_step():
                 chunk = self._policy.select_action(batch)[:, None]
             else:
-                chunk = self._policy.predict_action_chunk(batch)[:, : self._policy.config.n_action_steps]
+                chunk = self._policy.predict_action_chunk(batch)[:, :most]
             actions = [self._after(chunk[:, step]) for step in range(chunk.shape[1])]
         return np.concatenate([each.to("cpu").numpy() for each in actions])
 

@@ -35,6 +35,7 @@ CLAIMS: Mapping[str, str] = MappingProxyType(
         Flaw.CAMERA: "Depends on the camera pose",
         Flaw.ROBOT: "Depends on the pose of the robot",
         Flaw.SENSES: "Not robust to disturbed observations or actions",
+        Flaw.LATENCY: "Fails when its decisions come late",
         Flaw.KIND: "Worse at one kind of task",
         Flaw.UNTOLD: "Does the tasks without the prompt",
         Flaw.WORDLESS: "Does the tasks without the words of the prompt",

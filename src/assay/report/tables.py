@@ -238,6 +238,11 @@ def corruption_table(found: Curve, report: RunReport) -> Table:
     return _curve("corruption", "Success by how little is left of the instruction", found)
 
 
+def latency_table(found: Curve, report: RunReport) -> Table:
+    """Success by latency."""
+    return _curve("latency", "Success by latency, control steps of 50 ms", found)
+
+
 def _curve(name: str, title: str, found: Curve) -> Table:
     named = any(step.condition for step in found.steps[1:])
     return Table(

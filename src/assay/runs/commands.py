@@ -5,7 +5,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 
-_OPTIONS = {"steps": "steps", "replan": "replan", "start": "hold-start"}
+_OPTIONS = {
+    "steps": "steps",
+    "replan": "replan",
+    "start": "hold-start",
+    "latency": "latency",
+    "while_waiting": "while-waiting",
+}
 """Settings of a run -> options of ``assay run``."""
 
 

@@ -28,12 +28,14 @@ from assay.runs.certificates import (
 from assay.runs.driver import Ending, drive
 from assay.runs.executor import Executor, Player
 from assay.runs.in_process import InProcess
+from assay.runs.latency import META as LATENCY
+from assay.runs.latency import settled
 from assay.runs.local import LocalProcesses
 from assay.runs.provenance import check, describe, provenance
 from assay.runs.shards import META as SHARD
 from assay.runs.shards import Shard, check_shard
 from assay.runs.store import Store, Waiting
-from assay.runs.work import Options, Videos, Work, prepare
+from assay.runs.work import Options, Videos, Work, prepare, refuse_latency
 from assay.runs.worker import WorkerConfig
 
 __all__ = ["Observer", "Options", "Videos", "default_path", "execute", "make_certificates", "workers_of"]
@@ -90,8 +92,11 @@ def execute(
         raise RunError(
             "a policy that is an object acts in this process: workers must be 0 or 1, or give its address"
         )
+    options, thinks = settled(experiment, policy, path, options)
     work = prepare(experiment, options)
     asked = request(work, policy, path, label)
+    if thinks is not None:
+        asked = replace(asked, known={**asked.known, LATENCY: thinks})
     if not observer.approve(work, path, asked.address):
         return Ending(0, len(work.specs))
     with opened(asked) as store:
@@ -113,6 +118,8 @@ class Request:
 
 def request(work: Work, policy: str | Policy | Player, path: Path, label: str | None) -> Request:
     """Check the policy, and that the file, if it is there, is of the same run. Raises AssayError."""
+    if isinstance(policy, Player):
+        refuse_latency(work.specs)
     address, said, what = _checked(policy, work.design.world)
     config = replace(
         worker_config(work, address),

@@ -14,7 +14,7 @@ from assay.runs.driver import Ending
 from assay.runs.execute import Observer, plan, worker_config
 from assay.runs.provenance import check, describe, provenance
 from assay.runs.store import Store
-from assay.runs.work import Options, Work, prepare
+from assay.runs.work import Options, Work, prepare, refuse_latency
 
 PATIENCE = 60.0
 """Seconds for which a process waits until others have written."""
@@ -33,6 +33,7 @@ def begin(
     those of its episodes that are done are returned, too. Without a ``path`` nothing is kept. Raises AssayError.
     """
     work = prepare(experiment, options or Options())
+    refuse_latency(work.specs)
     config, watch = worker_config(work, policy), observer or Observer()
     if path is None:
         with Store.scratch() as store:

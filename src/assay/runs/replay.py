@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,8 @@ def replay(
     watch: Callable[[Any], None] = lambda observation: None,
 ) -> Episode:
     """Play recorded ``actions`` (steps, action size) from the start of their episode."""
-    return rollout(env, Recorded(actions, error, world_of(spec.task).horizon(spec)), spec, watch=watch)
+    at_once = replace(spec, latency=0)  # what was done while the policy thought is among the actions
+    return rollout(env, Recorded(actions, error, world_of(spec.task).horizon(spec)), at_once, watch=watch)
 
 
 def write_video(env: Env, spec: EpisodeSpec, actions: np.ndarray, out: Path, *, error: str = "") -> Episode:

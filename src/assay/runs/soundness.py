@@ -22,6 +22,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, Field, FiniteFloat, JsonValue, TypeAdapter
 
 from assay.episodes.episode import Outcome
+from assay.episodes.latency import MOST_LATENCY, WhileWaiting
 from assay.episodes.spec import Label, key_of
 
 MOST_STEPS = 10_000_000
@@ -91,6 +92,7 @@ class _Spec(BaseModel, extra="forbid", strict=True):
 
     condition: str
     initial: Literal["sampled", "stored"]
+    latency: Annotated[int, Field(ge=1, le=MOST_LATENCY)] = 0
     pack: str
     perturbations: list[dict[str, JsonValue]]
     replan: Annotated[int, Field(ge=1, le=MOST_STEPS)] | None
@@ -99,6 +101,7 @@ class _Spec(BaseModel, extra="forbid", strict=True):
     steps: Annotated[int, Field(ge=0, le=MOST_STEPS)] | None
     suite: str
     task: str
+    while_waiting: WhileWaiting = "play"
 
 
 class _Plugin(BaseModel, extra="allow"):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
-from assay.episodes import LIBERO, Episode, EpisodeSpec, Initial, Outcome
+from assay.episodes import LIBERO, Episode, EpisodeSpec, Initial, Outcome, WhileWaiting
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 
 
@@ -111,6 +111,8 @@ def attempts(
     initial: Initial = "sampled",
     steps: int | None = None,
     replan: int | None = None,
+    latency: int = 0,
+    while_waiting: WhileWaiting = "play",
     states: Path | None = None,
     world: str = LIBERO,
     videos: Path | None = None,
@@ -127,6 +129,8 @@ def attempts(
         for task in chosen:
             for seed in seeds:
                 spec = EpisodeSpec(task, seed, pack, steps=steps, replan=replan, initial=initial)
+                if latency:
+                    spec = replace(spec, latency=latency, while_waiting=while_waiting)
                 yield Attempt(spec, runner.run(spec))
     finally:
         runner.close()

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from assay.episodes import EpisodeSpec, Initial
+from assay.episodes import EpisodeSpec, Initial, WhileWaiting
+from assay.episodes.latency import WAYS, check_latency
+from assay.episodes.stepwise import NOT_HERE
 from assay.errors import RunError
 from assay.experiments import Experiment, load_experiment
 from assay.plugins import PYTHON, Plugin, imported, plugins_of
@@ -17,6 +19,7 @@ from assay.runs.sequential import Until, parse_until
 from assay.runs.shards import Part, Shard, divided
 from assay.runs.store import Retry
 
+MEASURED: Literal["measured"] = "measured"
 Videos = Literal["failures", "all"]
 """Which episodes become videos."""
 
@@ -41,6 +44,10 @@ class Options:
     """The most control steps of every episode."""
     replan: int | None = None
     """Actions executed of each chunk; all by default."""
+    latency: int | Literal["measured"] = 0
+    """For how many control steps the policy thinks, or that this is measured once, before the run."""
+    while_waiting: WhileWaiting | None = None
+    """What happens meanwhile; the old chunk plays on by default."""
     retries: int = 1
     """How often an episode that broke is tried again."""
     until: str | None = None
@@ -69,6 +76,8 @@ class Options:
                 isinstance(value, bool) or not isinstance(value, int | float) or value < least
             ):
                 raise RunError(f"{name}={value!r:.60}: valid: {least} or more")
+        if self.while_waiting not in (None, *WAYS):
+            raise RunError(f"while_waiting={self.while_waiting!r:.60}: valid: {', '.join(WAYS)}")
         if self.video not in (None, *get_args(Videos)):
             raise RunError(f"video={self.video!r:.60}: valid: {' or '.join(get_args(Videos))}")
 
@@ -123,6 +132,11 @@ def prepare(experiment: str | Experiment, options: Options) -> Work:
         raise RunError(
             f"--steps and {design.name}'s own time limit contradict each other: valid: one of them"
         )
+    if options.latency == MEASURED:
+        raise RunError(
+            "--latency measured: only assay run measures it; valid here: a number of control steps"
+        )
+    check_latency(world, options.latency)
     settings: dict[str, object] = {
         "steps": options.steps,
         "replan": options.replan,
@@ -150,8 +164,15 @@ def prepare(experiment: str | Experiment, options: Options) -> Work:
             start=options.hold_start,
             steps=options.steps,
             replan=options.replan,
+            latency=options.latency,
+            while_waiting=options.while_waiting or "play",
         )
     )
+    if any(spec.latency for spec in specs):
+        settings |= {"latency": options.latency} if options.latency else {}
+        settings["while_waiting"] = options.while_waiting or "play"
+    elif options.while_waiting is not None:
+        raise RunError("--while-waiting: nothing is waited for; valid: with --latency above 0")
     if options.states is not None and world.stored_states is not None:
         imported(world.stored_states)(specs, options.states)
     plugins = plugins_used(experiment, design, pack, specs)
@@ -162,6 +183,12 @@ def prepare(experiment: str | Experiment, options: Options) -> Work:
         )
     specs = specs if part is None else part.specs
     return Work(design, pack, specs, served, settings, plugins, rule, options, part)
+
+
+def refuse_latency(specs: Iterable[EpisodeSpec]) -> None:
+    """Raise RunError where decisions are to come late, for a loop that is not Assay's."""
+    if any(spec.latency for spec in specs):
+        raise RunError(f"--latency: {NOT_HERE}")
 
 
 def plugins_used(

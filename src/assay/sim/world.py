@@ -39,6 +39,7 @@ class LiberoWorld:
     action_size = ACTION_SIZE
     cameras = CAMERAS
     frame_seconds = 1 / CONTROL_HZ
+    step_seconds = 1 / CONTROL_HZ
     policies: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
             "oracle": "assay.policies.oracle.policy:Oracle",
@@ -50,6 +51,7 @@ class LiberoWorld:
             "clumsy": "assay.policies.calibration.clumsy:Clumsy",
             "colour": "assay.policies.calibration.colour:Colour",
             "nearest": "assay.policies.calibration.nearest:Nearest",
+            "unseeing": "assay.policies.calibration.unseeing:Unseeing",
             "learned": "assay.policies.learned.visuomotor.policy:VisuomotorPolicy",
             "lerobot": "assay.policies.lerobot:LerobotPolicy",
             "random": "assay.policies.simple:Random",
@@ -95,6 +97,12 @@ class LiberoWorld:
     def digest(self, pack: str) -> str:
         """Stands for the content of an asset pack. Raises AssetError."""
         return load_pack(pack).digest()
+
+    def holding(self, last: np.ndarray | None) -> np.ndarray:
+        """The action (7,) that moves nothing and asks the same of the gripper as ``last`` did; before any, nothing."""
+        still = np.zeros(self.action_size, np.float32)
+        still[-1] = 0.0 if last is None else last[-1]
+        return still
 
     def open(self, states: Path | None = None) -> LiberoEnv:
         """An environment; ``states``: LIBERO's folder of initial states, where that is not the usual one."""

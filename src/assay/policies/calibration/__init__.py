@@ -10,6 +10,7 @@ from assay.policies.calibration.keyword import Keyword
 from assay.policies.calibration.nearest import Nearest
 from assay.policies.calibration.replay import Replay
 from assay.policies.calibration.semantic import Semantic
+from assay.policies.calibration.unseeing import Unseeing
 from assay.policies.calibration.verbatim import Verbatim
 
-__all__ = ["Blind", "Clumsy", "Colour", "Keyword", "Nearest", "Replay", "Semantic", "Verbatim"]
+__all__ = ["Blind", "Clumsy", "Colour", "Keyword", "Nearest", "Replay", "Semantic", "Unseeing", "Verbatim"]

@@ -54,7 +54,7 @@ class Replay:
         """Recall an episode."""
         usual, look = spec.control(), _look(self._simulation)
         memories = [
-            recall(replace(usual, task=task, seed=seed, start=None), self._states)
+            recall(replace(usual, task=task, seed=seed, start=None, latency=0), self._states)
             for task in dict.fromkeys((spec.task, *self.tasks))
             for seed in dict.fromkeys((spec.world_seed, *self.seeds))
         ]

@@ -125,6 +125,12 @@ class RemotePolicy(ABC):
             return np.tile(STILL, (left, 1))
         return self.convention.executed(self.reply(observation))
 
+    def foresee(self, observation: Observation) -> tuple[np.ndarray, int]:
+        """The same with all actions of the reply, (k, 7), and how many of them are executed."""
+        self.absolute = self.convention.absolute
+        chunk = self.convention.adjusted({"replan": None}).executed(self.reply(observation))
+        return chunk, self.convention.replan or len(chunk)
+
     def reply(self, observation: Observation) -> np.ndarray:
         """All actions of the server's for an observation, as they came: (k, 7). Raises RemoteError."""
         try:

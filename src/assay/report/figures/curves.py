@@ -105,6 +105,11 @@ def corruption_figure(runs: Mapping[str, Curve]) -> Drawing:
     return curve_figure("corruption", title, "instruction", runs, named=True)
 
 
+def latency_figure(runs: Mapping[str, Curve]) -> Drawing:
+    """Success by how late decisions come."""
+    return curve_figure("latency", "Success by latency", "latency, control steps of 50 ms", runs)
+
+
 def _short(condition: str | None) -> str:
     """A condition without its experiment: ``pro/words=xxx`` and ``corruption/xxx`` are xxx."""
     return (condition or "").rpartition("/")[2].rpartition("=")[2].replace("_", " ")

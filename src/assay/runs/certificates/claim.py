@@ -19,7 +19,7 @@ def claim(spec: EpisodeSpec, disturbed: int = 0) -> EpisodeSpec:
     """The claim that an episode can be solved, as a spec for the demonstrator; many episodes share one.
 
     Left out is what cannot matter: words that keep the goal, the senses, looks, how the experiment calls it, and
-    the policy's seed where the start is held.
+    the policy's seed where the start is held, how late it decides.
     Where an instruction asks for another goal than the one that is judged, the claim is about the one asked
     for. Where nothing is to be solved (the target is gone), it is about the scene alone: one step.
 
@@ -35,6 +35,8 @@ def claim(spec: EpisodeSpec, disturbed: int = 0) -> EpisodeSpec:
         perturbations=kept + (_disturbance(spec.task),) * disturbed if disturbed else kept,
         steps=PATIENCE * horizon(replace(spec, steps=None)) if solvable(kept) else 1,
         replan=None,
+        latency=0,
+        while_waiting="play",
         labels={},
     )
 

@@ -55,6 +55,10 @@ class VisuomotorPolicy:
 
     def act(self, observation: Observation) -> np.ndarray:
         """The next actions, (execute, 7)."""
+        return self.foresee(observation)[0][: self._execute]
+
+    def foresee(self, observation: Observation) -> tuple[np.ndarray, int]:
+        """All actions of the next chunk, (chunk, 7), and how many of them are executed."""
         import torch
 
         from assay.policies.learned.visuomotor.network import Seen
@@ -70,4 +74,4 @@ class VisuomotorPolicy:
         )
         with torch.inference_mode():
             chunk = self._network(seen, torch.from_numpy(noise))[0].numpy()
-        return np.asarray(chunk[: self._execute])
+        return np.asarray(chunk), self._execute

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from assay import tasks
+from assay.episodes import Episode, EpisodeSpec, Outcome, Stepwise, rollout
+from assay.errors import SpecError
+from assay.policies.simple import STILL
+from assay.sim import Observation, Simulation, compile_scene, load_pack
+from assay.sim.world import SceneEnv
+from assay.tasks import Instruction
+
+TASK = tasks.load("libero_goal/7")
+SPEC = EpisodeSpec(TASK.id, 0, "primitives")
+CHUNK = 5
+
+
+@pytest.fixture(scope="module")
+def world() -> Simulation:
+    return Simulation(compile_scene(TASK.scene, load_pack("primitives")))
+
+
+class Counting:
+    """Action k of its n-th chunk has 10 n + k hundredths as its first number; odd chunks close the gripper."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
+        self.asked = []
+
+    def act(self, observation: Observation) -> np.ndarray:
+        self.asked.append(observation.step)
+        turn = len(self.asked)
+        chunk = np.zeros((CHUNK, 7))
+        chunk[:, 0] = (10 * turn + np.arange(CHUNK)) / 100
+        chunk[:, 6] = 1.0 if turn % 2 else -1.0
+        return chunk
+
+
+class Far(Counting):
+    """The same; it wants two of its five actions executed."""
+
+    def act(self, observation: Observation) -> np.ndarray:
+        return super().act(observation)[:2]
+
+    def foresee(self, observation: Observation) -> tuple[np.ndarray, int]:
+        return super().act(observation), 2
+
+
+class Settling(Counting):
+    """It waits for three steps first, as clients of servers do."""
+
+    waiting = 3
+
+    def act(self, observation: Observation) -> np.ndarray:
+        return np.tile(STILL, (3 - observation.step, 1)) if observation.step < 3 else super().act(observation)
+
+
+def play(world: Simulation, policy: Counting, **fields: object) -> Episode:
+    return rollout(SceneEnv(world, TASK, world.sample(0)), policy, replace(SPEC, **fields))  # type: ignore[arg-type]
+
+
+def done(episode: Episode) -> list[int]:
+    """The first number of each action, in hundredths: 23 is action 3 of the second chunk, 0 holds."""
+    return [round(100 * float(each)) for each in episode.trajectory.actions[:, 0]]
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected", "asked"),
+    [
+        ({"replan": 2}, [10, 11, 20, 21, 30, 31, 40, 41, 50, 51], [0, 2, 4, 6, 8]),
+        ({"replan": 2, "latency": 2}, [0, 0, 10, 11, 12, 13, 20, 21, 22, 23], [0, 4, 8]),
+        ({"replan": 2, "latency": 4}, [0, 0, 0, 0, 10, 11, 12, 13, 14, 0, 20, 21], [0, 6]),
+        ({"replan": 2, "latency": 2, "while_waiting": "hold"}, [0, 0, 10, 11, 0, 0, 20, 21, 0, 0], [0, 4, 8]),
+        (
+            {"replan": 2, "latency": 2, "while_waiting": "align"},
+            [0, 0, 10, 11, 12, 13, 22, 23, 24, 0],
+            [0, 4, 8],
+        ),
+        ({"latency": 3}, [0, 0, 0, 10, 11, 12, 13, 14, 0, 0, 0, 20], [0, 8]),
+    ],
+)
+def test_decisions_take_effect_so_many_steps_after_the_observation(
+    world: Simulation, fields: dict[str, object], expected: list[int], asked: list[int]
+):
+    policy = Counting()
+    episode = play(world, policy, steps=len(expected), **fields)
+    assert (done(episode), policy.asked) == (expected, asked)
+    assert episode.decisions == len(asked) == len(episode.inference) and episode.outcome is Outcome.FAILURE
+
+
+def test_an_arm_that_holds_asks_of_its_gripper_what_it_asked_before(world: Simulation):
+    episode = play(world, Counting(), steps=12, replan=2, latency=2, while_waiting="hold")
+    assert episode.trajectory.actions[:, 6].tolist() == [0, 0, 1, 1, 1, 1, -1, -1, -1, -1, 1, 1]
+    assert not episode.trajectory.actions[[0, 1, 4, 5], :6].any()
+
+
+def test_what_a_policy_predicts_beyond_what_it_executes_plays_on(world: Simulation):
+    assert done(play(world, Far(), steps=8, latency=2)) == [0, 0, 10, 11, 12, 13, 20, 21]
+    assert done(play(world, Far(), steps=4)) == [10, 11, 20, 21]
+    assert done(play(world, Far(), steps=4, replan=1)) == [10, 20, 30, 40]
+
+
+def test_steps_in_which_a_policy_has_no_say_need_no_thought(world: Simulation):
+    episode = play(world, Settling(), steps=6, latency=2)
+    assert done(episode) == [0, 0, 0, 0, 0, 10, 11, 12, 13] and len(episode.inference) == 1
+
+
+def test_a_late_episode_has_a_key_of_its_own_and_survives_json():
+    late = replace(SPEC, latency=4)
+    holding = replace(late, while_waiting="hold")
+    assert len({SPEC.key, late.key, holding.key}) == 3
+    assert [EpisodeSpec.from_json(each.to_json()) for each in (SPEC, late, holding)] == [SPEC, late, holding]
+    assert "latency" not in SPEC.to_json() and "while_waiting" not in late.to_json()
+    assert holding.control() == holding
+
+
+def test_a_loop_of_somebody_elses_refuses_what_it_cannot_keep(world: Simulation):
+    with pytest.raises(SpecError, match="Assay's own loop"):
+        Stepwise(SceneEnv(world, TASK, world.sample(0)), replace(SPEC, latency=1))
+
+
+@pytest.mark.parametrize("latency", [-1, 10**6, True])
+def test_a_latency_that_makes_no_sense_is_refused(world: Simulation, latency: int):
+    with pytest.raises(SpecError, match="valid: 0 to"):
+        play(world, Counting(), latency=latency)

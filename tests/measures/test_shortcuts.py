@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from assay.measures.result import MeasureError
+from assay.measures.shortcuts import Solved, shortcuts, states
+from assay.report.audit import (
+    in_words,
+    markdown,
+    shortcuts_table,
+    states_in_words,
+    states_table,
+    write_figure,
+)
+from assay.report.wording import NOT
+from assay.runs.audit import MEMORY, ORACLE, WORDS, Probe
+
+BLIND, REPLAY = Probe("blind", "blind", WORDS), Probe("replay", "replay", MEMORY)
+TASKS = ("libero_goal/0", "libero_goal/1")
+
+
+def frame(wins: dict[str, float], seeds: int = 8, implausible: tuple[str, ...] = ()) -> pl.DataFrame:
+    """Episodes of two tasks: each condition with its share of successes, the first seeds first."""
+    return pl.DataFrame(
+        [
+            {
+                "condition": condition,
+                "task": task,
+                "seed": seed,
+                "start": seed,
+                "instruction": "do it",
+                "outcome": "success" if seed < round(share * seeds) else "failure",
+                "plausible": condition not in implausible,
+            }
+            for condition, share in wins.items()
+            for task in TASKS
+            for seed in range(seeds)
+        ]
+    )
+
+
+ALL = {
+    ORACLE: frame({"control": 1, "moved": 1, "said": 1, "xxx": 0}, implausible=("xxx",)),
+    BLIND: frame({"control": 1, "moved": 1, "said": 1, "xxx": 1}, implausible=("xxx",)),
+    REPLAY: frame({"control": 1, "moved": 0, "said": 0.5, "xxx": 1}, implausible=("xxx",)),
+}
+
+
+def test_blind_spots_are_what_is_solved_beyond_doubt_where_success_is_expected():
+    found = shortcuts(ALL)
+    assert found.blind_spots(BLIND) == ("control", "moved", "said")
+    assert (found.blind_spots(REPLAY), found.telling(REPLAY), found.open(REPLAY)) == (
+        ("control",),
+        ("moved",),
+        ("said",),
+    )
+    assert found.rows[-1].condition == "xxx" and not found.rows[-1].expected
+    assert found.lacking == (BLIND, REPLAY)
+    told = found.as_json()
+    assert told["policies"][1]["blind_spots"] == ["control", "moved", "said"]
+    assert told["conditions"][0]["success"]["blind"]["n"] == 16
+
+
+def test_few_episodes_leave_it_undecided_and_a_stricter_share_changes_the_answer():
+    few = shortcuts({BLIND: frame({"control": 1}, seeds=1)})
+    assert few.rows[0].cells["blind"].solved is Solved.OPEN
+    assert shortcuts(ALL, least=0.9).blind_spots(BLIND) == ()
+    with pytest.raises(MeasureError, match="between 0 and 1"):
+        shortcuts(ALL, least=1.5)
+
+
+def test_a_condition_that_a_policy_has_no_episode_of_is_told():
+    found = shortcuts({ORACLE: frame({"control": 1, "moved": 1}), BLIND: frame({"control": 1})})
+    assert found.rows[1].cells["blind"].solved is Solved.UNKNOWN
+    assert shortcuts_table(found, "pro").shown[1][3] == NOT
+    with pytest.raises(MeasureError, match="no episode"):
+        shortcuts({BLIND: frame({})})
+
+
+def test_an_audit_is_told_in_words_a_table_and_a_figure(tmp_path: Path):
+    found = shortcuts(ALL)
+    said = in_words(found)
+    assert said[0] == (
+        "without words (blind): solves 3 of 3 conditions in which success is expected, so that success there is no "
+        "evidence that the words were understood: control, moved, said."
+    )
+    assert "fails moved; undecided: said" in said[1] and "Not counted as blind spots: xxx" in said[2]
+    text = markdown(shortcuts_table(found, "pro"), said)
+    assert "| moved | 16 | 100 (81 to 100) | 100 (81 to 100) | 0 (0 to 19) | words |" in text
+    write_figure(found, "pro", tmp_path / "new" / "a.png")
+    assert (tmp_path / "new" / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_states_are_compared_within_tasks():
+    easy, hard = frame({"control": 1.0}), frame({"control": 0.25})
+    found = states(easy, hard)
+    assert found.difference == pytest.approx(-0.75) and found.p < 0.001 and found.interval.high < 0
+    assert "does better from stored initial states" in states_in_words(found, "it")[0]
+    assert states_table(found, "it").shown[-1][:3] == ["all", "16", "100.0"]
+    same = states(easy, easy)
+    assert same.p == 1.0 and same.interval.low < 0 < same.interval.high
+    assert states_in_words(same, "it")[0].startswith("It is undecided")
+    assert same.as_json()["stored"]["n"] == 16
+
+
+def test_more_states_of_an_easy_task_on_one_side_are_no_difference():
+    parts = [
+        frame({"control": share}, seeds=seeds).filter(pl.col("task") == task)
+        for task, share, seeds in ((TASKS[0], 1.0, 30), (TASKS[1], 0.0, 10))
+    ]
+    even = [
+        frame({"control": share}, seeds=10).filter(pl.col("task") == task)
+        for task, share in zip(TASKS, (1, 0), strict=True)
+    ]
+    found = states(pl.concat(parts), pl.concat(even))
+    assert found.difference == pytest.approx(0.0) and found.p == 1.0
+
+
+def test_states_of_other_tasks_cannot_be_compared():
+    one, other = (frame({"control": 1}).filter(pl.col("task") == task) for task in TASKS)
+    with pytest.raises(MeasureError, match="no task has episodes"):
+        states(one, other)

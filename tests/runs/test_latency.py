@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import assay
+from assay.episodes import Change, EpisodeSpec
+from assay.errors import AssayError, ExperimentError, RunError, SpecError
+from assay.experiments import load_experiment
+from assay.policies.simple import STILL
+from assay.runs.latency import META, REQUESTS
+from assay.runs.replay import replay
+from assay.runs.work import Options, prepare
+
+FEW: dict[str, Any] = {"tasks": "libero_goal/7", "seeds": 1, "steps": 6, "workers": 0}
+
+
+class Slow:
+    """Takes its time; a client of a server says so in ``inference_ms``."""
+
+    def __init__(self, says: float | None = None, sleeps: float = 0.0) -> None:
+        self.says, self.sleeps = says, sleeps
+        self.inference_ms: list[float] = []
+
+    def reset(self, instruction: object, spec: EpisodeSpec) -> None:
+        self.inference_ms = []
+
+    def act(self, observation: object) -> np.ndarray:
+        time.sleep(self.sleeps)
+        if self.says is not None:
+            self.inference_ms.append(self.says)
+        return np.tile(STILL, (2, 1))
+
+
+def test_measured_latency_is_the_servers_own_and_is_kept_for_the_run(tmp_path: Path):
+    out = tmp_path / "slow.assay"
+    run = assay.run("libero", Slow(says=120.0), out=out, latency="measured", **FEW)
+    assert run.meta[META] == {"steps": 3, "median_ms": 120.0, "ms": [120.0] * REQUESTS, "by": "server"}
+    assert {each.spec.latency for each in run.episodes.values()} == {3}
+    quicker = Slow(says=1.0)
+    again = assay.run("libero", quicker, out=out, latency="measured", **{**FEW, "seeds": 2})
+    assert {each.spec.latency for each in again.episodes.values()} == {3} and len(again.episodes) == 2
+    assert assay.run("libero", quicker, out=out, latency=3, **FEW).ending.done == 0  # type: ignore[union-attr]
+    with pytest.raises(RunError, match="latency=3, not latency=1"):
+        assay.run("libero", quicker, out=out, latency=1, **FEW)
+
+
+def test_the_clock_measures_a_policy_that_does_not_say(tmp_path: Path):
+    run = assay.run("libero", Slow(sleeps=0.06), out=tmp_path / "slow.assay", latency="measured", **FEW)
+    assert run.meta[META]["by"] == "clock" and run.meta[META]["steps"] >= 2
+
+
+def test_a_late_episode_is_replayed_to_the_bit(tmp_path: Path):
+    run = assay.run("libero", "oracle", out=tmp_path / "o.assay", latency=2, while_waiting="hold", **FEW)
+    (episode,) = run.episodes.values()
+    with assay.make_env(episode.spec.task) as env:
+        again = replay(env._env, episode.spec, episode.trajectory.actions)
+    assert np.array_equal(again.trajectory.end_effector, episode.trajectory.end_effector)
+
+
+def test_the_experiment_has_a_condition_for_each_latency_and_a_control_without():
+    options = Options(tasks="libero_goal/7", seeds=(0,), while_waiting="hold")
+    specs = prepare("latency?steps=2,6", options).specs
+    assert [(spec.condition, spec.latency, spec.while_waiting) for spec in specs] == [
+        ("control", 0, "play"),
+        ("latency/steps=2", 2, "hold"),
+        ("latency/steps=6", 6, "hold"),
+    ]
+    assert specs[1].labels == {"axis": "senses", "change": Change.LATENCY, "plausible": True, "latency": 2}
+
+
+@pytest.mark.parametrize(
+    ("experiment", "options", "error", "words"),
+    [
+        ("latency", {"latency": 2}, ExperimentError, "latencies of their own"),
+        ("libero", {"while_waiting": "hold"}, RunError, "nothing is waited for"),
+        ("libero", {"latency": "measured"}, RunError, "only assay run measures it"),
+        ("tabletop", {"latency": 2, "tasks": None}, SpecError, "the world 'tabletop'"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(
+    experiment: str, options: dict[str, Any], error: type[AssayError], words: str
+):
+    with pytest.raises(error, match=words) as caught:
+        prepare(experiment, Options(**{"tasks": "libero_goal/7", "seeds": (0,), **options}))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("address", ["latency?steps=0", "latency?steps=2,2", "latency?steps=9999"])
+def test_latencies_that_make_no_sense_are_refused(address: str):
+    with pytest.raises(ExperimentError, match="different numbers from 1"):
+        load_experiment(address)
+
+
+def test_other_peoples_loops_refuse_latency(tmp_path: Path):
+    from assay.runs.recording import begin
+
+    with pytest.raises(RunError, match="Assay's own loop"):
+        begin(tmp_path / "x.assay", "latency", "gym", Options(tasks="libero_goal/7", seeds=(0,)))
