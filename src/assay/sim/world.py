@@ -50,6 +50,7 @@ class LiberoWorld:
             "clumsy": "assay.policies.calibration.clumsy:Clumsy",
             "colour": "assay.policies.calibration.colour:Colour",
             "nearest": "assay.policies.calibration.nearest:Nearest",
+            "within": "assay.policies.calibration.within:Within",
             "learned": "assay.policies.learned.visuomotor.policy:VisuomotorPolicy",
             "lerobot": "assay.policies.lerobot:LerobotPolicy",
             "random": "assay.policies.simple:Random",

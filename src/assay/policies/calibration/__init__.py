@@ -11,5 +11,6 @@ from assay.policies.calibration.nearest import Nearest
 from assay.policies.calibration.replay import Replay
 from assay.policies.calibration.semantic import Semantic
 from assay.policies.calibration.verbatim import Verbatim
+from assay.policies.calibration.within import Within
 
-__all__ = ["Blind", "Clumsy", "Colour", "Keyword", "Nearest", "Replay", "Semantic", "Verbatim"]
+__all__ = ["Blind", "Clumsy", "Colour", "Keyword", "Nearest", "Replay", "Semantic", "Verbatim", "Within"]
