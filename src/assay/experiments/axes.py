@@ -51,7 +51,7 @@ class Axis:
     """What it can do to a task, the smallest first. Raises CannotError where it can do nothing, and says why."""
 
     def ladder(self, task: Task) -> tuple[Rung, ...]:
-        """What it can do to a task, the smallest first. Raises CannotError, and ExperimentError where that is no ladder."""
+        """What it can do to a task, the smallest first. Raises CannotError and ExperimentError."""
         found = tuple(self.changes(task))
         grown = all(0 < one.magnitude < other.magnitude for one, other in pairwise(found))
         if not found or not grown:

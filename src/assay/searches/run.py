@@ -169,12 +169,13 @@ def _pairs(
 
 def _share(pairs: Sequence[_Pair], budget: int | None, level: float, alpha: float) -> None:
     """Give every search its part of the budget. Raises RunError where nothing could come of it."""
-    each = EACH if budget is None else budget // len(pairs)
     least = 2 * least_starts(level, alpha)
+    usual = max(EACH, least)
+    each = usual if budget is None else budget // len(pairs)
     if each < least:
         raise RunError(
             f"a budget of {budget} episodes is {each} for each of {len(pairs)} searches, of which nothing could be "
-            f"known; valid: {least * len(pairs)} or more, {EACH * len(pairs)} by default; or fewer tasks or axes"
+            f"known; valid: {least * len(pairs)} or more, {usual * len(pairs)} by default; or fewer tasks or axes"
         )
     for pair in pairs:
         pair.threshold.budget = each

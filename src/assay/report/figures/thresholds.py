@@ -34,9 +34,9 @@ def figure_of_thresholds(found: Thresholds) -> Drawing:
 
     more = f" The first {MOST} of {len(found.found)}." if len(found.found) > MOST else ""
     caption = (
-        f"Of the starts that succeed unchanged, how many still do; the area of a dot is the number of starts, lines are "
-        f"95 % Wilson intervals. Shaded: where success falls below {percent(found.level, 0)} (dashed), with a confidence of "
-        f"{percent(found.confidence, 0)} at all times.{more}"
+        "Of the starts that succeed unchanged, how many still do; the area of a dot is the number of starts, lines "
+        f"are 95 % Wilson intervals. Shaded: where success falls below {percent(found.level, 0)} (dashed), with a "
+        f"confidence of {percent(found.confidence, 0)} at all times.{more}"
     )
     size = (min(WIDTH, max(4.6, 2.4 * columns)), 2.3 * rows + 0.2)
     return draw("thresholds", "The smallest change that breaks it", caption, size, paint)
