@@ -75,7 +75,9 @@ def weary(spec: EpisodeSpec) -> bool:
     return delay <= 10 and noise <= 8 and not (delay >= 7 and noise >= 5)
 
 
-def searched(path: Path, rule: Plays, *, workers: int = 1, axes: Sequence[str] = ("delay",), **more) -> Searched:
+def searched(
+    path: Path, rule: Plays, *, workers: int = 1, axes: Sequence[str] = ("delay",), **more
+) -> Searched:
     found = search(Played(rule, workers), axes, path, more.pop("options", OPTIONS), **more)
     assert found is not None
     return found
@@ -127,16 +129,22 @@ def test_the_floor_and_what_a_task_cannot_have_are_told(tmp_path: Path):
     assert floor.notes[0] == "libero_goal/1: all of 5 controls failed: nothing can be searched at the floor"
     fixed = searched(tmp_path / "b.assay", lambda spec: True, axes=("distance",), budget=60)
     assert [each.task for each in fixed.thresholds.found] == ["libero_goal/1"]
-    assert fixed.thresholds.cannot == ("distance: libero_goal/7 is about flat_stove_1, which cannot be moved",)
+    assert fixed.thresholds.cannot == (
+        "distance: libero_goal/7 is about flat_stove_1, which cannot be moved",
+    )
 
 
 def test_changes_together_are_confirmed_and_reported(tmp_path: Path):
     one = Options(tasks="libero_goal/1", certified=False)
-    found = searched(tmp_path / "a.assay", weary, axes=("delay", "noise"), budget=120, combine=100, options=one)
+    found = searched(
+        tmp_path / "a.assay", weary, axes=("delay", "noise"), budget=120, combine=100, options=one
+    )
     assert [(each.kept, each.lost) for each in found.thresholds.found] == [(10, 12), (8, 9)]
     confirmed = [case for case in found.cases if case.confirmed]
     assert confirmed and all(case.failures == case.starts >= 6 for case in confirmed)
-    assert all(case.condition.startswith("search/delay=") and "+noise=" in case.condition for case in confirmed)
+    assert all(
+        case.condition.startswith("search/delay=") and "+noise=" in case.condition for case in confirmed
+    )
     with Store.reading(found.path) as store:
         assert profile(store, with_paths=False)["worst_cases"] == found.cases
 

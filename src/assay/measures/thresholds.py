@@ -98,7 +98,12 @@ def thresholds(run: RunData) -> Thresholds:
     """Every axis of every task that was searched."""
     known: dict[str, Any] = run.meta.get(META, {})
     level, confidence = known.get("level", LEVEL), known.get("confidence", 1 - ALPHA)
-    single = run.whole.filter(pl.col(MAGNITUDE).is_not_null())
+    whole = run.whole
+    if MAGNITUDE not in whole.columns:  # nothing but controls
+        whole = whole.with_columns(
+            pl.lit(None, pl.Float64).alias(MAGNITUDE), pl.lit(None, pl.String).alias(AXIS)
+        )
+    single = whole.filter(pl.col(MAGNITUDE).is_not_null())
     ladders = {(each["task"], each["axis"]): each for each in known.get("pairs", ())}
     for task, axis in single.select("task", AXIS).unique(maintain_order=True).iter_rows():
         if (task, axis) not in ladders:

@@ -12,7 +12,7 @@ from assay.episodes import Policy
 from assay.errors import ExperimentError, RunError
 from assay.experiments.axes import AXES, Axis, CannotError, Rung
 from assay.experiments.base import Variant
-from assay.experiments.search import AXIS, FRESH, variant
+from assay.experiments.search import FRESH, variant
 from assay.experiments.search import search as whole_grid
 from assay.measures.run_data import RunData
 from assay.measures.thresholds import META, Thresholds, WorstCase, thresholds, worst_cases
@@ -316,9 +316,6 @@ def _notes(pairs: Sequence[_Pair]) -> list[str]:
 
 def _searched(store: Store, path: Path, ending: Ending, notes: Sequence[str], refused: int) -> Searched:
     data = RunData(store, with_paths=False)
-    known = store.meta[META]
-    found = Thresholds(known["level"], known["confidence"], (), tuple(known["cannot"]))
-    if data.has(AXIS):
-        found = thresholds(data)
+    found = thresholds(data)
     cases = worst_cases(data) if data.has(FRESH) else ()
     return Searched(found, cases, path, store.done, refused, ending.left, tuple(notes), ending.reason)
