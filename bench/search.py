@@ -29,7 +29,7 @@ LADDER = tuple(round(0.025 * step, 3) for step in range(1, 17))
 BUDGETS = (30, 90)
 KINDS = ("sharp", "with lapses", "gradual")
 LAPSE, SPREAD = 0.1, 0.05
-COMBINED, TASKS = 100, 24
+COMBINED, TASKS = 100, 40
 TEN = 300
 AXES = {"distance": 12, "delay": 14, "camera": 16, "light": 10}
 """Rungs of each axis that do no harm alone, for combinations."""
@@ -197,9 +197,8 @@ def draw(path: Path) -> None:
                 )
     two.set_yticks(range(len(KINDS)), KINDS)
     two.set_xlim(left=0)
-    two.set(xlabel="mean width of the interval, m", title="same episodes: adaptive (blue), random (orange)")
-    two.title.set_fontsize(9)
-    two.text(0.98, 0.03, "circles: 30 episodes, squares: 90", transform=two.transAxes, ha="right", fontsize=8)
+    two.set(xlabel="mean width of the interval, m\n(circles: 30 episodes, squares: 90)", ylim=(-0.5, 2.5))
+    two.set_title("adaptive (blue), random (orange)", fontsize=9)
     for axes in (one, two):
         axes.spines[["top", "right"]].set_visible(False)
     drawing.savefig(path, dpi=150)

@@ -1,7 +1,8 @@
 """Small changes together: failures where each change alone is known to do no harm.
 
-A surrogate, a regression with a Gaussian kernel on what was played so far, proposes what is likely to fail, is little
-known and changes little. What failed is then confirmed on starts that no proposal was played on: only that counts.
+A surrogate, a regression with a linear and a Gaussian kernel on what was played so far, proposes what is likely to
+fail, is little known and changes little. What failed is then confirmed on starts that no proposal was played on: only
+that counts.
 """
 
 from __future__ import annotations
@@ -42,9 +43,9 @@ APART = 0.25
 """How far failures must be from each other to be different: of an axis' range, over all axes."""
 MOST = 512
 """Settings that are thought about; where there are more, so many are drawn."""
-WIDTH, NOISE, USUAL = 0.35, 0.15, 0.2
+WIDTH, NOISE, USUAL = 0.5, 0.1, 0.2
 """Of the surrogate: how far what was seen reaches, how noisy it is, and the chance of failure far from all of it."""
-CURIOUS = 0.3
+CURIOUS = 0.15
 """What it is worth not to know."""
 
 
@@ -235,11 +236,12 @@ def surrogate(known: np.ndarray, failed: np.ndarray, places: np.ndarray) -> tupl
 
     def alike(one: np.ndarray, other: np.ndarray) -> np.ndarray:
         apart = ((one[:, None, :] - other[None, :, :]) ** 2).sum(axis=2)
-        return np.asarray(np.exp(-apart / (2 * WIDTH**2)))
+        return np.asarray(one @ other.T + np.exp(-apart / (2 * WIDTH**2)))
 
     between = alike(places, known)
     solved = np.linalg.solve(
         alike(known, known) + NOISE * np.eye(len(known)), np.c_[failed - USUAL, between.T]
     )
-    unsure = np.sqrt(np.clip(1.0 - (between * solved[:, 1:].T).sum(axis=1), 0.0, None))
+    own = 1.0 + (places**2).sum(axis=1)
+    unsure = np.sqrt(np.clip(own - (between * solved[:, 1:].T).sum(axis=1), 0.0, None))
     return USUAL + between @ solved[:, 0], unsure

@@ -61,11 +61,13 @@ def _films(found: Searched, folder: Path, most: int) -> dict[str, str]:
 
 
 def _example(frame: pl.DataFrame, each: Threshold) -> str:
-    """A failure at the smallest magnitude at which there is one, not below what is known to be kept."""
+    """A failure at the smallest magnitude at which there is one, not below what is known to be kept; empty if none."""
+    if each.lost is None:
+        return ""
     rows = frame.filter(
         (pl.col("task") == each.task)
         & (pl.col(AXIS) == each.axis)
         & (pl.col("outcome") == Outcome.FAILURE)
         & (pl.col(MAGNITUDE) > (each.kept or 0.0))
     ).sort(MAGNITUDE, "id")
-    return "" if each.lost is None or not len(rows) else str(rows["key"][0])
+    return str(rows["key"][0]) if len(rows) else ""

@@ -35,6 +35,8 @@ _LAPSES = ((0.01, 6.0), (0.1, 2.0), (0.25, 1.0))
 """The chance to fail where nothing is lost, and to succeed where all is; and how much each is believed in at first."""
 _BEYOND = 2.0
 """How much more than any rung it is believed at first that success is not lost at all."""
+_SURE = (0.45, 0.8)
+"""How sure the rungs are that are played, of 0 to 1: where success is lost at once, and where it is gradually."""
 _LEAST = 0.01
 """The least chance that the model speaks of, and less than all."""
 _SAME = 1e-9
@@ -46,7 +48,7 @@ class Evidence:
     def __init__(self, rungs: int, level: float = LEVEL, alpha: float = ALPHA) -> None:
         self.rungs, self.level = rungs, level
         self._need = -math.log(alpha)
-        self._curves, believed = _family(rungs)
+        self._curves, believed, self._gradual = _family(rungs)
         self._believed = believed.copy()
         self._capital = np.zeros(rungs + 1)
         self._most = np.zeros(rungs + 1)
@@ -87,18 +89,19 @@ class Evidence:
     def next(self, playable: Collection[int]) -> tuple[int, ...]:
         """The rungs to be played with the next start: one where success is likely kept, one where it is likely lost.
 
-        Each is about half as sure as it could be: nearer to the threshold little would be won with a bet, further off
-        few candidates would be refuted.
+        Each is about half as sure as it could be, and surer where success seems to be lost gradually: nearer to the
+        threshold little would be won with a bet, further off few candidates would be refuted.
         """
         predicted, left = self.predicted, np.flatnonzero(self.possible)
+        sure = _SURE[0] + (_SURE[1] - _SURE[0]) * float(self._weights[self._gradual].sum())
         likely = [rung for rung in sorted(playable) if predicted[rung] > self.level and left.min() <= rung]
         unlikely = [rung for rung in sorted(playable) if predicted[rung] <= self.level and left.max() > rung]
         chosen = []
         if likely:
-            aim = (1 + self.level) / 2
+            aim = self.level + (1 - self.level) * sure
             chosen.append(min(likely, key=lambda rung: (round(abs(predicted[rung] - aim), 9), -rung)))
         if unlikely:
-            aim = self.level / 2
+            aim = self.level * (1 - sure)
             chosen.append(min(unlikely, key=lambda rung: (round(abs(predicted[rung] - aim), 9), rung)))
         return tuple(chosen)
 
@@ -144,12 +147,13 @@ def _gain(chance: float, level: float) -> float:
 
 
 @lru_cache(maxsize=32)
-def _family(rungs: int) -> tuple[np.ndarray, np.ndarray]:
-    """The model's curves, (curves, rungs), and how much each is believed in at first: logarithms, (curves,)."""
-    places, curves, believed = np.arange(rungs), [], []
+def _family(rungs: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The model's curves, (curves, rungs), how much each is believed in at first (logarithms), which are gradual."""
+    places, curves, believed, gradual = np.arange(rungs), [], [], []
     for threshold in range(rungs + 1):
         for (slope, common), (lapse, often), (guess, rare) in product(_SLOPES, _LAPSES, _LAPSES):
             falling = 1 / (1 + np.exp(np.clip((places - threshold + 0.5) / slope, -50, 50)))
+            gradual.append(slope > _SLOPES[0][0])
             curves.append(guess + (1 - guess - lapse) * falling)
             believed.append(math.log(common * often * rare * (_BEYOND if threshold == rungs else 1.0)))
-    return np.clip(np.array(curves), _LEAST, 1 - _LEAST), np.array(believed)
+    return np.clip(np.array(curves), _LEAST, 1 - _LEAST), np.array(believed), np.array(gradual)

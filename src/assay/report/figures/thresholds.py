@@ -65,6 +65,7 @@ def _panel(axes: Any, each: Threshold, level: float) -> None:
         s=[14 * point.starts for point in each.points],
         color=BLUE,
         zorder=3,
+        clip_on=False,
     )
     share_limits(axes)
     axes.set_title(f"{each.task}\n{in_words(each)}", fontsize=8)
