@@ -1,4 +1,4 @@
-"""A policy that knows how far things may have moved."""
+"""A policy that bears so much change and no more."""
 
 from __future__ import annotations
 
@@ -19,25 +19,26 @@ from assay.tasks import Goal, Instruction
 class Within(Flawed):
     """Flaw: does the task only where its things stand within ``reach`` metres of where they stand in the control.
 
-    Beyond that, or where its actions come later than it is used to, it waits: the change that breaks it is known.
+    Beyond that it waits. Actions that come late wear its patience, too: ``delay`` steps alone use it up, and half of
+    both together. So the smallest change that breaks it is known.
     """
 
     reach: float = 0.2
     """Metres, along the table."""
-    delay: int = 1_000
-    """By how many control steps actions may be late."""
+    delay: float = 1_000.0
+    """Control steps by which actions may be late."""
     lapse: float = 0.0
     """The share of episodes in which it waits whatever has changed; the control's among them."""
 
     def __post_init__(self) -> None:
-        if self.reach < 0 or self.delay < 0 or not 0 <= self.lapse <= 1:
-            raise PolicyError("within: valid: reach and delay of 0 or more, lapse from 0 to 1")
+        if self.reach <= 0 or self.delay <= 0 or not 0 <= self.lapse <= 1:
+            raise PolicyError("within: valid: reach and delay above 0, lapse from 0 to 1")
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
         """The task's, where nothing has changed by more than it can bear; else nothing."""
         late = sum(each.steps for each in spec.perturbations if isinstance(each, ActionDelay))
         chance = stream("within", spec.task, spec.condition, spec.seed).random()
-        if self._apart(spec) > self.reach or late > self.delay or chance < self.lapse:
+        if self._apart(spec) / self.reach + late / self.delay > 1 or chance < self.lapse:
             return Goal(())
         return super().goal(instruction, spec)
 
