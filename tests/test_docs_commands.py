@@ -34,6 +34,7 @@ LEFT_OUT = {
     "assay assets get": "tests/sim/packs/test_fetch.py runs it",
     "assay try openpi://gpu-box": "needs a machine with a GPU",
     "assay duel": "needs certificates of scenes; tests/cli/test_duel.py runs it",
+    "assay search": "needs certificates of scenes; tests/cli/test_search.py and tests/searches run it",
     "assay gate": "tells its verdict by its exit status; tests/cli/test_duel.py runs it",
     "assay libero ": "stands for any script; tests/dropin runs some",
 }

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from assay.api import make_env as make_env
     from assay.api import open as open
     from assay.api import run as run
+    from assay.api import search as search
     from assay.episodes import Episode as Episode
     from assay.episodes import EpisodeSpec as EpisodeSpec
     from assay.episodes import Perturbation as Perturbation
@@ -70,6 +71,7 @@ _HOMES = {
     "perturbation": "assay.episodes",
     "register": "assay.plugins",
     "run": "assay.api",
+    "search": "assay.api",
 }
 """Public name -> the module that has it."""
 

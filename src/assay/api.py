@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from assay.report.comparison import Compared
     from assay.runs.audit import Probe
     from assay.runs.duel import Duel
+    from assay.searches.run import Searched
     from assay.stats.judgement import Judgement
 
 Seeds = int | str | Iterable[int]
@@ -291,6 +292,68 @@ def gate(
     if paths[0].resolve() == paths[1].resolve():
         raise RunError("gate: the run is its own baseline; needs two runs")
     return judged({name: outcomes(path) for name, path in named(paths).items()}, margin=margin, each=each)
+
+
+def search(
+    policy: str | Policy,
+    axes: str | Iterable[str] = "distance",
+    *,
+    tasks: str | Iterable[str] | None = None,
+    budget: int | None = None,
+    combine: int = 0,
+    level: float = 0.5,
+    confidence: float = 0.95,
+    seeds: Seeds | None = None,
+    guided: bool = True,
+    out: str | Path | None = None,
+    label: str | None = None,
+    workers: int | None = None,
+    assets: str | None = None,
+    states: str | Path | None = None,
+    steps: int | None = None,
+    replan: int | None = None,
+    certified: bool | None = None,
+    retry_errors: bool = False,
+    timeout: float = 1800.0,
+    observer: Observer | None = None,
+) -> Searched | None:
+    """Find the smallest change along each axis at which a policy loses success, task by task, with an interval.
+
+    ``budget``: the most episodes, controls among them; 30 for each task and axis by default. ``combine``: the most
+    besides, for small changes that break the policy together. ``level``: of the starts that succeed unchanged, the
+    share that must be kept; ``confidence``: of each interval. ``guided=False`` plays at random, for comparison. The
+    same call goes on where it stopped. The other parameters are those of `run`. None where the observer did not
+    approve of so much work.
+    """
+    from assay.searches.run import search as searched
+
+    if out is None:
+        if not isinstance(policy, str):
+            raise RunError("search: a policy that is an object needs out, a file")
+        out = default_path("search", policy)
+    options = replace(
+        _chosen(tasks, seeds, None, assets, states),
+        steps=steps,
+        replan=replan,
+        workers=workers,
+        certified=certified,
+        retry_errors=retry_errors,
+        timeout=timeout,
+    )
+    named = _selection(axes, ExperimentError, "axes", "'distance,delay'") or ""
+    return searched(
+        policy,
+        [name for each in named.split(",") if (name := each.strip())],
+        Path(out),
+        options,
+        budget=budget,
+        combine=combine,
+        level=level,
+        confidence=confidence,
+        guided=guided,
+        label=label,
+        observer=observer,
+    )
 
 
 def audit(

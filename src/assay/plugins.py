@@ -37,6 +37,7 @@ T = TypeVar("T")
 _REGISTRIES = {
     "world": "assay.episodes.world:WORLDS",
     "experiment": "assay.experiments.registry:EXPERIMENTS",
+    "axis": "assay.experiments.axes:AXES",
     "asset pack": "assay.sim.packs.registry:PACKS",
     "measure": "assay.measures.measure:MEASURES",
     "paper": "assay.report.papers.base:PAPERS",

@@ -41,6 +41,7 @@ from assay.cli import (
     run_,
     runs,
     scenes,
+    search,
     serve,
     tabletop,
     tasks,
@@ -67,6 +68,7 @@ COMMANDS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = Mappin
             "compare": compare.compare,
             "duel": duel.duel,
             "gate": gate.gate,
+            "search": search.search,
             "ui": ui.ui,
         },
         "Policies": {

@@ -33,6 +33,7 @@ EXPERIMENTS: Registry[Callable[..., Experiment] | Experiment] = Registry(
         "libero-plus": "assay.experiments.releases.plus:libero_plus",
         "plus": "assay.experiments.plus:plus",
         "factors": "assay.experiments.factors:factors",
+        "search": "assay.experiments.search:search",
         "tabletop": "assay.experiments.tabletop:tabletop",
         "prompts": "assay.experiments.tabletop:prompts",
     },

@@ -125,6 +125,8 @@ MEASURES: Registry[Measure[Any]] = Registry(
             "displacement": "curves:DISPLACEMENT",
             "dissimilarity": "curves:DISSIMILARITY",
             "corruption": "curves:CORRUPTION",
+            "thresholds": "thresholds:THRESHOLDS",
+            "worst_cases": "thresholds:WORST_CASES",
             "labels": "kinds:LABELS",
             "memorisation": "memorisation:MEMORISATION",
             "nonsense": "nonsense:NONSENSE",

@@ -45,6 +45,11 @@ class RunData:
         """The same without what a start (task and seed) decides: it does not tell variants of a task apart."""
 
     @cached_property
+    def meta(self) -> dict[str, Any]:
+        """Where the run comes from, and how it was planned."""
+        return self._store.meta
+
+    @cached_property
     def counts(self) -> pl.DataFrame:
         """Per condition: planned, done, success, failure, error."""
         return self._store.counts()

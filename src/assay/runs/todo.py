@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from assay.runs.store import Waiting
 
@@ -13,18 +13,30 @@ LARGEST_BATCH = 8
 class Todo:
     """Planned episodes by their ids, in the order given; each worker goes through one scene after the other.
 
-    ``strictly``: in exactly the order given, whatever the scenes.
+    ``strictly``: in exactly the order given, whatever the scenes. ``more`` is asked for further episodes when none are
+    left; what is planned may thus hang on what was played.
     """
 
-    def __init__(self, entries: Iterable[Waiting], *, strictly: bool = False) -> None:
+    def __init__(
+        self,
+        entries: Iterable[Waiting],
+        *,
+        strictly: bool = False,
+        more: Callable[[], Iterable[Waiting]] = tuple,
+    ) -> None:
         self._scenes: OrderedDict[str, deque[int]] = OrderedDict()
         self._about: dict[int, tuple[str, str]] = {}
+        self._strictly, self._more = strictly, more
+        self._left = 0
+        self._given: set[int] = set()
+        self._add(entries)
+
+    def _add(self, entries: Iterable[Waiting]) -> None:
         for number, _, scene, condition, *_ in entries:
-            line = "" if strictly else scene
+            line = "" if self._strictly else scene
             self._scenes.setdefault(line, deque()).append(number)
             self._about[number] = (line, condition)
-        self._left = len(self._about)
-        self._given: set[int] = set()
+            self._left += 1
 
     def __len__(self) -> int:
         """How many were not yet handed out."""
@@ -35,6 +47,8 @@ class Todo:
 
         Batches get smaller towards the end, so that nobody waits long for the last.
         """
+        if not self._scenes:
+            self._add(self._more())
         scene = latest if latest is not None and latest in self._scenes else next(iter(self._scenes), None)
         if scene is None:
             return []

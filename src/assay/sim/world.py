@@ -52,6 +52,7 @@ class LiberoWorld:
             "colour": "assay.policies.calibration.colour:Colour",
             "nearest": "assay.policies.calibration.nearest:Nearest",
             "unseeing": "assay.policies.calibration.unseeing:Unseeing",
+            "within": "assay.policies.calibration.within:Within",
             "learned": "assay.policies.learned.visuomotor.policy:VisuomotorPolicy",
             "lerobot": "assay.policies.lerobot:LerobotPolicy",
             "random": "assay.policies.simple:Random",

@@ -12,5 +12,17 @@ from assay.policies.calibration.replay import Replay
 from assay.policies.calibration.semantic import Semantic
 from assay.policies.calibration.unseeing import Unseeing
 from assay.policies.calibration.verbatim import Verbatim
+from assay.policies.calibration.within import Within
 
-__all__ = ["Blind", "Clumsy", "Colour", "Keyword", "Nearest", "Replay", "Semantic", "Unseeing", "Verbatim"]
+__all__ = [
+    "Blind",
+    "Clumsy",
+    "Colour",
+    "Keyword",
+    "Nearest",
+    "Replay",
+    "Semantic",
+    "Unseeing",
+    "Verbatim",
+    "Within",
+]

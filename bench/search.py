@@ -1,0 +1,234 @@
+"""Searches: how often their intervals hold, how wide they are, and what the same budget gives at random.
+
+Policies are simulated whose threshold is known, and searched by the very procedure of `assay search`: a ladder of 16
+rungs from 0.025 to 0.4 m, a control for each start. *Sharp*: it fails beyond d metres, and only there. *With lapses*:
+besides, one episode in ten comes out the other way, controls among them. *Gradual*: every start has its own d, normal
+around the policy's with a standard deviation of 0.05 m. The d of each repeat is drawn from 0.02 to 0.44 m.
+`python -m bench.search` draws the figure of docs/search.md.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import norm
+
+from assay.searches.asking import UNCHANGED, Item, settle
+from assay.searches.combination import Combination
+from assay.searches.threshold import Threshold
+from assay.streams import stream
+from bench.figure import Figure
+
+REPEATS = 100
+LADDER = tuple(round(0.025 * step, 3) for step in range(1, 17))
+BUDGETS = (30, 90)
+KINDS = ("sharp", "with lapses", "gradual")
+LAPSE, SPREAD = 0.1, 0.05
+COMBINED, TASKS = 100, 40
+TEN = 300
+AXES = {"distance": 12, "delay": 14, "camera": 16, "light": 10}
+"""Rungs of each axis that do no harm alone, for combinations."""
+Rule = Callable[[Item], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """What came of one search."""
+
+    holds: bool
+    width: float
+    """Of the interval, metres; what is not bounded ends with the ladder."""
+    error: float
+    """Of the likeliest threshold, rungs."""
+    episodes: int
+
+
+def policy(kind: str, reach: float, repeat: int) -> Rule:
+    """Whether an episode succeeds: start and rung decide."""
+
+    def succeeds(item: Item) -> bool:
+        seed, setting = item
+        own = stream("bench", kind, repeat, seed)
+        mine = reach + (SPREAD * own.standard_normal() if kind == "gradual" else 0.0)
+        moved = LADDER[setting[0][1]] if setting != UNCHANGED else -1.0
+        right = moved <= mine
+        if kind == "with lapses":
+            chance = stream("bench", kind, repeat, seed, setting[0][1] if setting else -1).random()
+            return right != (chance < LAPSE)
+        return right
+
+    return succeeds
+
+
+def truth(kind: str, reach: float) -> int:
+    """The first rung at which less than half of what succeeds unchanged succeeds."""
+    ladder = np.array(LADDER)
+    if kind == "gradual":
+        chances = norm.sf((ladder - reach) / SPREAD) / norm.sf((-1.0 - reach) / SPREAD)
+    else:
+        chances = np.where(ladder <= reach, 1.0, 0.0) * (0.8 if kind == "with lapses" else 1.0) + (
+            0.1 if kind == "with lapses" else 0.0
+        )
+    return int(np.sum(chances >= 0.5))
+
+
+@cache
+def repeats(kind: str, budget: int, *, guided: bool) -> tuple[Repeat, ...]:
+    found = []
+    for repeat in range(REPEATS):
+        reach = float(stream("bench", "reach", repeat).uniform(0.02, 0.44))
+        chance = None if guided else stream("bench", "random", repeat)
+        searched = Threshold("distance", len(LADDER), budget, chance=chance)
+        episodes = settle(searched.search(range(10_000)), policy(kind, reach, repeat))
+        ends, true = searched.evidence.interval or (-1, -1), truth(kind, reach)
+        low = LADDER[ends[0] - 1] if ends[0] > 0 else 0.0
+        high = LADDER[min(ends[1], len(LADDER) - 1)]
+        best = searched.evidence.best
+        error = abs((len(LADDER) if best is None else best) - true)
+        found.append(Repeat(ends[0] <= true <= ends[1], max(0.0, high - low), error, episodes))
+    return tuple(found)
+
+
+def measure() -> list[Figure]:
+    """Coverage, width against random search, combinations, and ten tasks with the oracle."""
+    return [*_thresholds(), *_combinations(), _ten_tasks()]
+
+
+def _thresholds() -> list[Figure]:
+    found = []
+    for kind in KINDS:
+        for budget in BUDGETS:
+            mine, other = (repeats(kind, budget, guided=guided) for guided in (True, False))
+            held = 100 * float(np.mean([each.holds for each in mine]))
+            beside = 100 * float(np.mean([each.holds for each in other]))
+            note = f"{REPEATS} searches of at most {budget} episodes; at random {beside:.0f} %"
+            found.append(
+                Figure(f"intervals of a nominal 95 % that hold, {kind}", held, "%", 93.0, False, note)
+            )
+            width, beside = (float(np.mean([e.width for e in each])) for each in (mine, other))
+            off, off_beside = (float(np.mean([e.error for e in each])) for each in (mine, other))
+            used = np.mean([each.episodes for each in mine])
+            note = (
+                f"{width:.3f} m of {beside:.3f} m with {budget} episodes, {used:.0f} of them used; likeliest off by "
+                f"{off:.2f} rungs, at random {off_beside:.2f}"
+            )
+            found.append(
+                Figure(f"width against random search, {kind}", 100 * width / beside, "%", 100.0, note=note)
+            )
+    return found
+
+
+def broken_together(task: int) -> Rule:
+    """A policy that bears so much change in all: each axis weighs something, some hardly anything."""
+    draw = stream("bench", "together", task)
+    weights = dict(zip(AXES, draw.random(4) * (draw.random(4) < 0.6) + 0.05, strict=True))
+    most = sum(weights.values()) * draw.uniform(0.55, 0.75)
+
+    def succeeds(item: Item) -> bool:
+        seed, setting = item
+        total = sum(weights[axis] * (rung + 1) / AXES[axis] for axis, rung in setting)
+        chance = stream("bench", "together", task, seed, repr(setting)).random()
+        return bool(chance > (0.95 if total > most else 0.03)) if setting else True
+
+    return succeeds
+
+
+@cache
+def combinations(*, guided: bool) -> tuple[float, float, float]:
+    """Confirmed failures for each task, the size of the smallest of them, and the share of tasks without any."""
+    counts, sizes = [], []
+    for task in range(TASKS):
+        searched = Combination(AXES, COMBINED, stream("bench", "combination", task), guided)
+        settle(searched.search(range(10_000)), broken_together(task))
+        confirmed = [searched.size(case.setting) for case in searched.cases if case.confirmed]
+        counts.append(len(confirmed))
+        sizes.append(min(confirmed, default=1.0))
+    return float(np.mean(counts)), float(np.mean(sizes)), float(np.mean([not each for each in counts]))
+
+
+def _combinations() -> list[Figure]:
+    (count, size, none), (other, beside, without) = (combinations(guided=each) for each in (True, False))
+    note = (
+        f"smallest confirmed failure {size:.2f} of what may be changed, at random {beside:.2f}; {count:.1f} and "
+        f"{other:.1f} confirmed for each of {TASKS} tasks, none for {100 * none:.0f} and {100 * without:.0f} %; "
+        f"{COMBINED} episodes each"
+    )
+    return [Figure("smallest combination against random search", 100 * size / beside, "%", 100.0, note=note)]
+
+
+def _ten_tasks() -> Figure:
+    """The oracle in ten tasks along one axis."""
+    from assay import api
+
+    with tempfile.TemporaryDirectory() as folder:
+        found = api.search(
+            "oracle", "distance", tasks="libero_object", out=Path(folder) / "oracle.assay", workers=0
+        )
+    assert found is not None
+    open_ended = sum(each.lost is None and bool(each.kept) for each in found.thresholds.found)
+    note = f"distance is not lost in {open_ended} of {len(found.thresholds.found)} tasks"
+    return Figure(
+        "episodes of a search of 10 tasks with the oracle", found.played, "episodes", TEN, note=note
+    )
+
+
+def draw(path: Path) -> None:
+    """The figure of docs/search.md: one search step by step, and widths against random search."""
+    from matplotlib.figure import Figure as Drawing
+
+    drawing = Drawing(figsize=(7.6, 3.0), layout="constrained")
+    one, two = drawing.subplots(1, 2)
+    _one_search(one)
+    for place, kind in enumerate(KINDS):
+        for guided, colour in ((True, "#0072B2"), (False, "#D55E00")):
+            widths = [
+                float(np.mean([each.width for each in repeats(kind, budget, guided=guided)]))
+                for budget in BUDGETS
+            ]
+            marks = dict(zip(BUDGETS, ("o", "s"), strict=True))
+            for budget, width in zip(BUDGETS, widths, strict=True):
+                two.plot(
+                    width, place + (0.12 if guided else -0.12), marks[budget], color=colour, markersize=6
+                )
+    two.set_yticks(range(len(KINDS)), KINDS)
+    two.set_xlim(left=0)
+    two.set(xlabel="mean width of the interval, m\n(circles: 30 episodes, squares: 90)", ylim=(-0.5, 2.5))
+    two.set_title("adaptive (blue), random (orange)", fontsize=9)
+    for axes in (one, two):
+        axes.spines[["top", "right"]].set_visible(False)
+    drawing.savefig(path, dpi=150)
+
+
+def _one_search(axes: object) -> None:
+    """A policy that bears 0.21 m, with lapses: what is played, and what is left possible."""
+    searched, reach = Threshold("distance", len(LADDER), 75), 0.21
+    rule, played, ends = policy("with lapses", reach, 3), [], []
+
+    def watched(item: Item) -> bool:
+        won = rule(item)
+        if item[1] != UNCHANGED:
+            played.append((len(ends), LADDER[item[1][0][1]], won))
+        else:
+            ends.append(searched.evidence.interval or (0, 0))
+        return won
+
+    settle(searched.search(range(10_000)), watched)
+    ends.append(searched.evidence.interval or (0, 0))
+    low = [LADDER[each - 1] if each else 0.0 for each, _ in ends]
+    high = [LADDER[min(each, len(LADDER) - 1)] for _, each in ends]
+    axes.fill_between(range(len(ends)), low, high, step="mid", color="#D55E00", alpha=0.2, lw=0)  # type: ignore[attr-defined]
+    axes.axhline(reach, color="#222222", lw=0.8, ls="--")  # type: ignore[attr-defined]
+    for won, mark in ((True, "o"), (False, "x")):
+        places = [(start, magnitude) for start, magnitude, each in played if each is won]
+        axes.plot(*zip(*places, strict=True), mark, color="#0072B2", markersize=4)  # type: ignore[attr-defined]
+    axes.set(xlabel="start", ylabel="distance, m", ylim=(0, 0.42))  # type: ignore[attr-defined]
+    axes.set_title("success (o), failure (x), what is possible (shaded)", fontsize=9)  # type: ignore[attr-defined]
+
+
+if __name__ == "__main__":
+    draw(Path("docs/images/search.png"))

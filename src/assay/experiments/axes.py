@@ -1,0 +1,133 @@
+"""Axes: one kind of change whose magnitude grows, from hardly any to as much as makes sense."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
+
+from assay.episodes import Label
+from assay.errors import ExperimentError
+from assay.perturb import Perturbation, Say
+from assay.perturb.senses import ActionDelay, GaussianNoise
+from assay.perturb.senses.pictures import MOST_SEVERE
+from assay.perturb.words.distance.memory import remembered_attempts
+from assay.perturb.words.distance.pride import Distance
+from assay.perturb.words.grid.generate import paraphrases
+from assay.perturb.world import Displace, Orbit, Relight, Resize
+from assay.perturb.world.ground import carrier, movable, target
+from assay.plugins import Registry
+from assay.tasks import Task
+
+PER_CELL = 2
+"""Paraphrases of each cell of the grid that a rewording is drawn from."""
+
+
+class CannotError(ExperimentError):
+    """An axis that a task cannot have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """A change of some magnitude: one way or several to make it, of which the seed draws one."""
+
+    magnitude: float
+    ways: tuple[tuple[Perturbation, ...], ...]
+    labels: dict[str, Label] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A kind of change with a magnitude. Registered: ``assay.register("axis", name)(Axis(...))``."""
+
+    name: str
+    about: str
+    """What grows, in a few words."""
+    unit: str
+    """Of magnitudes, as it is printed after them; empty where they have none."""
+    changes: Callable[[Task], Sequence[Rung]]
+    """What it can do to a task, the smallest first. Raises CannotError where it can do nothing, and says why."""
+
+    def ladder(self, task: Task) -> tuple[Rung, ...]:
+        """What it can do to a task, the smallest first. Raises CannotError and ExperimentError."""
+        found = tuple(self.changes(task))
+        grown = all(0 < one.magnitude < other.magnitude for one, other in pairwise(found))
+        if not found or not grown:
+            raise ExperimentError(f"axis {self.name}: magnitudes of {task.id} are none, or do not grow")
+        return found
+
+    def written(self, magnitude: float) -> str:
+        """A magnitude with its unit."""
+        return f"{magnitude:g} {self.unit}".strip()
+
+
+def _each(
+    magnitudes: Sequence[float], made: Callable[[float], Perturbation], label: str = ""
+) -> tuple[Rung, ...]:
+    return tuple(Rung(each, ((made(each),),), {label: each} if label else {}) for each in magnitudes)
+
+
+def _distance(task: Task) -> Sequence[Rung]:
+    thing = carrier(task.scene, target(task))
+    if thing not in movable(task):
+        raise CannotError(f"{task.id} is about {thing}, which cannot be moved")
+    return _each([round(0.025 * step, 3) for step in range(1, 17)], Displace, "distance")
+
+
+def _camera(task: Task) -> Sequence[Rung]:
+    return _each(range(5, 95, 5), lambda degrees: Orbit(azimuth=math.radians(degrees)))
+
+
+def _light(task: Task) -> Sequence[Rung]:
+    shares = [round(0.1 * step, 2) for step in range(1, 9)] + [0.85, 0.9, 0.95, 0.98, 1.0]
+    return _each(shares, lambda share: Relight(intensity=round(1.0 - share, 3)))
+
+
+def _delay(task: Task) -> Sequence[Rung]:
+    return _each([*range(1, 11), 12, 14, 16, 20, 25, 30], lambda steps: ActionDelay(int(steps)))
+
+
+def _noise(task: Task) -> Sequence[Rung]:
+    return _each(range(1, MOST_SEVERE + 1), lambda severity: GaussianNoise(int(severity)))
+
+
+def _size(task: Task) -> Sequence[Rung]:
+    if target(task) not in movable(task):
+        raise CannotError(f"{task.id} is about {target(task)}, which is fixed and has one size")
+    return _each(range(5, 55, 5), lambda percent: Resize(round(1 + percent / 100, 3)))
+
+
+@lru_cache(maxsize=256)
+def _rewording(task: Task) -> Sequence[Rung]:
+    texts = [each.text for each in paraphrases(task, PER_CELL, seed=0)]
+    scored = remembered_attempts([(task.instruction.text, text) for text in texts])
+    bins: dict[float, list[str]] = {}
+    for text, found in zip(texts, scored, strict=True):
+        if isinstance(found, Distance) and found.pd > 0:
+            bins.setdefault(round(0.05 * math.ceil(found.pd / 0.05), 2), []).append(text)
+    return tuple(Rung(most, tuple((Say(text),) for text in sorted(bins[most]))) for most in sorted(bins))
+
+
+AXES: Registry[Axis] = Registry(
+    "axis",
+    ExperimentError,
+    {
+        name: f"{__name__}:{name.upper()}"
+        for name in ("distance", "camera", "light", "delay", "noise", "rewording", "size")
+    },
+)
+"""Every axis by its name."""
+
+DISTANCE = Axis(
+    "distance", "how far the thing that the task is about stands from its usual place", "m", _distance
+)
+CAMERA = Axis("camera", "how far the scene's camera is led around, to the right", "degrees", _camera)
+LIGHT = Axis("light", "the share of the lamps' light that is gone", "", _light)
+DELAY = Axis("delay", "by how many control steps of 50 ms every action is late", "steps", _delay)
+NOISE = Axis("noise", "how severe Gaussian noise on the pictures is, from 1 to 10", "", _noise)
+REWORDING = Axis(
+    "rewording", "the PRIDE distance of a paraphrase from the instruction, at most", "PD", _rewording
+)
+SIZE = Axis("size", "how much larger the thing that the task is about is", "%", _size)

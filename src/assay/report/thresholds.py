@@ -1,0 +1,125 @@
+"""The tables of a search: where success is lost, and which small changes break it together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.measures.thresholds import Threshold, Thresholds, WorstCase
+from assay.report.run_report import RunReport
+from assay.report.table import Column, Table
+from assay.report.wording import NOT, percent
+
+_ENDED = {
+    "settled": "",
+    "": "",
+    "budget": "the budget is used up",
+    "starts": "the seeds are used up",
+    "controls": "fails its controls: there is nothing to lose",
+    "going on": "not finished",
+}
+
+
+def in_words(found: Threshold) -> str:
+    """Where the threshold is: ``0.175 to 0.2 m``, ``above 0.4 m``, ``up to 0.025 m``."""
+    unit = f" {found.unit}" if found.unit else ""
+    if not found.fits:
+        return "none fits"
+    if found.lost is None:
+        return f"above {found.kept:g}{unit}" if found.kept else "unknown"
+    return f"{found.kept:g} to {found.lost:g}{unit}" if found.kept else f"up to {found.lost:g}{unit}"
+
+
+def remark(found: Threshold) -> str:
+    """What else must be known."""
+    if not found.fits:
+        return "success does not fall as the change grows"
+    return _ENDED.get(found.ended, found.ended)
+
+
+def table_of_thresholds(found: Thresholds) -> Table:
+    """Where success is lost, by task and axis."""
+    kept = percent(found.level, 0)
+    note = (
+        f"The threshold is the smallest magnitude at which less than {kept} of the starts that succeed unchanged still "
+        f"do. At the lower end success is known to be kept, at the upper end to be lost; each interval holds with "
+        f"{percent(found.confidence, 0)}, whenever one looks."
+    )
+    if found.cannot:
+        note += f" Left out: {'; '.join(found.cannot)}."
+    return Table(
+        "thresholds",
+        "The smallest change that breaks it",
+        (
+            Column("task"),
+            Column("axis"),
+            Column("success is lost"),
+            Column("likeliest"),
+            Column("controls"),
+            Column("episodes", "count"),
+            Column("remark"),
+        ),
+        tuple(
+            (
+                each.task,
+                each.axis,
+                in_words(each),
+                "not lost"
+                if each.best is None and each.fits
+                else NOT
+                if each.best is None
+                else f"{each.best:g}",
+                f"{each.succeeded}/{each.controls}",
+                each.episodes,
+                remark(each),
+            )
+            for each in found.found
+        ),
+        note,
+        shown_at_once=True,
+    )
+
+
+def threshold_table(found: Thresholds, report: RunReport) -> Table:
+    """The same for a report."""
+    return table_of_thresholds(found)
+
+
+def table_of_cases(found: Sequence[WorstCase], films: dict[str, str] | None = None) -> Table | None:
+    """Small changes that break the policy together; ``films`` by key of the episode."""
+    if not found:
+        return None
+    shown = films or {}
+    columns = [
+        Column("task"),
+        Column("changes"),
+        Column("failures on fresh starts"),
+        Column("confirmed"),
+        *([Column("film")] if shown else []),
+    ]
+    rows = [
+        (
+            each.task,
+            each.condition.partition("/")[2],
+            f"{each.failures}/{each.starts}",
+            each.confirmed,
+            *([shown.get(each.example, NOT)] if shown else []),
+        )
+        for each in found
+    ]
+    note = (
+        "Each change alone is known to do no harm. Confirmed: success is known to be lost, on starts that it was not "
+        "found on."
+    )
+    return Table(
+        "worst_cases",
+        "Small changes that break it together",
+        tuple(columns),
+        tuple(rows),
+        note,
+        shown_at_once=True,
+    )
+
+
+def case_table(found: Sequence[WorstCase], report: RunReport) -> Table | None:
+    """The same for a report."""
+    return table_of_cases(found)

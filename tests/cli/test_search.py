@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("no_assets")
+SEARCH = ("search", "idle", "--tasks", "libero_goal/7", "--steps", "1", "--workers", "0", "--uncertified")
+
+
+def test_a_policy_that_fails_its_controls_is_told_in_one_line(assay: Callable, tmp_path: Path):
+    run, folder = tmp_path / "a.assay", tmp_path / "report"
+    said = assay(*SEARCH, "--axes", "delay", "--out", run, "--report", folder)
+    assert said.status == 0
+    assert "libero_goal/7: all of 5 controls failed: nothing can be searched at the floor" in said.out
+    assert "5 episodes in" in said.out
+    assert "libero_goal/7" in (folder / "thresholds.csv").read_text()
+    told = assay(*SEARCH, "--axes", "delay", "--out", run, "--json", "-")
+    found = json.loads(told.out)
+    assert found["played"] == 5 and found["thresholds"]["found"][0]["ended"] == "controls"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--axes", "distnace"), "there is no axis 'distnace': did you mean 'distance'"),
+        (("--axes", "delay", "--budget", "5"), "a budget of 5 episodes is 5 for each of 1 searches"),
+        (("--axes", "distance"), "nothing can be searched: distance: libero_goal/7 is about flat_stove_1"),
+        (("--axes", "delay", "--level", "2"), "level 2: valid: between 0 and 1"),
+    ],
+)
+def test_what_cannot_be_searched_is_one_line(
+    assay: Callable, tmp_path: Path, options: tuple[str, ...], message: str
+):
+    said = assay(*SEARCH, *options, "--out", tmp_path / "a.assay")
+    assert said.status == 2 and message in said.err and "Traceback" not in said.err
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from assay import tasks
+from assay.errors import ExperimentError
+from assay.experiments import load_experiment
+from assay.experiments.axes import AXES, Axis, CannotError
+from assay.experiments.search import drawn_way, variant
+from assay.perturb.world import Displace
+
+BOWL, STOVE = "libero_goal/1", "libero_goal/7"
+QUICK = [name for name in AXES if name != "rewording"]
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_magnitudes_grow_and_every_one_is_another_change(name: str):
+    ladder = AXES[name].ladder(tasks.load(BOWL))
+    assert all(one.magnitude < other.magnitude for one, other in pairwise(ladder))
+    assert len({rung.ways for rung in ladder}) == len(ladder) >= 8
+
+
+@pytest.mark.parametrize("name", ["distance", "size"])
+def test_what_is_fixed_is_neither_moved_nor_resized(name: str):
+    with pytest.raises(CannotError, match="libero_goal/7 is about flat_stove_1"):
+        AXES[name].ladder(tasks.load(STOVE))
+
+
+def test_the_whole_grid_is_an_experiment_that_leaves_out_what_a_task_cannot_have():
+    design = load_experiment("search?axes=distance,delay")
+    names = {
+        task.id: [each.condition for each in design.variants(task)]
+        for task in design.choose(f"{BOWL},{STOVE}")
+    }
+    assert "search/distance=0.1" in names[BOWL] and "search/delay=3" in names[BOWL]
+    assert all(each.startswith("search/delay=") for each in names[STOVE])
+    with pytest.raises(ExperimentError, match="no axis 'colour'"):
+        load_experiment("search?axes=colour")
+
+
+def test_changes_together_make_one_condition_and_a_seed_draws_the_same_way_each_time():
+    task = tasks.load(BOWL)
+    changes = {name: AXES[name].ladder(task)[2] for name in ("distance", "delay")}
+    made = variant(changes, drawn_way(BOWL, changes, 4))
+    assert made.condition == "search/distance=0.075+delay=3" and made.labels == {"searched": "distance+delay"}
+    assert made.perturbations[0] == Displace(0.075)
+    assert drawn_way(BOWL, changes, 4) == drawn_way(BOWL, changes, 4) == 0
+
+
+def test_an_axis_without_growing_magnitudes_is_refused():
+    rung = AXES["delay"].ladder(tasks.load(BOWL))[0]
+    with pytest.raises(ExperimentError, match="axis flat: magnitudes of libero_goal/1"):
+        Axis("flat", "nothing", "", lambda task: (rung, rung)).ladder(tasks.load(BOWL))

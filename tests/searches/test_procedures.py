@@ -1,0 +1,111 @@
+"""The procedures by themselves: what succeeds is known beforehand, and nothing is simulated."""
+
+from __future__ import annotations
+
+from assay.searches.asking import UNCHANGED, Certify, Item, Play, settle
+from assay.searches.combination import Combination
+from assay.searches.threshold import FLOOR, REFUSED, Threshold
+from assay.streams import stream
+
+
+def beyond(rung: int):
+    """A policy that fails from a rung on."""
+    return lambda item: all(each < rung for _, each in item[1])
+
+
+def test_the_threshold_is_found_within_the_budget_and_the_interval_holds_it():
+    found = Threshold("distance", 16, 40)
+    episodes = settle(found.search(range(1000)), beyond(7))
+    assert found.evidence.interval == (7, 7) and found.ended == "settled"
+    assert episodes == found.episodes <= 40 and found.starts == found.succeeded
+
+
+def test_a_policy_that_never_fails_takes_fewer_episodes_than_the_budget():
+    found = Threshold("distance", 16, 30)
+    assert settle(found.search(range(1000)), lambda item: True) < 30
+    assert found.evidence.interval == (16, 16) and found.ended == "settled"
+
+
+def test_intervals_hold_in_most_of_many_searches_of_a_policy_with_lapses():
+    held = 0
+    for repeat in range(40):
+
+        def plays(item: Item, repeat: int = repeat) -> bool:
+            seed, setting = item
+            right = all(rung < repeat % 9 for _, rung in setting)
+            return right != (stream("lapse", repeat, seed, repr(setting)).random() < 0.15)
+
+        found = Threshold("distance", 8, 30)
+        settle(found.search(range(1000)), plays)
+        low, high = found.evidence.interval or (-1, -1)
+        held += low <= repeat % 9 <= high
+    assert held >= 37
+
+
+def test_it_is_given_up_at_the_floor_and_where_the_budget_or_the_seeds_end():
+    floor = Threshold("distance", 8, 100)
+    assert settle(floor.search(range(1000)), lambda item: False) == FLOOR
+    assert floor.ended == "controls" and floor.evidence.interval == (0, 8)
+    few = Threshold("distance", 8, 12)
+    assert settle(few.search(range(1000)), beyond(4)) <= 12 and few.ended == "budget"
+    short = Threshold("distance", 8, 100)
+    settle(short.search(range(2)), beyond(4))
+    assert short.ended == "starts"
+
+
+def test_a_broken_episode_and_a_failed_control_count_for_nothing():
+    found = Threshold("distance", 4, 60)
+    settle(found.search(range(1000)), lambda item: None if item[1] != UNCHANGED else item[0] % 2 == 0)
+    assert found.evidence.interval == (0, 4) and found.succeeded < found.starts
+
+
+def test_rungs_that_cannot_be_solved_are_given_up_and_told():
+    found = Threshold("distance", 4, 60)
+    procedure, answer, refused = found.search(range(1000)), None, 0
+    try:
+        while True:
+            asked = next(procedure) if answer is None else procedure.send(answer)
+            if isinstance(asked, Certify):
+                solvable = frozenset(item for item in asked.items if item[1][0][1] < 3)
+                refused += len(asked.items) - len(solvable)
+                answer = solvable
+            else:
+                answer = dict.fromkeys(asked.items, True)
+    except StopIteration:
+        pass
+    assert found.given_up == [3] and refused == REFUSED
+    assert found.evidence.interval == (3, 4) and found.ended == "settled"
+
+
+def together(item: Item) -> bool:
+    """Fails where distance and delay are both large."""
+    places = dict(item[1])
+    return places.get("distance", 0) + places.get("delay", 0) < 8
+
+
+def test_changes_that_break_it_together_are_confirmed_on_other_starts_than_they_were_found_on():
+    found = Combination({"distance": 6, "delay": 6, "light": 4}, 90, stream("test"))
+    explored: set[int] = set()
+    confirmed: set[int] = set()
+    procedure, answer = found.search(range(1000)), None
+    try:
+        while True:
+            asked = next(procedure) if answer is None else procedure.send(answer)
+            if isinstance(asked, Play):
+                seeds = {seed for seed, setting in asked.items if setting != UNCHANGED}
+                (confirmed if asked.fresh else explored).update(seeds)
+                answer = {item: together(item) for item in asked.items}
+            else:
+                answer = frozenset(asked.items)
+    except StopIteration:
+        pass
+    assert explored and confirmed and not explored & confirmed
+    kept = [case for case in found.cases if case.confirmed]
+    assert kept and all(case.failures == case.starts and not together((0, case.setting)) for case in kept)
+    assert all(len(case.setting) > 1 for case in found.cases) and found.episodes <= 90
+
+
+def test_where_nothing_fails_together_nothing_is_confirmed():
+    found = Combination({"distance": 3, "delay": 3}, 60, stream("test"))
+    settle(found.search(range(1000)), lambda item: True)
+    assert not found.cases and found.proposals
