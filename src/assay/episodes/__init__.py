@@ -5,9 +5,11 @@ perturbation    what a perturbation is; senses: those between the world and the 
 policy, world   the two protocols: whoever acts, and where
 rollout         one episode; stepwise: the same under a loop of somebody else's
 episode         what happened in it
+events          perturbations that happen during it
 """
 
 from assay.episodes.episode import Episode, Intervals, Outcome, Trajectory, no_trajectory
+from assay.episodes.events import At, Happening, Moment, Trigger
 from assay.episodes.instruction import Instruction
 from assay.episodes.perturbation import (
     Change,
@@ -43,6 +45,7 @@ __all__ = [
     "CONTROL",
     "LIBERO",
     "WORLDS",
+    "At",
     "Chance",
     "Change",
     "Effect",
@@ -50,10 +53,12 @@ __all__ = [
     "Episode",
     "EpisodeSpec",
     "Filter",
+    "Happening",
     "Initial",
     "Instruction",
     "Intervals",
     "Label",
+    "Moment",
     "Outcome",
     "Perturbation",
     "Policy",
@@ -65,6 +70,7 @@ __all__ = [
     "Task",
     "Traits",
     "Trajectory",
+    "Trigger",
     "World",
     "apply_perturbations",
     "from_json",

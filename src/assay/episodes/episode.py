@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TypedDict
 
 import numpy as np
 
@@ -12,6 +13,19 @@ Intervals = tuple[tuple[int, int], ...]
 
 Position = tuple[float, float, float]
 """Metres, in the frame of the world."""
+
+
+class Happened(TypedDict):
+    """Whether and when an event of an episode came to pass; steps are control steps done before."""
+
+    event: str
+    """What, and when it was to be: ``world/displace at near(0.12)``."""
+    due: int | None
+    """When its trigger came true; None where it did not."""
+    step: int | None
+    """When it happened; later where it had to wait for what it moves to be free, None where it did not happen."""
+    told: str
+    """What the policy was told then; empty where nothing was said."""
 
 
 class Outcome(StrEnum):
@@ -80,3 +94,5 @@ class Episode:
     """How many actions had a part outside [-1, 1], which was cut; None where the world cuts nothing."""
     inference: tuple[float, ...] = ()
     """Milliseconds that each decision took, as a policy server says; empty where none does."""
+    events: tuple[Happened, ...] = ()
+    """What was to happen during the episode, in order, and whether it did."""

@@ -24,7 +24,7 @@ START = ("task", "start")
 """What episodes share that begin alike: they are no independent witnesses of how much starts matter."""
 _BASE = """
 id key experiment condition task seed start instruction outcome steps seconds decisions images attempts touched moved
-truth error initial_positions contacts
+truth error initial_positions contacts events
 """
 BASE = tuple(_BASE.split())
 """The columns of a frame that are no labels."""

@@ -27,10 +27,11 @@ SINCE = {
     "clipped": "cut",
     "traceback": "lines",
     "inference": "milliseconds",
+    "events": "happened",
 }
 """Tables that older runs of this format lack, and the column of each, JSON: where the things that a task is about
-stood at the start, when the robot touched what, how many actions were cut, where somebody's code broke, and how long
-each decision took."""
+stood at the start, when the robot touched what, how many actions were cut, where somebody's code broke, how long
+each decision took, and which events happened when."""
 ADDED = "".join(
     f"CREATE TABLE IF NOT EXISTS {table} (id INTEGER PRIMARY KEY REFERENCES specs, {column} TEXT NOT NULL);\n"
     for table, column in SINCE.items()
@@ -87,7 +88,8 @@ FRAME = f"""
 SELECT specs.id, key, experiment, condition, task, seed,
        coalesce(json_extract(spec, '$.start'), seed) AS start,
        labels, instruction, outcome, steps, seconds, decisions, images, attempts, touched, moved, truth, error,
-       positions, intervals, (SELECT CAST(cut AS INTEGER) FROM clipped WHERE clipped.id = specs.id)
+       positions, intervals, (SELECT CAST(cut AS INTEGER) FROM clipped WHERE clipped.id = specs.id),
+       (SELECT happened FROM events WHERE events.id = specs.id)
 FROM specs JOIN episodes USING (id) LEFT JOIN stopped USING (condition) LEFT JOIN initial_positions USING (id)
 LEFT JOIN contacts USING (id)
 WHERE {COUNTED} ORDER BY specs.id
@@ -117,6 +119,7 @@ COLUMNS = {
     "initial_positions": pl.String,
     "contacts": pl.String,
     "clipped": pl.Int64,
+    "events": pl.String,
 }
 
 

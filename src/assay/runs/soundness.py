@@ -40,6 +40,17 @@ Milliseconds = Annotated[float, Field(ge=0, le=1e12)]
 Whole = Annotated[int, Field(strict=True, ge=-LARGEST, le=LARGEST)]
 Plain = Annotated[bool, Field(strict=True)] | Whole | FiniteFloat | str | None
 
+
+
+class _Happened(BaseModel, extra="allow"):
+    """An event of an episode."""
+
+    event: str
+    due: Count | None
+    step: Count | None
+    told: str = ""
+
+
 _LABELS: TypeAdapter[dict[str, Label]] = TypeAdapter(dict[str, Plain])
 _LABEL: TypeAdapter[Label] = TypeAdapter(Plain)
 _SPANS: TypeAdapter[Any] = TypeAdapter(dict[str, list[Span]])
@@ -49,6 +60,7 @@ CELLS: dict[str, TypeAdapter[Any]] = {
     "clipped": TypeAdapter(Count),
     "traceback": TypeAdapter(str),
     "inference": TypeAdapter(list[Milliseconds]),
+    "events": TypeAdapter(list[_Happened]),
 }
 """What the JSON of a table beside the episodes must be."""
 KINDS: dict[str, str] = {

@@ -6,10 +6,25 @@ The flaw's parameters are fields; an address sets them: ``clumsy?miss=0.3``.
 from assay.policies.calibration.blind import Blind
 from assay.policies.calibration.clumsy import Clumsy
 from assay.policies.calibration.colour import Colour
+from assay.policies.calibration.deaf import Deaf
+from assay.policies.calibration.glance import Glance
 from assay.policies.calibration.keyword import Keyword
 from assay.policies.calibration.nearest import Nearest
 from assay.policies.calibration.replay import Replay
 from assay.policies.calibration.semantic import Semantic
+from assay.policies.calibration.unstoppable import Unstoppable
 from assay.policies.calibration.verbatim import Verbatim
 
-__all__ = ["Blind", "Clumsy", "Colour", "Keyword", "Nearest", "Replay", "Semantic", "Verbatim"]
+__all__ = [
+    "Blind",
+    "Clumsy",
+    "Colour",
+    "Deaf",
+    "Glance",
+    "Keyword",
+    "Nearest",
+    "Replay",
+    "Semantic",
+    "Unstoppable",
+    "Verbatim",
+]
