@@ -15,6 +15,7 @@ from bench import (
     engine,
     eqa,
     eqa_scoring,
+    events,
     experiments,
     harnesses,
     importing,
@@ -41,6 +42,7 @@ from bench.figure import Figure
 
 SECTIONS = {
     "engine": engine.measure,
+    "events": events.measure,
     "dropin": dropin.measure,
     "oracle": oracle.measure,
     "probe": probe.measure,

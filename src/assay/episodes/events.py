@@ -82,9 +82,7 @@ class Trigger:
         whole = isinstance(low, int)
         if not low <= self.value <= high or (whole and self.value != int(self.value)):
             kind = "whole numbers " if whole else ""
-            raise PerturbationError(
-                f"{self.moment}: {self.value!r:.40}; valid: {kind}{low:g} to {high:g}"
-            )
+            raise PerturbationError(f"{self.moment}: {self.value!r:.40}; valid: {kind}{low:g} to {high:g}")
         object.__setattr__(self, "value", float(self.value))
 
     def __str__(self) -> str:
@@ -164,7 +162,9 @@ class At(Perturbation):
     def __post_init__(self) -> None:
         """Raise PerturbationError for an event within an event."""
         if isinstance(self.what, At):
-            raise PerturbationError("event/at: an event cannot wait for another; valid: two of them, in order")
+            raise PerturbationError(
+                "event/at: an event cannot wait for another; valid: two of them, in order"
+            )
 
     def apply(self, task: Any, rng: np.random.Generator) -> Any:
         """The task itself: until the trigger comes true, nothing is changed."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Sequence
 
 from assay.episodes import At, Perturbation, Trigger, horizon
 from assay.episodes.events import grasped, lifted, near, placing, share, subgoal
@@ -64,10 +65,10 @@ def happenings(task: Task, distance: float, delay: int) -> Iterator[tuple[str, T
         yield "shut", subgoal(1), Shut()
     others = alternatives(task)
     if others:
-        yield "changed", FAR, OtherTask(*fields_of(others[0]))
+        yield "changed", FAR, OtherTask(*fields_of(_one_of(task, others)))
     corrected = next((each for each in others if _other_thing(task, each)), None)
     if corrected is not None:
-        text, goal = fields_of(corrected)
+        goal = fields_of(corrected)[1]
         yield "corrected", CLOSE, OtherTask(f"no, {_other_thing(task, corrected)}", goal)
     yield "cancelled", CLOSE, Cancel()
     if carried:
@@ -75,7 +76,7 @@ def happenings(task: Task, distance: float, delay: int) -> Iterator[tuple[str, T
     yield "distractor", FAR, Distractors(1)
     yield "light", share(0.3), Relight(0.4, tilt=(0.6, 0.0))
     yield "camera", share(0.3), MoveCamera(shift=(0.0, 0.1, 0.05))
-    yield "frozen", share(0.3), FrozenCamera(camera=CAMERAS[0])
+    yield "frozen", share(0.3), FrozenCamera(cameras=(CAMERAS[0],))
     yield "delayed", grasped() if carried else share(0.3), ActionDelay(delay)
 
 
@@ -94,7 +95,16 @@ def _is_opened_first(task: Task, atom: Atom) -> bool:
     place = atom.arguments[1]
     owned = owner(task.scene, place)
     category = next(entity.category for entity in task.scene.entities if entity.name == owned)
-    return category in OPENING and Atom(Predicate.OPEN, (place,)) not in (*task.scene.initial, *task.goal.atoms)
+    return category in OPENING and Atom(Predicate.OPEN, (place,)) not in (
+        *task.scene.initial,
+        *task.goal.atoms,
+    )
+
+
+def _one_of(task: Task, others: Sequence[Alternative]) -> Alternative:
+    """Another goal, by the task: a known one, where there is one."""
+    known = [each for each in others if each.known_from is not None] or list(others)
+    return known[zlib.crc32(task.id.encode()) % len(known)]
 
 
 def _other_thing(task: Task, other: Alternative) -> str:

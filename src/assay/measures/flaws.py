@@ -32,6 +32,11 @@ class Flaw(StrEnum):
     CAMERA = "camera"
     ROBOT = "robot"
     SENSES = "senses"
+    NO_SECOND_LOOK = "never looks again"
+    """During an episode; so are the next three."""
+    NOT_LISTENING = "never listens again"
+    CANNOT_STOP = "cannot stop"
+    INTERRUPTED = "thrown off"
     KIND = "kind of task"
     UNTOLD = "untold"
     WORDLESS = "wordless"
@@ -93,6 +98,10 @@ BY_CHANGE: Mapping[str, Flaw] = MappingProxyType(
         Change.CAMERA: Flaw.CAMERA,
         Change.ROBOT: Flaw.ROBOT,
         Change.SENSES: Flaw.SENSES,
+        Change.MEANWHILE: Flaw.NO_SECOND_LOOK,
+        Change.REQUEST: Flaw.NOT_LISTENING,
+        Change.CANCEL: Flaw.CANNOT_STOP,
+        Change.INTERRUPTION: Flaw.INTERRUPTED,
     }
 )
 """What is changed alone -> the flaw that a loss shows; any other change is `Flaw.CHANGE`."""
@@ -121,6 +130,7 @@ CONSEQUENCES: dict[str, tuple[Flaw, ...]] = {
         Flaw.ROBOT,
     ),
     Flaw.IGNORES_WORDS: (Flaw.OTHER_TASKS,),
+    Flaw.NOT_LISTENING: (Flaw.CANNOT_STOP,),
     Flaw.APPEARANCE: (Flaw.OBJECT,),
     Flaw.MISSES: (Flaw.UNABLE,),
     Flaw.UNTOLD: (Flaw.WORDLESS, Flaw.PICTURELESS),

@@ -123,6 +123,7 @@ MEASURES: Registry[Measure[Any]] = Registry(
             "displacement": "curves:DISPLACEMENT",
             "dissimilarity": "curves:DISSIMILARITY",
             "corruption": "curves:CORRUPTION",
+            "events": "events:EVENTS",
             "labels": "kinds:LABELS",
             "memorisation": "memorisation:MEMORISATION",
             "nonsense": "nonsense:NONSENSE",

@@ -41,7 +41,6 @@ Whole = Annotated[int, Field(strict=True, ge=-LARGEST, le=LARGEST)]
 Plain = Annotated[bool, Field(strict=True)] | Whole | FiniteFloat | str | None
 
 
-
 class _Happened(BaseModel, extra="allow"):
     """An event of an episode."""
 

@@ -38,7 +38,9 @@ class Stop:
         self._held = np.array([self._fingers.hold(each) for each in self._things], dtype=bool)
         inner = [joint for each in simulation.compiled.entities.values() for joint in each.inner_joints]
         self._joints = model.jnt_qposadr[inner] if inner else np.zeros(0, dtype=int)
-        hinges = np.array([model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_HINGE for joint in inner], dtype=bool)
+        hinges = np.array(
+            [model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_HINGE for joint in inner], dtype=bool
+        )
         self._limits = np.where(hinges, TURNED, LEFT)
         self._then = self._places()
         self._inner_then = simulation.data.qpos[self._joints].copy()

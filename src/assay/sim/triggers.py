@@ -86,7 +86,9 @@ def placing(simulation: Simulation, task: Task, metres: float) -> Callable[[], b
 def subgoal(simulation: Simulation, task: Task, parts: float) -> Callable[[], bool]:
     """Whether so many parts of the goal that are false now hold."""
     missing = [
-        atom for atom in (*task.goal.atoms, *_to_be_opened(simulation, task.goal)) if not simulation.holds(atom)
+        atom
+        for atom in (*task.goal.atoms, *_to_be_opened(simulation, task.goal))
+        if not simulation.holds(atom)
     ]
     if len(missing) <= parts:
         raise PerturbationError(

@@ -234,7 +234,9 @@ class LiberoEnv(SceneEnv):
             task: Task = change.apply(self.task, rng)
         if task.scene == self.task.scene:
             return lambda: self._told(task)
-        taking_over = Replacement(self.simulation, self._compiled(task.scene, self._pack), self.state, self._seed)
+        taking_over = Replacement(
+            self.simulation, self._compiled(task.scene, self._pack), self.state, self._seed
+        )
         return lambda: self._replaced(task, taking_over)
 
     def _told(self, task: Task) -> bool:
