@@ -79,7 +79,7 @@ def events(run: RunData) -> tuple[EventOutcome, ...]:
 
 def _last(events: str) -> float | None:
     """When the last of an episode's events happened."""
-    return max((each["step"] for each in json.loads(events) if each["step"] is not None), default=None)
+    return max((float(each["step"]) for each in json.loads(events) if each["step"] is not None), default=None)
 
 
 EVENTS = Measure(
