@@ -34,6 +34,7 @@ LEFT_OUT = {
     "assay assets get": "tests/sim/packs/test_fetch.py runs it",
     "assay try openpi://gpu-box": "needs a machine with a GPU",
     "assay duel": "needs certificates of scenes; tests/cli/test_duel.py runs it",
+    "assay run events": "needs certificates of scenes; tests/experiments/test_events.py runs it",
     "assay gate": "tells its verdict by its exit status; tests/cli/test_duel.py runs it",
     "assay libero ": "stands for any script; tests/dropin runs some",
 }
