@@ -30,6 +30,8 @@ class EventOutcome(Result):
     event: str
     trigger: str
     """What it waits for."""
+    change: str
+    """What it asks for, as findings name it: ``meanwhile``, ``request``, ``cancel``, ``interruption``."""
     happened: Rate
     """In how many episodes it happened; errors are excluded."""
     after: Rate | None
@@ -68,6 +70,7 @@ def events(run: RunData) -> tuple[EventOutcome, ...]:
                 trigger=", ".join(dict.fromkeys(map(str, rows["trigger"])))
                 if "trigger" in rows.columns
                 else "",
+                change=", ".join(dict.fromkeys(map(str, rows["change"]))),
                 happened=rates(told, ())[0],
                 after=rates(there, ())[0] if len(there) else None,
                 control=rates(usual, ())[0] if len(usual) else None,

@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from assay.measures.events import EventOutcome
 from assay.measures.profile import Profile
 from assay.report.run_report import RunReport
 from assay.report.table import Column, Table
 from assay.report.wording import listed, methods
+
+ASKS: Mapping[str, str] = MappingProxyType(
+    {
+        "meanwhile": "to look again",
+        "request": "to listen again",
+        "cancel": "to stop",
+        "interruption": "to go on",
+    }
+)
+"""What kind of event -> what it asks for; the order of tables and figures."""
+
+
+def by_asking(found: Sequence[EventOutcome]) -> dict[str, list[EventOutcome]]:
+    """Events by what they ask for."""
+    groups: dict[str, list[EventOutcome]] = {asks: [] for asks in ASKS.values()}
+    for each in found:
+        groups.setdefault(ASKS.get(each.change, each.change), []).append(each)
+    return {asks: events for asks, events in groups.items() if events}
 
 
 def events_table(found: Sequence[EventOutcome], report: RunReport) -> Table | None:
@@ -20,6 +39,7 @@ def events_table(found: Sequence[EventOutcome], report: RunReport) -> Table | No
         "What happened during the episodes, and what came of it",
         (
             Column("event"),
+            Column("asks"),
             Column("waits for"),
             Column("happened", "count"),
             Column("episodes", "count"),
@@ -32,6 +52,7 @@ def events_table(found: Sequence[EventOutcome], report: RunReport) -> Table | No
         tuple(
             (
                 each.event,
+                asks,
                 each.trigger,
                 each.happened.successes,
                 each.happened.count,
@@ -41,7 +62,8 @@ def events_table(found: Sequence[EventOutcome], report: RunReport) -> Table | No
                 None if each.after is None else each.after.interval,
                 None if each.control is None else each.control.rate,
             )
-            for each in found
+            for asks, events in by_asking(found).items()
+            for each in events
         ),
         "Success is that of the episodes in which the event happened; after a request was taken back it is a safe "
         "stop. At step: the median. 95 % intervals: "

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from assay.measures.events import EventOutcome
 from assay.measures.result import MeasureError
+from assay.report.events import by_asking
 from assay.report.figures.forest import Mark, fits_a_column, forest, height
 from assay.report.run_report import RunReport
 from assay.report.style import BLUE, FAINT, WIDTH, Drawing, draw, percent_axis
@@ -19,24 +20,8 @@ def events_figure(found: Sequence[EventOutcome], report: RunReport) -> Drawing:
     shown = [each for each in found if each.after is not None and each.after.rate is not None]
     if not shown:
         raise MeasureError("no event happened")
-    marks = [
-        Mark(
-            each.event,
-            each.after.rate,
-            each.after.interval,
-            (
-                percent(each.after.rate, 0),
-                between(each.after.interval, 100),
-                f"{each.after.successes} of {each.after.count}",
-                f"{each.happened.successes} of {each.happened.count}",
-            ),
-            colour=BLUE,
-        )
-        for each in shown
-        if each.after is not None and each.after.rate is not None and each.after.interval is not None
-    ]
-    usual = [None if each.control is None else each.control.rate for each in shown]
-    groups = {"": marks}
+    groups = {asks: [_mark(each) for each in events] for asks, events in by_asking(shown).items()}
+    usual = [rate for events in by_asking(shown).values() for rate in (None, *map(_usual, events))]
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
@@ -61,3 +46,18 @@ def events_figure(found: Sequence[EventOutcome], report: RunReport) -> Drawing:
         paint,
         in_a_column=fits_a_column(groups),
     )
+
+
+def _mark(each: EventOutcome) -> Mark:
+    assert each.after is not None and each.after.rate is not None and each.after.interval is not None
+    notes = (
+        percent(each.after.rate, 0),
+        between(each.after.interval, 100),
+        f"{each.after.successes} of {each.after.count}",
+        f"{each.happened.successes} of {each.happened.count}",
+    )
+    return Mark(each.event, each.after.rate, each.after.interval, notes, colour=BLUE)
+
+
+def _usual(each: EventOutcome) -> float | None:
+    return None if each.control is None else each.control.rate
