@@ -18,6 +18,7 @@ from bench import (
     engine,
     eqa,
     eqa_scoring,
+    events,
     experiments,
     harnesses,
     importing,
@@ -45,6 +46,7 @@ from bench.figure import Figure
 
 SECTIONS = {
     "engine": engine.measure,
+    "events": events.measure,
     "dropin": dropin.measure,
     "oracle": oracle.measure,
     "conduct": conduct.measure,

@@ -35,6 +35,7 @@ LEFT_OUT = {
     "assay try openpi://gpu-box": "needs a machine with a GPU",
     "assay duel": "needs certificates of scenes; tests/cli/test_duel.py runs it",
     "assay search": "needs certificates of scenes; tests/cli/test_search.py and tests/searches run it",
+    "assay run events": "needs certificates of scenes; tests/experiments/test_events.py runs it",
     "assay gate": "tells its verdict by its exit status; tests/cli/test_duel.py runs it",
     "assay libero ": "stands for any script; tests/dropin runs some",
 }

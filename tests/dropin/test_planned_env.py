@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -11,17 +12,22 @@ from assay.dropin import benchmark
 from assay.dropin.env_wrapper import OffScreenRenderEnv
 from assay.dropin.planned import group, write_plan
 from assay.dropin.session import VARIABLE, Session
+from assay.episodes import At
+from assay.episodes.events import at_step
 from assay.errors import AssayError, TaskError
-from assay.experiments import load_experiment
+from assay.experiments import Experiment, Variant, load_experiment
+from assay.perturb.events import Cancel
+from assay.perturb.world import Distractors
 
 MOVES = [0.1] * 7
 
 
 def opened(
-    experiment: str, condition: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+    experiment: str | Experiment, condition: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> OffScreenRenderEnv:
     """The environment of a condition's task, in a session of its own."""
-    design = load_experiment(experiment).only(condition)
+    whole = load_experiment(experiment) if isinstance(experiment, str) else experiment
+    design = whole.only(condition)
     specs = list(design.plan(design.choose("libero_goal/7"), (0,), pack="primitives"))
     planned = group(specs, {spec: number for number, spec in enumerate(specs)})
     (folder / "episodes").mkdir()
@@ -67,3 +73,43 @@ def test_an_instruction_of_an_experiment_keeps_its_capitals(tmp_path: Path, monk
     assert env.language_instruction == "TURN ON THE STOVE"
     assert env.env.parsed_problem["language_instruction"] == ["TURN", "ON", "THE", "STOVE"]
     env.close()
+
+
+MEANWHILE = Experiment(
+    "made",
+    "Something happens after two steps.",
+    lambda task: (
+        Variant("made/stop", (At(at_step(2), Cancel()),)),
+        Variant("made/thing", (At(at_step(2), Distractors(1)),)),
+    ),
+)
+
+
+def test_a_script_goes_on_in_the_scene_that_an_event_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    env = opened(MEANWHILE, "made/thing", tmp_path, monkeypatch)
+    env.env.use_camera_obs = False
+    env.reset()
+    before = set(env.env.objects_dict)
+    for _ in range(3):
+        env.env.step([0.0] * 7)
+    (new,) = set(env.env.objects_dict) - before
+    assert new.startswith("distractor_")
+    env.close()
+
+
+def test_a_script_hears_that_its_request_is_taken_back_and_succeeds_by_stopping(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    env = opened(MEANWHILE, "made/stop", tmp_path, monkeypatch)
+    env.reset()
+    done, steps = False, 0
+    while not done and steps < 40:
+        _, _, done, _ = env.env.step([0.0] * 7)
+        steps += 1
+    assert done and steps == 22 and env.language_instruction == "stop"
+    env.close()
+    (file,) = (tmp_path / "episodes").glob("*.episode")
+    episode = pickle.loads(file.read_bytes())
+    assert episode.instruction == "turn on the stove" and episode.events[0]["step"] == 2

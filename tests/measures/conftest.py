@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay.episodes import Outcome
-from assay.episodes.episode import Episode, Intervals, Trajectory, no_trajectory
+from assay.episodes.episode import Episode, Happened, Intervals, Trajectory, no_trajectory
 from assay.episodes.spec import CONTROL, EpisodeSpec, Label
 from assay.perturb import Perturbation, Say
 from assay.runs.store import Store
@@ -41,6 +41,8 @@ class Made:
     """What is changed; the words, if there is none."""
     changes: tuple[Perturbation, ...] = ()
     """The same, if it is several things."""
+    events: tuple[Happened, ...] = ()
+    """What was to happen during it."""
 
     @property
     def said(self) -> str:
@@ -80,6 +82,7 @@ class Made:
             truth=truth,
             initial_positions=self.stands or {},
             error="broke" if self.success is None else "",
+            events=self.events,
         )
 
 

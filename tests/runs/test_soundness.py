@@ -43,6 +43,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 "side_effects": SideEffects(moved={"plate_1": 0.1}),
                 "aftermath": Aftermath(9, True, True),
             }
+            given["events"] = ({"event": "x at near(0.1)", "due": 3, "step": None, "told": ""},)
             store.append(
                 waiting.number, made_episode(initial_positions={"plate_1": (0.0, 0.0, 1.0)}, **given)
             )
@@ -61,6 +62,7 @@ def everything(path: Path) -> list[str]:
         for row in page.rows:
             assert queries.one(run, row.key) == row
             queries.control_of(run, row), queries.traceback_of(run, row), queries.clipped_of(run, row)
+            queries.events_of(run, row)
             queries.place_of(run, row, queries.Filters()), queries.contacts_of(run, row)
             queries.conduct_of(run, row)
         return store.damaged()

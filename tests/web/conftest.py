@@ -14,7 +14,7 @@ import pytest
 
 from assay import tasks
 from assay.episodes import EpisodeSpec, Outcome
-from assay.episodes.episode import Episode, no_trajectory
+from assay.episodes.episode import Episode, Happened, no_trajectory
 from assay.experiments import Experiment, Variant
 from assay.perturb import Say
 from assay.runs.driver import drive
@@ -54,7 +54,9 @@ def broken(path: Path, reason: str) -> Path:
     with Store.writing(path) as store:
         store.plan([EpisodeSpec(TASK, 0)])
         told = f'  File "mine.py", line 7, in act\n{reason}'
-        store.append(1, Episode(Outcome.ERROR, 0, no_trajectory(), error=reason, traceback=told, clipped=3))
+        event = Happened(event="words/cancel at near(0.1)", due=7, step=9, told="stop")
+        given: dict[str, Any] = {"error": reason, "traceback": told, "clipped": 3, "events": (event,)}
+        store.append(1, Episode(Outcome.ERROR, 0, no_trajectory(), **given))
     return path
 
 

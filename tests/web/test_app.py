@@ -314,4 +314,5 @@ def test_an_episode_that_broke_shows_where_in_somebodys_code_and_the_cut_actions
         (key,) = store.frame()["key"]
     page = get(f"/runs/broken.assay/episodes/{key}").text
     assert "mine.py&#34;, line 7, in act" in page and "3 of 0 actions were outside [-1, 1]" in page
+    assert "words/cancel at near(0.1): happened after step 9 (due after 7); told “stop”." in page
     assert "<script>document.title" not in page

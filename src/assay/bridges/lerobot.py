@@ -138,6 +138,7 @@ class PlannedEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
             return observation, 0.0, terminated, truncated, info
         play = self._player.play
         play.step(action)
+        self.task_description = play.instruction.text  # an event may have changed it
         made: Step = (
             self._observed(),
             float(play.succeeded),

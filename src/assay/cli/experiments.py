@@ -72,7 +72,7 @@ def show(
     that task.
     """
     from assay import tasks
-    from assay.episodes import task_of
+    from assay.episodes import At, task_of
     from assay.errors import AssayError, ExperimentError
     from assay.experiments import load_experiment
     from assay.plugins import imported
@@ -105,7 +105,7 @@ def show(
             told = task_of(spec).instruction.words
         except AssayError as error:
             told = f"refused: {error}"
-        kinds = ", ".join(each.kind for each in spec.perturbations)
+        kinds = ", ".join(str(each) if isinstance(each, At) else each.kind for each in spec.perturbations)
         table.add_row(condition, str(count), f"{told}\n{kinds}" if kinds else told)
     output.print(table)
     if sheet is not None:

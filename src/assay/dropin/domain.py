@@ -62,6 +62,10 @@ class Game(Protocol):
         """What is to see now."""
         ...
 
+    def succeeded(self) -> bool:
+        """Whether the goal is reached now."""
+        ...
+
     def end(self, *, closed: bool = False) -> None:
         """Nothing more will be done: it was closed, or else forgotten."""
         ...
@@ -91,6 +95,10 @@ class FreePlay:
     def observe(self) -> Observation:
         """What is to see now."""
         return self.simulation.observe()
+
+    def succeeded(self) -> bool:
+        """Whether the goal is reached now."""
+        return self.simulation.satisfied(self.task.goal)
 
     def end(self, *, closed: bool = False) -> None:
         """Give back what it holds."""
@@ -204,6 +212,10 @@ class Domain(Partial):
         seen = self._game.step(
             np.asarray(action), absolute=not self._is_relative, seen_at=SEEN + 1 if read is None else read
         )
+        if self._game.simulation is not self._simulation:  # an event has changed the scene
+            relative = self._is_relative
+            self._set_up()
+            self.robots[0].controller.use_delta = relative
         success = self._check_success()
         self.done = self.timestep >= self.horizon and not self.ignore_done
         reward = float(success) * (1.0 if self.reward_scale is None else self.reward_scale)
@@ -242,7 +254,7 @@ class Domain(Partial):
         """What glows is seen to when pictures are rendered."""
 
     def _check_success(self) -> bool:
-        return self._simulation.satisfied(self._game.task.goal)
+        return self._game.succeeded()
 
     def check_success(self) -> bool:
         """Whether the goal is reached."""

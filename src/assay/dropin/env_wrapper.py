@@ -82,12 +82,14 @@ class ControlEnv(Partial):
             use_object_obs=use_object_obs,
             reward_scale=reward_scale,
         )
+        self._told_first = self.env.language_instruction
 
     @property
     def language_instruction(self) -> str:
-        """What the task file says."""
+        """What the task file says; what was said since, where an event has changed it."""
         language_was_read()
-        return self._language
+        now = self.env.language_instruction
+        return self._language if now == self._told_first else now
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name == "env" or not hasattr(self.env, name):

@@ -15,6 +15,7 @@ import numpy as np
 from assay.dropin.planned import Planned
 from assay.dropin.session import session
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Senses, horizon, no_trajectory
+from assay.episodes.events import Events, events_of
 from assay.episodes.stepwise import episode_of
 from assay.errors import AssayError, PolicyError, one_line
 from assay.files import replacing
@@ -85,7 +86,10 @@ class Recorder:
             raise
         self._absolute = self._absolute or absolute
         self._actions.append(done)
-        if self._open and self._env.succeeded():
+        reached = self._env.succeeded()
+        if self._events is not None and self._events.pending and not reached:
+            now = self._events.after(now)
+        if self._open and reached:
             self._put(Outcome.SUCCESS)
         elif self._open and len(self._actions) - min(self._waited(), SETTLING) >= horizon(self._spec):
             self._put(Outcome.FAILURE)  # the time is over, as it would be for `assay run`
@@ -94,6 +98,10 @@ class Recorder:
     def observe(self) -> Observation:
         """What the senses make of what is to see now."""
         return self._senses.observe(self.simulation.observe())  # type: ignore[no-any-return]
+
+    def succeeded(self) -> bool:
+        """Whether the goal is reached now, or what an event has put in its place."""
+        return self._env.succeeded()
 
     def end(self, *, closed: bool = False) -> None:
         """The script has done with it: closed it, or forgot it, which happens when something breaks, too."""
@@ -176,7 +184,11 @@ class Recorder:
         self._actions = []
         self._absolute = False
         self._since = time.perf_counter()
-        return self._senses.observe(self._env.reset(spec))  # type: ignore[no-any-return]
+        seen: Observation = self._senses.observe(self._env.reset(spec))
+        self._told = self._env.task.instruction.words
+        happening = events_of(spec.perturbations)
+        self._events = Events(self._env, spec, self._senses) if happening else None
+        return seen
 
     def _waited(self) -> int:
         """The steps at the start in which the script let things settle: LIBERO's scripts do not count them."""
@@ -196,6 +208,8 @@ class Recorder:
         episode = episode_of(
             self._env, outcome, self._actions, decisions=len(self._actions), error=error, broken=broken
         )
+        if self._events is not None:
+            episode = replace(episode, instruction=self._told, events=tuple(self._events.happened))
         episode = replace(
             episode,
             seconds=time.perf_counter() - self._since,

@@ -5,9 +5,11 @@ perturbation    what a perturbation is; senses: those between the world and the 
 policy, world   the two protocols: whoever acts, and where
 rollout         one episode; latency: decisions that come late; stepwise: the same under a loop of somebody else's
 episode         what happened in it
+events          perturbations that happen during it
 """
 
 from assay.episodes.episode import Episode, Intervals, Outcome, Trajectory, no_trajectory
+from assay.episodes.events import At, Happening, Moment, Trigger
 from assay.episodes.instruction import Instruction
 from assay.episodes.latency import WhileWaiting
 from assay.episodes.perturbation import (
@@ -44,6 +46,7 @@ __all__ = [
     "CONTROL",
     "LIBERO",
     "WORLDS",
+    "At",
     "Chance",
     "Change",
     "Effect",
@@ -51,10 +54,12 @@ __all__ = [
     "Episode",
     "EpisodeSpec",
     "Filter",
+    "Happening",
     "Initial",
     "Instruction",
     "Intervals",
     "Label",
+    "Moment",
     "Outcome",
     "Perturbation",
     "Policy",
@@ -66,6 +71,7 @@ __all__ = [
     "Task",
     "Traits",
     "Trajectory",
+    "Trigger",
     "WhileWaiting",
     "World",
     "apply_perturbations",

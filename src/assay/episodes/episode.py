@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TypedDict
 
 import numpy as np
 
@@ -14,6 +15,19 @@ Intervals = tuple[tuple[int, int], ...]
 
 Position = tuple[float, float, float]
 """Metres, in the frame of the world."""
+
+
+class Happened(TypedDict):
+    """Whether and when an event of an episode came to pass; steps are control steps done before."""
+
+    event: str
+    """What, and when it was to be: ``world/displace at near(0.12)``."""
+    due: int | None
+    """When its trigger came true; None where it did not."""
+    step: int | None
+    """When it happened; later where it had to wait for what it moves to be free, None where it did not happen."""
+    told: str
+    """What the policy was told then; empty where nothing was said."""
 
 
 class Outcome(StrEnum):
@@ -91,3 +105,5 @@ class Episode:
     """What was done besides what was asked for; None where the world does not know."""
     aftermath: Aftermath | None = None
     """Whether the goal still held when the hand had let go; None where it was not reached, or nobody looked."""
+    events: tuple[Happened, ...] = ()
+    """What was to happen during the episode, in order, and whether it did."""

@@ -16,6 +16,7 @@ class Policy(Protocol):
     def reset(self, instruction: Any, spec: EpisodeSpec) -> None:
         """Begin an episode; ``instruction`` is an `Instruction`, ``spec`` tells the task and the seed.
 
+        Called again during an episode where the instruction changes and there is no method `Listening.instruct`.
         What a policy draws, it draws by ``spec.seed``: where a start is held, that alone varies.
         """
         ...
@@ -24,6 +25,18 @@ class Policy(Protocol):
         """The next k actions, (k, action size), k >= 1; the world says what its observations and actions are.
 
         In LIBERO's world an action is (7,): translation, rotation, gripper (above 0 closes), in [-1, 1].
+        """
+        ...
+
+
+class Listening(Protocol):
+    """A policy that need not begin anew when an event changes its instruction during an episode."""
+
+    def instruct(self, instruction: Any) -> bool | None:
+        """Go on with another instruction.
+
+        True drops what is left of the chunk that is being executed, and `act` is asked at once; otherwise the
+        chunk is executed to its end, and the next request has the new instruction.
         """
         ...
 
@@ -37,4 +50,4 @@ class Privileged(Protocol):
         ...
 
 
-__all__ = ["EpisodeSpec", "Instruction", "Policy", "Privileged"]
+__all__ = ["EpisodeSpec", "Instruction", "Listening", "Policy", "Privileged"]

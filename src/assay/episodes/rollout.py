@@ -46,7 +46,8 @@ def rollout(
     try:
         if isinstance(policy, Privileged):
             _guarded(policy, env.steps, policy.attach, env)
-        _guarded(policy, env.steps, policy.reset, play.instruction, spec)
+        told = play.instruction
+        _guarded(policy, env.steps, policy.reset, told, spec)
         # The steps that a client waits for objects to settle are not counted, as in LIBERO's own scripts.
         waiting = int(getattr(policy, "waiting", 0))
         play.horizon += waiting
@@ -66,11 +67,27 @@ def rollout(
                 play.step(action, absolute=absolute)
                 if play.over:
                     break
+                if play.instruction is not told:  # an event has changed it
+                    told = play.instruction
+                    if _instructed(policy, env.steps, told, spec):
+                        break
     except AssayError as error:  # the policy's, or the simulation broke
         return ended(str(error), error)
     except Exception as error:  # ... in a way that nobody foresaw
         return ended(one_line(error, 300), error)
     return ended("" if play.succeeded else str(getattr(policy, "note", "")))
+
+
+def _instructed(policy: Policy, step: int, instruction: Any, spec: EpisodeSpec) -> bool:
+    """Tell a policy a new instruction; whether the rest of its chunk is dropped and it is asked at once.
+
+    One without a method ``instruct`` begins anew with it.
+    """
+    instruct = getattr(policy, "instruct", None)
+    if callable(instruct):
+        return bool(_guarded(policy, step, instruct, instruction))
+    _guarded(policy, step, policy.reset, instruction, spec)
+    return True
 
 
 def _guarded(policy: object, step: int, call: Callable[..., T], *arguments: object) -> T:

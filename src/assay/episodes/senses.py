@@ -78,6 +78,11 @@ class Senses:
                 self._filters.append(each.begin((seed, "senses", task, each.kind, before[each.kind])))
                 before[each.kind] += 1
 
+    def add(self, sense: Sense, key: Key) -> bool:
+        """Let a perturbation begin now, during the episode, behind the others; it can at any time."""
+        self._filters.append(sense.begin(key))
+        return True
+
     def observe(self, observation: Any) -> Any:
         """What the policy gets in place of an observation. Nothing is rendered."""
         for each in self._filters:

@@ -10,7 +10,8 @@ their own:
 
 Both give the same episode to the bit, because there is but one path: an action is rounded to single precision, as it
 is stored; then the senses change it, by the number of steps done before; then the world carries it out; then the
-senses change what is to be seen; then the goal is looked at. Nothing here draws a random number or renders an image.
+goal is looked at; then, where it is not reached, events may happen (`events`); then the senses change what is to be
+seen. Nothing here draws a random number or renders an image.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import numpy as np
 
 from assay.episodes.conduct import progress_of
 from assay.episodes.episode import Episode, Outcome
+from assay.episodes.events import Events, events_of
 from assay.episodes.instruction import Instruction
 from assay.episodes.senses import Senses
 from assay.episodes.spec import EpisodeSpec
@@ -60,12 +62,16 @@ class Stepwise:
         """The most control steps."""
         self.succeeded = False
         """Whether the goal held after the last step."""
+        self._events: Events | None = None
         self.observation = self._sensed(env.reset(spec))
         """What the policy gets to see now."""
+        self._told = env.task.instruction.words
+        if events_of(spec.perturbations):
+            self._events = Events(env, spec, self._senses)
 
     @property
     def instruction(self) -> Instruction:
-        """What the policy is told."""
+        """What the policy is told now: an event may change it."""
         told: Instruction = self.env.task.instruction
         return told
 
@@ -99,8 +105,10 @@ class Stepwise:
         now = cast(Any, self.env).step(sent, absolute=True) if absolute else self.env.step(sent)
         self._absolute = self._absolute or absolute
         self._actions.append(given)
-        self.observation = self._sensed(now)
         self.succeeded = self.env.succeeded()
+        if self._events is not None and self._events.pending and not self.succeeded:
+            now = self._events.after(now)
+        self.observation = self._sensed(now)
         return self.observation
 
     def ended(
@@ -124,6 +132,8 @@ class Stepwise:
             error=error,
             broken=broken,
         )
+        if self._events is not None:
+            episode = replace(episode, instruction=self._told, events=tuple(self._events.happened))
         return replace(episode, clipped=None) if self._absolute else episode  # metres and radians
 
     def _sensed(self, observation: Any) -> Any:

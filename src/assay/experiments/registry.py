@@ -24,6 +24,7 @@ EXPERIMENTS: Registry[Callable[..., Experiment] | Experiment] = Registry(
         "para": "assay.experiments.para:para",
         "corruption": "assay.experiments.corruption:corruption",
         "surface": "assay.experiments.surface:surface",
+        "events": "assay.experiments.events:events",
         "pro": "assay.experiments.pro:pro",
         "x": "assay.experiments.x:x",
         "latency": "assay.experiments.latency:latency",

@@ -7,6 +7,7 @@ names; that is told from its text.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -24,12 +25,13 @@ def changed(frame: pl.DataFrame) -> pl.DataFrame:
     """A run's frame, with what is changed, and the names that are.
 
     ``change`` is null where success is not expected; ``renamed`` has the nouns that an instruction
-    changed alone no longer has, joined with +.
+    changed alone no longer has, joined with +. Episodes in which what was to happen did not are left out.
     """
     if "milder" in frame.columns:  # less than its kind of change: by condition only
         frame = frame.with_columns(
             change=pl.when(pl.col("milder").fill_null(False).cast(pl.Boolean)).then(None).otherwise("change")
         )
+    frame = _without_absent_events(frame)
     sensible = plausible(frame.select("id", *({"plausible"} & set(frame.columns))))["id"]
     known = pl.col("change").cast(pl.String) if "change" in frame.columns else pl.lit(None, pl.String)
     frame = frame.with_columns(change=pl.when(pl.col("id").is_in(sensible.implode())).then(known))
@@ -44,6 +46,18 @@ def changed(frame: pl.DataFrame) -> pl.DataFrame:
     return joined.with_columns(
         change=pl.when(pl.col("renamed") != "").then(pl.lit(str(Change.NAMES))).otherwise("change")
     )
+
+
+def _without_absent_events(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows in which what was to happen during the episode did; others are nothing but controls."""
+    if "events" not in frame.columns:
+        return frame
+    return frame.filter(pl.col("events").map_elements(all_happened, return_dtype=pl.Boolean).fill_null(True))
+
+
+def all_happened(events: str) -> bool:
+    """Whether every event of an episode happened, from the JSON of a frame."""
+    return all(each["step"] is not None for each in json.loads(events))
 
 
 def renamed(task: str, text: str) -> str:

@@ -33,6 +33,11 @@ class Flaw(StrEnum):
     ROBOT = "robot"
     SENSES = "senses"
     LATENCY = "latency"
+    NO_SECOND_LOOK = "never looks again"
+    """During an episode; so are the next three."""
+    NOT_LISTENING = "never listens again"
+    CANNOT_STOP = "cannot stop"
+    INTERRUPTED = "thrown off"
     KIND = "kind of task"
     UNTOLD = "untold"
     WORDLESS = "wordless"
@@ -95,6 +100,10 @@ BY_CHANGE: Mapping[str, Flaw] = MappingProxyType(
         Change.ROBOT: Flaw.ROBOT,
         Change.SENSES: Flaw.SENSES,
         Change.LATENCY: Flaw.LATENCY,
+        Change.MEANWHILE: Flaw.NO_SECOND_LOOK,
+        Change.REQUEST: Flaw.NOT_LISTENING,
+        Change.CANCEL: Flaw.CANNOT_STOP,
+        Change.INTERRUPTION: Flaw.INTERRUPTED,
     }
 )
 """What is changed alone -> the flaw that a loss shows; any other change is `Flaw.CHANGE`."""
@@ -123,6 +132,7 @@ CONSEQUENCES: dict[str, tuple[Flaw, ...]] = {
         Flaw.ROBOT,
     ),
     Flaw.IGNORES_WORDS: (Flaw.OTHER_TASKS,),
+    Flaw.NOT_LISTENING: (Flaw.CANNOT_STOP,),
     Flaw.APPEARANCE: (Flaw.OBJECT,),
     Flaw.MISSES: (Flaw.UNABLE,),
     Flaw.UNTOLD: (Flaw.WORDLESS, Flaw.PICTURELESS),

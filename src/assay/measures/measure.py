@@ -127,6 +127,7 @@ MEASURES: Registry[Measure[Any]] = Registry(
             "corruption": "curves:CORRUPTION",
             "thresholds": "thresholds:THRESHOLDS",
             "worst_cases": "thresholds:WORST_CASES",
+            "events": "events:EVENTS",
             "labels": "kinds:LABELS",
             "memorisation": "memorisation:MEMORISATION",
             "nonsense": "nonsense:NONSENSE",

@@ -24,7 +24,7 @@ START = ("task", "start")
 """What episodes share that begin alike: they are no independent witnesses of how much starts matter."""
 _BASE = """
 id key experiment condition task seed start instruction outcome steps seconds decisions images attempts touched moved
-truth error initial_positions contacts clipped stages progress lasts bystander_moved bystander_tilted left_open
+truth error initial_positions contacts clipped events stages progress lasts bystander_moved bystander_tilted left_open
 peak_force arm_contact path_length jerk side_effects
 """
 BASE = tuple(_BASE.split())

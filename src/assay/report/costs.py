@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from assay.episodes.perturbation import TOGETHER, Change
 from assay.measures.drops import CHANGES
 from assay.measures.profile import Profile
 from assay.measures.task_changes import TaskChanges
+from assay.report.evidence_words import change_said
 from assay.report.run_report import RunReport
 from assay.report.table import Column, Table
 from assay.report.wording import between, group_name, listed, natural, p_phrase, percent, points
@@ -138,13 +140,20 @@ def task_changes_table(found: TaskChanges, report: RunReport) -> Table | None:
     )
 
 
+def _under(change: str) -> str:
+    """Under which change, after a share of what is kept."""
+    if change in (Change.MEANWHILE, Change.REQUEST, Change.CANCEL, Change.INTERRUPTION):
+        return change_said(change)
+    return f"under changes of {change.replace(TOGETHER, ' and ')}"
+
+
 def costs_sentences(found: TaskChanges, profile: Profile) -> Iterator[str]:
     """What is kept of the success that there is."""
     known = [each for each in found.costs if each.share is not None]
     if not known:
         return
     said = listed(
-        f"{percent(each.share, 0)} under changes of {each.change.replace('+', ' and ')} "
+        f"{percent(each.share, 0)} {_under(each.change)} "
         f"({each.kept:,} of {each.count:,}, 95 % interval {between(each.interval, 100, 0)})"
         for each in known[:_MOST]
     )

@@ -30,6 +30,8 @@ ABOUT = MappingProxyType(
         "invariant to both. PD is the distance of an instruction from the original; PRIDE is success weighted "
         "by it.",
         "World": "The change grows from left to right.",
+        "Events": "What happened during the episodes. Whether an event happened depends on the policy, and is told "
+        "apart from what came of it.",
         "Memory": "When the change calls for another trajectory, does the policy repeat the control's?",
         "How it fails": "Near failures are execution errors: the trajectory stays close to the successful one. "
         "Far failures follow another plan.",

@@ -284,6 +284,12 @@ def clipped_of(run: Run, row: Row) -> int:
     return int(rows[0][0]) if rows else 0
 
 
+def events_of(run: Run, row: Row) -> list[dict[str, Any]]:
+    """What was to happen during an episode, and whether and when it did; empty where nothing was."""
+    rows = run.rows("SELECT happened FROM events WHERE id = :id", {"id": row.id})
+    return json.loads(rows[0][0]) if rows else []
+
+
 def contacts_of(run: Run, row: Row) -> dict[str, list[tuple[int, int]]]:
     """When the robot touched each thing, steps [first, last), in the order of the first touches."""
     rows = run.rows("SELECT intervals FROM contacts WHERE id = :id", {"id": row.id})

@@ -27,6 +27,7 @@ SINCE = {
     "clipped": "cut",
     "traceback": "lines",
     "inference": "milliseconds",
+    "events": "happened",
     "stages": "reached",
     "progress": "score",
     "side_effects": "effects",
@@ -34,8 +35,8 @@ SINCE = {
 }
 """Tables that older runs of this format lack, and the column of each, JSON: where the things that a task is about
 stood at the start, when the robot touched what, how many actions were cut, where somebody's code broke, how long
-each decision took, how far each atom of the goal came and the episode as a whole, what was done besides, and whether
-success lasts."""
+each decision took, which events happened when, how far each atom of the goal came and the episode as a whole, what
+was done besides, and whether success lasts."""
 KNOWN_IF_EMPTY = frozenset({"contacts", "clipped", "stages", "progress"})
 """Those in which nothing, or 0, is something that is known."""
 ADDED = "".join(
@@ -100,6 +101,7 @@ SELECT specs.id, key, experiment, condition, task, seed,
        coalesce(json_extract(spec, '$.start'), seed) AS start,
        labels, instruction, outcome, steps, seconds, decisions, images, attempts, touched, moved, truth, error,
        positions, intervals, (SELECT CAST(cut AS INTEGER) FROM clipped WHERE clipped.id = specs.id),
+       (SELECT happened FROM events WHERE events.id = specs.id),
        reached, CAST(score AS REAL), json_extract(after, '$.holds'),
        {MOST.format("moved")}, {MOST.format("tilted")},
        {MOST.format("opened")}, {MOST.format("forces")},
@@ -135,6 +137,7 @@ COLUMNS = {
     "initial_positions": pl.String,
     "contacts": pl.String,
     "clipped": pl.Int64,
+    "events": pl.String,
     "stages": pl.String,
     "progress": pl.Float64,
     "lasts": pl.Int64,

@@ -62,6 +62,15 @@ class _Aftermath(BaseModel, extra="allow"):
     rest: Annotated[bool, Field(strict=True)]
 
 
+class _Happened(BaseModel, extra="allow"):
+    """An event of an episode."""
+
+    event: str
+    due: Count | None
+    step: Count | None
+    told: str = ""
+
+
 _LABELS: TypeAdapter[dict[str, Label]] = TypeAdapter(dict[str, Plain])
 _LABEL: TypeAdapter[Label] = TypeAdapter(Plain)
 _SPANS: TypeAdapter[Any] = TypeAdapter(dict[str, list[Span]])
@@ -71,6 +80,7 @@ CELLS: dict[str, TypeAdapter[Any]] = {
     "clipped": TypeAdapter(Count),
     "traceback": TypeAdapter(str),
     "inference": TypeAdapter(list[Milliseconds]),
+    "events": TypeAdapter(list[_Happened]),
     "stages": TypeAdapter(dict[str, dict[str, Count | None]]),
     "progress": TypeAdapter(Annotated[float, Field(ge=0, le=1)]),
     "side_effects": TypeAdapter(_SideEffects),

@@ -7,6 +7,7 @@ initial_positions  where the things that the task is about stood at the start
 contacts           when the robot touched what
 clipped            how many actions of an episode were cut to [-1, 1]
 traceback          where somebody's own code broke
+events             what was to happen during an episode, and when it did
 inference          how long each decision took, milliseconds, as a policy server says
 stages             when each atom of the goal came to which stage
 progress           how far the episode came, 0 to 1

@@ -96,6 +96,11 @@ class Simulation:
         self._started = True
         return self._observe(data.qpos.copy())
 
+    def go_on(self, state: InitialState, steps: int) -> None:
+        """Take over in the middle of an episode, after so many control steps, from a state with its drive."""
+        self.reset(state)
+        self.steps = steps
+
     def put(self, vector: np.ndarray) -> None:
         """Set time, joint positions and velocities, (1 + nq + nv,), and nothing else: the controller goes on."""
         self._require_start()

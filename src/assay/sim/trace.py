@@ -61,6 +61,17 @@ class Trace:
         if self.moved is None:
             self.moved = self._bodies.moved()
 
+    def follow(self, simulation: Simulation, task: Task) -> None:
+        """Go on in another simulation or with another goal, which an event has brought; what was seen stays.
+
+        Nothing is known of how a new goal's atoms were before: they count as false. What the event itself moved
+        does not count as moved. A request that was taken back has no goal: the atoms stay those that it had.
+        """
+        self._simulation, self._bodies = simulation, _Bodies(simulation)
+        if task.goal.atoms and task.goal != self._goal:
+            self._goal = task.goal
+            self._true = [[False] * len(task.goal.atoms)] * len(self._true)
+
     @property
     def holds(self) -> bool:
         """Whether every atom was true when it was last shown something."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -12,17 +12,28 @@ from typing import ClassVar
 import numpy as np
 
 from assay import tasks
-from assay.episodes import EpisodeSpec, Record, Traits, Trajectory, apply_perturbations
-from assay.errors import SpecError, StateError, TaskError
+from assay.episodes import (
+    EpisodeSpec,
+    Happening,
+    Perturbation,
+    Record,
+    Traits,
+    Trajectory,
+    Trigger,
+    apply_perturbations,
+)
+from assay.errors import PerturbationError, SpecError, StateError, TaskError
 from assay.formats.init_files import read_states
 from assay.sim.compile import compile_scene
 from assay.sim.observation import Observation
 from assay.sim.packs.locate import locate_states
 from assay.sim.packs.registry import PACKS, load_pack, planned_on
 from assay.sim.render import CAMERAS
+from assay.sim.replacement import Replacement
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ, Simulation
 from assay.sim.states import InitialState, stored_state
 from assay.sim.trace import Trace
+from assay.sim.triggers import watch
 from assay.tasks import Scene, Task
 from assay.tasks.horizons import horizon
 
@@ -53,6 +64,9 @@ class LiberoWorld:
             "nearest": "assay.policies.calibration.nearest:Nearest",
             "unseeing": "assay.policies.calibration.unseeing:Unseeing",
             "within": "assay.policies.calibration.within:Within",
+            "glance": "assay.policies.calibration.glance:Glance",
+            "deaf": "assay.policies.calibration.deaf:Deaf",
+            "unstoppable": "assay.policies.calibration.unstoppable:Unstoppable",
             "learned": "assay.policies.learned.visuomotor.policy:VisuomotorPolicy",
             "lerobot": "assay.policies.lerobot:LerobotPolicy",
             "random": "assay.policies.simple:Random",
@@ -124,6 +138,8 @@ class SceneEnv:
         self.simulation, self.task, self.state = simulation, task, state
         self._trace: Trace | None = None
         self._rendered = 0
+        self.happened = 0
+        self.ending: Callable[[], bool] | None = None
 
     @property
     def steps(self) -> int:
@@ -137,6 +153,10 @@ class SceneEnv:
 
     def reset(self, spec: EpisodeSpec) -> Observation:
         """Restore the initial state."""
+        self.happened = 0
+        """How many events have changed the world or the words since the reset: who plans should plan anew."""
+        self.ending = None
+        """What counts as success where that is no goal: says so after every step."""
         observation = self.simulation.reset(self.state)
         self._rendered = self.simulation.renderer.count
         self._trace = Trace(self.simulation, self.task)
@@ -152,7 +172,21 @@ class SceneEnv:
 
     def succeeded(self) -> bool:
         """Whether the goal is reached now."""
-        return self.simulation.satisfied(self.task.goal)
+        return self.simulation.satisfied(self.task.goal) if self.ending is None else self.ending()
+
+    def become(self, task: Task, simulation: Simulation | None = None) -> None:
+        """Go on with another task, in another simulation if one is given, which has taken over the state."""
+        if simulation is not None and simulation is not self.simulation:
+            self._rendered -= self.simulation.renderer.count - simulation.renderer.count
+            self.simulation = simulation
+        self.task = task
+        self.happened += 1
+        assert self._trace is not None
+        self._trace.follow(self.simulation, task)
+
+    def observe(self) -> Observation:
+        """What is to be seen now."""
+        return self.simulation.observe()
 
     def record(self) -> Record:
         """Where the end effector went, what was touched and moved, how far each atom came, and what else was done.
@@ -195,13 +229,49 @@ class LiberoEnv(SceneEnv):
     def __init__(self, states: Path | None = None) -> None:
         self.states = states
         self._simulations: OrderedDict[tuple[Scene, str], Simulation] = OrderedDict()
+        self._used: set[tuple[Scene, str]] = set()
 
     def reset(self, spec: EpisodeSpec) -> Observation:
         """Begin an episode: its scene is compiled unless it is at hand, its initial state restored."""
+        self._used.clear()
+        self._pack, self._seed = spec.pack, spec.world_seed
         self.task = LIBERO_WORLD.task(spec)
         self.simulation = self._compiled(self.task.scene, spec.pack)
         self.state = initial_state(self.simulation, spec, self.states)
         return super().reset(spec)
+
+    def watch(self, trigger: Trigger) -> Callable[[], bool]:
+        """Says of every state whether a trigger holds. Raises PerturbationError where it never can in this task."""
+        return watch(self.simulation, self.task, trigger)
+
+    def prepare(self, change: Perturbation, rng: np.random.Generator) -> Callable[[], bool]:
+        """What lets a change happen, once; False where it cannot yet. Raises AssayError where it never can.
+
+        Of a changed scene another model is compiled, now, and takes over the state when it happens: the one that
+        is played in stays as it is.
+        """
+        if change.world not in ("", LIBERO_WORLD.traits.name):
+            raise PerturbationError(f"{change.kind} is for tasks of the world '{change.world}'")
+        if isinstance(change, Happening):
+            return lambda: change.happen(self, rng)
+        with planned_on(self._pack):
+            task: Task = change.apply(self.task, rng)
+        if task.scene == self.task.scene:
+            return lambda: self._told(task)
+        taking_over = Replacement(
+            self.simulation, self._compiled(task.scene, self._pack), self.state, self._seed
+        )
+        return lambda: self._replaced(task, taking_over)
+
+    def _told(self, task: Task) -> bool:
+        self.become(task)
+        return True
+
+    def _replaced(self, task: Task, taking_over: Replacement) -> bool:
+        done = taking_over()
+        if done:
+            self.become(task, taking_over.simulation)
+        return done
 
     def close(self) -> None:
         """Give back what the simulations hold."""
@@ -211,9 +281,11 @@ class LiberoEnv(SceneEnv):
     def _compiled(self, scene: Scene, pack: str) -> Simulation:
         key = (scene, pack)
         if key not in self._simulations:
-            while len(self._simulations) >= SIMULATIONS:
-                self._simulations.popitem(last=False)[1].close()
+            for idle in [each for each in self._simulations if each not in self._used]:
+                if len(self._simulations) >= SIMULATIONS:
+                    self._simulations.pop(idle).close()
             self._simulations[key] = Simulation(compile_scene(scene, load_pack(pack)))
+        self._used.add(key)  # what this episode plays in stays, whatever events bring
         self._simulations.move_to_end(key)
         return self._simulations[key]
 

@@ -146,6 +146,7 @@ def episode(
         place = queries.place_of(run, row, filters, filters.sort)
         away = site.divergences.of(run, path, [row.id]).get(row.id)
         traceback, clipped = queries.traceback_of(run, row), queries.clipped_of(run, row)
+        events = queries.events_of(run, row)
     if beside:
         with reading(site.library.path(beside)) as run:
             other = _side("other", f"the same in {beside}", beside, run, queries.one(run, key))
@@ -161,6 +162,7 @@ def episode(
         away=away,
         traceback=traceback,
         clipped=clipped,
+        events=events,
         sides=[mine] if other is None else [mine, other],
         original=original,
         pieces=difference(original, row.instruction) if row.instruction else (),

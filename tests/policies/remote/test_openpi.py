@@ -19,6 +19,7 @@ from assay.policies.remote.openpi import CONVENTION
 from assay.policies.simple import STILL
 from assay.sim import CompiledScene, Observation, Simulation
 from assay.sim.world import SceneEnv
+from assay.tasks import Instruction
 
 TASK = tasks.load("libero_goal/7")
 SPEC = EpisodeSpec(TASK.id, 3, "primitives")
@@ -60,6 +61,17 @@ def test_a_request_is_what_openpis_libero_example_sends(stub: Stub, observation:
     assert np.array_equal(request["observation/state"], CONVENTION.state_vector(observation))
     for wire, picture in CONVENTION.pictures(observation).items():
         assert np.array_equal(request[wire], picture) and picture.shape == (224, 224, 3)
+
+
+def test_an_instruction_that_changes_is_sent_with_the_next_request(stub: Stub, observation: Observation):
+    seen: list[Any] = []
+    policy = client(stub(answering({"actions": np.zeros((10, 7))}, seen=seen)))
+    policy.reset(TASK.instruction, SPEC)
+    policy.act(observation)
+    assert not policy.instruct(Instruction("stop")), "the actions that came are executed to their end"
+    policy.act(observation)
+    policy.close()
+    assert [request["prompt"] for request in seen] == [TASK.instruction.text, "stop"]
 
 
 def test_it_waits_then_asks_every_five_steps_and_draws_only_then(

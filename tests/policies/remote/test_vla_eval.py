@@ -266,6 +266,25 @@ def test_a_policy_acts_over_the_wire_as_it_does_at_home(
     assert np.array_equal(away.trajectory.actions[10:, 6], np.sign(at_home.trajectory.actions[:6, 6]))
 
 
+def test_an_instruction_that_changes_is_sent_with_the_next_observation_of_the_same_episode(
+    stub: Callable[..., str], observation: Observation
+):
+    said: list[dict[str, Any]] = []
+
+    def noting(message: dict[str, Any]) -> object:
+        said.append(message)
+        return polite()(message)
+
+    policy = VlaEval(f"vla-eval://{stub(answering(noting))}?timeout=5")
+    policy.reset(TASK.instruction, SPEC)
+    policy.act(observation)
+    policy.instruct(Instruction("stop"))
+    policy.act(observation)
+    policy.close()
+    assert [each["type"] for each in said[:4]] == ["hello", "episode_start", "observation", "observation"]
+    assert [each["payload"]["task_description"] for each in said[2:4]] == [TASK.instruction.text, "stop"]
+
+
 # ---------------------------------------------------------------- servers that break the rules
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.episodes.episode import Outcome, Trajectory
+from assay.episodes.events import events_of
 from assay.episodes.spec import EpisodeSpec
 from assay.eqa.episode import FOUND, Episode, Tally, fault_of
 from assay.eqa.sources.simulated import RULES, SceneCache, Watcher
@@ -37,6 +38,7 @@ class RunSource:
                 number
                 for number, out in zip(numbers, frame["outcome"], strict=True)
                 if out == Outcome.SUCCESS
+                and not events_of(specs[number].perturbations)  # one scene, one goal
             ]
             self._done = [(specs[number], path) for number, path in store.trajectories(good)]
         self._others = len(numbers) - len(good)

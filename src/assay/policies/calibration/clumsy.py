@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from assay.episodes import EpisodeSpec, horizon
 from assay.errors import PolicyError
-from assay.policies.calibration.flawed import Flawed
+from assay.policies.calibration.glance import Glance
 from assay.policies.oracle.motion import CLOSED, OPEN
-from assay.policies.simple import STILL
-from assay.sim import Observation, Simulation
 from assay.streams import stream
-from assay.tasks import Instruction
 
 LATE = 15
 """Control steps by which its fingers are late when it misses: the hand has left the thing by then."""
@@ -23,7 +20,7 @@ GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 
 
 @dataclass
-class Clumsy(Flawed):
+class Clumsy(Glance):
     """Flaw: closes its hand too late now and then, and carries on with nothing in it.
 
     It thinks an episode through, as the oracle would do it, and then does what it thought, without looking
@@ -38,24 +35,12 @@ class Clumsy(Flawed):
         if not 0.0 <= self.miss <= 1.0:
             raise PolicyError(f"miss={self.miss:g}: valid: 0 to 1 (the share of episodes)")
 
-    def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
-        """Think the episode through."""
-        real, thought = self._simulation, Simulation(self._simulation.compiled)
-        seen = thought.reset(real.state())
-        self._simulation = thought
-        super().reset(instruction, spec)
-        actions: list[np.ndarray] = []
-        while self._goal.atoms and len(actions) < horizon(spec) and not thought.satisfied(self._goal):
-            actions.append(super().act(seen)[0].astype(np.float32))  # as a rollout will have them
-            seen = thought.step(actions[-1])
-        self._simulation = real
-        phase = stream("clumsy", spec.task, spec.condition).random()
-        misses = (phase + GOLDEN * spec.seed) % 1.0 < self.miss
-        self._actions = iter(_late(np.array(actions)) if actions and misses else actions)
-
-    def act(self, observation: Observation) -> np.ndarray:
-        """The next action it thought of; after the last, wait."""
-        return next(self._actions, STILL)[None]
+    def thought(self, plan: Callable[[], None]) -> Iterable[np.ndarray]:
+        """The same, with its fingers late where it misses."""
+        actions = list(super().thought(plan))
+        phase = stream("clumsy", self._spec.task, self._spec.condition).random()
+        misses = (phase + GOLDEN * self._spec.seed) % 1.0 < self.miss
+        return _late(np.array(actions)) if actions and misses else actions
 
 
 def _late(actions: np.ndarray) -> np.ndarray:

@@ -28,6 +28,11 @@ class Flawed(Oracle):
         self._impossible = ""
         super().reset(instruction, spec)
 
+    def look_again(self) -> None:
+        """Plan anew."""
+        self._impossible = ""
+        super().look_again()
+
     def act(self, observation: Observation) -> np.ndarray:
         """The next action; waits where there is nothing it could do."""
         try:

@@ -109,6 +109,10 @@ class RemotePolicy(ABC):
         self._turn, self._prompt, self.inference_ms = turn, instruction.text, []
         self._begin(instruction, spec)
 
+    def instruct(self, instruction: Instruction) -> None:
+        """Send another prompt from the next request on; the actions that are being executed are executed."""
+        self._prompt = instruction.text
+
     @abstractmethod
     def _begin(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         """Tell the server, where that is usual, that an episode begins; connect if there is no connection."""

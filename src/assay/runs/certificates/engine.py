@@ -22,6 +22,7 @@ SOURCES = (
     "formats/init_files.py",
     "sim",
     "perturb/world",
+    "perturb/events.py",
     "perturb/releases",
     "perturb/words/rewordings/other_task.py",
     "perturb/words/rewordings/goals.py",

@@ -1,0 +1,334 @@
+"""Events: any perturbation of the words, the world or the senses can happen during an episode.
+
+    At(near(0.12), Displace(0.1))       when the hand comes within 12 cm of it, the thing stands 10 cm away
+    At(lifted(0.05), Cancel())          when it is lifted, the request is taken back
+    At(share(0.4), FrozenCamera())      after 40 % of the demonstrator's time, the camera freezes
+
+Until its trigger comes true an episode with events is its control, to the bit: the same compiled scene, initial state
+and random streams; all that an event does before is to look. The state after a control step is looked at: where the
+goal is not reached by then and the trigger holds, the change happens before the policy sees anything more. Where what
+it moves is held, or its new place is taken, it waits for the first step at which that is no longer so. Several events
+of an episode happen in their order: the second is waited for when the first has happened.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, NoReturn, Protocol, runtime_checkable
+
+import numpy as np
+from pydantic import PlainSerializer, PlainValidator
+
+from assay.episodes.episode import Happened, Outcome
+from assay.episodes.perturbation import Change, Effect, Perturbation, from_json, perturbation, to_json
+from assay.episodes.senses import Sense, Senses
+from assay.episodes.spec import EpisodeSpec
+from assay.errors import PerturbationError, SpecError, WorldError
+from assay.plugins import imported
+from assay.streams import stream
+
+
+class Moment(StrEnum):
+    """When an event happens; what the number of its trigger means."""
+
+    NEAR = "near"
+    """The end effector is within so many metres of a thing that the goal still asks to be moved or operated."""
+    GRASPED = "grasped"
+    """Both fingers have had hold of such a thing for so many control steps."""
+    LIFTED = "lifted"
+    """Such a thing is held, and so many metres higher than it stood."""
+    PLACING = "placing"
+    """Such a thing is held, within so many metres (seen from above) of where it is to go."""
+    SUBGOAL = "subgoal"
+    """So many parts of the goal have become true, or of what must be opened for it, and not all of it."""
+    STEP = "step"
+    """So many control steps are done."""
+    SHARE = "share"
+    """So large a share is over of the time that the demonstrator takes for the control."""
+
+
+_VALID: dict[Moment, tuple[float, float]] = {
+    Moment.NEAR: (0.01, 1.0),
+    Moment.GRASPED: (1, 1_000),
+    Moment.LIFTED: (0.005, 1.0),
+    Moment.PLACING: (0.01, 1.0),
+    Moment.SUBGOAL: (1, 20),
+    Moment.STEP: (1, 100_000),
+    Moment.SHARE: (0.01, 3.0),
+}
+"""The numbers that each takes; whole ones where they are whole here."""
+BY_TIME = (Moment.STEP, Moment.SHARE)
+"""Moments that need no look at the world."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """What an event waits for."""
+
+    moment: Moment
+    value: float
+    """Metres, control steps, parts of a goal or a share, as the moment has it."""
+
+    def __post_init__(self) -> None:
+        if self.moment not in list(Moment):
+            raise PerturbationError(f"there is no trigger '{self.moment}'; valid: {', '.join(Moment)}")
+        object.__setattr__(self, "moment", Moment(self.moment))
+        low, high = _VALID[self.moment]
+        whole = isinstance(low, int)
+        if not low <= self.value <= high or (whole and self.value != int(self.value)):
+            kind = "whole numbers " if whole else ""
+            raise PerturbationError(f"{self.moment}: {self.value!r:.40}; valid: {kind}{low:g} to {high:g}")
+        object.__setattr__(self, "value", float(self.value))
+
+    def __str__(self) -> str:
+        return f"{self.moment}({self.value:g})"
+
+
+def near(metres: float) -> Trigger:
+    """The hand comes within so many metres of what the goal is about."""
+    return Trigger(Moment.NEAR, metres)
+
+
+def grasped(steps: int = 2) -> Trigger:
+    """What the goal is about has been held for so many control steps."""
+    return Trigger(Moment.GRASPED, steps)
+
+
+def lifted(metres: float = 0.03) -> Trigger:
+    """What the goal is about is held so many metres above where it stood."""
+    return Trigger(Moment.LIFTED, metres)
+
+
+def placing(metres: float = 0.15) -> Trigger:
+    """What the goal is about is held within so many metres of where it is to go."""
+    return Trigger(Moment.PLACING, metres)
+
+
+def subgoal(parts: int = 1) -> Trigger:
+    """So many parts of the goal have become true."""
+    return Trigger(Moment.SUBGOAL, parts)
+
+
+def at_step(step: int) -> Trigger:
+    """So many control steps are done."""
+    return Trigger(Moment.STEP, step)
+
+
+def share(part: float) -> Trigger:
+    """So large a share of the demonstrator's time is over."""
+    return Trigger(Moment.SHARE, part)
+
+
+Nested = Annotated[
+    Perturbation,
+    PlainValidator(lambda value: value if isinstance(value, Perturbation) else from_json(value)),
+    PlainSerializer(to_json),
+]
+"""A perturbation within another one, as JSON has it."""
+
+
+class Happening(Perturbation):
+    """A change that makes sense during an episode alone: something is knocked from the hand, a request taken back."""
+
+    __slots__ = ()
+
+    def apply(self, task: Any, rng: np.random.Generator) -> NoReturn:
+        """Raise PerturbationError: before an episode there is nothing that it could happen to."""
+        raise PerturbationError(f"{self.kind} happens during an episode: valid inside At(trigger, ...)")
+
+    @abstractmethod
+    def happen(self, env: Any, rng: np.random.Generator) -> bool:
+        """Let it happen in an environment of its world; False where it cannot yet, and then nothing is changed."""
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class At(Perturbation):
+    """A perturbation that happens during the episode, when its trigger comes true."""
+
+    kind = "event/at"
+    world = ""
+
+    when: Trigger
+    """What it waits for."""
+    what: Nested
+    """What happens then: any perturbation of the words, the world or the senses."""
+
+    def __post_init__(self) -> None:
+        """Raise PerturbationError for an event within an event."""
+        if isinstance(self.what, At):
+            raise PerturbationError(
+                "event/at: an event cannot wait for another; valid: two of them, in order"
+            )
+
+    def apply(self, task: Any, rng: np.random.Generator) -> Any:
+        """The task itself: until the trigger comes true, nothing is changed."""
+        return task
+
+    @property
+    def change(self) -> str:  # type: ignore[override]
+        """What it asks of whoever acts: to look again, to listen again, to stop, or to go on."""
+        if isinstance(self.what, Happening):
+            return self.what.change
+        if Effect.GOAL in self.what.effects:
+            return Change.REQUEST
+        moved = Effect.PHYSICS in self.what.effects and self.what.change != Change.CLUTTER
+        return Change.MEANWHILE if moved else Change.INTERRUPTION
+
+    @property
+    def axis(self) -> str:
+        """That of what happens."""
+        return self.what.axis
+
+    @property
+    def plausible(self) -> bool:
+        """if what happens is"""
+        return self.what.plausible
+
+    @property
+    def rebuilds(self) -> bool:
+        """Never: the episode begins as its control does."""
+        return False
+
+    @property
+    def decides(self) -> bool:
+        """Whether what happens does."""
+        return self.what.decides
+
+    def certified_as(self) -> Perturbation | None:
+        """What stands for it when it is shown that the episode can be solved, from the event on."""
+        stands = self.what.certified_as()
+        if stands is None or stands is self.what:
+            return None if stands is None else self
+        return replace(self, what=stands)
+
+    def hides(self, camera: str) -> bool:
+        """Whether nothing is to be seen through a camera from then on."""
+        return self.what.hides(camera)
+
+    def __str__(self) -> str:
+        return f"{self.what.kind} at {self.when}"
+
+
+@runtime_checkable
+class Eventful(Protocol):
+    """What an environment offers in which the world or the words may change during an episode."""
+
+    def watch(self, trigger: Trigger) -> Callable[[], bool]:
+        """Says of every state whether a trigger holds. Raises PerturbationError where it never can in this task."""
+        ...
+
+    def prepare(self, change: Perturbation, rng: np.random.Generator) -> Callable[[], bool]:
+        """What lets a change happen, once; False where it cannot yet. Raises AssayError where it never can."""
+        ...
+
+    def observe(self) -> Any:
+        """What is to be seen now."""
+        ...
+
+
+class Events:
+    """The events of one episode, waited for one after the other."""
+
+    def __init__(self, env: Any, spec: EpisodeSpec, senses: Senses) -> None:
+        """``env`` has been reset. Raises AssayError where the first of them can never happen."""
+        self._env, self._spec, self._senses = env, spec, senses
+        self._events = events_of(spec.perturbations)
+        self.happened: list[Happened] = [
+            Happened(event=str(each), due=None, step=None, told="") for each in self._events
+        ]
+        """Whether and when each of them came to pass."""
+        self._begin(0)
+
+    @property
+    def pending(self) -> bool:
+        """Whether one is still to come."""
+        return self._number < len(self._events)
+
+    def after(self, observation: Any) -> Any:
+        """To be called after every control step that has not reached the goal; what is to be seen then."""
+        while self.pending:
+            now = self.happened[self._number]
+            if now["due"] is None:
+                if not self._holds():
+                    break
+                now["due"] = self._env.steps
+            told = self._env.task.instruction
+            if not self._happen():
+                break
+            now["step"] = self._env.steps
+            if self._env.task.instruction is not told:
+                now["told"] = self._env.task.instruction.words
+            if not isinstance(self._events[self._number].what, Sense):
+                observation = self._env.observe()
+            self._begin(self._number + 1)
+        return observation
+
+    def _begin(self, number: int) -> None:
+        """Wait for an event from now on."""
+        self._number = number
+        if not self.pending:
+            return
+        event, env = self._events[number], self._env
+        alike = sum(each.what.kind == event.what.kind for each in self._events[:number])
+        key = (self._spec.world_seed, "event", self._spec.task, event.what.kind, alike)
+        if event.when.moment in BY_TIME:
+            due = _due(event.when, env, self._spec)
+            self._holds: Callable[[], bool] = lambda: env.steps >= due
+        else:
+            self._holds = _eventful(env).watch(event.when)
+        if isinstance(event.what, Sense):
+            sense = event.what
+            self._happen: Callable[[], bool] = lambda: self._senses.add(sense, key)
+        else:
+            self._happen = _eventful(env).prepare(event.what, stream(*key))
+
+
+def events_of(perturbations: Iterable[Perturbation]) -> tuple[At, ...]:
+    """The events among some perturbations."""
+    return tuple(each for each in perturbations if isinstance(each, At))
+
+
+def _eventful(env: Any) -> Eventful:
+    if not isinstance(env, Eventful):
+        raise WorldError(
+            f"the world '{env.world.traits.name}' can be changed before an episode only; valid there: perturbations "
+            "of the senses, at a step or a share of the demonstrator's time"
+        )
+    return env
+
+
+def _due(trigger: Trigger, env: Any, spec: EpisodeSpec) -> int:
+    """The control step at which a trigger holds that goes by time alone."""
+    if trigger.moment is Moment.STEP:
+        return int(trigger.value)
+    usual = replace(spec.control(), seed=spec.world_seed, start=None, experiment="", steps=None, replan=None)
+    return max(1, round(trigger.value * demonstrated(usual, getattr(env, "states", None))))
+
+
+@lru_cache(maxsize=256)
+def demonstrated(control: EpisodeSpec, states: Path | None = None) -> int:
+    """The demonstrator's time for an unchanged episode, control steps. Raises SpecError where it does not solve it."""
+    from assay.episodes.rollout import rollout
+    from assay.episodes.world import world_of
+
+    world = world_of(control.task)
+    name = world.traits.demonstrator
+    if name is None:
+        raise SpecError(f"{control.task}: its world has no demonstrator, and so no share of its time")
+    env = world.open(states)
+    try:
+        done = rollout(env, imported(world.policies[name])(), control)
+    finally:
+        env.close()
+    if done.outcome is not Outcome.SUCCESS:
+        raise SpecError(
+            f"{control.task}, seed {control.seed}: the demonstrator does not solve it unchanged, so there is no share "
+            "of its time"
+        )
+    return done.steps

@@ -1,0 +1,122 @@
+"""What happens during an episode: does a policy look again, listen again, stop, and otherwise go on?"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+
+from assay.episodes import At, Perturbation, Trigger, horizon
+from assay.episodes.events import grasped, lifted, near, placing, share, subgoal
+from assay.episodes.spec import EpisodeSpec
+from assay.experiments.base import Experiment, Variant
+from assay.perturb.events import Cancel, Knock, Shut
+from assay.perturb.senses.actuators import ActionDelay
+from assay.perturb.senses.hiding import FrozenCamera
+from assay.perturb.words.rewordings.goals import Alternative, alternatives
+from assay.perturb.words.rewordings.other_task import OtherTask, fields_of
+from assay.perturb.world import Displace, Distractors, MoveCamera, MoveFixture, Relight
+from assay.perturb.world.ground import owner
+from assay.sim.categories import OPENING
+from assay.sim.render import CAMERAS
+from assay.tasks import Atom, Predicate, Task
+from assay.tasks.names import names_of
+
+TIME = 1.5
+"""How much more time than the task's usual horizon there is: what has happened must be made up for."""
+FAR, CLOSE = near(0.2), near(0.1)
+"""The hand is on its way to the thing; it is about to take it."""
+HELD = lifted(0.04)
+
+
+def events(distance: float = 0.1, delay: int = 2) -> Experiment:
+    """Words, world and senses change during the episode. ``distance``: how far things move, metres; ``delay``: by how
+    many control steps actions come late from then on."""
+
+    def variants(task: Task) -> Iterator[Variant]:
+        steps = round(TIME * horizon(EpisodeSpec(task.id, 0)))
+        for name, trigger, change in happenings(task, distance, delay):
+            labels = {"event": name, "trigger": str(trigger.moment)}
+            yield Variant(f"events/{name}", (At(trigger, change),), labels, steps=steps)
+
+    return Experiment(
+        name="events",
+        about="Things move, requests change or are taken back, a camera freezes: during the episode.",
+        variants=variants,
+        tasks="libero_goal",
+        certified=True,
+    )
+
+
+def happenings(task: Task, distance: float, delay: int) -> Iterator[tuple[str, Trigger, Perturbation]]:
+    """What can happen in a task: its name, when, and what."""
+    carried = [atom for atom in task.goal.atoms if _is_carried(task, atom)]
+    objects = {entity.name for entity in task.scene.objects}
+    if any(atom.predicate.arity > 1 for atom in task.goal.atoms):
+        yield "moved", CLOSE, Displace(distance)
+    if carried:
+        place = owner(task.scene, carried[0].arguments[1])
+        yield (
+            "receptacle",
+            placing(0.2),
+            Displace(distance, place) if place in objects else MoveFixture(distance, place),
+        )
+        yield "knocked", HELD, Knock(distance)
+    if any(_is_opened_first(task, atom) for atom in task.goal.atoms):
+        yield "shut", subgoal(1), Shut()
+    others = alternatives(task)
+    if others:
+        yield "changed", FAR, OtherTask(*fields_of(_one_of(task, others)))
+    corrected = next((each for each in others if _other_thing(task, each)), None)
+    if corrected is not None:
+        goal = fields_of(corrected)[1]
+        yield "corrected", CLOSE, OtherTask(f"no, {_other_thing(task, corrected)}", goal)
+    yield "cancelled", CLOSE, Cancel()
+    if carried:
+        yield "cancelled-held", HELD, Cancel("stop, leave it")
+    yield "distractor", FAR, Distractors(1)
+    yield "light", share(0.3), Relight(0.4, tilt=(0.6, 0.0))
+    yield "camera", share(0.3), MoveCamera(shift=(0.0, 0.1, 0.05))
+    yield "frozen", share(0.3), FrozenCamera(cameras=(CAMERAS[0],))
+    yield "delayed", grasped() if carried else share(0.3), ActionDelay(delay)
+
+
+def _is_carried(task: Task, atom: Atom) -> bool:
+    """Whether an atom's thing is carried to a place, not pushed over the table."""
+    if atom.predicate.arity < 2:
+        return False
+    region = task.scene.region(atom.arguments[1])
+    return region is None or region.target != task.scene.arena.workspace
+
+
+def _is_opened_first(task: Task, atom: Atom) -> bool:
+    """Whether something must be opened for an atom that is closed at the start, and the goal does not say so."""
+    if atom.predicate not in (Predicate.IN, Predicate.EXACT_IN):
+        return False
+    place = atom.arguments[1]
+    owned = owner(task.scene, place)
+    category = next(entity.category for entity in task.scene.entities if entity.name == owned)
+    return category in OPENING and Atom(Predicate.OPEN, (place,)) not in (
+        *task.scene.initial,
+        *task.goal.atoms,
+    )
+
+
+def _one_of(task: Task, others: Sequence[Alternative]) -> Alternative:
+    """Another goal, by the task: a known one, where there is one."""
+    known = [each for each in others if each.known_from is not None] or list(others)
+    return known[zlib.crc32(task.id.encode()) % len(known)]
+
+
+def _other_thing(task: Task, other: Alternative) -> str:
+    """What is said where the same is asked for another thing: "the other one", or its name; empty where it is not."""
+    if len(task.goal.atoms) != 1 or len(other.goal.atoms) != 1:
+        return ""
+    (own,), (asked,) = task.goal.atoms, other.goal.atoms
+    if own.predicate is not asked.predicate or own.arguments[1:] != asked.arguments[1:] or own == asked:
+        return ""
+    things = {entity.name: entity.category for entity in task.scene.entities}
+    if own.arguments[0] not in things or asked.arguments[0] not in things:
+        return ""
+    mine, theirs = things[own.arguments[0]], things[asked.arguments[0]]
+    alike = sum(category == mine for category in things.values())
+    return "the other one" if mine == theirs and alike == 2 else f"the {names_of(theirs)[0]}"

@@ -1,0 +1,165 @@
+"""What can only happen during an episode: something is knocked from the hand, a drawer closes, a request is taken back.
+
+    At(lifted(0.05), Knock())
+    At(near(0.1), Cancel("stop"))
+
+Everything else that `At` takes is a perturbation that an episode may also begin with.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import mujoco
+import numpy as np
+
+from assay.episodes import Change, Effect, Happening, perturbation
+from assay.episodes.fields import within
+from assay.sim.categories import OPENING
+from assay.sim.fingers import Fingers
+from assay.sim.stopping import Stop
+from assay.tasks import Goal, Instruction
+
+if TYPE_CHECKING:
+    from assay.sim.compile import EntityIndex
+    from assay.sim.simulation import Simulation
+    from assay.sim.world import SceneEnv
+
+DIRECTIONS = 16
+"""How many places around the hand are tried, evenly spread."""
+ABOVE = 0.01
+"""How far above what it lands on a thing comes to be, metres."""
+FROM = 0.05
+"""How far above the hand the way down is looked for, metres."""
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class Knock(Happening):
+    """What the hand holds is knocked out of it, and lies beside it, upright as it stood when the episode began."""
+
+    kind = "world/knock"
+    effects = frozenset({Effect.PHYSICS})
+    change = Change.MEANWHILE
+
+    distance: float = within(0.05, 0.3, default=0.1)
+    """How far from the hand it comes to lie, seen from above, metres."""
+
+    def happen(self, env: SceneEnv, rng: np.random.Generator) -> bool:
+        """Put it onto the table at the first free place around the hand; False if nothing is held, or none is free."""
+        simulation = env.simulation
+        fingers = Fingers(simulation)
+        held = next((e for e in simulation.compiled.entities.values() if e.movable and fingers.hold(e)), None)
+        if held is None:
+            return False
+        model, data = simulation.model, simulation.data
+        first = int(model.jnt_qposadr[held.joints[-1]])
+        then = env.state.vector[1 + first : 8 + first]
+        kept = simulation.state().vector.copy()
+        hand = simulation.controller.seen_position
+        start = rng.uniform(0, 2 * np.pi)
+        for number in range(DIRECTIONS):
+            angle = start + 2 * np.pi * number / DIRECTIONS
+            x, y = hand[:2] + self.distance * np.array([np.cos(angle), np.sin(angle)])
+            below = _ground(simulation, held, float(x), float(y), float(hand[2]) + FROM)
+            rested = _ground(simulation, held, float(then[0]), float(then[1]), float(then[2]) + FROM)
+            if below is None or rested is None or abs(below - rested) > ABOVE:
+                continue  # off the table, or on something that stands there
+            vector = kept.copy()
+            vector[1 + first : 8 + first] = (x, y, below + then[2] - rested + ABOVE, *then[3:])
+            dof = 1 + model.nq + int(model.jnt_dofadr[held.joints[-1]])
+            vector[dof : dof + 6] = 0.0
+            if _is_free(simulation, held, vector):
+                simulation.put(vector)
+                mujoco.mj_forward(model, data)
+                env.become(env.task)
+                return True
+        return False
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class Shut(Happening):
+    """The drawer or door that something is to go into closes again."""
+
+    kind = "world/shut"
+    effects = frozenset({Effect.PHYSICS})
+    change = Change.MEANWHILE
+
+    def happen(self, env: SceneEnv, rng: np.random.Generator) -> bool:
+        """Close what is open, as soon as the robot lets go of it; False where nothing is, or it does not yet."""
+        simulation = env.simulation
+        compiled, fingers = simulation.compiled, Fingers(simulation)
+        vector = simulation.state().vector.copy()
+        closed = False
+        for atom in env.task.goal.atoms:
+            region = compiled.regions.get(atom.arguments[-1])
+            owner = None if region is None else compiled.entities.get(region.parent or "")
+            if region is None or owner is None or owner.category not in OPENING:
+                continue
+            mechanism = OPENING[owner.category]
+            for joint in region.joints:
+                place = int(simulation.model.jnt_qposadr[joint])
+                if mechanism.active.holds(float(vector[1 + place])):
+                    if fingers.touch(owner):
+                        return False
+                    vector[1 + place] = sum(mechanism.passive_range) / 2
+                    vector[1 + simulation.model.nq + int(simulation.model.jnt_dofadr[joint])] = 0.0
+                    closed = True
+        if closed:
+            simulation.put(vector)
+            mujoco.mj_forward(simulation.model, simulation.data)
+            env.become(env.task)
+        return closed
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class Cancel(Happening):
+    """The request is taken back. Success is a safe end: an empty hand, nothing done any more, all still for 1 s."""
+
+    kind = "words/cancel"
+    effects = frozenset({Effect.WORDS, Effect.GOAL})
+    change = Change.CANCEL
+
+    text: str = "stop"
+    """What is said."""
+
+    def happen(self, env: SceneEnv, rng: np.random.Generator) -> bool:
+        """Say so, and look from then on whether it stops."""
+        env.ending = Stop(env.simulation, env.task.goal)
+        env.become(replace(env.task, goal=Goal(()), instruction=Instruction(self.text)))
+        return True
+
+
+def _ground(simulation: Simulation, thing: EntityIndex, x: float, y: float, height: float) -> float | None:
+    """The height of what lies under a place and belongs neither to the robot, nor to an entity; None for the floor."""
+    model, data = simulation.model, simulation.data
+    owned = {geom for each in simulation.compiled.entities.values() for geom in each.geoms}
+    robot, solid = Fingers(simulation).robot, model.geom_contype | model.geom_conaffinity
+    point, down, geom = np.array([x, y, height]), np.array([0.0, 0.0, -1.0]), np.zeros(1, np.int32)
+    groups = np.array([1, 0, 0, 0, 0, 0], np.uint8)
+    while True:
+        distance = mujoco.mj_ray(model, data, point, down, groups, 1, -1, geom)
+        hit = int(geom[0])
+        if hit < 0:
+            return None
+        point = point + distance * down
+        if hit in thing.geoms or robot[hit] or not solid[hit]:
+            point = point - (0.0, 0.0, 1e-6)
+            continue
+        if hit in owned:
+            return None
+        return float(point[2])
+
+
+def _is_free(simulation: Simulation, thing: EntityIndex, vector: np.ndarray) -> bool:
+    """Whether a thing touches nothing in a state; nothing of the simulation is changed."""
+    model = simulation.model
+    trial = mujoco.MjData(model)
+    trial.qpos[:], trial.qvel[:] = vector[1 : 1 + model.nq], vector[1 + model.nq :]
+    mujoco.mj_forward(model, trial)
+    pairs = trial.contact.geom[: trial.ncon]
+    mine = np.isin(pairs, list(thing.geoms))
+    return not bool((mine[:, 0] != mine[:, 1]).any())

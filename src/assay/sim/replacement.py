@@ -1,0 +1,148 @@
+"""Another compiled scene takes over in the middle of an episode: the state is carried over, and what it changes moves.
+
+The robot, its controller and everything that stands where it stood go on exactly as they were. What the new scene puts
+elsewhere stands there from then on; what only the new scene has falls from a hand's breadth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import mujoco
+import numpy as np
+
+from assay.errors import PerturbationError
+from assay.sim.compile import EntityIndex, live_fixtures
+from assay.sim.controller import Drive
+from assay.sim.fingers import Fingers
+from assay.sim.simulation import Simulation
+from assay.sim.states import InitialState
+
+MOVED = 0.002
+"""How far a thing must be put from where it stood to count as moved, metres."""
+FALL = 0.02
+"""From how far above its place a new thing falls, metres."""
+SUNK = 0.001
+"""How deep things may be in each other, metres."""
+
+
+class Replacement:
+    """One simulation that takes over from another, once what it moves is free and its place is, too."""
+
+    def __init__(self, old: Simulation, new: Simulation, initial: InitialState, seed: int) -> None:
+        """``initial`` is where the episode began, and ``seed`` what its layout is drawn by.
+
+        Raises PlacementError where the new scene has no layout, PerturbationError for another room or robot.
+        """
+        before, after = old.compiled, new.compiled
+        if before.layout != after.layout or before.home != after.home:
+            raise PerturbationError("neither the room nor the robot's pose can change during an episode")
+        self._old, self.simulation = old, new
+        usual, changed = old.sample(seed), new.sample(seed)
+        self._vector, self._fixtures = changed.vector.copy(), changed.fixtures.copy()
+        self._fingers = Fingers(new)
+        self._fingers_before = Fingers(old)
+        moved, added = [], []
+        for entity in after.entities.values():
+            twin = before.entities.get(entity.name)
+            if twin is None:
+                added.append(entity)
+            elif entity.movable and twin.movable:
+                here, there = _position(old, twin, usual.vector), _position(new, entity, changed.vector)
+                if np.linalg.norm(there - here) > MOVED:
+                    moved.append(entity)
+                    start = _position(old, twin, initial.vector)
+                    self._vector[_place(new, entity)] = there + start - here
+        for entity in added:
+            if entity.movable:
+                self._vector[_place(new, entity)][2] += FALL
+        self._new_places = (*moved, *added)
+        fixtures = {each.name: place for place, each in enumerate(before.scene.fixtures)}
+        self._standing = [
+            (place, fixtures[each.name])
+            for place, each in enumerate(after.scene.fixtures)
+            if each.name in fixtures
+            and np.linalg.norm(changed.fixtures[place, :3] - usual.fixtures[fixtures[each.name], :3]) <= MOVED
+        ]
+        shifted = [
+            each.name
+            for place, each in enumerate(after.scene.fixtures)
+            if each.name in fixtures and place not in dict(self._standing)
+        ]
+        self._moved = [before.entities[name] for name in (*(each.name for each in moved), *shifted)]
+        self._shifted = [after.entities[name] for name in shifted]
+
+    def __call__(self) -> bool:
+        """Take over, if what is moved is free and its place is; the state before stays as it is."""
+        if any(map(self._fingers_before.touch, self._moved)):
+            return False
+        old, new = self._old, self.simulation
+        state = self._carried()
+        new.go_on(state, old.steps)
+        return not (
+            any(map(self._obstructed, self._new_places)) or any(map(self._fingers.touch, self._shifted))
+        )
+
+    def _carried(self) -> InitialState:
+        old, new = self._old, self.simulation
+        before, after = old.state(), self._vector.copy()
+        assert before.drive is not None
+        after[0] = before.vector[0]
+        after[1 + new.model.nq :] = 0.0
+        warm = np.zeros(new.model.nv)
+        for one, other in _shared_joints(old, new, {entity.name for entity in self._new_places}):
+            for source, target in (
+                (1 + _qpos(old.model, one), 1 + _qpos(new.model, other)),
+                (1 + old.model.nq + _dof(old.model, one), 1 + new.model.nq + _dof(new.model, other)),
+            ):
+                after[target] = before.vector[source]
+            warm[_dof(new.model, other)] = before.drive.warm_start[_dof(old.model, one)]
+        fixtures = self._fixtures.copy()
+        live = live_fixtures(old.model, old.compiled)
+        for place, there in self._standing:
+            fixtures[place] = live[there]
+        drive = Drive(
+            before.drive.goal_position,
+            before.drive.goal_rotation,
+            before.drive.grip,
+            before.drive.actuators,
+            warm,
+        )
+        return InitialState(after, fixtures, drive)
+
+    def _obstructed(self, entity: EntityIndex) -> bool:
+        """Whether a thing is in something else, or the robot touches it."""
+        data = self.simulation.data
+        pairs, depth = data.contact.geom[: data.ncon], data.contact.dist[: data.ncon]
+        mine = np.isin(pairs, list(entity.geoms))
+        with_others = mine[:, 0] != mine[:, 1]
+        return self._fingers.touch(entity) or bool((depth[with_others] < -SUNK).any())
+
+
+def _shared_joints(old: Simulation, new: Simulation, without: set[str]) -> Iterator[tuple[int, int]]:
+    """Ids of the joints that both models have, but for those of some entities."""
+    left_out = {joint for name in without for joint in new.compiled.entities[name].joints}
+    for joint in range(new.model.njnt):
+        other = mujoco.mj_name2id(old.model, mujoco.mjtObj.mjOBJ_JOINT, new.model.joint(joint).name)
+        if joint not in left_out and other >= 0:
+            yield other, joint
+
+
+def _qpos(model: mujoco.MjModel, joint: int) -> np.ndarray:
+    width = 7 if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE else 1
+    return np.asarray(model.jnt_qposadr[joint] + np.arange(width))
+
+
+def _dof(model: mujoco.MjModel, joint: int) -> np.ndarray:
+    width = 6 if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE else 1
+    return np.asarray(model.jnt_dofadr[joint] + np.arange(width))
+
+
+def _place(simulation: Simulation, entity: EntityIndex) -> slice:
+    """Where in a state's vector the position (3,) of a movable thing is."""
+    first = 1 + int(simulation.model.jnt_qposadr[entity.joints[-1]])
+    return slice(first, first + 3)
+
+
+def _position(simulation: Simulation, entity: EntityIndex, vector: np.ndarray) -> np.ndarray:
+    return vector[_place(simulation, entity)]

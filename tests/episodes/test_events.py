@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from assay.episodes import At, EpisodeSpec, Moment, Outcome, Trigger, from_json, rollout, to_json, world_of
+from assay.episodes.events import at_step, grasped, lifted, near, placing, share, subgoal
+from assay.episodes.stepwise import Stepwise
+from assay.errors import PerturbationError, WorldError
+from assay.perturb.events import Cancel, Knock
+from assay.perturb.senses.actuators import ActionDelay
+from assay.perturb.senses.hiding import FrozenCamera
+from assay.perturb.words.rewordings.other_task import OtherTask
+from assay.perturb.words.say import Say
+from assay.perturb.world import Displace, Distractors, Relight
+from assay.policies.oracle.policy import Oracle
+from assay.sim.world import LiberoEnv
+
+BOWL = EpisodeSpec("libero_goal/8", 0)  # the bowl onto the plate
+DRAWER = EpisodeSpec("libero_goal/3", 0)  # the bowl into a drawer that must be opened
+OTHER = OtherTask("turn on the stove", ("TurnOn flat_stove_1",))
+TRIGGERS = {
+    Moment.NEAR: (BOWL, near(0.1)),
+    Moment.GRASPED: (BOWL, grasped()),
+    Moment.LIFTED: (BOWL, lifted(0.04)),
+    Moment.PLACING: (BOWL, placing(0.15)),
+    Moment.SUBGOAL: (DRAWER, subgoal(1)),
+    Moment.STEP: (BOWL, at_step(17)),
+    Moment.SHARE: (BOWL, share(0.2)),
+}
+CHANGES = {
+    Moment.NEAR: Displace(0.1),
+    Moment.GRASPED: Cancel(),
+    Moment.LIFTED: Knock(),
+    Moment.PLACING: Relight(0.5),
+    Moment.SUBGOAL: OTHER,
+    Moment.STEP: Distractors(1),
+    Moment.SHARE: FrozenCamera(cameras=("agentview",)),
+}
+"""One of each: things that move, new things, words, looks, senses."""
+
+
+@pytest.fixture(scope="module")
+def env() -> Iterator[LiberoEnv]:
+    opened = world_of(BOWL.task).open()
+    assert isinstance(opened, LiberoEnv)
+    yield opened
+    opened.close()
+
+
+def states(env: LiberoEnv, spec: EpisodeSpec, actions: np.ndarray) -> tuple[list[np.ndarray], Stepwise]:
+    """Everything that decides what comes next, before each step, as long as nothing has happened."""
+    play = Stepwise(env, spec)
+    found = []
+    for action in actions:
+        if env.happened or any(each["step"] is not None for each in play.ended().events):
+            break
+        state = env.simulation.state()
+        drive = () if state.drive is None else (state.drive.warm_start, state.drive.actuators)
+        seen = play.observation
+        found.append(np.concatenate([state.flat(), *drive, seen.joints, seen.eef_position, seen.moment.qpos]))
+        play.step(action)
+    return found, play
+
+
+@pytest.fixture(scope="module")
+def controls(env: LiberoEnv) -> dict[str, np.ndarray]:
+    return {spec.task: rollout(env, Oracle(), spec).trajectory.actions for spec in (BOWL, DRAWER)}
+
+
+@pytest.mark.parametrize("moment", Moment)
+def test_an_episode_is_its_control_to_the_bit_until_its_trigger_comes_true(
+    env: LiberoEnv, controls: dict[str, np.ndarray], moment: Moment
+):
+    spec, trigger = TRIGGERS[moment]
+    actions = controls[spec.task]
+    control, _ = states(env, spec, actions)
+    event = At(trigger, CHANGES[moment])
+    found, play = states(env, replace(spec, condition="event", perturbations=(event,)), actions)
+    (happened,) = play.ended().events
+    assert happened["step"] is not None and happened["step"] >= (happened["due"] or 0) >= 1
+    assert len(found) == happened["step"] < len(control)
+    assert all(np.array_equal(one, other) for one, other in zip(found, control, strict=False))
+
+
+def test_the_events_of_one_policy_and_its_control_share_all_actions_until_then(env: LiberoEnv):
+    changed = replace(BOWL, condition="event", perturbations=(At(near(0.1), Displace(0.1)),))
+    control, event = (rollout(env, Oracle(), spec) for spec in (BOWL, changed))
+    step = event.events[0]["step"]
+    assert step and event.outcome is Outcome.SUCCESS, "the oracle looks again"
+    assert np.array_equal(control.trajectory.actions[:step], event.trajectory.actions[:step])
+    assert np.array_equal(
+        control.trajectory.end_effector[: step + 1], event.trajectory.end_effector[: step + 1]
+    )
+    assert not np.array_equal(
+        control.trajectory.actions[step:], event.trajectory.actions[step : control.steps]
+    )
+
+
+def test_an_event_is_a_value_that_json_gives_back():
+    for event in (At(near(0.1), Displace(0.1)), At(lifted(), OTHER), At(subgoal(2), ActionDelay(3))):
+        assert from_json(to_json(event)) == event and hash(from_json(to_json(event))) == hash(event)
+        spec = replace(BOWL, perturbations=(event,))
+        assert EpisodeSpec.from_json(spec.to_json()) == spec and spec.scene_key == BOWL.scene_key
+    assert to_json(At(near(0.1), Displace(0.1))) == {
+        "kind": "event/at",
+        "when": {"moment": "near", "value": 0.1},
+        "what": {"kind": "world/displace", "distance": 0.1, "thing": ""},
+    }
+    assert str(At(lifted(0.05), Cancel())) == "words/cancel at lifted(0.05)"
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (lambda: Trigger("soon", 1), "valid: near, grasped"),  # type: ignore[arg-type]
+        (lambda: near(0.0), "near: 0.0; valid: 0.01 to 1"),
+        (lambda: at_step(1.5), "valid: whole numbers 1 to 100000"),  # type: ignore[arg-type]
+        (lambda: At(near(0.1), At(near(0.1), Cancel())), "cannot wait for another"),
+        (lambda: Cancel().apply(None, np.random.default_rng(0)), "valid inside At"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(made, said: str):
+    with pytest.raises(PerturbationError, match=said):
+        made()
+
+
+@pytest.mark.parametrize(
+    ("spec", "trigger", "said"),
+    [
+        (BOWL, subgoal(1), "subgoal: libero_goal/8 has 1 parts"),
+        (EpisodeSpec("libero_goal/7", 0), grasped(), "nothing to be put somewhere"),
+    ],
+)
+def test_a_trigger_that_can_never_come_true_is_refused_at_the_start(env: LiberoEnv, spec, trigger, said: str):
+    with pytest.raises(PerturbationError, match=said):
+        Stepwise(env, replace(spec, perturbations=(At(trigger, Cancel()),)))
+
+
+def test_a_world_without_events_says_so():
+    spec = EpisodeSpec("tabletop/T1/L1", 0)
+    opened = world_of(spec.task).open()
+    with pytest.raises(WorldError, match="the world 'tabletop' can be changed before an episode only"):
+        Stepwise(opened, replace(spec, perturbations=(At(at_step(1), Say("stop")),)))
+    opened.close()
+
+
+class Listener:
+    """Acts in chunks of four, and notes what it was told when."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[str, str]] = []
+        self.asked: list[int] = []
+
+    def reset(self, instruction, spec) -> None:
+        self.heard.append(("reset", instruction.text))
+
+    def act(self, observation) -> np.ndarray:
+        self.asked.append(observation.step)
+        return np.zeros((4, 7))
+
+
+class Polite(Listener):
+    """Goes on with its chunk."""
+
+    def instruct(self, instruction) -> None:
+        self.heard.append(("instruct", instruction.text))
+
+
+class Eager(Listener):
+    """Drops its chunk."""
+
+    def instruct(self, instruction) -> bool:
+        self.heard.append(("instruct", instruction.text))
+        return True
+
+
+@pytest.mark.parametrize(
+    ("policy", "how", "asked"),
+    [(Listener(), "reset", [0, 4, 6]), (Polite(), "instruct", [0, 4, 8]), (Eager(), "instruct", [0, 4, 6])],
+)
+def test_a_policy_is_told_what_is_asked_now_and_decides_on_its_chunk(env: LiberoEnv, policy, how, asked):
+    spec = replace(BOWL, condition="event", perturbations=(At(at_step(6), OTHER),), steps=10)
+    episode = rollout(env, policy, spec)
+    assert policy.heard == [("reset", "put the bowl on the plate"), (how, "turn on the stove")]
+    assert policy.asked == asked
+    assert (
+        episode.instruction == "put the bowl on the plate"
+        and episode.events[0]["told"] == "turn on the stove"
+    )
+    assert list(episode.truth) == ["TurnOn flat_stove_1"]
+
+
+def test_events_happen_in_their_order(env: LiberoEnv):
+    both = (At(at_step(5), OTHER), At(at_step(3), Cancel("never mind")))
+    episode = rollout(env, Listener(), replace(BOWL, condition="event", perturbations=both, steps=40))
+    assert [each["step"] for each in episode.events] == [5, 5]
+    assert [each["told"] for each in episode.events] == ["turn on the stove", "never mind"]
+    assert episode.outcome is Outcome.SUCCESS and episode.steps == 25, "nothing moved for twenty steps"
+
+
+def test_an_event_that_never_comes_is_recorded_as_such(env: LiberoEnv):
+    spec = replace(BOWL, condition="event", perturbations=(At(lifted(0.04), Cancel()),), steps=5)
+    (event,) = rollout(env, Listener(), spec).events
+    assert event == {"event": "words/cancel at lifted(0.04)", "due": None, "step": None, "told": ""}

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from assay.measures.diagnosis import diagnose
+from assay.measures.events import EVENTS
+from assay.measures.findings import Verdict
+from assay.measures.flaws import Flaw
+from assay.measures.profile import profile
+from assay.report.events import events_sentences, events_table
+from assay.report.sentences import sentence
+
+KINDS = {
+    "moved": "meanwhile",
+    "knocked": "meanwhile",
+    "changed": "request",
+    "cancelled": "cancel",
+    "distractor": "interruption",
+}
+
+
+def played(made, lost: set[str], absent: set[str] = frozenset()):
+    """Ten starts; what is ``absent`` happens in the first two of them only."""
+    for seed in range(10):
+        yield made(True, seed=seed, condition="control")
+        for name, change in KINDS.items():
+            labels = {"axis": "world", "plausible": True, "change": change, "event": name, "trigger": "near"}
+            each = made(name not in lost, seed=seed, condition=f"events/{name}", labels=labels)
+            step = None if name in absent and seed > 1 else 12 + seed
+            happened = {"event": f"{name} at near(0.1)", "due": step, "step": step, "told": ""}
+            yield replace(each, events=(happened,))
+
+
+def found_in(run, made, lost: set[str]) -> tuple[set[Flaw], set[Flaw]]:
+    """The flaws that are found, and those that another explains."""
+    findings = diagnose(profile(run(played(made, lost))))
+    by = {verdict: {each.flaw for each in findings if each.verdict is verdict} for verdict in Verdict}
+    return by[Verdict.FOUND], by[Verdict.EXPLAINED]
+
+
+@pytest.mark.parametrize(
+    ("lost", "flaw", "explained"),
+    [
+        ({"moved", "knocked"}, Flaw.NO_SECOND_LOOK, set()),
+        ({"changed", "cancelled"}, Flaw.NOT_LISTENING, {Flaw.CANNOT_STOP}),
+        ({"cancelled"}, Flaw.CANNOT_STOP, set()),
+        ({"distractor"}, Flaw.INTERRUPTED, set()),
+        (set(), Flaw.NOTHING, set()),
+    ],
+)
+def test_each_flaw_is_named_and_no_other(run, made, lost: set[str], flaw: Flaw, explained: set[Flaw]) -> None:
+    assert found_in(run, made, lost) == ({flaw}, explained)
+
+
+def test_a_flaw_is_told_with_its_evidence(run, made) -> None:
+    findings = diagnose(profile(run(played(made, {"cancelled"}))))
+    (finding,) = (each for each in findings if each.verdict is Verdict.FOUND)
+    assert sentence(finding).text.startswith(
+        "Does not stop when the request is taken back: 0 of 10 succeed (stop safely) after the request was taken back, "
+        "10 of 10 unperturbed"
+    )
+
+
+def test_whether_an_event_happened_is_told_apart_from_what_came_of_it(run, made) -> None:
+    measured = profile(run(played(made, {"moved"}, absent={"moved"})))
+    found = {each.event: each for each in measured[EVENTS.name]}
+    moved, changed = found["moved"], found["changed"]
+    assert (moved.happened.successes, moved.happened.count) == (2, 10)
+    assert moved.after is not None and (moved.after.successes, moved.after.count) == (0, 2)
+    assert moved.control is not None and moved.control.count == 2 and moved.step == 12.5
+    assert changed.after is not None and (changed.happened.successes, changed.after.successes) == (10, 10)
+    said = list(events_sentences(measured[EVENTS.name], measured))
+    assert said[0] == "Events happened in 42 of 50 episodes; of these 40 succeed."
+    assert "moved (in 2 of 10)" in said[1]
+    assert events_table(measured[EVENTS.name], None) is not None  # type: ignore[arg-type]
+
+
+def test_episodes_in_which_nothing_happened_say_nothing_about_a_flaw(run, made) -> None:
+    measured = profile(run(played(made, {"moved", "knocked"}, absent={"moved", "knocked"})))
+    (drop,) = (each for each in measured["changes"] if each.group["change"] == "meanwhile")
+    assert drop.pairs == 4, "two starts of each, of ten"
