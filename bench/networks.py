@@ -1,4 +1,4 @@
-"""Networks whose flaw is known, because of what they were trained on, through the experiments: every figure of
+"""Networks whose flaw is known, because of what they were trained on, through the experiments: most figures of
 docs/learned.md.
 
     python -m bench.networks                            # everything: hours
