@@ -1,4 +1,4 @@
-"""Networks whose flaw is known, because of what they were trained on, through the experiments: every figure of
+"""Networks whose flaw is known, because of what they were trained on, through the experiments: most figures of
 docs/learned.md.
 
     python -m bench.networks                            # everything: hours
@@ -165,7 +165,7 @@ def _successes(experiment: str, runs: dict[str, assay.Run]) -> Iterator[str]:
     conditions = dict.fromkeys(each for counts in counted.values() for each in counts)
     yield f"\n| `{experiment}` | {' | '.join(runs)} |\n| --- |{' ---: |' * len(runs)}"
     for condition in sorted(conditions, key=lambda each: each != CONTROL):
-        cells = (_said(*counts.get(condition, (0, 0))) for counts in counted.values())
+        cells = (said(*counts.get(condition, (0, 0))) for counts in counted.values())
         yield f"| `{condition}` | {' | '.join(cells)} |"
 
 
@@ -179,7 +179,8 @@ def _counts(run: assay.Run) -> dict[str, tuple[int, int]]:
     return counts
 
 
-def _said(hits: int, episodes: int) -> str:
+def said(hits: int, episodes: int) -> str:
+    """``3 of 12 (9 to 53)``."""
     if not episodes:
         return ""
     low, high = wilson(hits / episodes, episodes)

@@ -24,9 +24,11 @@ def test_demonstrations_are_recorded_and_a_policy_trained_on_them(
     assert re.fullmatch(r"actions: T1 1 to \d, T3 1 to \d", second)
     assert said.err.splitlines() == ["T1: 2 of 4", "T3: 4 of 4"]
     pytest.importorskip("torch", reason="training needs torch: pip install 'assay-robotics[learn]'")
-    said = assay("tabletop", "train", demos, "--model", "concat-objects", "--steps", "2", "--out", file)
+    said = assay(
+        "tabletop", "train", demos, "--model", "concat-objects", "--steps", "2", "--batch", "3", "--out", file
+    )
     assert said.status == 0 and file.is_file()
-    assert said.out.startswith(f"{file}: concat-objects, 1,") and "2 steps" in said.out
+    assert said.out.startswith(f"{file}: concat-objects, 1,") and "2 steps of 3" in said.out
     assert "concat-objects, step 2, loss" in said.err
 
 

@@ -77,6 +77,7 @@ def train(
     ] = "cross-objects",
     minutes: Annotated[float | None, typer.Option(min=0.01, help="Train so long; 20 unless --steps.")] = None,
     steps: Annotated[int | None, typer.Option(min=1, help="Train so many batches; repeatable.")] = None,
+    batch: Annotated[int, typer.Option(min=1, help="Actions in a batch.")] = 64,
     seed: Annotated[int, typer.Option(help="Another seed gives another network.")] = 0,
     permute: Annotated[bool, typer.Option(help="Show objects in another order each time.")] = False,
     paraphrase: Annotated[
@@ -97,7 +98,7 @@ def train(
     require_torch()
     from assay.policies.learned.tabletop.checkpoint import trained
 
-    schedule = Schedule(steps or 0, minutes or (0.0 if steps else 20.0))
+    schedule = Schedule(steps or 0, minutes or (0.0 if steps else 20.0), batch)
     with progress_bar() as bar:
         task = bar.add_task(model, total=100)
 
@@ -110,7 +111,7 @@ def train(
         made = trained(
             folder, out, chosen, schedule, seed=seed, permute=permute, paraphrase=paraphrase, watch=watch
         )
-    say(f"{out}: {made.model}, {made.parameters:,} parameters, {number_of(made.steps, 'step')}")
+    say(f"{out}: {made.model}, {made.parameters:,} parameters, {number_of(made.steps, 'step')} of {batch}")
     say("nearly the demonstrator's action in episodes held out:")
     for name, share in made.held_out.items():
         say(f"{name} {share:.0%}")

@@ -17,7 +17,7 @@ torch = pytest.importorskip(
 
 from assay.policies.learned.loop import size  # noqa: E402
 from assay.policies.learned.schedule import Schedule  # noqa: E402
-from assay.policies.learned.tabletop.network import Network  # noqa: E402
+from assay.policies.learned.tabletop.network import WIDTH, Network, distinct  # noqa: E402
 from assay.policies.learned.tabletop.training import learn, scores, train  # noqa: E402
 
 
@@ -51,6 +51,29 @@ def test_a_network_gives_logits_for_every_axis_and_does_not_mind_its_neighbours(
         for index, each in ((0, dataset.examples[0]), (4, bare)):
             alone, _ = network(_batch(dataset, each))
             assert torch.allclose(alone[0][0], logits[0][index], atol=1e-3) and alone[0].std() > 0.1
+
+
+@pytest.mark.parametrize("cross", [True, False])
+def test_what_is_worked_out_for_the_last_token_only_is_what_all_layers_give(recorded: Path, cross: bool):
+    network = _network(load(recorded, Form.OBJECTS), cross=cross)
+    tokens, empty = torch.randn(3, 7, WIDTH), torch.zeros(3, 7, dtype=torch.bool)
+    empty[0, 2:4] = True
+    memory, no_memory = torch.randn(3, 5, WIDTH), torch.zeros(3, 5, dtype=torch.bool)
+    no_memory[1, 3:] = True
+    prompt = {"memory": memory, "memory_key_padding_mask": no_memory} if cross else {}
+    with torch.inference_mode():
+        if cross:
+            whole = network.decider(tokens, **prompt, tgt_key_padding_mask=empty)
+        else:
+            whole = network.decider(tokens, src_key_padding_mask=empty)
+        assert torch.allclose(network._decided(tokens, empty, prompt), whole[:, -1], atol=1e-5)
+
+
+def test_crops_that_are_alike_are_looked_at_once():
+    crops = np.random.default_rng(0).integers(256, size=(3, 4, 4, 3), dtype=np.uint8)[[1, 0, 1, 2, 0]]
+    first, which = distinct(crops)
+    assert first.tolist() == [0, 1, 3]
+    assert (crops[first][which.numpy()] == crops).all()
 
 
 def test_the_order_of_objects_makes_a_difference_and_absent_words_do(recorded: Path):

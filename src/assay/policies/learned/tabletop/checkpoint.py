@@ -35,6 +35,7 @@ class Description(BaseModel):
     """Whether objects came in another order each time."""
     seed: int
     steps: int
+    batch: int = 64
     minutes: float
     parameters: int
     held_out: dict[str, float]
@@ -80,6 +81,7 @@ def trained(
         permuted=permute,
         seed=seed,
         steps=steps,
+        batch=schedule.batch,
         minutes=round((time.monotonic() - begun) / 60, 1),
         parameters=size(network),
         held_out=held_out,

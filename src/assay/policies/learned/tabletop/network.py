@@ -9,6 +9,8 @@ The action is read from one further token, coordinate by coordinate, each knowin
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -64,26 +66,42 @@ class Pictures(nn.Module):
 
     def forward(self, sight: Sight) -> Tensor:
         """(tokens, WIDTH)."""
-        crops = torch.from_numpy(sight.crops).permute(0, 3, 1, 2).float() / 127.5 - 1
+        first, which = distinct(sight.crops)
+        crops = torch.from_numpy(sight.crops[first]).permute(0, 3, 1, 2).float() / 127.5 - 1
         boxes = torch.from_numpy(sight.boxes)
         points = boxes[:, None, :2]
         if self.form is Form.OBJECTS:
             crops = self.fine(crops)
-            points = torch.cat([points, self._points(crops, boxes)], dim=1)
+            rows, columns = (each[which] for each in self._points(crops))
+            points = torch.cat([points, _in_picture(rows, columns, boxes)], dim=1)
         order = self.view(torch.from_numpy(sight.views)) + self.place(torch.from_numpy(sight.places))
-        return self.norm(
-            self.crop(crops) + self.where(waves(points).flatten(1)) + self.extent(4 * boxes[:, 2:]) + order
-        )
+        where, extent = self.where(waves(points).flatten(1)), self.extent(4 * boxes[:, 2:])
+        return self.norm(self.crop(crops)[which] + where + extent + order)
 
-    def _points(self, fine: Tensor, boxes: Tensor) -> Tensor:
-        """Where in the whole picture some features of the crops are, (tokens, POINTS, 2)."""
+    def _points(self, fine: Tensor) -> tuple[Tensor, Tensor]:
+        """In which row and column of a crop some of its features are, -0.5 to 0.5: (crops, POINTS) each."""
         heat = self.points(fine)
         share = heat.flatten(2).softmax(dim=-1).view_as(heat)
         steps = (torch.arange(heat.shape[-1]) + 0.5) / heat.shape[-1] - 0.5
-        rows, columns = share.sum(dim=3) @ steps, share.sum(dim=2) @ steps
-        # A crop is square: as wide and high as the longer side of its box, in pixels of 1 : 2 pictures.
-        side = torch.maximum(boxes[:, 2], 2 * boxes[:, 3])[:, None]
-        return boxes[:, None, :2] + torch.stack([columns * side / 2, rows * side], dim=-1)
+        return share.sum(dim=3) @ steps, share.sum(dim=2) @ steps
+
+
+def distinct(crops: np.ndarray) -> tuple[np.ndarray, Tensor]:
+    """The first of each kind among crops, and for each crop which of these it equals.
+
+    What lies still looks the same in every observation that is remembered, so that a network need look at it once.
+    """
+    known: dict[bytes, int] = {}
+    which = [known.setdefault(crop.tobytes(), len(known)) for crop in crops]
+    _, first = np.unique(np.array(which, dtype=np.int64), return_index=True)
+    return first, torch.tensor(which, dtype=torch.int64)
+
+
+def _in_picture(rows: Tensor, columns: Tensor, boxes: Tensor) -> Tensor:
+    """Places in crops, (tokens, POINTS) each, as places in the whole picture, (tokens, POINTS, 2)."""
+    # A crop is square: as wide and high as the longer side of its box, in pixels of 1 : 2 pictures.
+    side = torch.maximum(boxes[:, 2], 2 * boxes[:, 3])[:, None]
+    return boxes[:, None, :2] + torch.stack([columns * side / 2, rows * side], dim=-1)
 
 
 class Head(nn.Module):
@@ -103,6 +121,11 @@ class Head(nn.Module):
     def forward(self, state: Tensor) -> Tensor:
         """Logits, (examples, bins)."""
         return (self.straight(state) + self.bent(state)) @ self.basis.T
+
+
+def _attended(attention: nn.MultiheadAttention, asking: Tensor, asked: Tensor, empty: Tensor) -> Tensor:
+    found: Tensor = attention(asking, asked, asked, key_padding_mask=empty, need_weights=False)[0]
+    return found
 
 
 class Network(nn.Module):
@@ -168,14 +191,27 @@ class Network(nn.Module):
         table = torch.cat([seen[slots] + self.ages(torch.from_numpy(batch.ages)), past, tools], dim=1)
         no_table = nn.functional.pad(torch.cat([slots == 0, since == 0], dim=1), (0, 1))
         if self.cross:
-            decided = self.decider(
-                table, prompt, tgt_key_padding_mask=no_table, memory_key_padding_mask=no_prompt
-            )
-        else:
-            everything = torch.cat([prompt, table], dim=1)
-            nothing = torch.cat([no_prompt, no_table], dim=1)
-            decided = self.decider(everything, src_key_padding_mask=nothing)
-        return decided[:, -1]
+            return self._decided(table, no_table, {"memory": prompt, "memory_key_padding_mask": no_prompt})
+        everything = torch.cat([prompt, table], dim=1)
+        return self._decided(everything, torch.cat([no_prompt, no_table], dim=1), {})
+
+    def _decided(self, tokens: Tensor, empty: Tensor, prompt: Mapping[str, Tensor]) -> Tensor:
+        """What the layers make of the last of some tokens, (examples, WIDTH).
+
+        The last layer works out this one only, which nobody but the heads reads.
+        """
+        mask = {"tgt_key_padding_mask" if prompt else "src_key_padding_mask": empty}
+        *earlier, final = self.decider.layers
+        for layer in earlier:
+            tokens = layer(tokens, **prompt, **mask)
+        given = final.norm1(tokens)
+        state = tokens[:, -1:] + _attended(final.self_attn, given[:, -1:], given, empty)
+        if prompt:
+            memory, no_memory = prompt["memory"], prompt["memory_key_padding_mask"]
+            state = state + _attended(final.multihead_attn, final.norm2(state), memory, no_memory)
+        given = (final.norm3 if prompt else final.norm2)(state)
+        state = state + final.linear2(final.activation(final.linear1(given)))
+        return self.decider.norm(state)[:, 0]
 
     def _read(self, batch: Batch, seen: Tensor) -> tuple[Tensor, Tensor]:
         """The prompt, (examples, 1 + length, WIDTH), and where it is empty; its first token never is."""
