@@ -164,14 +164,14 @@ class Renderer:
         self, data: mujoco.MjData, unseen: np.ndarray, place: tuple[int, int, int]
     ) -> None:
         """Render the scene, in which everything is; what stands still only if it has not been kept."""
-        plan = self._still.plan(self._scene, place)
+        plan = self._still.plan(self._scene, data, place)
         if plan.under is None:
             mujoco.mjr_render(self._viewport, self._scene, self._context)
             return
         if plan.is_new:
             self._update_scene(data, unseen | ~plan.under)
             mujoco.mjr_render(self._viewport, self._scene, self._context)
-            self._still.keep(place)
+            self._still.keep(place, plan.under)
         self._update_scene(data, unseen | plan.under)
         sky = mujoco.mjtRndFlag.mjRND_SKYBOX
         usual = self._scene.flags[sky]
@@ -241,7 +241,7 @@ class Renderer:
         self._options.geomgroup[UNDRAWN] = 0
         self._camera = mujoco.MjvCamera()
         self._camera.type = mujoco.mjtCamera.mjCAMERA_FIXED
-        self._still = Still(self._model, self._context, self._gl)
+        self._still = Still(self._model, self._culling, self._context, self._gl)
         self._release = _released_in_time(self, self._context, self._gl, self._still)
 
 

@@ -3,7 +3,7 @@
 Software GL spends a picture's time on the corners of meshes' triangles. Before a camera that stands still, most of them
 are where they were a picture ago: to the bit, in the single precision that GL draws with. They are kept as a layer, the
 colour and depth of every sample. Then only the rest is drawn, and of both, sample by sample, the nearer is seen. What
-was kept is compared with all that MuJoCo draws from, as bytes, so that a changed colour, light or camera is seen at once.
+was kept is compared with all that MuJoCo draws from, as bytes: a changed colour, light or camera is seen at once.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from typing import Any
 
 import mujoco
 import numpy as np
+
+from assay.sim.culling import Culling
 
 STILL_FOR = 3
 """For how many pictures a thing must have stood still before it is kept."""
@@ -42,6 +44,8 @@ void main() {
     colour = texelFetch(colours, place, gl_SampleID);
     gl_FragDepth = texelFetch(depths, place, gl_SampleID).r;
 }"""
+_OPAQUE = 0.995
+"""From this share of its colour on, MuJoCo draws a geom as one that nothing is seen through."""
 _UNITS = (4, 5)
 """Texture units that MuJoCo does not use."""
 
@@ -58,8 +62,14 @@ class _View:
     """What was drawn of each, (ngeom, 30) numbers as they are in memory."""
     pictures: np.ndarray
     """Since how many pictures each has been as it is, (ngeom,)."""
+    mirrors: np.ndarray
+    """Ids of geoms in which others are seen."""
+    clear: np.ndarray
+    """Ids of geoms through which others are seen."""
     kept: np.ndarray | None = None
     """The geoms of the layer, (ngeom,)."""
+    as_kept: np.ndarray | None = None
+    """What was drawn of them."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +85,8 @@ class Plan:
 class Still:
     """The layers of one renderer, whose GL context is current; of none where GL is not software: nothing is gained."""
 
-    def __init__(self, model: mujoco.MjModel, context: Any, gl_context: Any) -> None:
-        self._context, self._gl = context, gl_context
+    def __init__(self, model: mujoco.MjModel, culling: Culling, context: Any, gl_context: Any) -> None:
+        self._culling, self._context, self._gl = culling, context, gl_context
         self._views: dict[Place, _View] = {}
         self._layers: dict[Place, _Layer] = {}
         meshes = np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_MESH)
@@ -84,8 +94,8 @@ class Still:
         self._triangles[meshes] = model.mesh_facenum[model.geom_dataid[meshes]]
         self._usable = self._triangles.sum() >= WORTH and context.offSamples > 0 and _is_software()
 
-    def plan(self, scene: mujoco.MjvScene, place: Place) -> Plan:
-        """How to draw a scene of everything, now."""
+    def plan(self, scene: mujoco.MjvScene, data: mujoco.MjData, place: Place) -> Plan:
+        """How to draw a scene of everything, as it is in ``data``, now."""
         if not self._usable or place[1] * place[2] > MOST_PIXELS or not scene.ngeom:
             return Plan()
         drawn = _Drawn(scene)
@@ -99,24 +109,36 @@ class Still:
         looks[drawn.geoms] = drawn.looks
         view = self._views.get(place)
         if view is None or view.around != drawn.around:
-            self._views[place] = _View(drawn.around, there, looks, np.zeros(size, dtype=int))
+            unmoved = np.zeros(size, dtype=int)
+            self._views[place] = _View(drawn.around, there, looks, unmoved, drawn.mirrors, drawn.clear)
             return Plan()
         same = (there == view.there) & (looks == view.looks).all(axis=1)
         view.pictures = np.where(same, view.pictures + 1, 0)
-        view.there, view.looks = there, looks
-        return self._chosen(view)
+        view.there, view.looks, view.mirrors, view.clear = there, looks, drawn.mirrors, drawn.clear
+        plan = self._chosen(view)
+        if plan.under is None or not self._stays(view, plan.under, data, place[0]):
+            return Plan()
+        return plan
 
     def _chosen(self, view: _View) -> Plan:
-        if view.kept is not None and view.pictures[view.kept].all():
+        if view.kept is not None and np.array_equal(view.looks[view.kept], view.as_kept):
             joining = view.there & ~view.kept & (view.pictures >= JOINS_AFTER)
             if self._triangles[joining].sum() < WORTH / 4:
                 return Plan(view.kept)
+        view.kept = view.as_kept = None
         still = view.there & (view.pictures >= STILL_FOR)
-        view.kept = still if self._triangles[still].sum() >= WORTH else None
-        return Plan(view.kept, is_new=view.kept is not None)
+        return Plan(still, is_new=True) if self._triangles[still].sum() >= WORTH else Plan()
 
-    def keep(self, place: Place) -> None:
-        """Keep what was just drawn as the layer of a place."""
+    def _stays(self, view: _View, under: np.ndarray, data: mujoco.MjData, camera: int) -> bool:
+        """Whether what else is drawn changes nothing of the layer: it is neither mirrored in it nor seen through it."""
+        special = np.concatenate([view.mirrors, view.clear])
+        moving = view.there & ~under
+        return bool(under[special].all()) and self._culling.apart(
+            data, camera, moving, view.mirrors, view.clear
+        )
+
+    def keep(self, place: Place, still: np.ndarray) -> None:
+        """Keep what was just drawn, the geoms ``still`` (ngeom,), as the layer of a place."""
         if place not in self._layers:
             while len(self._layers) >= MOST_LAYERS:
                 oldest = next(iter(self._layers))
@@ -124,6 +146,8 @@ class Still:
                 self._views.pop(oldest, None)
             self._layers[place] = _Layer(self._context, place[1], place[2])
         self._layers[place].keep(self._context)
+        view = self._views[place]
+        view.kept, view.as_kept = still, view.looks[still]
 
     def lay_under(self, place: Place) -> None:
         """Lay the layer of a place under what was just drawn."""
@@ -151,10 +175,10 @@ class _Drawn:
         above = ((eye - floats[:, 3:6]) * floats[:, [8, 11, 14]]).sum(axis=1)
         planes = found[:, 0] == int(mujoco.mjtGeom.mjGEOM_PLANE)
         flat = planes | (found[:, 0] == int(mujoco.mjtGeom.mjGEOM_BOX))
+        self.mirrors = self.geoms[flat & (floats[:, 22] > 0)]
+        self.clear = self.geoms[floats[:, 18] < _OPAQUE]
         self.is_plain = bool(
             (found[:, 2] == int(mujoco.mjtObj.mjOBJ_GEOM)).all()  # no sites that glow
-            and (floats[:, 18] >= 0.995).all()  # nothing to look through
-            and (floats[flat, 22] == 0).all()  # no mirrors
             and (above[planes] > 0).all()  # planes are looked through from below
             and not any(light.castshadow for light in scene.lights[: scene.nlight])
         )
