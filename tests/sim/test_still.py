@@ -27,7 +27,7 @@ def simulation(
     monkeypatch.setattr(still, "WORTH", 1000)
     world = Simulation(compiled_libero("libero_object/0"))
     world.reset(world.sample(0))
-    world.step(ACTION).image("agentview", SIZE)
+    world.renderer.sketch(world.step(ACTION).moment, "agentview", SIZE, SIZE)
     if not _is_software():
         pytest.skip("GL is not software here, and draws everything in every picture")
     yield world
