@@ -121,7 +121,7 @@ class Still:
         return plan
 
     def _chosen(self, view: _View) -> Plan:
-        if view.kept is not None and np.array_equal(view.looks[view.kept], view.as_kept):
+        if view.kept is not None and np.array_equal(view.looks[view.kept], np.asarray(view.as_kept)):
             joining = view.there & ~view.kept & (view.pictures >= JOINS_AFTER)
             if self._triangles[joining].sum() < WORTH / 4:
                 return Plan(view.kept)

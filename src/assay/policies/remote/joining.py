@@ -72,7 +72,7 @@ class StarVlaJoiner:
         read = _read(reply, LARGEST_REPLY)
         data = read.get("data") if isinstance(read, dict) and read.get("ok") else None
         actions = data.get("actions") if isinstance(data, dict) else None
-        if not isinstance(actions, np.ndarray) or len(actions) != count:
+        if not isinstance(data, dict) or not isinstance(actions, np.ndarray) or len(actions) != count:
             return None
         return [
             codec.encode_openpi({**read, "data": {**data, "actions": actions[place : place + 1]}})
