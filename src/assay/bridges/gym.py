@@ -22,9 +22,11 @@ from assay.bridges.player import Player
 from assay.bridges.tasks import ConditionedTask
 from assay.bridges.words_space import WordsSpace
 from assay.episodes import CONTROL, Initial, Stepwise
+from assay.errors import TaskError
 from assay.policies.demonstrations.features import state
 from assay.policies.remote.pictures import Orientation, parsed, turned
 from assay.sim import Observation
+from assay.sim.render import MOST_PIXELS
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ
 
 CAMERAS = {"image": "agentview", "wrist_image": "robot0_eye_in_hand"}
@@ -72,6 +74,8 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         initial: Initial = "sampled" if folder is None else "stored"
         self._task = ConditionedTask(task, condition, experiment, assets, initial, steps)
         self._orientation = parsed(orientation)
+        if not 1 <= size <= MOST_PIXELS:
+            raise TaskError(f"size={size}: valid: 1 to {MOST_PIXELS}")
         self._size, self._cameras = size, CAMERAS if images else {}
         path = None if out is None else Path(out)
         if path is not None:

@@ -39,6 +39,8 @@ class ConditionedTask:
             raise TaskError(
                 f"'{self.task}': no task of LIBERO's world, whose images, state and actions are meant"
             )
+        if self.steps is not None and self.steps < 1:
+            raise TaskError(f"steps={self.steps}: valid: 1 or more")
         found = world_of(self.task).select(self.task)
         if len(found) != 1:
             raise TaskError(f"'{self.task}' names {len(found)} tasks; valid: one, such as libero_goal/3")

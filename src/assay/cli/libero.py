@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -73,12 +74,26 @@ def libero(
             "--tasks": selection,
             "--seeds": seeds,
             "--conditions": conditions,
+            "--hold-start": hold_start,
+            "--steps": steps,
+            "--certified or --uncertified": certified,
+            "--each-a-task": each_a_task or None,
+            "--retry-errors": retry_errors or None,
+            "--label": label,
         }.items():
             if given is not None:
                 raise RunError(f"{name} is for --experiment NAME")
         raise typer.Exit(run_free(command, assets, states))
     from assay.dropin.executor import Script
-    from assay.runs.display import condition_table, print_reasons, print_tracebacks
+    from assay.runs.certificates import counted, recall
+    from assay.runs.display import (
+        Certifying,
+        condition_table,
+        print_clipping,
+        print_reasons,
+        print_refused,
+        print_tracebacks,
+    )
     from assay.runs.execute import Options, default_path, execute
     from assay.runs.store import Store
 
@@ -95,21 +110,34 @@ def libero(
         certified=certified,
         retry_errors=retry_errors,
     )
-    ending = execute(experiment, script, path, options, label=label)
+    with Certifying() as certifying:
+        ending = execute(experiment, script, path, options, certifying, label=label)
     with Store.reading(path) as store:
-        output.print(condition_table(store.counts(), set(store.stopped), {}))
+        refused = recall(store)
+        of_condition = Counter(each.condition for each in refused)
+        output.print(condition_table(store.counts(), set(store.stopped), of_condition))
         print_reasons(store.reasons())
         print_tracebacks(store.tracebacks().values())
-    rest = f", {ending.left} left: the same command goes on" if ending.left else ""
+        if store.broken() and not retry_errors:
+            say("--retry-errors offers episodes that ended in an error to the script again")
+        print_clipping(store.clipping())
+        print_refused(counted(refused))
+        counts = store.counts()
+    nothing_ran = counts["done"].sum() and not (counts["success"] + counts["failure"]).sum()
+    skipped = script.unplayed and not script.status
+    goes_on = "" if skipped else ": the same command goes on"
+    rest = f", {number_of(ending.left, 'planned episode')} left{goes_on}" if ending.left else ""
     say(f"{number_of(ending.done, 'episode')} recorded in {path}{rest}")
-    if script.unplayed and not script.status:
+    if skipped:
         say(
-            f"The script never played {_numbers(script.unplayed)}. Under --experiment tasks are numbered anew, each "
-            "condition of each task is one: let the script play every number from 0"
+            f"The script ended without playing {_numbers(script.unplayed)}. With --experiment these are not LIBERO's "
+            "numbers: each condition of each task is a task of the suite, and they are numbered from 0. Let the script "
+            "play every task of the suite; the same command then goes on. --tasks and --conditions choose what is there"
         )
     if script.status:
+        say(f"the script ended with exit status {script.status}", aside=True)
         raise typer.Exit(script.status if script.status > 0 else 128 - script.status)
-    if ending.left:
+    if ending.left or nothing_ran:
         raise typer.Exit(1)
 
 
@@ -123,7 +151,7 @@ def _numbers(unplayed: Mapping[str, Sequence[int]]) -> str:
                 runs[-1].append(number)
             else:
                 runs.append([number])
-        each = [f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs]
+        each = [f"{run[0]} to {run[-1]}" if len(run) > 2 else " and ".join(map(str, run)) for run in runs]
         listed = " and ".join([", ".join(each[:-1]), each[-1]] if len(each) > 1 else each)
         told.append(f"{'tasks' if len(numbers) > 1 else 'task'} {listed} of {suite or 'every suite'}")
     return "; ".join(told)

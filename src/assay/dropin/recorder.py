@@ -270,9 +270,10 @@ def _warn_of_unread(spec: EpisodeSpec, task: Task) -> None:
     if spec.condition == CONTROL or (folder / READ).exists() or (folder / TOLD).exists():
         return
     (folder / TOLD).touch()
+    said = f"'{task.instruction.words}'" if task.instruction.words else "nothing at all"
     print(
         "assay libero: warning: the script has not read task.language (nor env.language_instruction): if it takes the "
-        f"instruction from a file's name, it misses what the experiment says, now '{task.instruction.words}'",
+        f"instruction from a file's name, it misses what the experiment tells the policy, now {said}",
         file=sys.stderr,
     )
 

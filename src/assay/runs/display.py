@@ -59,6 +59,40 @@ class Interrupts:
         errors.print("finishing what is running; Ctrl-C again to stop at once")
 
 
+class Certifying(Observer):
+    """Shows on standard error how scenes are certified, and nothing of the episodes, which a script plays."""
+
+    def __init__(self) -> None:
+        self._bar: Progress | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def certifying(self, wanted: int) -> None:
+        """Say what is done before anything is played, and begin a bar."""
+        say(
+            f"certifying first: the oracle has to solve {number_of(wanted, 'scene')} (--uncertified goes without)",
+            aside=True,
+        )
+        self._bar = progress_bar()
+        self._bar.start()
+        self._task = self._bar.add_task("certifying", total=wanted)
+
+    def certified(self) -> None:
+        """Go on by one."""
+        if self._bar is not None:
+            self._bar.advance(self._task)
+
+    def began(self, store: Store, waiting: int) -> None:
+        """End the bar: what follows is the script's to print."""
+        self.__exit__()
+
+
 class RunDisplay(Observer):
     """Shows on standard error how a run goes; the first Ctrl-C lets running episodes finish."""
 

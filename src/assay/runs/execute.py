@@ -16,6 +16,7 @@ from assay.experiments.reference_times import limited
 from assay.plugins import SCRIPT
 from assay.policies.identity import identity, identity_of
 from assay.policies.registry import check_address, lacking
+from assay.runs.batching import BatchingProcesses
 from assay.runs.certificates import (
     Cache,
     Service,
@@ -30,7 +31,6 @@ from assay.runs.executor import Executor, Player
 from assay.runs.in_process import InProcess
 from assay.runs.latency import META as LATENCY
 from assay.runs.latency import settled
-from assay.runs.local import LocalProcesses
 from assay.runs.provenance import check, describe, provenance
 from assay.runs.shards import META as SHARD
 from assay.runs.shards import Shard, check_shard
@@ -297,7 +297,7 @@ def _executor(config: WorkerConfig, options: Options, policy: Policy | None = No
         from assay.runs.on_ray import RayActors
 
         return RayActors(config, options.ray, options.workers, timeout=options.timeout)
-    return LocalProcesses(config, workers_of(options), timeout=options.timeout)
+    return BatchingProcesses(config, workers_of(options), timeout=options.timeout)
 
 
 def workers_of(options: Options) -> int:

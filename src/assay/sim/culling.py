@@ -33,23 +33,54 @@ class Culling:
         shadows = model.light_castshadow.any() and model.vis.quality.shadowsize > 0
         if shadows or model.cam_orthographic[camera] or model.cam_sensorsize[camera].any():
             return np.zeros(model.ngeom, dtype=bool)
-        rotation = data.geom_xmat.reshape(-1, 3, 3)
-        centre = data.geom_xpos + np.einsum("nij,nj->ni", rotation, model.geom_aabb[:, :3])
-        axes = rotation * model.geom_aabb[:, None, 3:]  # (ngeom, 3, 3): the box's half axes in columns
+        centre, axes = self._boxes(data)
         planes = _view(data, camera, float(np.tan(np.deg2rad(model.cam_fovy[camera]) / 2)), aspect)
         outside = np.asarray(self._boxed & _outside(planes, centre, axes))
         materials = model.geom_matid[self._can_mirror]
         mirrors = self._can_mirror[(materials >= 0) & (model.mat_reflectance[materials] > 0)]
         for mirror in mirrors[~outside[mirrors]]:
-            x, y, normal = rotation[mirror].T
-            width, depth, height = model.geom_size[mirror]
             if not self._boxed[mirror]:
                 return np.zeros(model.ngeom, dtype=bool)  # a mirror without an end
-            middle = data.geom_xpos[mirror] + height * normal
-            shown = _through(data.cam_xpos[camera], middle, normal, width * x, depth * y)
+            shown = self._shown(data, camera, mirror)
             if shown is not None:
                 outside &= _outside(shown, centre, axes)
         return outside
+
+    def apart(
+        self, data: mujoco.MjData, camera: int, moving: np.ndarray, mirrors: np.ndarray, clear: np.ndarray
+    ) -> bool:
+        """Whether a camera sees ``moving`` geoms (ngeom,) neither in ``mirrors`` nor through ``clear`` things (ids)."""
+        if not len(mirrors) and not len(clear):
+            return True
+        if not self._boxed[moving].all() or not self._boxed[mirrors].all():
+            return False
+        centre, axes = self._boxes(data)
+        for mirror in mirrors:
+            shown = self._shown(data, camera, mirror)
+            if shown is not None and not _outside(shown, centre[moving], axes[moving]).all():
+                return False
+        if not len(clear):
+            return True
+        low, high = _on_screen(data, camera, centre[moving], axes[moving])
+        for near, far in zip(*_on_screen(data, camera, centre[clear], axes[clear]), strict=True):
+            beside = (high < near)[:, :2].any(axis=1) | (low > far)[:, :2].any(axis=1)
+            if not (beside | (high[:, 2] < near[2])).all():
+                return False
+        return True
+
+    def _boxes(self, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
+        """The middles of the geoms' boxes, (ngeom, 3), and their half axes in columns, (ngeom, 3, 3)."""
+        rotation = data.geom_xmat.reshape(-1, 3, 3)
+        box = self._model.geom_aabb
+        centre = data.geom_xpos + np.einsum("nij,nj->ni", rotation, box[:, :3])
+        return centre, rotation * box[:, None, 3:]
+
+    def _shown(self, data: mujoco.MjData, camera: int, mirror: int) -> np.ndarray | None:
+        """The planes that bound what is seen in a mirror, (5, 4); None from behind."""
+        x, y, normal = data.geom_xmat[mirror].reshape(3, 3).T
+        width, depth, height = self._model.geom_size[mirror]
+        middle = data.geom_xpos[mirror] + height * normal
+        return _through(data.cam_xpos[camera], middle, normal, width * x, depth * y)
 
 
 def _view(data: mujoco.MjData, camera: int, high: float, aspect: float) -> np.ndarray:
@@ -76,6 +107,23 @@ def _through(
     inward = [each * np.sign(each @ (middle - image)) / np.linalg.norm(each) for each in normals]
     sides = [np.append(each, -each @ image) for each in inward]
     return np.array([*sides, np.append(normal, -normal @ middle)])
+
+
+def _on_screen(
+    data: mujoco.MjData, camera: int, centre: np.ndarray, axes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """What boxes cover: lowest and highest place across, up, and distance, (n, 3) each; all of it behind the camera."""
+    corners = centre[:, None] + np.einsum("nij,cj->nci", axes, _CORNERS)
+    seen = (corners - data.cam_xpos[camera]) @ data.cam_xmat[camera].reshape(3, 3)
+    distance = -seen[..., 2:]
+    places = np.concatenate([seen[..., :2] / np.maximum(distance, SLACK), distance], axis=2)
+    low, high = places.min(axis=1) - SLACK, places.max(axis=1) + SLACK
+    behind = (distance <= SLACK).any(axis=(1, 2))
+    low[behind], high[behind] = -np.inf, np.inf
+    return low, high
+
+
+_CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
 
 
 def _outside(planes: np.ndarray, centre: np.ndarray, axes: np.ndarray) -> np.ndarray:

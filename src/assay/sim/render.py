@@ -18,6 +18,7 @@ from assay.sim.categories import GLOWING, SWITCHING, Mechanism
 from assay.sim.compile import CompiledScene, live_fixtures, put_fixtures
 from assay.sim.compose import GRIPPER, MOUNT, ROBOT
 from assay.sim.culling import Culling
+from assay.sim.still import Still
 
 MOST_GEOMS = 10_000
 UNDRAWN = 0
@@ -149,10 +150,41 @@ class Renderer:
             data = moment
         self._light_up(data.qpos)
         self._camera.fixedcamid = camera_id
-        groups = self._model.geom_group
         unseen = self._culling.unseen(data, camera_id, width / height)
-        usual = groups[unseen]
-        groups[unseen] = UNDRAWN
+        self._scene.flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = segmented
+        self._scene.flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = segmented
+        self._update_scene(data, unseen)
+        if segmented or not smooth:
+            mujoco.mjr_render(self._viewport, self._scene, self._context)
+        else:
+            self._render_what_moves(data, unseen, (camera_id, width, height))
+        self.count += 1
+
+    def _render_what_moves(
+        self, data: mujoco.MjData, unseen: np.ndarray, place: tuple[int, int, int]
+    ) -> None:
+        """Render the scene, in which everything is; what stands still only if it has not been kept."""
+        plan = self._still.plan(self._scene, data, place)
+        if plan.under is None:
+            mujoco.mjr_render(self._viewport, self._scene, self._context)
+            return
+        if plan.is_new:
+            self._update_scene(data, unseen | ~plan.under)
+            mujoco.mjr_render(self._viewport, self._scene, self._context)
+            self._still.keep(place, plan.under)
+        self._update_scene(data, unseen | plan.under)
+        sky = mujoco.mjtRndFlag.mjRND_SKYBOX
+        usual = self._scene.flags[sky]
+        self._scene.flags[sky] = 0  # it is in the layer
+        mujoco.mjr_render(self._viewport, self._scene, self._context)
+        self._scene.flags[sky] = usual
+        self._still.lay_under(place)
+
+    def _update_scene(self, data: mujoco.MjData, without: np.ndarray) -> None:
+        """Put into MuJoCo's scene what is to be drawn, but for some geoms, (ngeom,)."""
+        groups = self._model.geom_group
+        usual = groups[without]
+        groups[without] = UNDRAWN
         mujoco.mjv_updateScene(
             self._model,
             data,
@@ -162,11 +194,7 @@ class Renderer:
             mujoco.mjtCatBit.mjCAT_ALL,
             self._scene,
         )
-        groups[unseen] = usual
-        self._scene.flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = segmented
-        self._scene.flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = segmented
-        mujoco.mjr_render(self._viewport, self._scene, self._context)
-        self.count += 1
+        groups[without] = usual
 
     def _resize(self, width: int, height: int, smooth: bool) -> None:
         """Make GL's buffer large enough, with as many samples for each pixel as are wanted."""
@@ -213,7 +241,8 @@ class Renderer:
         self._options.geomgroup[UNDRAWN] = 0
         self._camera = mujoco.MjvCamera()
         self._camera.type = mujoco.mjtCamera.mjCAMERA_FIXED
-        self._release = _released_in_time(self, self._context, self._gl)
+        self._still = Still(self._model, self._culling, self._context, self._gl)
+        self._release = _released_in_time(self, self._context, self._gl, self._still)
 
 
 _DRAWING_PROCESS: dict[str, int] = {}
@@ -234,11 +263,14 @@ _CONTEXTS: weakref.WeakSet[Any] = weakref.WeakSet()
 """GL contexts that were drawn with."""
 
 
-def _released_in_time(owner: Renderer, context: Any, gl_context: Any) -> weakref.finalize[..., Any]:
+def _released_in_time(
+    owner: Renderer, context: Any, gl_context: Any, still: Still
+) -> weakref.finalize[..., Any]:
     """Free GL resources with their owner, at the latest before the GL library itself shuts down."""
 
     def release() -> None:
         gl_context.make_current()
+        still.free()
         context.free()
         _AT_EXIT.discard(finalizer)
 

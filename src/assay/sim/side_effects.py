@@ -62,6 +62,16 @@ class EffectWatch:
         if len(arm):
             self._arm.update(set(arm.tolist()))
 
+    def go_on(self, before: EffectWatch) -> None:
+        """Take over forces and contacts of the arm from the part of the episode before an event."""
+        number = {name: each for each, name in enumerate(self._names)}
+        for old, name in enumerate(before._names):
+            if name in number:
+                new = number[name]
+                self._forces[new] = max(self._forces[new], before._forces[old])
+                self._arm[new] += before._arm[old]
+        self._arm = +self._arm  # without those that were not touched
+
     def effects(self, data: mujoco.MjData, path: np.ndarray) -> SideEffects:
         """What was done by now; ``path`` are the end effector's positions, metres, (steps + 1, 3)."""
         gone = np.linalg.norm(data.xpos[self._bodies] - self._start, axis=1)

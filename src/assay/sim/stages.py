@@ -105,6 +105,7 @@ class StageWatch:
         self._compiled, self._model, self._contacts = compiled, compiled.model, contacts
         self._grip_site = compiled.model.site(f"{GRIPPER}grip_site").id
         self._watched = {}
+        self._held: frozenset[Atom] = frozenset()  # from the start on: nobody's achievement
         for number, atom in enumerate(goal.atoms):
             made = self._watch(atom, data)
             if made is not None:
@@ -114,9 +115,21 @@ class StageWatch:
         """Take down what is seen now; ``true`` says which atoms hold."""
         for number, watched in list(self._watched.items()):
             if step == 0 and true[number]:
-                del self._watched[number]  # nobody's achievement
+                del self._watched[number]
+                self._held |= {watched.atom}
             else:
                 self._look(watched, data, touches, true[number], step)
+
+    def go_on(self, before: StageWatch) -> None:
+        """Take over what was seen of the same atoms in the part of the episode before an event."""
+        known = {each.atom: each for each in before._watched.values()}
+        for number, watched in list(self._watched.items()):
+            if watched.atom in known:
+                watched.seen = known[watched.atom].seen
+                watched.lowest, watched.away = known[watched.atom].lowest, known[watched.atom].away
+            elif watched.atom in before._held:
+                del self._watched[number]
+        self._held = before._held
 
     @property
     def stages(self) -> dict[str, dict[str, int | None]]:

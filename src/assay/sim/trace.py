@@ -31,11 +31,7 @@ class Trace:
         self._touched: dict[str, list[tuple[int, int]]] = {}
         self.moved: str | None = None
         """What moved first."""
-        self._bodies = _Bodies(simulation)
-        compiled, data = simulation.compiled, simulation.data
-        self._contacts = RobotContacts(compiled)
-        self._stages = StageWatch(compiled, task.goal, data, self._contacts)
-        self._effects = EffectWatch(compiled, task.goal, data, self._contacts)
+        self._look_at(simulation)
         self.initial_positions = _positions(simulation, task)
         """Where the things that the task is about stand, metres."""
 
@@ -65,12 +61,25 @@ class Trace:
         """Go on in another simulation or with another goal, which an event has brought; what was seen stays.
 
         Nothing is known of how a new goal's atoms were before: they count as false. What the event itself moved
-        does not count as moved. A request that was taken back has no goal: the atoms stay those that it had.
+        does not count as moved: displacements of bystanders count from the event on, forces and contacts from the
+        start. A request that was taken back has no goal: the atoms stay those that it had.
         """
-        self._simulation, self._bodies = simulation, _Bodies(simulation)
+        stages, effects = self._stages, self._effects
+        self._simulation = simulation
         if task.goal.atoms and task.goal != self._goal:
             self._goal = task.goal
             self._true = [[False] * len(task.goal.atoms)] * len(self._true)
+        self._look_at(simulation)
+        self._stages.go_on(stages)
+        self._effects.go_on(effects)
+
+    def _look_at(self, simulation: Simulation) -> None:
+        """Find what is watched in a simulation's model."""
+        compiled, data = simulation.compiled, simulation.data
+        self._bodies = _Bodies(simulation)
+        self._contacts = RobotContacts(compiled)
+        self._stages = StageWatch(compiled, self._goal, data, self._contacts)
+        self._effects = EffectWatch(compiled, self._goal, data, self._contacts)
 
     @property
     def holds(self) -> bool:

@@ -11,15 +11,21 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from assay.episodes import EpisodeSpec
+from assay.errors import PolicyError
 from assay.policies.remote import codec
 from assay.policies.remote.address import PORT, parse
 from assay.policies.remote.convention import Convention, Layout, checked_actions
 from assay.policies.remote.errors import RemoteError, ReplyError, ServerError
+from assay.policies.remote.joining import JOINERS
+from assay.policies.remote.relay import RelayWire
 from assay.policies.remote.rotations import Rotation
 from assay.policies.remote.wire import LARGEST_REPLY, Wire
 from assay.policies.simple import STILL
 from assay.sim import Observation
 from assay.tasks import Instruction
+
+MOST_TOGETHER = 64
+"""Requests that are sent as one."""
 
 
 class Carrier(Protocol):
@@ -66,7 +72,9 @@ class RemotePolicy(ABC):
     """How it may write the hand's orientation."""
 
     def __init__(self, where: str) -> None:
-        self.address = parse(where, self.scheme, port=self.port, path=self.paths, extra=self.options)
+        self.address = parse(
+            where, self.scheme, port=self.port, path=self.paths, extra=(*self.options, "batch", "relay")
+        )
         self.address.access.secret(self.address.text)  # a key that is missing is missed now
         self.convention = self.default.adjusted(self.address.adjusted)
         for name, valid in (("layout", self.layouts), ("rotation", self.rotations)):
@@ -81,13 +89,27 @@ class RemotePolicy(ABC):
         """Milliseconds that each decision of the episode took, where the server says so."""
         self.absolute = False
         """Whether the actions that were given last are poses to go to."""
+        self.batch = self._batch()
+        """How many requests of several workers may be sent as one."""
         self._turn = 0
         self._prompt = ""
-        self._wire = self.carrier()
+        relay = self.address.extra.get("relay")
+        self._wire = self.carrier() if relay is None else RelayWire(self.address, relay)
 
     def carrier(self) -> Carrier:
         """What carries messages: a websocket."""
         return Wire(self.address)
+
+    def _batch(self) -> int:
+        text = self.address.extra.get("batch", "1")
+        if text != "1" and self.scheme not in JOINERS:
+            raise PolicyError(
+                f"{self.address.text}: batch: such a server takes one observation in a request; several: "
+                f"{', '.join(f'{scheme}://' for scheme in JOINERS)}"
+            )
+        if not text.isascii() or not text.isdecimal() or not 1 <= int(text) <= MOST_TOGETHER:
+            raise PolicyError(f"{self.address.text}: batch={text}: valid: 1 to {MOST_TOGETHER}")
+        return int(text)
 
     @property
     def waiting(self) -> int:
