@@ -68,3 +68,14 @@ def test_what_the_vocabulary_names_is_there():
         place for place, file in files.items() if not (file.is_dir() or file.with_suffix(".py").is_file())
     ]
     assert len(places) > 20 and not missing, f"docs/architecture.md's vocabulary: no {', '.join(missing)}"
+
+
+def test_outside_of_the_simulator_mujoco_comes_without_its_choice_of_a_gl_library():
+    """Whoever imported it first in another way would load a library, or fail where ``MUJOCO_GL`` names none."""
+    outside = (path for path in SOURCE.rglob("*.py") if path.relative_to(SOURCE).parts[0] != "sim")
+    wrong = [
+        str(path)
+        for path in outside
+        if re.search(r"^(import mujoco|from mujoco)", path.read_text("utf-8"), re.M)
+    ]
+    assert wrong == []

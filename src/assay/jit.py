@@ -1,17 +1,56 @@
-"""Inner loops as machine code."""
+"""Inner loops as machine code.
+
+Numba takes longer to import than most commands take to run, so it is imported when a loop is first called.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import update_wrapper
+from threading import RLock
 from typing import Any, cast
-
-from numba import njit
 
 Function = Callable[..., Any]
 
+_LOCK = RLock()
+"""One thread at a time replaces functions by machine code."""
+
 
 def compiled(function: Function) -> Function:
-    """Compile a function, for several threads at once; kept on disk where there is a place for it."""
+    """A function that becomes machine code when it is first called, for several threads at once.
+
+    It may call other such functions of its module by their names. The code is kept on disk where there is a place
+    for it.
+    """
+    return _Compiled(function)
+
+
+class _Compiled:
+    """A function, and its machine code once somebody has called it."""
+
+    def __init__(self, function: Function) -> None:
+        self._function = function
+        self._code: Function | None = None
+        update_wrapper(self, function)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return (self._code or self.code())(*arguments)
+
+    def code(self) -> Function:
+        """What Numba made of it; the functions that it calls first, for Numba must find theirs under their names."""
+        with _LOCK:
+            if self._code is None:
+                known = self._function.__globals__
+                for name in self._function.__code__.co_names:
+                    if isinstance(called := known.get(name), _Compiled):
+                        known[name] = called.code()
+                self._code = _machine_code(self._function)
+            return self._code
+
+
+def _machine_code(function: Function) -> Function:
+    from numba import njit
+
     try:
         return cast(Function, njit(cache=True, nogil=True)(function))
     except RuntimeError:  # neither the package's folder nor the home folder can be written

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import mujoco
 import numpy as np
 
 from assay.dropin.missing import missing
 from assay.dropin.observations import upside_down
+from assay.sim.bare_mujoco import mujoco
 from assay.sim.render import CAMERAS
 from assay.sim.simulation import Simulation
 

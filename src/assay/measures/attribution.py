@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from scipy.special import expit
+import scipy
 
 from assay.episodes.spec import CONTROL
 from assay.measures.measure import Measure, Panel
@@ -132,7 +132,9 @@ def attribution(frame: pl.DataFrame) -> Attribution:
     def values(totals: np.ndarray) -> np.ndarray:
         """Success in every combination, (draws, cells), from hits and counts (draws, 2 cells)."""
         hit, count = np.split(totals, 2, axis=1)
-        modelled = expit(logistic.fit(design, hit, count) @ design.T) if (count == 0).any() else 0.0
+        modelled = (
+            scipy.special.expit(logistic.fit(design, hit, count) @ design.T) if (count == 0).any() else 0.0
+        )
         return np.asarray(np.where(count > 0, hit / np.maximum(count, 1), modelled))
 
     table = np.hstack([hits, counts])

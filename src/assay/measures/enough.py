@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from scipy import special
+import scipy
 
 from assay.measures.result import Result
 from assay.stats.distributions import binomial_at_least, hypergeometric_moments, normal_below, normal_quantile
@@ -119,7 +119,7 @@ def _approximate_p(sums: np.ndarray, single: bool) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         over = normal_below(-np.nan_to_num(fall / np.sqrt(squares)))
         among = normal_below(-np.nan_to_num(np.maximum(off - 0.5, 0.0) / np.sqrt(variance)))
-    signs = special.bdtrc(falls - 1, (falls + rises).astype(int), 0.5)
+    signs = scipy.special.bdtrc(falls - 1, (falls + rises).astype(int), 0.5)
     over = np.where(
         rises == 0, signs, np.maximum(over, 0.5**differing)
     )  # where all fall, their sizes do not matter

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
-from scipy import special
+import scipy
 
 from assay.episodes.perturbation import Change
 from assay.measures.enough import loss_p
@@ -231,7 +231,7 @@ def alike_p(rows: pl.DataFrame) -> float:
     freedom = int(np.linalg.matrix_rank(covariance))
     if not freedom:
         return 1.0
-    return float(special.chdtrc(freedom, off @ np.linalg.pinv(covariance) @ off))
+    return float(scipy.special.chdtrc(freedom, off @ np.linalg.pinv(covariance) @ off))
 
 
 def uneven_p(rows: pl.DataFrame) -> float | None:

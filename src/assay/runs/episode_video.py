@@ -16,7 +16,6 @@ from PIL import Image, ImageDraw, ImageFont
 
 from assay.episodes import Env, Episode, EpisodeSpec, Outcome, horizon, world_of
 from assay.tasks import short_name
-from assay.video import VideoWriter
 
 HOLD = 2
 """For how many seconds the end is shown."""
@@ -60,6 +59,8 @@ class EpisodeVideo:
         every = max(self._every, self._steps(seconds))
         shown = [each for each in self._seen if each.step % every == 0 and each is not self._last]
         fps = Fraction(1 / world_of(self._spec.task).frame_seconds).limit_denominator(1000) / every
+        from assay.video import VideoWriter  # most runs make no videos, and codecs take long to import
+
         with VideoWriter(path, fps=fps, keyframes=KEYFRAMES, quick=True) as video:
             for observation in shown:
                 video.add(self._frame(observation, None))

@@ -1,7 +1,8 @@
 """Import MuJoCo without its choice of a GL library.
 
 MuJoCo's package tries to load the library that ``MUJOCO_GL`` names as soon as it is imported, and cannot be
-imported at all where that fails. Pictures are the business of `assay.sim.gl`; physics must run without.
+imported at all where that fails. Pictures are the business of `assay.sim.gl`; physics must run without. Outside of
+`assay.sim`, whose import comes here first, MuJoCo is imported from here.
 """
 
 import logging
@@ -10,7 +11,7 @@ import os
 _chosen = os.environ.get("MUJOCO_GL")
 os.environ["MUJOCO_GL"] = "disable"
 try:
-    import mujoco
+    import mujoco as mujoco
 finally:
     del os.environ["MUJOCO_GL"]
     if _chosen is not None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln
+import scipy
 
 from assay.stats.distributions import normal_below
 from assay.stats.intervals import Interval, Z
@@ -75,12 +75,12 @@ def _ways(won: np.ndarray, counts: np.ndarray, counts_now: np.ndarray) -> tuple[
     possible = (k <= np.minimum(w, m)) & (w - k <= n)
     safe = np.where(possible, k, np.maximum(w - n, 0))
     logs = (
-        gammaln(m + 1)
-        - gammaln(safe + 1)
-        - gammaln(m - safe + 1)
-        + gammaln(n + 1)
-        - gammaln(w - safe + 1)
-        - gammaln(n - w + safe + 1)
+        scipy.special.gammaln(m + 1)
+        - scipy.special.gammaln(safe + 1)
+        - scipy.special.gammaln(m - safe + 1)
+        + scipy.special.gammaln(n + 1)
+        - scipy.special.gammaln(w - safe + 1)
+        - scipy.special.gammaln(n - w + safe + 1)
     )
     return np.where(possible, logs, -np.inf), now.astype(float)
 

@@ -1,47 +1,48 @@
 """The few distributions that intervals and tests need, on ``scipy.special``.
 
-``scipy.stats`` has them too, and takes three quarters of a second to import: longer than most commands.
+``scipy.stats`` has them too, and takes three quarters of a second to import: longer than most commands. SciPy imports
+its parts when they are asked for, ``scipy.special`` in a fifth of a second: so it is asked for in functions.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy import special
+import scipy
 
 
 def normal_below(z: float | np.ndarray) -> np.ndarray:
     """P(Z <= z) of a standard normal Z."""
-    return np.asarray(special.ndtr(z))
+    return np.asarray(scipy.special.ndtr(z))
 
 
 def normal_quantile(p: float) -> float:
     """The z with P(Z <= z) = p of a standard normal Z."""
-    return float(special.ndtri(p))
+    return float(scipy.special.ndtri(p))
 
 
 def t_below(t: float | np.ndarray, freedom: float) -> float:
     """P(T <= t) of Student's T."""
-    return float(special.stdtr(freedom, t))
+    return float(scipy.special.stdtr(freedom, t))
 
 
 def t_quantile(p: float, freedom: float) -> float:
     """The t with P(T <= t) = p of Student's T."""
-    return float(special.stdtrit(freedom, p))
+    return float(scipy.special.stdtrit(freedom, p))
 
 
 def binomial_at_most(hits: int | np.ndarray, count: int, chance: float) -> np.ndarray:
     """P(K <= hits) of K hits among ``count``, each with probability ``chance``."""
-    return np.asarray(special.bdtr(hits, count, chance))
+    return np.asarray(scipy.special.bdtr(hits, count, chance))
 
 
 def binomial_at_least(hits: int, count: int, chance: float) -> float:
     """P(K >= hits) of K hits among ``count``, each with probability ``chance``."""
-    return float(special.bdtrc(hits - 1, count, chance)) if hits > 0 else 1.0
+    return float(scipy.special.bdtrc(hits - 1, count, chance)) if hits > 0 else 1.0
 
 
 def chi_square_above(x: float, freedom: float) -> float:
     """P(X > x) of a chi-square X."""
-    return float(special.chdtrc(freedom, x))
+    return float(scipy.special.chdtrc(freedom, x))
 
 
 def hypergeometric(total: np.ndarray, won: np.ndarray, drawn: np.ndarray, hits: np.ndarray) -> np.ndarray:
@@ -73,5 +74,7 @@ def pearson(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
 def _ways(things: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     """The logarithm of how many ways there are to choose so many of so many things."""
     return np.asarray(
-        special.gammaln(things + 1) - special.gammaln(chosen + 1) - special.gammaln(things - chosen + 1)
+        scipy.special.gammaln(things + 1)
+        - scipy.special.gammaln(chosen + 1)
+        - scipy.special.gammaln(things - chosen + 1)
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import expit
+import scipy
 
 _ROUNDS = 100
 _STRIDE = 2.0
@@ -19,7 +19,7 @@ def fit(design: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """
     terms = np.zeros((len(hits), design.shape[1]))
     for _ in range(_ROUNDS):
-        chance = expit(terms @ design.T)
+        chance = scipy.special.expit(terms @ design.T)
         weight = counts * chance * (1 - chance)
         inverse = _inverse(design, weight)
         leverage = weight * np.einsum("ct,dtu,cu->dc", design, inverse, design, optimize=True)
@@ -39,7 +39,7 @@ def errors(design: np.ndarray, terms: np.ndarray, hits: np.ndarray, counts: np.n
     From the variance between clusters, two at least, which share a start. Where a cell has fewer than five
     successes or failures that variance is underestimated, and the model's own is taken where it is larger.
     """
-    chance = expit(design @ terms)
+    chance = scipy.special.expit(design @ terms)
     total = counts.sum(axis=0)
     inverse = _inverse(design, (total * chance * (1 - chance))[None])[0]
     score = (hits - counts * chance) @ design  # (clusters, terms)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from scipy import special
+import scipy
 
 from assay.stats.distributions import binomial_at_least
 from assay.stats.significance import SURE
@@ -39,7 +39,7 @@ def power(starts: int, loss: float, control: float, family: int = 1, level: floa
                      + _times_log(starts - telling, 1 - lost - won))  # fmt: skip
     needed = _needed(starts, level / family)
     enough = needed <= telling
-    found = special.bdtrc(np.maximum(needed[enough] - 1, 0), telling[enough], lost / (lost + won))
+    found = scipy.special.bdtrc(np.maximum(needed[enough] - 1, 0), telling[enough], lost / (lost + won))
     return float(min(1.0, (chances[enough] * found).sum()))
 
 
@@ -87,9 +87,11 @@ def _needed(starts: int, level: float) -> np.ndarray:
 
 def _log_choose(things: int, chosen: np.ndarray) -> np.ndarray:
     return np.asarray(
-        special.gammaln(things + 1) - special.gammaln(chosen + 1) - special.gammaln(things - chosen + 1)
+        scipy.special.gammaln(things + 1)
+        - scipy.special.gammaln(chosen + 1)
+        - scipy.special.gammaln(things - chosen + 1)
     )
 
 
 def _times_log(counts: np.ndarray, chance: float) -> np.ndarray:
-    return np.asarray(special.xlogy(counts, max(chance, 0.0)))
+    return np.asarray(scipy.special.xlogy(counts, max(chance, 0.0)))

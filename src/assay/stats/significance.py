@@ -8,7 +8,7 @@ from functools import lru_cache
 from math import lcm
 
 import numpy as np
-from scipy import special
+import scipy
 
 from assay.stats.distributions import binomial_at_least, hypergeometric, hypergeometric_moments, normal_below
 
@@ -152,7 +152,7 @@ def share_above(share: float, effective: float, chance: float) -> float:
     The tail of the binomial distribution, between whole numbers the incomplete beta function.
     """
     hits = share * effective
-    return 1.0 if hits <= 0 else float(special.betainc(hits, effective - hits + 1, chance))
+    return 1.0 if hits <= 0 else float(scipy.special.betainc(hits, effective - hits + 1, chance))
 
 
 def holm(values: Sequence[float]) -> list[float]:

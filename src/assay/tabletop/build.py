@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import mujoco
 import numpy as np
 
-from assay.sim import bare_mujoco as bare_mujoco  # before MuJoCo, which would choose a GL library
+from assay.sim.bare_mujoco import mujoco
 from assay.tabletop.scene import Item, TableScene, Tool
 from assay.tabletop.shapes import Piece
 from assay.tabletop.textures import SIDE, SPAN, texture

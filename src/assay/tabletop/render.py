@@ -7,11 +7,11 @@ from collections import OrderedDict
 from functools import cache
 from typing import Any
 
-import mujoco
 import numpy as np
 
 from assay.errors import RenderingError
 from assay.sim import gl
+from assay.sim.bare_mujoco import mujoco
 from assay.tabletop.build import (
     EXTENT,
     FLAT_GROUP,

@@ -6,10 +6,10 @@ import copy
 from dataclasses import dataclass
 from enum import StrEnum
 
-import mujoco
 import numpy as np
 
 from assay.errors import ActionError
+from assay.sim.bare_mujoco import mujoco
 from assay.tabletop.build import BLADE, SOLID_GROUP, build
 from assay.tabletop.observation import TableObservation
 from assay.tabletop.render import TableRenderer

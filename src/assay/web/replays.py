@@ -18,7 +18,6 @@ from threading import Condition, Thread
 from types import TracebackType
 from typing import Any, Literal, Self
 
-import mujoco
 import numpy as np
 
 from assay import __version__
@@ -27,6 +26,7 @@ from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError
 from assay.files import cache_folder
 from assay.runs.episode_video import video_file
+from assay.sim.bare_mujoco import mujoco
 from assay.web.video_process import DiedError, Kind, Order, VideoProcess, note_file
 
 PROCESSES = max(1, min(2, (os.cpu_count() or 1)))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import mujoco
 import numpy as np
 
+from assay.sim.bare_mujoco import mujoco
 from assay.sim.compose import GRIPPER
 from assay.sim.render import Moment
 

@@ -6,7 +6,6 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 
-import mujoco
 import numpy as np
 
 from assay.episodes import Perturbation, perturbation
@@ -14,6 +13,7 @@ from assay.episodes.fields import within
 from assay.episodes.senses import Chance, Filter, Key, Sense
 from assay.errors import PerturbationError
 from assay.sim import Observation
+from assay.sim.bare_mujoco import mujoco
 
 
 @dataclass(frozen=True, slots=True)

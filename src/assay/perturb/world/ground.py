@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 
-import mujoco
 import numpy as np
 
 from assay.errors import PerturbationError, did_you_mean
+from assay.sim.bare_mujoco import mujoco
 from assay.sim.footprints import Footprint, footprint
 from assay.sim.layout import LAYOUTS, layout_of
 from assay.sim.planned_view import newly_hidden

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import mujoco
 import numpy as np
 
 from assay.episodes import EpisodeSpec
 from assay.policies.calibration.flawed import Flawed, renamed
 from assay.policies.control import control
+from assay.sim.bare_mujoco import mujoco
 from assay.sim.compile import EntityIndex
 from assay.tasks import Goal, Instruction
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import product
 
-import mujoco
 import numpy as np
 
 from assay.jit import compiled
 from assay.policies.oracle.motion import DOWN, cross, facing
 from assay.policies.oracle.sight import Sight
+from assay.sim.bare_mujoco import mujoco
 from assay.sim.compile import EntityIndex
 
 WIDEST = 0.074

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import mujoco
 import numpy as np
 
 from assay.policies.oracle.grasps import TIP, hand_points, obstacles, of_piece, palm_points, piece_of
@@ -26,6 +25,7 @@ from assay.policies.oracle.motion import (
 )
 from assay.policies.oracle.reach import OPENED, SHUT, Reach
 from assay.policies.oracle.sight import Sight
+from assay.sim.bare_mujoco import mujoco
 from assay.sim.compile import EntityIndex
 
 TILTS = np.radians([20.0, 35.0, 5.0])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import mujoco
 import numpy as np
 
 from assay.policies.oracle.motion import FLIPPED, nearest_turn, turn
 from assay.policies.oracle.sight import Sight
+from assay.sim.bare_mujoco import mujoco
 from assay.sim.compile import EntityIndex
 from assay.sim.torque import ARM
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import mujoco
 import numpy as np
 
+from assay.sim.bare_mujoco import mujoco
 from assay.sim.compile import EntityIndex, RegionIndex, bounding_box
 from assay.sim.compose import GRIPPER, ROBOT
 from assay.sim.predicates import up_axis
