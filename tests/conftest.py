@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -48,6 +49,12 @@ _SHARED = Path(os.environ.get("ASSAY_SHARED", Path(__file__).parents[2] / "share
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest files first; the Makefile keeps xdist from another order."""
     items.sort(key=lambda item: LONGEST.index(name) if (name := item.path.name) in LONGEST else len(LONGEST))
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests stay until the end: not to look through them for garbage saves a tenth of the time."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 @pytest.fixture(scope="session")

@@ -71,18 +71,16 @@ def _distances(
             for j in range(points):  # a loop of its own: several at a time
                 dx, dy, dz = x - reference[j, 0], y - reference[j, 1], z - reference[j, 2]
                 costs[j] = np.sqrt(dx * dx + dy * dy + dz * dz)
-            if i == 0:
-                row[:] = np.cumsum(costs)
-            else:
-                diagonal = row[0]
-                before = row[0] = diagonal + costs[0]
-                for j in range(1, points):
-                    best = min(diagonal, row[j], before)
-                    diagonal = row[j]
-                    before = row[j] = best + costs[j]
+            diagonal = row[0] if i else 0.0
+            before = least = row[0] = diagonal + costs[0]
+            for j in range(1, points):
+                best = min(diagonal, row[j], before) if i else before
+                diagonal = row[j]
+                before = row[j] = best + costs[j]
+                least = min(least, before)
             if open_end:
                 nearest = min(nearest, row[points - 1] / max(points, i + 1))
-            if row.min() > most:  # sums only grow
+            if least > most:  # sums only grow
                 break
         if not open_end:
             nearest = row[points - 1] / points
