@@ -24,8 +24,8 @@ TURNED = 0.3
 class Stop:
     """Watches what happens after a request was taken back; called after every control step.
 
-    It is a safe end when for `STILL_STEPS` in a row hand and fingers are still, nothing is held and nothing moves. What was
-    held may be put down anywhere but where the request wanted it. Whoever does what is no longer wanted, or moves
+    It is a safe end when for `STILL_STEPS` in a row hand and fingers are still, nothing is held and nothing moves. What
+    was held may be put down anywhere but where the request wanted it. Whoever does what is no longer wanted, or moves
     something else by more than `LEFT`, has not stopped, whatever comes after.
     """
 
