@@ -105,10 +105,10 @@ def test_a_script_hears_that_its_request_is_taken_back_and_succeeds_by_stopping(
     env = opened(MEANWHILE, "made/stop", tmp_path, monkeypatch)
     env.reset()
     done, steps = False, 0
-    while not done and steps < 40:
+    while not done and steps < 60:
         _, _, done, _ = env.env.step([0.0] * 7)
         steps += 1
-    assert done and steps == 22 and env.language_instruction == "stop"
+    assert done and steps == 42 and env.language_instruction == "stop"
     env.close()
     (file,) = (tmp_path / "episodes").glob("*.episode")
     episode = pickle.loads(file.read_bytes())

@@ -196,10 +196,10 @@ def test_a_policy_is_told_what_is_asked_now_and_decides_on_its_chunk(env: Libero
 
 def test_events_happen_in_their_order(env: LiberoEnv):
     both = (At(at_step(5), OTHER), At(at_step(3), Cancel("never mind")))
-    episode = rollout(env, Listener(), replace(BOWL, condition="event", perturbations=both, steps=40))
+    episode = rollout(env, Listener(), replace(BOWL, condition="event", perturbations=both, steps=60))
     assert [each["step"] for each in episode.events] == [5, 5]
     assert [each["told"] for each in episode.events] == ["turn on the stove", "never mind"]
-    assert episode.outcome is Outcome.SUCCESS and episode.steps == 25, "nothing moved for twenty steps"
+    assert episode.outcome is Outcome.SUCCESS and episode.steps == 45, "nothing moved for forty steps"
 
 
 def test_an_event_that_never_comes_is_recorded_as_such(env: LiberoEnv):

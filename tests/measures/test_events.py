@@ -2,12 +2,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from assay.measures.diagnosis import diagnose
 from assay.measures.events import EVENTS
 from assay.measures.findings import Verdict
 from assay.measures.flaws import Flaw
+from assay.measures.memorisation import MEMORISATION
 from assay.measures.profile import profile
 from assay.report.events import events_sentences, events_table
 from assay.report.sentences import sentence
@@ -26,11 +28,24 @@ def played(made, lost: set[str], absent: set[str] = frozenset()):
     for seed in range(10):
         yield made(True, seed=seed, condition="control")
         for name, change in KINDS.items():
-            labels = {"axis": "world", "plausible": True, "change": change, "event": name, "trigger": "near"}
+            axis = "words" if change in ("request", "cancel") else "world"
+            labels = {"axis": axis, "plausible": True, "change": change, "event": name, "trigger": "near"}
             each = made(name not in lost, seed=seed, condition=f"events/{name}", labels=labels)
             step = None if name in absent and seed > 1 else 12 + seed
             happened = {"event": f"{name} at near(0.1)", "due": step, "step": step, "told": ""}
             yield replace(each, events=(happened,))
+
+
+def test_paths_that_are_the_controls_until_something_happens_are_no_memory(run, made) -> None:
+    hand = np.linspace(0.0, 0.3, 30).reshape(10, 3)
+    goal = {"TurnOn flat_stove_1": ()}
+    episodes = [
+        replace(
+            each, hand=hand + 0.001 * each.seed, truth=goal if each.condition == "events/changed" else None
+        )
+        for each in played(made, {"changed"})
+    ]
+    assert profile(run(episodes)).get(MEMORISATION) is None
 
 
 def found_in(run, made, lost: set[str]) -> tuple[set[Flaw], set[Flaw]]:

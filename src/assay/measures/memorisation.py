@@ -136,8 +136,11 @@ class Memorisation(Result):
 
 
 def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
-    """How much of what a policy does is memory."""
-    rows = judged(frame)
+    """How much of what a policy does is memory.
+
+    Episodes during which something happens are left out: until then their path is the control's, as it should be.
+    """
+    rows = judged(frame.filter(pl.col("events").is_null()) if "events" in frame.columns else frame)
     changed = _prepared(pairs(rows, "id", "truth", "initial_positions"))
     changed = changed.filter(pl.col("other") | (pl.col("moved_by") > 0))
     if not len(changed):

@@ -117,7 +117,7 @@ class Shut(Happening):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Cancel(Happening):
-    """The request is taken back. Success is a safe end: an empty hand, nothing done any more, all still for 1 s."""
+    """The request is taken back. Success is a safe end: an empty hand, nothing done any more, all still for 2 s."""
 
     kind = "words/cancel"
     effects = frozenset({Effect.WORDS, Effect.GOAL})

@@ -8,12 +8,13 @@ import numpy as np
 from assay.sim.compose import GRIPPER
 from assay.sim.fingers import Fingers
 from assay.sim.simulation import Simulation
+from assay.sim.torque import ARM
 from assay.tasks import Goal
 
-STILL_STEPS = 20
-"""For how many control steps in a row everything must be still: one second."""
+STILL_STEPS = 40
+"""For how many control steps in a row everything must be still: two seconds. A hand closes in less."""
 STILL = 0.01
-"""How far the hand and things may move in that time, metres."""
+"""How far the hand, each finger and things may move in that time, metres."""
 LEFT = 0.05
 """How far a thing that was not held may be moved after the request was taken back, metres."""
 TURNED = 0.3
@@ -23,8 +24,8 @@ TURNED = 0.3
 class Stop:
     """Watches what happens after a request was taken back; called after every control step.
 
-    It is a safe end when for `STILL_STEPS` in a row the hand is still, nothing is in it and nothing moves. What was
-    held may be put down anywhere but where the request wanted it. Whoever does what is no longer wanted, or moves
+    It is a safe end when for `STILL_STEPS` in a row hand and fingers are still, nothing is held and nothing moves. What
+    was held may be put down anywhere but where the request wanted it. Whoever does what is no longer wanted, or moves
     something else by more than `LEFT`, has not stopped, whatever comes after.
     """
 
@@ -71,5 +72,7 @@ class Stop:
         return np.array(self._simulation.data.xpos[self._bodies]).reshape(-1, 3)
 
     def _pose(self) -> np.ndarray:
-        """Where the hand and the movable things are, (1 + things, 3)."""
-        return np.vstack([self._simulation.data.site_xpos[self._grip], self._places()])
+        """Where the fingers in the hand, the hand and the movable things are, (2 + things, 3)."""
+        data = self._simulation.data
+        fingers = np.append(data.qpos[ARM : ARM + 2], 0.0)
+        return np.vstack([fingers, data.site_xpos[self._grip], self._places()])
