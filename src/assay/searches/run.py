@@ -10,17 +10,18 @@ from typing import Any
 
 from assay.episodes import Policy
 from assay.errors import ExperimentError, RunError
-from assay.experiments.axes import AXES, Axis, CannotError, Rung
+from assay.experiments.axes import AXES, Axis, AxisError, Rung
 from assay.experiments.base import Variant
 from assay.experiments.search import FRESH, variant
 from assay.experiments.search import search as whole_grid
 from assay.measures.run_data import RunData
 from assay.measures.thresholds import META, Thresholds, WorstCase, thresholds, worst_cases
+from assay.plugins import plugins_of
 from assay.runs.driver import Ending
 from assay.runs.execute import Observer, opened, request
 from assay.runs.executor import Player
 from assay.runs.store import Store
-from assay.runs.work import Options, Work, prepare
+from assay.runs.work import Options, Work, plugins_used, prepare
 from assay.searches.combination import Combination
 from assay.searches.play import Round, Search
 from assay.searches.threshold import Threshold
@@ -158,7 +159,7 @@ def _pairs(
         for axis in axes:
             try:
                 ladder = axis.ladder(task)
-            except CannotError as error:
+            except AxisError as error:
                 cannot.append(f"{axis.name}: {error}")
                 continue
             pairs.append(_Pair(task, axis, ladder, Threshold(axis.name, len(ladder), 0, level, alpha)))
@@ -206,7 +207,10 @@ def _sketched(work: Work, pairs: Sequence[_Pair], combine: int) -> Work:
     specs = replace(design, variants=variants).plan(
         tasks, seeds, pack=work.pack, initial=options.initial, steps=options.steps, replan=options.replan
     )
-    return replace(work, specs=list(specs)[:count])
+    chosen = list(specs)[:count]
+    used = {each.module: each for each in plugins_of(pair.axis.changes for pair in pairs)}
+    used |= {each.module: each for each in plugins_used(design, design, work.pack, chosen)}
+    return replace(work, specs=chosen, plugins=tuple(used[name] for name in sorted(used)))
 
 
 def _check_same(store: Store, path: Path, **asked: object) -> None:
