@@ -1,4 +1,4 @@
-"""Small changes together: failures where each change alone is known to do no harm.
+"""Small changes together: failures where success is known to be kept with each change alone.
 
 A surrogate, a regression with a linear and a Gaussian kernel on what was played so far, proposes what is likely to
 fail, is little known and changes little. What failed is then confirmed on starts that no proposal was played on: only
@@ -8,7 +8,7 @@ that counts.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -18,7 +18,6 @@ from assay.searches.asking import (
     UNCHANGED,
     Answer,
     Asked,
-    Generator,
     Item,
     Procedure,
     Setting,

@@ -45,8 +45,8 @@ class Together:
         harmless = {axis: rungs for axis, rungs in harmless.items() if rungs}
         if len(harmless) < 2:
             self.notes.append(
-                f"{task.id}: nothing is combined: of {len(harmless)} axes it is known that some change does no harm; "
-                "two are needed"
+                f"{task.id}: nothing is combined: of {len(harmless)} axes it is known that success is kept "
+                "somewhere; two are needed"
             )
             return []
         searched = Combination(
