@@ -63,7 +63,7 @@ class Combination:
     """The search for small changes of one task that break it together."""
 
     rungs: Mapping[str, int]
-    """For each axis, how many rungs of its ladder are known to do no harm by themselves."""
+    """For each axis, how many rungs of its ladder success is known to be kept on, with it alone."""
     budget: int
     chance: np.random.Generator
     guided: bool = True
@@ -162,7 +162,7 @@ class Combination:
         return not self.ended
 
     def _space(self) -> list[Setting]:
-        """What may be proposed: two axes or more, each as far as it does no harm alone."""
+        """What may be proposed: two axes or more, each as far as success is kept with it alone."""
         names = [axis for axis, rungs in self.rungs.items() if rungs]
         size = math.prod(self.rungs[axis] + 1 for axis in names)
         if size <= MOST:

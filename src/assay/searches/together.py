@@ -41,16 +41,16 @@ class Together:
         return found
 
     def _begun(self, task: Task, pairs: Sequence[Pair]) -> list[Search]:
-        harmless = {pair.axis.name: ends[0] for pair in pairs if (ends := pair.threshold.evidence.interval)}
-        harmless = {axis: rungs for axis, rungs in harmless.items() if rungs}
-        if len(harmless) < 2:
+        kept = {pair.axis.name: ends[0] for pair in pairs if (ends := pair.threshold.evidence.interval)}
+        kept = {axis: rungs for axis, rungs in kept.items() if rungs}
+        if len(kept) < 2:
             self.notes.append(
-                f"{task.id}: nothing is combined: of {len(harmless)} axes it is known that success is kept "
+                f"{task.id}: nothing is combined: of {len(kept)} axes it is known that success is kept "
                 "somewhere; two are needed"
             )
             return []
         searched = Combination(
-            harmless,
+            kept,
             self._each,
             stream("search", "combination", task.id),
             self._guided,
