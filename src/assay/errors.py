@@ -20,7 +20,8 @@
     │   └── RefusedError          ... says which of them are to blame
     ├── PerturbationError         a perturbation that does not exist, or cannot be applied
     ├── ExperimentError           an experiment or condition that does not exist or makes no sense
-    │   └── SpecError             ... an episode spec that makes no sense
+    │   ├── SpecError             ... an episode spec that makes no sense
+    │   └── AxisError             ... an axis that a task cannot have: a stove cannot be moved
     ├── WorldError                a world that does not exist, or cannot do what is asked of it
     ├── PluginError               a plugin that cannot be imported, or takes a name that another has
     ├── RunError                  a run file that is not one, is in use, or does not fit what is asked

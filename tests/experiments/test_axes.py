@@ -7,7 +7,7 @@ import pytest
 from assay import tasks
 from assay.errors import ExperimentError
 from assay.experiments import load_experiment
-from assay.experiments.axes import AXES, Axis, CannotError
+from assay.experiments.axes import AXES, Axis, AxisError
 from assay.experiments.search import drawn_way, variant
 from assay.perturb.world import Displace
 
@@ -24,7 +24,7 @@ def test_magnitudes_grow_and_every_one_is_another_change(name: str):
 
 @pytest.mark.parametrize("name", ["distance", "size"])
 def test_what_is_fixed_is_neither_moved_nor_resized(name: str):
-    with pytest.raises(CannotError, match="libero_goal/7 is about flat_stove_1"):
+    with pytest.raises(AxisError, match="libero_goal/7 is about flat_stove_1"):
         AXES[name].ladder(tasks.load(STOVE))
 
 

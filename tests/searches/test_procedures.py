@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.searches.asking import UNCHANGED, Certify, Item, Play, settle
+from assay.searches.asking import UNCHANGED, Answer, Certify, Item, Play, settle
 from assay.searches.combination import Combination
 from assay.searches.threshold import FLOOR, REFUSED, Threshold
 from assay.streams import stream
@@ -61,7 +61,8 @@ def test_a_broken_episode_and_a_failed_control_count_for_nothing():
 
 def test_rungs_that_cannot_be_solved_are_given_up_and_told():
     found = Threshold("distance", 4, 60)
-    procedure, answer, refused = found.search(range(1000)), None, 0
+    procedure, refused = found.search(range(1000)), 0
+    answer: Answer | None = None
     try:
         while True:
             asked = next(procedure) if answer is None else procedure.send(answer)
@@ -87,7 +88,8 @@ def test_changes_that_break_it_together_are_confirmed_on_other_starts_than_they_
     found = Combination({"distance": 6, "delay": 6, "light": 4}, 90, stream("test"))
     explored: set[int] = set()
     confirmed: set[int] = set()
-    procedure, answer = found.search(range(1000)), None
+    procedure = found.search(range(1000))
+    answer: Answer | None = None
     try:
         while True:
             asked = next(procedure) if answer is None else procedure.send(answer)

@@ -11,6 +11,7 @@ import pytest
 from assay.episodes import CONTROL, EpisodeSpec, Outcome
 from assay.episodes.episode import Episode, no_trajectory
 from assay.errors import ExperimentError, RunError
+from assay.experiments.axes import AXES, Axis, Rung
 from assay.measures.profile import profile
 from assay.perturb.senses import ActionDelay, GaussianNoise
 from assay.runs.execute import Observer
@@ -19,6 +20,7 @@ from assay.runs.store import Store
 from assay.runs.work import Options
 from assay.runs.worker import WorkerConfig
 from assay.searches.run import Searched, search
+from assay.tasks import Task
 
 OPTIONS = Options(tasks="libero_goal/1,libero_goal/7", certified=False)
 Plays = Callable[[EpisodeSpec], bool]
@@ -175,3 +177,15 @@ def test_a_file_of_another_level_is_refused(tmp_path: Path):
     searched(tmp_path / "a.assay", late(5), budget=24)
     with pytest.raises(RunError, match=r"was searched with level 0.5, not 0.8"):
         searched(tmp_path / "a.assay", late(5), budget=80, level=0.8)
+
+
+def test_an_axis_of_ones_own_is_searched_and_the_run_remembers_its_module(tmp_path: Path, monkeypatch):
+    monkeypatch.setitem(AXES._known, "late", Axis("late", "how late", "steps", own_changes))
+    found = searched(tmp_path / "a.assay", late(3), axes=("late",), budget=80)
+    assert {(each.axis, each.kept, each.lost) for each in found.thresholds.found} == {("late", 2, 4)}
+    with Store.reading(found.path) as store:
+        assert [each["module"] for each in store.meta["plugins"]] == [__name__]
+
+
+def own_changes(task: Task) -> list[Rung]:
+    return [Rung(steps, ((ActionDelay(steps),),)) for steps in (2, 4, 6)]

@@ -25,7 +25,7 @@ PER_CELL = 2
 """Paraphrases of each cell of the grid that a rewording is drawn from."""
 
 
-class CannotError(ExperimentError):
+class AxisError(ExperimentError):
     """An axis that a task cannot have."""
 
 
@@ -48,10 +48,10 @@ class Axis:
     unit: str
     """Of magnitudes, as it is printed after them; empty where they have none."""
     changes: Callable[[Task], Sequence[Rung]]
-    """What it can do to a task, the smallest first. Raises CannotError where it can do nothing, and says why."""
+    """What it can do to a task, the smallest first. Raises AxisError where it can do nothing, and says why."""
 
     def ladder(self, task: Task) -> tuple[Rung, ...]:
-        """What it can do to a task, the smallest first. Raises CannotError and ExperimentError."""
+        """What it can do to a task, the smallest first. Raises AxisError and ExperimentError."""
         found = tuple(self.changes(task))
         grown = all(0 < one.magnitude < other.magnitude for one, other in pairwise(found))
         if not found or not grown:
@@ -72,7 +72,7 @@ def _each(
 def _distance(task: Task) -> Sequence[Rung]:
     thing = carrier(task.scene, target(task))
     if thing not in movable(task):
-        raise CannotError(f"{task.id} is about {thing}, which cannot be moved")
+        raise AxisError(f"{task.id} is about {thing}, which cannot be moved")
     return _each([round(0.025 * step, 3) for step in range(1, 17)], Displace, "distance")
 
 
@@ -95,7 +95,7 @@ def _noise(task: Task) -> Sequence[Rung]:
 
 def _size(task: Task) -> Sequence[Rung]:
     if target(task) not in movable(task):
-        raise CannotError(f"{task.id} is about {target(task)}, which is fixed and has one size")
+        raise AxisError(f"{task.id} is about {target(task)}, which is fixed and has one size")
     return _each(range(5, 55, 5), lambda percent: Resize(round(1 + percent / 100, 3)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from assay.episodes import Label
-from assay.experiments.axes import AXES, CannotError, Rung
+from assay.experiments.axes import AXES, AxisError, Rung
 from assay.experiments.base import Experiment, Variant
 from assay.streams import stream
 from assay.tasks import Task
@@ -26,7 +26,7 @@ def search(axes: tuple[str, ...] = ("distance",)) -> Experiment:
         for axis in chosen:
             try:
                 ladder = axis.ladder(task)
-            except CannotError:
+            except AxisError:
                 continue
             for rung in ladder:
                 for way in range(len(rung.ways)):

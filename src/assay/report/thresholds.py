@@ -107,8 +107,8 @@ def table_of_cases(found: Sequence[WorstCase], films: dict[str, str] | None = No
         for each in found
     ]
     note = (
-        "Each change alone is known to do no harm. Confirmed: success is known to be lost, on starts that it was not "
-        "found on."
+        "With each change alone success is known to be kept. Confirmed: success is known to be lost, on starts that it "
+        "was not found on."
     )
     return Table(
         "worst_cases",

@@ -1,4 +1,4 @@
-"""Small changes together: failures where each change alone is known to do no harm.
+"""Small changes together: failures where success is known to be kept with each change alone.
 
 A surrogate, a regression with a linear and a Gaussian kernel on what was played so far, proposes what is likely to
 fail, is little known and changes little. What failed is then confirmed on starts that no proposal was played on: only
@@ -8,7 +8,7 @@ that counts.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -18,7 +18,6 @@ from assay.searches.asking import (
     UNCHANGED,
     Answer,
     Asked,
-    Generator,
     Item,
     Procedure,
     Setting,
@@ -64,7 +63,7 @@ class Combination:
     """The search for small changes of one task that break it together."""
 
     rungs: Mapping[str, int]
-    """For each axis, how many rungs of its ladder are known to do no harm by themselves."""
+    """For each axis, how many rungs of its ladder success is known to be kept on, with it alone."""
     budget: int
     chance: np.random.Generator
     guided: bool = True
@@ -163,7 +162,7 @@ class Combination:
         return not self.ended
 
     def _space(self) -> list[Setting]:
-        """What may be proposed: two axes or more, each as far as it does no harm alone."""
+        """What may be proposed: two axes or more, each as far as success is kept with it alone."""
         names = [axis for axis, rungs in self.rungs.items() if rungs]
         size = math.prod(self.rungs[axis] + 1 for axis in names)
         if size <= MOST:

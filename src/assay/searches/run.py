@@ -10,26 +10,25 @@ from typing import Any
 
 from assay.episodes import Policy
 from assay.errors import ExperimentError, RunError
-from assay.experiments.axes import AXES, Axis, CannotError, Rung
+from assay.experiments.axes import AXES, Axis
 from assay.experiments.base import Variant
 from assay.experiments.search import FRESH, variant
 from assay.experiments.search import search as whole_grid
 from assay.measures.run_data import RunData
 from assay.measures.thresholds import META, Thresholds, WorstCase, thresholds, worst_cases
+from assay.plugins import plugins_of
 from assay.runs.driver import Ending
 from assay.runs.execute import Observer, opened, request
 from assay.runs.executor import Player
 from assay.runs.store import Store
-from assay.runs.work import Options, Work, prepare
-from assay.searches.combination import Combination
-from assay.searches.play import Round, Search
-from assay.searches.threshold import Threshold
-from assay.stats.thresholds import ALPHA, LEVEL, least_starts
+from assay.runs.work import Options, Work, plugins_used, prepare
+from assay.searches.pairs import Pair, notes_on, pairs_of, remembered, search_of, share
+from assay.searches.play import Round
+from assay.searches.together import Together
+from assay.stats.thresholds import ALPHA, LEVEL
 from assay.streams import stream
 from assay.tasks import Task
 
-EACH = 30
-"""Episodes for each axis of each task, if nobody says."""
 LEAST_COMBINED = 30
 """Episodes that are needed for each task to find changes that break it together, and to confirm one."""
 SEEDS = tuple(range(200))
@@ -69,16 +68,6 @@ class Searched:
         }
 
 
-@dataclass(slots=True)
-class _Pair:
-    """One axis of one task."""
-
-    task: Task
-    axis: Axis
-    ladder: tuple[Rung, ...]
-    threshold: Threshold
-
-
 def search(
     policy: str | Policy | Player,
     axes: Sequence[str],
@@ -105,18 +94,18 @@ def search(
         options = replace(options, workers=0)
     if options.workers is None:
         options = replace(options, workers=os.cpu_count() or 1)
-    for name, share in (("level", level), ("confidence", confidence)):
-        if not 0 < share < 1:
+    for name, part in (("level", level), ("confidence", confidence)):
+        if not 0 < part < 1:
             raise RunError(
-                f"{name} {share:g}: valid: between 0 and 1, such as {0.5 if name == 'level' else 0.95:g}"
+                f"{name} {part:g}: valid: between 0 and 1, such as {0.5 if name == 'level' else 0.95:g}"
             )
     chosen = [AXES[name] for name in _once(axes)]
-    options = replace(options, seeds=options.seeds or SEEDS)
-    work = prepare(replace(whole_grid(()), seeds=()), replace(options, seeds=(options.seeds or SEEDS)[:1]))
-    work = replace(work, options=options)
+    seeds = options.seeds or SEEDS
+    work = prepare(whole_grid(()), replace(options, seeds=seeds[:1]))
+    work = replace(work, options=replace(options, seeds=seeds))
     tasks = work.design.choose(options.tasks)
-    pairs, cannot = _pairs(tasks, chosen, level, 1 - confidence)
-    _share(pairs, budget, level, 1 - confidence)
+    pairs, cannot = pairs_of(tasks, chosen, level, 1 - confidence)
+    share(pairs, budget, level, 1 - confidence)
     _check_combined(combine, tasks, chosen)
     for pair in pairs:
         if not guided:
@@ -128,16 +117,17 @@ def search(
         _check_same(store, path, level=level, confidence=confidence, guided=guided)
 
         def told() -> None:
-            store.describe(**{META: _meta(pairs, cannot, level, confidence, guided=guided)})
+            known = {"level": level, "confidence": confidence, "guided": guided}
+            store.describe(**{META: known | remembered(store, pairs, cannot)})
 
         told()
-        together = _Together(pairs, tasks, combine, guided, level, 1 - confidence, options.seeds or SEEDS)
-        searches = [_search(pair, options.seeds or SEEDS) for pair in pairs]
+        together = Together(pairs, tasks, combine, guided, level, 1 - confidence, seeds)
+        searches = [search_of(pair, seeds) for pair in pairs]
         observer.began(store, sum(pair.threshold.budget for pair in pairs) + combine)
         play = Round(store, asked, observer, searches, together.ready)
         ending = play.play(None if isinstance(policy, str) else policy)
         told()
-        notes = [*_notes(pairs), *together.notes]
+        notes = [*notes_on(pairs), *together.notes]
         return _searched(store, path, ending, notes, len(play.refused))
 
 
@@ -147,38 +137,6 @@ def _once(names: Sequence[str]) -> list[str]:
     if len(set(names)) < len(names):
         raise ExperimentError(f"axes {', '.join(names)}: each is named once")
     return list(names)
-
-
-def _pairs(
-    tasks: Sequence[Task], axes: Sequence[Axis], level: float, alpha: float
-) -> tuple[list[_Pair], list[str]]:
-    """What can be searched, and why something cannot. Raises RunError where nothing can."""
-    pairs, cannot = [], []
-    for task in tasks:
-        for axis in axes:
-            try:
-                ladder = axis.ladder(task)
-            except CannotError as error:
-                cannot.append(f"{axis.name}: {error}")
-                continue
-            pairs.append(_Pair(task, axis, ladder, Threshold(axis.name, len(ladder), 0, level, alpha)))
-    if not pairs:
-        raise RunError(f"nothing can be searched: {'; '.join(cannot)}")
-    return pairs, cannot
-
-
-def _share(pairs: Sequence[_Pair], budget: int | None, level: float, alpha: float) -> None:
-    """Give every search its part of the budget. Raises RunError where nothing could come of it."""
-    least = 2 * least_starts(level, alpha)
-    usual = max(EACH, least)
-    each = usual if budget is None else budget // len(pairs)
-    if each < least:
-        raise RunError(
-            f"a budget of {budget} episodes is {each} for each of {len(pairs)} searches, of which nothing could be "
-            f"known; valid: {least * len(pairs)} or more, {usual * len(pairs)} by default; or fewer tasks or axes"
-        )
-    for pair in pairs:
-        pair.threshold.budget = each
 
 
 def _check_combined(combine: int, tasks: Sequence[Task], axes: Sequence[Axis]) -> None:
@@ -191,13 +149,14 @@ def _check_combined(combine: int, tasks: Sequence[Task], axes: Sequence[Axis]) -
         )
 
 
-def _sketched(work: Work, pairs: Sequence[_Pair], combine: int) -> Work:
+def _sketched(work: Work, pairs: Sequence[Pair], combine: int) -> Work:
     """The work with as many episodes as may be played: nobody knows yet which, but they can be reckoned with."""
     design = replace(work.design, seeds=())
     count = sum(pair.threshold.budget for pair in pairs) + combine
     tasks = list({pair.task.id: pair.task for pair in pairs}.values())
     options = work.options
-    seeds = (options.seeds or SEEDS)[: max(1, count // (2 * len(tasks)))]
+    assert options.seeds is not None
+    seeds = options.seeds[: max(1, count // (2 * len(tasks)))]
     top = {task.id: [pair for pair in pairs if pair.task.id == task.id] for task in tasks}
 
     def variants(task: Task) -> Iterable[Variant]:
@@ -206,7 +165,10 @@ def _sketched(work: Work, pairs: Sequence[_Pair], combine: int) -> Work:
     specs = replace(design, variants=variants).plan(
         tasks, seeds, pack=work.pack, initial=options.initial, steps=options.steps, replan=options.replan
     )
-    return replace(work, specs=list(specs)[:count])
+    chosen = list(specs)[:count]
+    used = {each.module: each for each in plugins_of(pair.axis.changes for pair in pairs)}
+    used |= {each.module: each for each in plugins_used(design, design, work.pack, chosen)}
+    return replace(work, specs=chosen, plugins=tuple(used[name] for name in sorted(used)))
 
 
 def _check_same(store: Store, path: Path, **asked: object) -> None:
@@ -219,99 +181,6 @@ def _check_same(store: Store, path: Path, **asked: object) -> None:
             raise RunError(
                 f"{path} was searched with {name} {known[name]}, not {value}: choose another --out"
             )
-
-
-def _search(pair: _Pair, seeds: Sequence[int]) -> Search:
-    return Search(pair.task, {pair.axis.name: pair.ladder}, pair.threshold.search(seeds))
-
-
-def _meta(
-    pairs: Sequence[_Pair], cannot: Sequence[str], level: float, confidence: float, *, guided: bool
-) -> dict[str, Any]:
-    found = [
-        {
-            "task": pair.task.id,
-            "axis": pair.axis.name,
-            "unit": pair.axis.unit,
-            "magnitudes": [rung.magnitude for rung in pair.ladder],
-            "ended": pair.threshold.ended or "going on",
-        }
-        for pair in pairs
-    ]
-    return {
-        "level": level,
-        "confidence": confidence,
-        "guided": guided,
-        "pairs": found,
-        "cannot": list(cannot),
-    }
-
-
-class _Together:
-    """Begins the search for changes together of a task when all its axes are known."""
-
-    def __init__(
-        self,
-        pairs: Sequence[_Pair],
-        tasks: Sequence[Task],
-        budget: int,
-        guided: bool,
-        level: float,
-        alpha: float,
-        seeds: Sequence[int],
-    ) -> None:
-        self._pairs, self._seeds, self._guided = pairs, seeds, guided
-        self._waiting = list(tasks) if budget else []
-        self._each = budget // max(1, len(tasks))
-        self._level, self._alpha = level, alpha
-        self.notes: list[str] = []
-
-    def ready(self) -> list[Search]:
-        """Searches of tasks whose axes are all known by now."""
-        found = []
-        for task in list(self._waiting):
-            mine = [pair for pair in self._pairs if pair.task.id == task.id]
-            if all(pair.threshold.ended for pair in mine):
-                self._waiting.remove(task)
-                found += self._begun(task, mine)
-        return found
-
-    def _begun(self, task: Task, pairs: Sequence[_Pair]) -> list[Search]:
-        harmless = {pair.axis.name: ends[0] for pair in pairs if (ends := pair.threshold.evidence.interval)}
-        harmless = {axis: rungs for axis, rungs in harmless.items() if rungs}
-        if len(harmless) < 2:
-            self.notes.append(
-                f"{task.id}: nothing is combined: of {len(harmless)} axes it is known that some change does no harm; "
-                "two are needed"
-            )
-            return []
-        searched = Combination(
-            harmless,
-            self._each,
-            stream("search", "combination", task.id),
-            self._guided,
-            self._level,
-            self._alpha,
-        )
-        ladders = {pair.axis.name: pair.ladder for pair in pairs}
-        return [Search(task, ladders, searched.search(self._seeds))]
-
-
-def _notes(pairs: Sequence[_Pair]) -> list[str]:
-    """What must be said of searches that came to nothing."""
-    floor = [pair for pair in pairs if pair.threshold.ended == "controls"]
-    said = []
-    for task in dict.fromkeys(pair.task.id for pair in floor):
-        starts = max(pair.threshold.starts for pair in floor if pair.task.id == task)
-        said.append(f"{task}: all of {starts} controls failed: nothing can be searched at the floor")
-    for pair in pairs:
-        if given_up := sorted(pair.threshold.given_up):
-            rungs = ", ".join(f"{pair.ladder[rung].magnitude:g}" for rung in given_up)
-            said.append(
-                f"{pair.task.id}: {pair.axis.name} of {rungs} {pair.axis.unit}".rstrip()
-                + " was given up: hardly any start can be solved there"
-            )
-    return said
 
 
 def _searched(store: Store, path: Path, ending: Ending, notes: Sequence[str], refused: int) -> Searched:
