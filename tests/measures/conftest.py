@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,6 +42,8 @@ class Made:
     """What is changed; the words, if there is none."""
     changes: tuple[Perturbation, ...] = ()
     """The same, if it is several things."""
+    more: dict[str, Any] = field(default_factory=dict)
+    """Further fields of the episode."""
 
     @property
     def said(self) -> str:
@@ -80,6 +83,7 @@ class Made:
             truth=truth,
             initial_positions=self.stands or {},
             error="broke" if self.success is None else "",
+            **self.more,
         )
 
 
