@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,6 +44,8 @@ class Made:
     """The same, if it is several things."""
     events: tuple[Happened, ...] = ()
     """What was to happen during it."""
+    more: dict[str, Any] = field(default_factory=dict)
+    """Further fields of the episode."""
 
     @property
     def said(self) -> str:
@@ -83,6 +86,7 @@ class Made:
             initial_positions=self.stands or {},
             error="broke" if self.success is None else "",
             events=self.events,
+            **self.more,
         )
 
 

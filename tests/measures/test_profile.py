@@ -10,6 +10,7 @@ import pytest
 
 from assay import measures
 from assay.episodes import Traits
+from assay.episodes.conduct import SideEffects
 from assay.measures import MEASURES, Flaw, Missing, Verdict, attempt, diagnose, profile, success_rate
 from assay.measures.measure import load
 from assay.measures.memorisation import MEMORISATION
@@ -32,7 +33,10 @@ def variants(made, task: str, seed: int):
     def episode(condition: str, words: str | None = None, **labels: object):
         hand = np.sin(time) * (np.array([0.3, 0.1, 0.2]) + rng.normal(scale=0.01, size=3))
         success = bool(rng.random() < 0.6) or (condition == "control" and seed < 4)
-        return made(success, task=task, seed=seed, condition=condition, labels=labels, hand=hand, words=words)
+        went = {"stages": {"On a_1 b_1": {"reached": 9, "placed": 9 if success else None}}}
+        more = went | {"progress": 1.0 if success else 0.5, "side_effects": SideEffects(path=1.0, jerk=9.0)}
+        given = {"task": task, "seed": seed, "condition": condition, "labels": labels, "more": more}
+        return made(success, hand=hand, words=words, **given)
 
     yield episode("control")
     for number, thing in enumerate(("none", "addition", "contextual", "habitual")):

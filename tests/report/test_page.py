@@ -69,6 +69,8 @@ def test_a_run_that_has_everything_gives_every_figure(folder: Path, report: Repo
         "paths-3d",
         "paths-success",
         "paths-top",
+        "side_effects",
+        "stops",
         "tasks",
         "time-limits",
         "time-to-success",

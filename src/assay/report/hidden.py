@@ -145,8 +145,8 @@ def stops_figure(found: Sequence[Stop], report: RunReport) -> Drawing | None:
     episodes = next(each.count for each in found)
     caption = (
         f"{plural(failures, 'failure')} of {plural(episodes, 'episode')}. A bar is as long as the share of episodes "
-        "that fail; its colours say how far the atom came that was worked on. Shares with 95 % intervals are in "
-        "the table."
+        "that fail; its colours say how far the atom came that was worked on. Shares with 95 % intervals "
+        f"({methods(each.interval for each in found)}) are in the table."
     )
     return draw(
         "stops", "Where failures stop", caption, (WIDTH, 1.1 + 0.24 * len(names)), paint, in_a_column=False
