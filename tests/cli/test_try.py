@@ -105,3 +105,17 @@ def test_it_takes_a_task_file_and_names_it_by_its_content(assay: Run, tmp_path: 
     assert said.status == 2 and "has changed" in said.err and said.err.count("\n") == 1
     said = assay("try", "oracle", "--tasks", tmp_path / "none.bddl")
     assert said.status == 2 and "cannot be read: No such file" in said.err
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("--latency", "measured"), "only assay run measures it"),
+        (("--latency", "soon"), "valid: 0 to 1000 control steps of 50 ms, or measured"),
+        (("--latency", "-1"), "valid: 0 to 1000"),
+        (("--while-waiting", "hold"), "nothing is waited for"),
+    ],
+)
+def test_a_latency_that_cannot_be_is_told_in_one_line(assay: Callable, given: tuple[str, ...], words: str):
+    said = assay("try", "idle", "--tasks", "libero_goal/7", "--seeds", "1", *given)
+    assert said.status == 2 and words in said.err and len(said.err.splitlines()) == 1

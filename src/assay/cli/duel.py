@@ -22,7 +22,7 @@ from assay.cli.execution import (
     Steps,
     WaitingWay,
     Yes,
-    parse_latency,
+    latency_in_steps,
     say_on_primitives,
 )
 from assay.cli.verdicts import Each, JUnit, Margin, Markdown, tell
@@ -106,7 +106,7 @@ def duel(
             states=states,
             steps=steps,
             replan=replan,
-            latency=parse_latency(latency),
+            latency=latency_in_steps(latency),
             while_waiting=None if while_waiting is None else while_waiting.value,
             certified=certified,
             retry_errors=retry_errors,

@@ -131,6 +131,16 @@ def parse_latency(text: str) -> int | Literal["measured"]:
     return int(text)
 
 
+def latency_in_steps(text: str) -> int:
+    """A number of control steps, where nothing is measured. Raises RunError."""
+    found = parse_latency(text)
+    if found == "measured":
+        raise RunError(
+            "--latency measured: only assay run measures it; valid here: a number of control steps"
+        )
+    return found
+
+
 def write_json(content: object, target: str) -> bool:
     """Write JSON into a file, or print it, where the target is -; returns whether it was printed."""
     text = json.dumps(content, indent=2, allow_nan=False)

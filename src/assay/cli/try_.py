@@ -23,7 +23,7 @@ from assay.cli.execution import (
     Video,
     Videos,
     WaitingWay,
-    parse_latency,
+    latency_in_steps,
     say_on_primitives,
     write_json,
 )
@@ -74,11 +74,7 @@ def try_(
     world.digest(pack)  # assets that are not there are missed now
     if states is not None and not states.is_dir():
         raise RunError(f"--states {states}: there is no such folder")
-    thinks = parse_latency(latency)
-    if thinks == "measured":
-        raise RunError(
-            "--latency measured: only assay run measures it; valid here: a number of control steps"
-        )
+    thinks = latency_in_steps(latency)
     check_latency(world, thinks)
     if while_waiting is not None and not thinks:
         raise RunError("--while-waiting: nothing is waited for; valid: with --latency above 0")

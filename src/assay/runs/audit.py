@@ -14,8 +14,8 @@ from types import MappingProxyType
 from assay.episodes import LIBERO, Policy
 from assay.errors import PolicyError, RunError
 from assay.experiments import Experiment, load_experiment
+from assay.runs.connections import SUFFIX
 from assay.runs.execute import Observer, execute
-from assay.runs.store import SUFFIX
 from assay.runs.work import Options, prepare
 
 WORDS, SIGHT, MEMORY = "without words", "without sight", "memory alone"
