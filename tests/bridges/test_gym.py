@@ -105,7 +105,7 @@ def test_an_episode_that_the_script_leaves_is_a_failure_and_one_that_breaks_is_a
     assert frame["seed"].to_list() == [0, 1, 3] and frame["steps"].to_list() == [2, 2, 1]
     assert frame["outcome"].cast(str).to_list() == ["failure", "failure", "error"]
     assert frame["error"].to_list() == [
-        *["the script ended it after 2 steps; usual are 5"] * 2,
+        *["the script ended the episode after 2 steps; usual are 5"] * 2,
         "the script broke the episode off",
     ]
 

@@ -48,7 +48,7 @@ class Player:
         """The harness goes on before the episode's time is over: if it acted at all, that is a failure, with a note."""
         if not self._recorded and self.play.steps:
             self._record(
-                note=f"the script ended it after {self.play.steps} steps; usual are {self.play.horizon}"
+                note=f"the script ended the episode after {self.play.steps} steps; usual are {self.play.horizon}"
             )
 
     def abandon(self, reason: str) -> None:

@@ -37,7 +37,7 @@ class ConditionedTask:
     def __post_init__(self) -> None:
         if world_name(self.task) != LIBERO:
             raise TaskError(
-                f"'{self.task}': no task of LIBERO's world, whose images, state and actions are meant"
+                f"'{self.task}' is no task of LIBERO's world, and these environments have LIBERO's images, state and actions"
             )
         if self.steps is not None and self.steps < 1:
             raise TaskError(f"steps={self.steps}: valid: 1 or more")
@@ -81,6 +81,6 @@ class ConditionedTask:
             )
         if len(several := list(dict.fromkeys(spec.condition for spec in found))) > 1:
             raise TaskError(
-                f"condition '{self.condition}' names {len(several)}; valid: one, such as {several[0]}"
+                f"'{self.condition}' stands for {len(several)} conditions; valid: one of them, such as {several[0]}"
             )
         return found[seed % len(found)]

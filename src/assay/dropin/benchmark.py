@@ -152,8 +152,8 @@ class InitialStates(np.ndarray):
             return super().__getitem__(key)
         except IndexError:
             raise NoSuchStateError(
-                f"the script asks for initial state {key} of a task that has {len(self)}, one for each seed: let it do "
-                f"{len(self)} trials of each task, or give assay libero more --seeds"
+                f"the script asks for initial state {key} (counted from 0) of a task that has {len(self)}, one for each "
+                f"seed: let it do no more than {len(self)} of its trials of a task, or give assay libero more --seeds"
             ) from None
 
 
@@ -171,8 +171,8 @@ class Benchmark(Partial, abc.ABC):
         if not found:
             there = ", ".join(dict.fromkeys(each.suite for each in plan()))
             raise TaskError(
-                f"the script asks for {self.name}, and the experiment has nothing left to do there; it has {there}: "
-                "choose with --tasks what the script asks for"
+                f"the script asks for {self.name}, of which the experiment has no episodes, or none that are left to "
+                f"play; there are some of {there}: let the script ask for that, or choose other --tasks"
             )
         order = (
             _ORDERS[self.task_order_index]
@@ -211,7 +211,11 @@ class Benchmark(Partial, abc.ABC):
         try:
             return self.tasks[i]
         except IndexError:
-            anew = ": under --experiment tasks are numbered anew" if plan() else ""
+            anew = (
+                " (with --experiment these are not LIBERO's numbers: each condition of each task is one)"
+                if plan()
+                else ""
+            )
             raise NoSuchTaskError(
                 f"the script asks for task {i} of {self.name}, whose tasks are 0 to {self.n_tasks - 1}{anew}"
             ) from None

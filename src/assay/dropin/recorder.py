@@ -117,11 +117,17 @@ class Recorder:
         if self._open and self._actions:
             steps, most = len(self._actions), horizon(self._spec)
             if self._waited() == steps:
-                away = PolicyError(f"the script left it before it acted, after {steps} steps of waiting")
+                away = PolicyError(
+                    f"the script left the episode before it acted, after {steps} steps of waiting"
+                )
                 away.transient = True
                 self._put(Outcome.ERROR, str(away), broken=away, surely=surely)
             else:
-                note = f"the script ended it after {steps} steps; usual are {most}" if steps < most else ""
+                note = (
+                    f"the script ended the episode after {steps} steps; usual are {most}"
+                    if steps < most
+                    else ""
+                )
                 self._put(Outcome.FAILURE, note, surely=surely or steps >= most)
         self._open = False
 

@@ -247,7 +247,7 @@ class BaseVectorEnv(Partial):
     ) -> None:
         if waiting := [name for name, value in options.items() if value is not None]:
             raise SpecError(
-                f"{type(self).__name__}({waiting[0]}=...): all environments are stepped together here"
+                f"{type(self).__name__}({waiting[0]}=...) is not offered: all environments are stepped together here"
             )
         self._env_fns = list(env_fns)
         self.workers = [worker_fn(each) for each in env_fns]

@@ -1,0 +1,48 @@
+"""What `assay libero` says when a script is through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+SCRIPT = """
+import os
+from libero.libero import benchmark, get_libero_path
+from libero.libero.envs import OffScreenRenderEnv
+
+suite = benchmark.get_benchmark_dict()["libero_goal"]()
+task = suite.get_task(1)
+file = os.path.join(get_libero_path("bddl_files"), task.problem_folder, task.bddl_file)
+env = OffScreenRenderEnv(bddl_file_name=file)
+env.reset()
+env.set_init_state(suite.get_task_init_states(1)[0])
+env.step([0.1] * 7)
+try:
+    env.step([float("nan")] * 7)
+except Exception:
+    pass
+"""
+
+
+def test_what_broke_and_what_was_never_played_is_said(assay: Callable, tmp_path: Path):
+    file, out = tmp_path / "main.py", tmp_path / "mine.assay"
+    file.write_text(SCRIPT)
+    asked = ("--tasks", "libero_goal/7", "--conditions", "words=empty", "--seeds", "1", "--uncertified")
+    said = assay("libero", "--experiment", "pro", *asked, "--out", out, "--", "python", file)
+    assert said.status == 1
+    assert "1 x error: step 1: the action holds values that are not finite" in said.out
+    assert "--retry-errors offers" in said.out
+    assert f"1 episode recorded in {out}, 1 planned episode left\n" in said.out
+    assert (
+        "without playing task 0 of libero_goal. With --experiment these are not LIBERO's numbers" in said.out
+    )
+
+
+@pytest.mark.parametrize(
+    "option", [("--steps", "5"), ("--label", "mine"), ("--each-a-task",), ("--uncertified",)]
+)
+def test_what_needs_an_experiment_is_refused_without_one(option: tuple[str, ...], assay: Callable):
+    said = assay("libero", *option, "--", "python", "main.py")
+    assert said.status == 2 and "is for --experiment NAME" in said.err
