@@ -40,8 +40,8 @@ MARK = "ASSAY_KILLS"
 AWAY, MOST_AWAY = "error: --ray local: ", 3
 """How a command begins to say that Ray did not start in its 30 s, and how often it is given again then."""
 TIMES, WORKERS = 5, 2
-"""Kills of the driver in one trial, at most (each costs a part of the command, and the trial's peaceful end all of it), and
-kills of a process that it started before each of them."""
+"""Kills of the driver in one trial, at most (each costs a part of the command, and the trial's peaceful end all of
+it), and kills of processes that it started before each of them."""
 
 
 @dataclass(slots=True)
