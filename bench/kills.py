@@ -1,8 +1,9 @@
 """Random kills of whoever does long work: afterwards the same command gives what an undisturbed one gives.
 
-Each command is started, a process of it (its driver most often, or one of its workers) is killed at a random moment,
-and the same command is given again, until it has been killed often enough; then it ends in peace. Counted are kills,
-processes that outlive their driver by more than five seconds, results that differ, and temporary files that stay.
+Each command is started, processes that it started (workers, the server that forks them, Ray's) and then itself are
+killed at random moments, and the same command is given again, until it has been killed often enough; then it ends in
+peace. Counted are kills, processes that outlive their driver by more than five seconds, results that differ, and
+temporary files that stay.
 """
 
 from __future__ import annotations
@@ -38,8 +39,9 @@ MARK = "ASSAY_KILLS"
 """The environment variable by which processes of a trial are known."""
 AWAY, MOST_AWAY = "error: --ray local: ", 3
 """How a command begins to say that Ray did not start in its 30 s, and how often it is given again then."""
-TIMES = 6
-"""Kills in one trial, at most: each costs a part of the command, and the trial's peaceful end all of it."""
+TIMES, WORKERS = 5, 2
+"""Kills of the driver in one trial, at most (each costs a part of the command, and the trial's peaceful end all of
+it), and kills of processes that it started before each of them."""
 
 
 @dataclass(slots=True)
@@ -48,6 +50,7 @@ class Tally:
 
     kills: int = 0
     of_workers: int = 0
+    """Those of them that were of a process which the driver started."""
     trials: int = 0
     equal: int = 0
     orphans: int = 0
@@ -250,13 +253,14 @@ def trial(
         if time.monotonic() > deadline:
             break
         process, begun = _start(name, place), time.monotonic()
-        try:
-            process.wait(float(rng.uniform(0.1, 0.9)) * seconds)
-        except subprocess.TimeoutExpired:
-            _kill(name, place, process, rng, tally)
-        else:  # it was quicker
+        *moments, last = (float(each) * seconds for each in sorted(rng.uniform(0.1, 0.9, 1 + WORKERS)))
+        for moment in moments:
+            if _runs_until(process, begun + moment):
+                _kill_another(place, process, rng, tally)
+        if not _runs_until(process, begun + last):  # it was quicker
             ended = True
             break
+        _kill(name, place, process, rng, tally)
     if not ended:
         process, begun = _start(name, place), time.monotonic()
     status = process.wait(PATIENCE)
@@ -287,18 +291,30 @@ def trial(
     return seconds
 
 
+def _runs_until(process: subprocess.Popen[bytes], moment: float) -> bool:
+    """Wait for a moment of the clock; whether the process still runs then."""
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(max(moment - time.monotonic(), 0.0))
+    return process.poll() is None
+
+
+def _kill_another(
+    place: Path, process: subprocess.Popen[bytes], rng: np.random.Generator, tally: Tally
+) -> None:
+    """Kill a process that the driver started, whichever, if there is one: the driver goes on."""
+    others = [each for each in _belonging(place) if each.pid != process.pid]
+    if others:
+        with suppress(psutil.Error):
+            others[int(rng.integers(len(others)))].kill()
+            tally.kills += 1
+            tally.of_workers += 1
+
+
 def _kill(
     name: str, place: Path, process: subprocess.Popen[bytes], rng: np.random.Generator, tally: Tally
 ) -> None:
-    """Kill the driver, or now and then one of the others first."""
+    """Kill the driver."""
     tally.kills += 1
-    others = [each for each in _belonging(place) if each.pid != process.pid]
-    if others and rng.random() < 0.4:
-        tally.of_workers += 1
-        victim = others[int(rng.integers(len(others)))]
-        with suppress(psutil.Error):
-            victim.kill()
-        time.sleep(float(rng.uniform(0, 0.5)))
     process.send_signal(signal.SIGKILL)
     process.wait()
     if rng.random() < 0.7:  # else it is begun again at once
