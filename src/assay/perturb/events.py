@@ -11,11 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import mujoco
 import numpy as np
 
 from assay.episodes import Change, Effect, Happening, perturbation
 from assay.episodes.fields import within
+from assay.sim.bare_mujoco import mujoco
 from assay.sim.categories import OPENING
 from assay.sim.fingers import Fingers
 from assay.sim.stopping import Stop
