@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay.episodes import Outcome
-from assay.episodes.episode import Episode, Trajectory, no_trajectory
+from assay.episodes.episode import Episode, Happened, Trajectory, no_trajectory
 from assay.episodes.spec import CONTROL, EpisodeSpec, Label
 from assay.perturb import Say
 from assay.runs.store import Store
@@ -29,6 +29,7 @@ class Made:
     error: str = ""
     experiment: str = "made"
     words: str = "put the bowl on the stove on top of the cabinet"
+    events: tuple[Happened, ...] = ()
 
     @property
     def spec(self) -> EpisodeSpec:
@@ -56,6 +57,7 @@ class Made:
             moved=moved,
             truth=truth,
             error=self.error,
+            events=self.events,
         )
 
 
@@ -125,4 +127,8 @@ def _variants(task: str, seed: int) -> Iterable[Made]:
     for a, b in ((True, False), (False, True), (True, True)):
         yield episode(f"factors/{a}{b}", **{"factor:a": a, "factor:b": b})
     yield episode("words=xxx", axis="words", plausible=False, rung=1)
-    yield episode("object=shape", axis="world", plausible=True, dissimilarity=1)
+    happened = Happened(event="world/replace at near(0.1)", due=5, step=5, told="")
+    shape = episode(
+        "object=shape", axis="world", plausible=True, dissimilarity=1, event="shape", trigger="near"
+    )
+    yield replace(shape, events=(happened,))
