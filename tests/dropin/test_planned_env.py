@@ -89,7 +89,6 @@ def test_a_script_goes_on_in_the_scene_that_an_event_has_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     env = opened(MEANWHILE, "made/thing", tmp_path, monkeypatch)
-    env.env.use_camera_obs = False
     env.reset()
     before = set(env.env.objects_dict)
     for _ in range(3):

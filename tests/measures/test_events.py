@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
@@ -23,7 +24,7 @@ KINDS = {
 }
 
 
-def played(made, lost: set[str], absent: set[str] = frozenset()):
+def played(made, lost: set[str], absent: Collection[str] = ()):
     """Ten starts; what is ``absent`` happens in the first two of them only."""
     for seed in range(10):
         yield made(True, seed=seed, condition="control")
@@ -48,7 +49,7 @@ def test_paths_that_are_the_controls_until_something_happens_are_no_memory(run, 
     assert profile(run(episodes)).get(MEMORISATION) is None
 
 
-def found_in(run, made, lost: set[str]) -> tuple[set[Flaw], set[Flaw]]:
+def found_in(run, made, lost: set[str]) -> tuple[set[str], set[str]]:
     """The flaws that are found, and those that another explains."""
     findings = diagnose(profile(run(played(made, lost))))
     by = {verdict: {each.flaw for each in findings if each.verdict is verdict} for verdict in Verdict}

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from types import ModuleType
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from assay import measures
 from assay.episodes import Traits
 from assay.episodes.conduct import SideEffects
+from assay.episodes.episode import Happened
 from assay.measures import MEASURES, Flaw, Missing, Verdict, attempt, diagnose, profile, success_rate
 from assay.measures.measure import load
 from assay.measures.memorisation import MEMORISATION
@@ -49,7 +51,9 @@ def variants(made, task: str, seed: int):
     for level in (1, 2):
         yield episode(f"x/{level}", axis="world", level=level, **{"label:subtasks": "1"})
     yield episode("moved", axis="world", distance=0.2)
-    yield episode("replaced", axis="world", dissimilarity=1)
+    happened = Happened(event="world/replace at near(0.1)", due=5, step=5, told="")
+    replaced = episode("replaced", axis="world", dissimilarity=1, event="replaced", trigger="near")
+    yield replace(replaced, events=(happened,))
     yield episode("shuffled", axis="words", plausible=False, rung=1)
     for a, b in ((True, False), (False, True), (True, True)):
         yield episode(f"factors/{a}{b}", **{"factor:a": a, "factor:b": b})

@@ -9,7 +9,7 @@ import pytest
 
 from assay.episodes import Outcome
 from assay.episodes.conduct import PLACING, Aftermath, SideEffects
-from assay.episodes.episode import Episode, Trajectory, no_trajectory
+from assay.episodes.episode import Episode, Happened, Trajectory, no_trajectory
 from assay.episodes.spec import CONTROL, EpisodeSpec, Label
 from assay.perturb import Say
 from assay.runs.store import Store
@@ -30,6 +30,7 @@ class Made:
     error: str = ""
     experiment: str = "made"
     words: str = "put the bowl on the stove on top of the cabinet"
+    events: tuple[Happened, ...] = ()
 
     @property
     def spec(self) -> EpisodeSpec:
@@ -61,6 +62,7 @@ class Made:
             progress=None if self.error else 1.0 if self.success else 1 / len(PLACING),
             side_effects=SideEffects(moved={"plate_1": 0.01 * self.seed}, path=1.0, jerk=20.0),
             aftermath=Aftermath(13, holds=self.seed != 1, rest=True) if self.success else None,
+            events=self.events,
         )
 
 
@@ -130,4 +132,8 @@ def _variants(task: str, seed: int) -> Iterable[Made]:
     for a, b in ((True, False), (False, True), (True, True)):
         yield episode(f"factors/{a}{b}", **{"factor:a": a, "factor:b": b})
     yield episode("words=xxx", axis="words", plausible=False, rung=1)
-    yield episode("object=shape", axis="world", plausible=True, dissimilarity=1)
+    happened = Happened(event="world/replace at near(0.1)", due=5, step=5, told="")
+    shape = episode(
+        "object=shape", axis="world", plausible=True, dissimilarity=1, event="shape", trigger="near"
+    )
+    yield replace(shape, events=(happened,))

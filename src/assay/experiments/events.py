@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Sequence
 
-from assay.episodes import At, Perturbation, Trigger, horizon
+from assay.episodes import At, Label, Perturbation, Trigger, horizon
 from assay.episodes.events import grasped, lifted, near, placing, share, subgoal
 from assay.episodes.spec import EpisodeSpec
 from assay.experiments.base import Experiment, Variant
@@ -35,7 +35,7 @@ def events(distance: float = 0.1, delay: int = 2) -> Experiment:
     def variants(task: Task) -> Iterator[Variant]:
         steps = round(TIME * horizon(EpisodeSpec(task.id, 0)))
         for name, trigger, change in happenings(task, distance, delay):
-            labels = {"event": name, "trigger": str(trigger.moment)}
+            labels: dict[str, Label] = {"event": name, "trigger": str(trigger.moment)}
             yield Variant(f"events/{name}", (At(trigger, change),), labels, steps=steps)
 
     return Experiment(
