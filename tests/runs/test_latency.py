@@ -49,6 +49,12 @@ def test_measured_latency_is_the_servers_own_and_is_kept_for_the_run(tmp_path: P
         assay.run("libero", quicker, out=out, latency=1, **FEW)
 
 
+def test_a_decision_that_takes_next_to_no_time_is_not_waited_for(tmp_path: Path):
+    out = tmp_path / "quick.assay"
+    run = assay.run("libero", Slow(says=4.0), out=out, latency="measured", while_waiting="hold", **FEW)
+    assert run.meta[META]["steps"] == 0 and {each.spec.latency for each in run.episodes.values()} == {0}
+
+
 def test_the_clock_measures_a_policy_that_does_not_say(tmp_path: Path):
     run = assay.run("libero", Slow(sleeps=0.06), out=tmp_path / "slow.assay", latency="measured", **FEW)
     assert run.meta[META]["by"] == "clock" and run.meta[META]["steps"] >= 2

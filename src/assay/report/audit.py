@@ -212,9 +212,8 @@ def write_figure(found: Shortcuts, experiment: str, path: Path) -> None:
         axes.set_ylim(len(rows) - 0.45, -0.55)
         for spine in axes.spines.values():
             spine.set_visible(False)
-        note = (
-            f"{experiment}: success in %, 95 % intervals in brackets. Framed: solved although something lacks."
-            + (" *: success is not expected." if len(names) > sum(row.expected for row in rows) else "")
+        note = f"{experiment}: success in %, 95 % intervals in brackets. Framed: solved all the same." + (
+            " *: success is not expected." if len(names) > sum(row.expected for row in rows) else ""
         )
         figure.text(0.01, 0.0, note, ha="left", va="bottom", fontsize=7, color=FAINT)
         axes.set_xlabel(" ")

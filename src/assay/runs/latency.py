@@ -25,6 +25,8 @@ from assay.runs.work import MEASURED, Options, prepare
 
 META = "latency"
 """Of a run's meta table: what was measured."""
+TOLERANCE = 0.1
+"""Of a control step: what a decision takes beyond whole steps up to this does not count."""
 REQUESTS = 5
 """So many count; one more before them does not: it may compile a model."""
 
@@ -48,7 +50,7 @@ def settled(
         with Store.reading(path) as store:
             known = store.meta.get(META) if store.held else None
         if known is not None:
-            return replace(options, latency=int(known["steps"])), known
+            return _with(options, int(known["steps"])), known
     first = prepare(
         experiment,
         replace(
@@ -74,7 +76,7 @@ def settled(
         if isinstance(policy, str) and callable(close):
             close()
     middle = median(times)
-    steps = math.ceil(middle / (1e3 * world.step_seconds))
+    steps = max(0, math.ceil(middle / (1e3 * world.step_seconds) - TOLERANCE))
     check_latency(world, steps)
     found: dict[str, object] = {
         "steps": steps,
@@ -82,7 +84,12 @@ def settled(
         "ms": [round(each, 3) for each in times],
         "by": who,
     }
-    return replace(options, latency=steps), found
+    return _with(options, steps), found
+
+
+def _with(options: Options, steps: int) -> Options:
+    """The options with a latency; one of none is not waited for."""
+    return replace(options, latency=steps, while_waiting=options.while_waiting if steps else None)
 
 
 def _times(policy: Policy, env: Any, seen: Any, spec: Any) -> tuple[list[float], str]:
