@@ -17,6 +17,7 @@ import psutil
 import pytest
 
 from assay import processes
+from assay.errors import RunError
 
 
 def tell(pipe: Connection, name: str) -> None:
@@ -215,3 +216,25 @@ if __name__ == "__main__":
         while any(map(lives, below)):
             assert time.monotonic() < deadline
             time.sleep(0.05)
+
+
+def kill_once(job: tuple[Path, int]) -> int:
+    """Ends its own process, as somebody else would, the first time that a job is begun."""
+    folder, number = job
+    mark = folder / str(number)
+    if number == 1 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def keep_dying(job: int) -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return job
+
+
+def test_jobs_of_a_process_that_was_killed_are_begun_again(tmp_path: Path):
+    jobs = [(tmp_path, number) for number in range(4)]
+    assert list(processes.results(kill_once, jobs, 2)) == [0, 1, 2, 3]
+    with pytest.raises(RunError, match="workers keep dying"):
+        list(processes.results(keep_dying, [1], 1))

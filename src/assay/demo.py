@@ -6,6 +6,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import wait
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -156,11 +157,14 @@ def run_demo(
     done = processes.context().Value("i", 0)
     with processes.pool(workers, _count, done) as pool:
         jobs = [pool.submit(partial(_examine, policy, pack, parts, folder)) for policy in policies]
-        while wait(jobs, TICK).not_done:
-            watch(done.value, planned)
-            for job in jobs:
-                if job.done():
-                    job.result()
+        try:
+            while wait(jobs, TICK).not_done:
+                watch(done.value, planned)
+                for job in jobs:
+                    if job.done():
+                        job.result()
+        except BrokenProcessPool:
+            raise RunError("a worker of the demo died: the same command begins again") from None
         watch(done.value, planned)
     examined = [job.result() for job in jobs]
     page = folder / PAGE

@@ -18,7 +18,7 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from multiprocessing import forkserver
@@ -26,14 +26,18 @@ from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from assay.errors import RunError
 
 if (
     TYPE_CHECKING
-):  # the server imports this module before it can ask to be ended with its driver: it must be quick
+):  # the server imports this module before it asks to be ended with its driver: it must be quick
     from concurrent.futures import ProcessPoolExecutor
     from tempfile import TemporaryDirectory
 
+J = TypeVar("J")
+T = TypeVar("T")
 IMPORTED = ("assay.runs.worker", "assay.sim.world", "assay.policies.oracle.policy")
 """What the server has imported before it forks."""
 ALLOWED = re.compile(
@@ -54,6 +58,8 @@ PASS_VARIABLE = "ASSAY_PASS"
 """Names, with commas, of variables that are passed on besides."""
 LONGEST_SOCKET = 100
 """Bytes that the path of a socket may have; systems allow 104 or 108."""
+DEATHS = 5
+"""How often in a row a pool may lose a process before it is given up."""
 STARTED_BY = "ASSAY_STARTED_BY"
 """The variable that tells the server which process started it, and whether its main thread did."""
 MAIN = "main"
@@ -114,6 +120,31 @@ def pool(
     _serve()
     given = (environment(), initialiser or _nothing, arguments)
     return ProcessPoolExecutor(workers, context(), initializer=_call, initargs=given)
+
+
+def results(function: Callable[[J], T], jobs: Sequence[J], workers: int) -> Iterator[T]:
+    """What a function gives for several jobs, on such processes, in the order of the jobs.
+
+    A process that is killed takes its pool along: what is left is begun again on another. Raises RunError where that
+    happens too often without a result in between.
+    """
+    from concurrent.futures.process import BrokenProcessPool
+
+    done = deaths = 0
+    while done < len(jobs):
+        with pool(min(workers, len(jobs) - done)) as several:
+            try:
+                futures = [several.submit(function, job) for job in jobs[done:]]
+                for future in futures:
+                    found = future.result()
+                    done, deaths = done + 1, 0
+                    yield found
+            except BrokenProcessPool:
+                deaths += 1
+                if deaths == DEATHS:
+                    raise RunError(f"workers keep dying: {deaths} times without a result") from None
+            finally:
+                several.shutdown(cancel_futures=True)
 
 
 def environment(variables: Iterable[str] = ()) -> dict[str, str]:

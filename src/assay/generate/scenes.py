@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -117,13 +118,7 @@ def make_all(order: Order, numbers: Sequence[int], workers: int) -> Iterator[Mad
     if workers == 1:
         yield from (make(order, number) for number in numbers)
         return
-    with processes.pool(workers) as pool:
-        futures = [pool.submit(make, order, number) for number in numbers]
-        try:
-            for future in futures:
-                yield future.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
+    yield from processes.results(partial(make, order), numbers, workers)
 
 
 def _certified(

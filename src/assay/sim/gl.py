@@ -33,7 +33,11 @@ _WORKS = "ASSAY_GL_WORKS"
 _CHOICE = f"choose one of {', '.join(BACKENDS)}, or unset it"
 
 _PROBE = """
-import sys
+import ctypes, os, sys
+if sys.platform == "linux":  # whoever is killed while it tries leaves nobody behind: PR_SET_PDEATHSIG, SIGKILL
+    ctypes.CDLL(None).prctl(1, 9)
+    if os.getppid() != {parent}:
+        sys.exit()
 from mujoco.{backend} import GLContext
 import mujoco
 context = GLContext(16, 16)
@@ -68,7 +72,7 @@ def probe(backend: str) -> Probe:
     environment["MUJOCO_GL"] = backend
     try:
         result = subprocess.run(
-            [sys.executable, "-c", _PROBE.format(backend=backend)],
+            [sys.executable, "-c", _PROBE.format(backend=backend, parent=os.getpid())],
             capture_output=True,
             text=True,
             timeout=60,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import as_completed
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -140,7 +139,7 @@ def jobs(folder: Path, tasks: Sequence[str], per_task: int) -> list[Job]:
 
 
 def record(wanted: Sequence[Job], workers: int) -> Iterator[tuple[Job, int]]:
-    """Write the files that are missing, each as it is done; tells how many episodes are in each."""
+    """Write the files that are missing; tells how many episodes are in each."""
     missing = []
     for job in wanted:
         count = job.recorded()
@@ -151,9 +150,7 @@ def record(wanted: Sequence[Job], workers: int) -> Iterator[tuple[Job, int]]:
     if workers == 1 or len(missing) < 2:
         yield from map(write, missing)
         return
-    with processes.pool(min(workers, len(missing))) as pool:
-        for written in as_completed([pool.submit(write, job) for job in missing]):
-            yield written.result()
+    yield from processes.results(write, missing, workers)
 
 
 def actions_taken(wanted: Sequence[Job]) -> dict[str, tuple[int, int]]:
