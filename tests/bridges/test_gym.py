@@ -163,6 +163,8 @@ def test_environments_in_processes_keep_their_words():
     ("arguments", "error", "reason"),
     [
         ({"task": "libero_goal"}, TaskError, "names 10 tasks; valid: one"),
+        ({"task": "libero_goal/3", "steps": 0}, TaskError, "steps=0: valid: 1 or more"),
+        ({"task": "libero_goal/3", "size": 0}, TaskError, "size=0: valid: 1 to 4096"),
         ({"task": "tabletop/visual_manipulation/0"}, TaskError, "no task of LIBERO's world"),
         ({"task": "libero_goal/3", "condition": "x/level9"}, ExperimentError, "did you mean|valid"),
         ({"task": "libero_goal/3", "condition": "xx/a"}, ExperimentError, "there is no experiment 'xx'"),
@@ -174,7 +176,7 @@ def test_environments_in_processes_keep_their_words():
         (
             {"task": "libero_goal/3", "condition": "x/level*"},
             TaskError,
-            "names .* valid: one, such as x/level1",
+            "stands for .* valid: one of them, such as x/level1",
         ),
     ],
 )

@@ -43,7 +43,7 @@ def test_an_episode_ends_with_the_next_reset_state_or_end(recorder: Recorder, tm
     recorder.reset(0)
     first = episode(tmp_path, 2)
     assert (first.outcome, first.steps, first.instruction) == (Outcome.FAILURE, 1, "")
-    assert "ended it after 1 steps" in first.error
+    assert "ended the episode after 1 steps" in first.error
     for _ in range(2):
         step(recorder)
     recorder.end(closed=True)

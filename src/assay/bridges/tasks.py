@@ -37,7 +37,7 @@ class ConditionedTask:
     def __post_init__(self) -> None:
         if world_name(self.task) != LIBERO:
             raise TaskError(
-                f"'{self.task}' is no task of LIBERO's world, and these environments have LIBERO's images, state and actions"
+                f"'{self.task}' is no task of LIBERO's world: images, state and actions are LIBERO's here"
             )
         if self.steps is not None and self.steps < 1:
             raise TaskError(f"steps={self.steps}: valid: 1 or more")

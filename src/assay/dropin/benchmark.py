@@ -152,8 +152,8 @@ class InitialStates(np.ndarray):
             return super().__getitem__(key)
         except IndexError:
             raise NoSuchStateError(
-                f"the script asks for initial state {key} (counted from 0) of a task that has {len(self)}, one for each "
-                f"seed: let it do no more than {len(self)} of its trials of a task, or give assay libero more --seeds"
+                f"the script asks for initial state {key} of a task that has {len(self)}, counted from 0, one for each "
+                f"seed: let it do {len(self)} of its trials of each task, or give assay libero more --seeds"
             ) from None
 
 

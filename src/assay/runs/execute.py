@@ -296,6 +296,8 @@ def _executor(config: WorkerConfig, options: Options, policy: Policy | None = No
     if options.ray is not None:
         from assay.runs.on_ray import RayActors
 
+        if "://" in config.policy and "batch=" in config.policy:
+            raise RunError(f"{config.policy}: batch= is for workers of one machine, not for --ray")
         return RayActors(config, options.ray, options.workers, timeout=options.timeout)
     return BatchingProcesses(config, workers_of(options), timeout=options.timeout)
 

@@ -92,7 +92,12 @@ class Still:
         meshes = np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_MESH)
         self._triangles = np.zeros(model.ngeom, dtype=int)
         self._triangles[meshes] = model.mesh_facenum[model.geom_dataid[meshes]]
-        self._usable = self._triangles.sum() >= WORTH and context.offSamples > 0 and _is_software()
+        self._usable = (
+            self._triangles.sum() >= WORTH
+            and context.offSamples > 0
+            and _is_software()
+            and _program(gl_context) is not None
+        )
 
     def plan(self, scene: mujoco.MjvScene, data: mujoco.MjData, place: Place) -> Plan:
         """How to draw a scene of everything, as it is in ``data``, now."""
@@ -151,7 +156,9 @@ class Still:
 
     def lay_under(self, place: Place) -> None:
         """Lay the layer of a place under what was just drawn."""
-        self._layers[place].lay_under(self._context, _program(self._gl))
+        program = _program(self._gl)
+        assert program is not None
+        self._layers[place].lay_under(self._context, program)
 
     def free(self) -> None:
         """Give back what GL holds."""
@@ -280,23 +287,35 @@ class _Layer:
         GL.glDeleteTextures(self._textures)
 
 
-_PROGRAMS: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
-"""GL context -> the program that lays a layer under a picture."""
+_PROGRAMS: weakref.WeakKeyDictionary[Any, int | None] = weakref.WeakKeyDictionary()
+"""GL context -> the program that lays a layer under a picture; None where it cannot be had."""
 
 
-def _program(gl_context: Any) -> int:
+def _program(gl_context: Any) -> int | None:
     if gl_context not in _PROGRAMS:
-        from OpenGL import GL
-        from OpenGL.GL import shaders
+        from OpenGL.error import Error
 
-        parts = ((_VERTICES, GL.GL_VERTEX_SHADER), (_FRAGMENTS, GL.GL_FRAGMENT_SHADER))
-        made = shaders.compileProgram(*(shaders.compileShader(*part) for part in parts), validate=False)
-        GL.glUseProgram(made)
-        for name, unit in zip(("colours", "depths"), _UNITS, strict=True):
-            GL.glUniform1i(GL.glGetUniformLocation(made, name), unit)
-        GL.glUseProgram(0)
-        _PROGRAMS[gl_context] = int(made)
+        try:
+            _PROGRAMS[gl_context] = _compiled()
+        except (
+            Error,
+            RuntimeError,
+        ):  # an old GL: then every picture is drawn whole, which gives the same one
+            _PROGRAMS[gl_context] = None
     return _PROGRAMS[gl_context]
+
+
+def _compiled() -> int:
+    from OpenGL import GL
+    from OpenGL.GL import shaders
+
+    parts = ((_VERTICES, GL.GL_VERTEX_SHADER), (_FRAGMENTS, GL.GL_FRAGMENT_SHADER))
+    made = shaders.compileProgram(*(shaders.compileShader(*part) for part in parts), validate=False)
+    GL.glUseProgram(made)
+    for name, unit in zip(("colours", "depths"), _UNITS, strict=True):
+        GL.glUniform1i(GL.glGetUniformLocation(made, name), unit)
+    GL.glUseProgram(0)
+    return int(made)
 
 
 def _is_software() -> bool:
