@@ -175,7 +175,7 @@ def test_what_cannot_be_searched_is_one_line_and_leaves_no_file(tmp_path: Path, 
 
 def test_a_file_of_another_level_is_refused(tmp_path: Path):
     searched(tmp_path / "a.assay", late(5), budget=24)
-    with pytest.raises(RunError, match=r"was searched with level 0.5, not 0.8"):
+    with pytest.raises(RunError, match=r"was searched with level 0\.5, not 0\.8"):
         searched(tmp_path / "a.assay", late(5), budget=80, level=0.8)
 
 
