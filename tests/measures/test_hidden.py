@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from assay.episodes.conduct import PLACING, Aftermath, SideEffects
-from assay.episodes.episode import Episode
 from assay.measures.progress import progress
 from assay.measures.result import MeasureError
 from assay.measures.side_effects import conduct
@@ -19,30 +17,19 @@ GOAL = "On akita_black_bowl_1 flat_stove_1_cook_region"
 
 @pytest.fixture
 def recorded(made):
-    """Episodes of which the world recorded how they went."""
+    """Makes episodes of which the world recorded how they went."""
 
-    class Recorded(made):
-        def __init__(self, success: bool, came: int, *, lasts: bool = True, **rest: Any) -> None:
-            effects = {
-                name: rest.pop(name)
-                for name in ("moved", "tilted", "opened", "arm", "forces")
-                if name in rest
-            }
-            super().__init__(success, **rest)
-            self._came, self._lasts, self._effects = came, lasts, effects
+    def one(success: bool, came: int, *, lasts: bool = True, seed: int = 0, **effects: Any):
+        stages = {stage: 10 * at if at < came else None for at, stage in enumerate(PLACING)}
+        more = {
+            "stages": {GOAL: stages},
+            "progress": 1.0 if success else came / len(PLACING),
+            "side_effects": SideEffects(**effects, path=1.0, jerk=20.0),
+            "aftermath": Aftermath(13, lasts, rest=True) if success else None,
+        }
+        return made(success, seed=seed, more=more)
 
-        @property
-        def episode(self) -> Episode:
-            stages = {stage: 10 * at if at < self._came else None for at, stage in enumerate(PLACING)}
-            return replace(
-                super().episode,
-                stages={GOAL: stages},
-                progress=1.0 if self.success else self._came / len(PLACING),
-                side_effects=SideEffects(**self._effects, path=1.0, jerk=20.0),
-                aftermath=Aftermath(13, self._lasts, True) if self.success else None,
-            )
-
-    return Recorded
+    return one
 
 
 def test_progress_is_told_of_goals_of_one_atom_where_stages_are_recorded(run, recorded):

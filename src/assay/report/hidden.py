@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import matplotlib
 from matplotlib.figure import Figure
 
+from assay.episodes.spec import Label
 from assay.measures.progress import Progress
 from assay.measures.side_effects import LEFT_OPEN, MOVED, TOPPLED, Conduct, Counted, Quantity
 from assay.measures.stops import ORDER, Stop
@@ -283,5 +284,5 @@ def _quantity(found: Quantity | None) -> tuple[Value, Value, Value]:
     return (None, None, None) if found is None else (found.median, found.interval, found.ninth)
 
 
-def _named(group: dict[str, object]) -> str:
-    return group_name(group) if group else ALL  # type: ignore[arg-type]
+def _named(group: dict[str, Label]) -> str:
+    return group_name(group) if group else ALL

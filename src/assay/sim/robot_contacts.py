@@ -40,7 +40,7 @@ class Touches:
     @property
     def by_arm(self) -> np.ndarray:
         """Whose things links of the arm touch."""
-        return self.owners[self.parts == _ARM]
+        return np.asarray(self.owners[self.parts == _ARM])
 
     def largest(self, most: np.ndarray) -> None:
         """Raise each owner's largest force of one part of the robot so far, newton, (owners,), where it is more now."""

@@ -94,7 +94,7 @@ class EffectWatch:
 
     def _axes(self, data: mujoco.MjData) -> np.ndarray:
         """Where the upright axes of the bystanders point, (n, 3)."""
-        return np.einsum("nij,nj->ni", data.xmat[self._bodies].reshape(-1, 3, 3), self._up)
+        return np.asarray(np.einsum("nij,nj->ni", data.xmat[self._bodies].reshape(-1, 3, 3), self._up))
 
 
 def jerk_of(path: np.ndarray) -> float:
