@@ -10,6 +10,7 @@ import sys
 import textwrap
 import time
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -238,3 +239,20 @@ def test_jobs_of_a_process_that_was_killed_are_begun_again(tmp_path: Path):
     assert list(processes.results(kill_once, jobs, 2)) == [0, 1, 2, 3]
     with pytest.raises(RunError, match="workers keep dying"):
         list(processes.results(keep_dying, [1], 1))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no server that forks")
+def test_a_process_is_started_though_the_server_is_killed_at_that_moment(monkeypatch: pytest.MonkeyPatch):
+    begin, times = forkserver.ensure_running, iter(range(10))
+
+    def ensure_and_kill() -> None:
+        begin()
+        if next(times) == 0:
+            os.kill(forkserver._forkserver._forkserver_pid, signal.SIGKILL)
+
+    ours, theirs = processes.context().Pipe()
+    monkeypatch.setattr(forkserver._forkserver, "ensure_running", ensure_and_kill)
+    process = processes.start(tell, theirs, "PATH")
+    assert ours.recv()[0]
+    process.join()
+    assert process.exitcode == 0

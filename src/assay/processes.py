@@ -105,10 +105,17 @@ def _sockets() -> TemporaryDirectory[str] | None:
 
 def start(target: Callable[..., None], *arguments: Any, variables: Iterable[str] = ()) -> BaseProcess:
     """A process that calls ``target`` and ends when this process does; ``variables`` of ours it sees besides."""
-    process = context().Process(target=_call, args=(environment(variables), target, arguments), daemon=True)
-    _serve()
-    process.start()
-    return process
+    for _ in range(DEATHS):
+        process = context().Process(
+            target=_call, args=(environment(variables), target, arguments), daemon=True
+        )
+        _serve()
+        with suppress(
+            EOFError, ConnectionError
+        ):  # the server was killed meanwhile: there is another next time
+            process.start()
+            return process
+    raise RunError(f"the server that starts workers keeps dying: {DEATHS} times in a row")
 
 
 def pool(
@@ -133,18 +140,23 @@ def results(function: Callable[[J], T], jobs: Sequence[J], workers: int) -> Iter
     done = deaths = 0
     while done < len(jobs):
         with pool(min(workers, len(jobs) - done)) as several:
-            try:
+            futures = []
+            with suppress(
+                BrokenProcessPool, EOFError, ConnectionError
+            ):  # the last two: the server was killed
                 futures = [several.submit(function, job) for job in jobs[done:]]
+            try:
                 for future in futures:
                     found = future.result()
                     done, deaths = done + 1, 0
                     yield found
             except BrokenProcessPool:
-                deaths += 1
-                if deaths == DEATHS:
-                    raise RunError(f"workers keep dying: {deaths} times without a result") from None
+                futures = []
             finally:
                 several.shutdown(cancel_futures=True)
+        deaths += not futures
+        if deaths == DEATHS:
+            raise RunError(f"workers keep dying: {deaths} times without a result")
 
 
 def environment(variables: Iterable[str] = ()) -> dict[str, str]:

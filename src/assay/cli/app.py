@@ -163,6 +163,9 @@ def main() -> None:
     except OSError as error:
         _refuse(f"{error.filename or 'a file'}: {error.strerror or error}")
     except Exception as error:  # typer's own are known by what they have: which package defines them varies
+        if type(error).__name__ == "Abort":  # Ctrl-C, or the end of what is typed where something is asked
+            errors.print("interrupted")
+            sys.exit(130)
         if not hasattr(error, "format_message"):
             raise
         _misused(error)
