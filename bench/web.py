@@ -214,7 +214,7 @@ def _family(pid: int) -> list[int]:
 def _processor(pid: int) -> float:
     """Seconds of the processor that a process has used, without those of others that it started."""
     used = psutil.Process(pid).cpu_times()
-    return used.user + used.system
+    return float(used.user + used.system)
 
 
 def _kilobytes(pid: int) -> int:

@@ -248,7 +248,7 @@ def test_a_process_is_started_though_the_server_is_killed_at_that_moment(monkeyp
     def ensure_and_kill() -> None:
         begin()
         if next(times) == 0:
-            os.kill(forkserver._forkserver._forkserver_pid, signal.SIGKILL)
+            os.kill(forkserver._forkserver._forkserver_pid, signal.SIGKILL)  # type: ignore[attr-defined]
 
     ours, theirs = processes.context().Pipe()
     monkeypatch.setattr(forkserver._forkserver, "ensure_running", ensure_and_kill)
