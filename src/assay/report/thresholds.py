@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from assay.measures.thresholds import Threshold, Thresholds, WorstCase
 from assay.report.run_report import RunReport
-from assay.report.table import Column, Table
+from assay.report.table import Column, Table, Value
 from assay.report.wording import NOT, percent
 
 _ENDED = {
@@ -96,7 +96,7 @@ def table_of_cases(found: Sequence[WorstCase], films: dict[str, str] | None = No
         Column("confirmed"),
         *([Column("film")] if shown else []),
     ]
-    rows = [
+    rows: list[tuple[Value, ...]] = [
         (
             each.task,
             each.condition.partition("/")[2],
