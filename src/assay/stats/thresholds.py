@@ -99,10 +99,10 @@ class Evidence:
         chosen = []
         if likely:
             aim = self.level + (1 - self.level) * sure
-            chosen.append(min(likely, key=lambda rung: (round(float(abs(predicted[rung] - aim)), 9), -rung)))
+            chosen.append(min(likely, key=lambda rung: (round(abs(float(predicted[rung]) - aim), 9), -rung)))
         if unlikely:
             aim = self.level * (1 - sure)
-            chosen.append(min(unlikely, key=lambda rung: (round(float(abs(predicted[rung] - aim)), 9), rung)))
+            chosen.append(min(unlikely, key=lambda rung: (round(abs(float(predicted[rung]) - aim), 9), rung)))
         return tuple(chosen)
 
     def see(self, outcomes: Mapping[int, bool]) -> None:
