@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -58,12 +59,21 @@ class Made:
             moved=moved,
             truth=truth,
             error=self.error,
-            stages={GOAL: {stage: 10 if self.success or stage == "reached" else None for stage in PLACING}},
-            progress=None if self.error else 1.0 if self.success else 1 / len(PLACING),
-            side_effects=SideEffects(moved={"plate_1": 0.01 * self.seed}, path=1.0, jerk=20.0),
-            aftermath=Aftermath(13, holds=self.seed != 1, rest=True) if self.success else None,
             events=self.events,
+            **(self._conduct if self.task.startswith("libero") else {}),
         )
+
+    @property
+    def _conduct(self) -> dict[str, Any]:
+        """How it went, as LIBERO's world records it."""
+        return {
+            "stages": {
+                GOAL: {stage: 10 if self.success or stage == "reached" else None for stage in PLACING}
+            },
+            "progress": None if self.error else 1.0 if self.success else 1 / len(PLACING),
+            "side_effects": SideEffects(moved={"plate_1": 0.01 * self.seed}, path=1.0, jerk=20.0),
+            "aftermath": Aftermath(13, holds=self.seed != 1, rest=True) if self.success else None,
+        }
 
 
 @pytest.fixture(scope="session")
