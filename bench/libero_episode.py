@@ -69,5 +69,5 @@ def seconds():
     return time.process_time() - start
 
 
-# The first episode makes what is made once; of two more the quicker counts, for others work on this machine as well.
+# The first episode makes what is made once; of two more the quicker counts, as other processes may slow one down.
 print(json.dumps({"seconds": seconds() if kept else min([seconds() for _ in range(3)][1:])}))

@@ -214,11 +214,14 @@ class _Line:
         if len(some) > 1:
             requests = [each.request for each in some if each.request is not None]
             self._sent.append(len(some))
-            reply = self._asked(self._joiner.joined(requests))
-            if isinstance(reply, RemoteError):
-                return [reply] * len(some)
-            if (parted := self._joiner.parted(reply, len(some))) is not None:
-                return parted
+            try:
+                reply = self._asked(self._joiner.joined(requests))
+                if isinstance(reply, RemoteError):
+                    return [reply] * len(some)
+                if (parted := self._joiner.parted(reply, len(some))) is not None:
+                    return parted
+            except Exception as error:  # of a server's reply nobody knows what it is; whoever waits must be told
+                return [RemoteError(f"a joined request: {one_line(error, 200)}")] * len(some)
         self._sent.extend([1] * len(some))
         return [self._asked(each.message) for each in some]
 
