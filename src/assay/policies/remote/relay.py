@@ -16,6 +16,7 @@ from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.errors import one_line
 from assay.files import scratch_folder
 from assay.policies.remote import errors
 from assay.policies.remote.address import Address
@@ -220,7 +221,9 @@ class _Line:
                     return [reply] * len(some)
                 if (parted := self._joiner.parted(reply, len(some))) is not None:
                     return parted
-            except Exception as error:  # of a server's reply nobody knows what it is; whoever waits must be told
+            except (
+                Exception
+            ) as error:  # of a server's reply nobody knows what it is; whoever waits must be told
                 return [RemoteError(f"a joined request: {one_line(error, 200)}")] * len(some)
         self._sent.extend([1] * len(some))
         return [self._asked(each.message) for each in some]
