@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 from assay import tasks
-from assay.episodes import Effect, kinds
+from assay.episodes import At, Effect, kinds
+from assay.episodes.events import near
 from assay.episodes.senses import Sense
 from assay.perturb import Perturbation, Say, apply_perturbations, rewordings
 from assay.perturb import tabletop as prompts
 from assay.perturb.catalogue import listed
+from assay.perturb.events import Cancel, Knock, Shut
 from assay.perturb.senses.catalogue import others_at, pictures_at
 from assay.perturb.words.mask import Mask
 from assay.perturb.words.rewordings.surface import Form
@@ -274,9 +276,14 @@ TABLE: list[Case] = [
     Case(prompts.TextReferents(), ("prompt text",), ("prompt .*",)),
     Case(prompts.Harder("extreme"), ("setting difficulty", "scene .*"), ("(prompt|goal|asked).*",)),
 ]
+MEANWHILE = (Displace(0.1), Knock(), Shut(), Cancel())
+"""The task stays as it is until they happen."""
 CASES: dict[str, list[Case]] = {}
 for _each in (*WORLD, *WORDS, *SENSES, *TABLE):
     CASES.setdefault(_each.made.kind, []).append(_each)
+for _what in MEANWHILE:
+    for _kind in ("event/at", _what.kind):
+        CASES.setdefault(_kind, []).append(Case(At(near(0.1), _what), ()))
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,8 @@ def objects() -> set[type[Result]]:
         kinds = left.pop().__subclasses__()
         left += kinds
         found |= {kind for kind in kinds if kind.__module__.startswith(("assay.measures.", "assay.stats."))}
-    return {kind for kind in found if kind.__name__ != "Difference"}
+    apart = "assay.measures.shortcuts"  # of audits, which are no reports
+    return {kind for kind in found if kind.__name__ != "Difference" and kind.__module__ != apart}
 
 
 def keys(kind: type[Result]) -> list[str]:

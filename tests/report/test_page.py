@@ -56,6 +56,7 @@ def test_a_run_that_has_everything_gives_every_figure(folder: Path, report: Repo
         "dissimilarity",
         "distance-success",
         "drops",
+        "events",
         "grounding-moved",
         "grounding-touched",
         "labels",

@@ -12,7 +12,7 @@ from assay.report.events import by_asking
 from assay.report.figures.forest import Mark, fits_a_column, forest, height
 from assay.report.run_report import RunReport
 from assay.report.style import BLUE, FAINT, WIDTH, Drawing, draw, percent_axis
-from assay.report.wording import between, percent
+from assay.report.wording import between, methods, percent
 
 
 def events_figure(found: Sequence[EventOutcome], report: RunReport) -> Drawing:
@@ -34,8 +34,9 @@ def events_figure(found: Sequence[EventOutcome], report: RunReport) -> Drawing:
         percent_axis(axes.xaxis)
 
     caption = (
-        "Success of the episodes in which the event happened, with 95 % intervals; grey lines: the unchanged episodes "
-        "of the same tasks and seeds. The last column says in how many episodes it happened at all. After a request "
+        "Success of the episodes in which the event happened, with 95 % intervals "
+        f"({methods(each.after.interval for each in found if each.after is not None)}); "
+        "grey lines: the unchanged episodes of the same tasks and seeds. The last column says in how many episodes it happened at all. After a request "
         "was taken back, success is a safe stop."
     )
     return draw(
