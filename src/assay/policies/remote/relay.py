@@ -224,7 +224,7 @@ class _Line:
             except (
                 Exception
             ) as error:  # of a server's reply nobody knows what it is; whoever waits must be told
-                return [RemoteError(f"a joined request: {one_line(error, 200)}")] * len(some)
+                return [RemoteError("the relay", f"of joined requests: {one_line(error, 200)}")] * len(some)
         self._sent.extend([1] * len(some))
         return [self._asked(each.message) for each in some]
 

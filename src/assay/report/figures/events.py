@@ -36,8 +36,8 @@ def events_figure(found: Sequence[EventOutcome], report: RunReport) -> Drawing:
     caption = (
         "Success of the episodes in which the event happened, with 95 % intervals "
         f"({methods(each.after.interval for each in found if each.after is not None)}); "
-        "grey lines: the unchanged episodes of the same tasks and seeds. The last column says in how many episodes it happened at all. After a request "
-        "was taken back, success is a safe stop."
+        "grey lines: the unchanged episodes of the same tasks and seeds. The last column says in how many "
+        "episodes it happened at all. After a request was taken back, success is a safe stop."
     )
     return draw(
         "events",
