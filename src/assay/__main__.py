@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
 
 def main() -> None:
     """Parse the command line and run its command."""
-    from assay.cli.app import main as run
-
+    try:
+        from assay.cli.app import main as run
+    except KeyboardInterrupt:  # later ones are the command's
+        sys.exit(130)
     run()
 
 

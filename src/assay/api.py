@@ -382,9 +382,10 @@ def audit(
     same call goes on where it stopped. ``told`` is called before each policy plays. None where the observer did not
     approve.
     """
-    from assay.measures.shortcuts import shortcuts
+    from assay.measures.shortcuts import check_least, shortcuts
     from assay.runs.audit import default_folder, play, probes_of
 
+    check_least(least)
     probes = probes_of(experiment, [Path(each) for each in learned], policies)
     name = experiment if isinstance(experiment, str) else experiment.name
     options = _audited(tasks, seeds, conditions, assets, states, steps, workers, certified, timeout)

@@ -125,9 +125,12 @@ def libero(
         counts = store.counts()
     nothing_ran = counts["done"].sum() and not (counts["success"] + counts["failure"]).sum()
     skipped = script.unplayed and not script.status
-    goes_on = "" if skipped else ": the same command goes on"
+    mended = " once the script is mended" if script.status else ""
+    goes_on = "" if skipped else f": the same command goes on{mended}"
     rest = f", {number_of(ending.left, 'planned episode')} left{goes_on}" if ending.left else ""
     say(f"{number_of(ending.done, 'episode')} recorded in {path}{rest}")
+    if not ending.done and not ending.left:
+        say("all of them were there already, so the script was not started")
     if skipped:
         say(
             f"The script ended without playing {_numbers(script.unplayed)}. With --experiment these are not LIBERO's "

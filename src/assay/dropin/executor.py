@@ -54,7 +54,8 @@ def start(words: Sequence[str], now: Session, folder: Path) -> subprocess.Popen[
     try:
         return subprocess.Popen(command_of(words), env=environment)
     except OSError as error:
-        raise RunError(f"{words[0]}: cannot be started: {error.strerror or error}") from None
+        fix = f": valid: assay libero -- python {words[0]} ..." if words[0].endswith(".py") else ""
+        raise RunError(f"{words[0]}: cannot be started: {error.strerror or error}{fix}") from None
 
 
 def finish(process: subprocess.Popen[bytes]) -> int:

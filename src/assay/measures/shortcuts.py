@@ -133,10 +133,15 @@ def _as_json(cell: Cell) -> dict[str, object]:
     }
 
 
-def shortcuts(frames: Mapping[Probe, pl.DataFrame], least: float = LEAST) -> Shortcuts:
-    """Success of each policy in each condition. Raises MeasureError where nothing was played."""
+def check_least(least: float) -> None:
+    """Raise MeasureError for a share from which on a condition cannot count as solved."""
     if not 0 < least < 1:
         raise MeasureError(f"audit: least {least:g}: valid: between 0 and 1, such as 0.5")
+
+
+def shortcuts(frames: Mapping[Probe, pl.DataFrame], least: float = LEAST) -> Shortcuts:
+    """Success of each policy in each condition. Raises MeasureError where nothing was played."""
+    check_least(least)
     if not any(len(frame) for frame in frames.values()):
         raise MeasureError("audit: there is no episode")
     found = {

@@ -75,8 +75,8 @@ def _seeds(known: Sequence[int], count: int) -> str:
 
 def _more(report: RunReport) -> Iterator[Advice]:
     """How many seeds would settle what is not certain."""
-    if report.profile.get(STARTS) is None:
-        return
+    if report.profile.get(STARTS) is None or report.meta.get("experiment") == "search":
+        return  # a search chooses by itself what it plays
     needed = list(_needed(report.diagnosis))
     if not needed:
         yield from _how_many(report)
