@@ -85,6 +85,7 @@ def libero(
                 raise RunError(f"{name} is for --experiment NAME")
         raise typer.Exit(run_free(command, assets, states))
     from assay.dropin.executor import Script
+    from assay.dropin.recorder import ENDED_EARLY
     from assay.runs.certificates import counted, recall
     from assay.runs.display import (
         Certifying,
@@ -123,6 +124,14 @@ def libero(
         print_clipping(store.clipping())
         print_refused(counted(refused))
         counts = store.counts()
+        early = [
+            row for row in store.frame().iter_rows(named=True) if (row["error"] or "").startswith(ENDED_EARLY)
+        ]
+    if early:
+        say(
+            f"{number_of(len(early), 'failure')} had less time than usual: {early[0]['error']}. "
+            "Are the steps that the script allows what you mean?"
+        )
     nothing_ran = counts["done"].sum() and not (counts["success"] + counts["failure"]).sum()
     skipped = script.unplayed and not script.status
     mended = " once the script is mended" if script.status else ""

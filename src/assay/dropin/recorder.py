@@ -32,6 +32,9 @@ SETTLING = 50
 SURE, UNSURE = ".episode", ".unsure"
 """How the files of episodes end: of those that count, and of those that count if the script ends well."""
 
+ENDED_EARLY = "the script ended the episode after"
+"""How the note of a failure begins that was given less time than usual."""
+
 
 class Recorder:
     """Plays the episodes of one planned task, and records each that is not recorded yet.
@@ -123,11 +126,7 @@ class Recorder:
                 away.transient = True
                 self._put(Outcome.ERROR, str(away), broken=away, surely=surely)
             else:
-                note = (
-                    f"the script ended the episode after {steps} steps; usual are {most}"
-                    if steps < most
-                    else ""
-                )
+                note = f"{ENDED_EARLY} {steps} steps; usual are {most}" if steps < most else ""
                 self._put(Outcome.FAILURE, note, surely=surely or steps >= most)
         self._open = False
 
