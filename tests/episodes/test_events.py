@@ -206,3 +206,10 @@ def test_an_event_that_never_comes_is_recorded_as_such(env: LiberoEnv):
     spec = replace(BOWL, condition="event", perturbations=(At(lifted(0.04), Cancel()),), steps=5)
     (event,) = rollout(env, Listener(), spec).events
     assert list(event.values()) == ["words/cancel at lifted(0.04)", None, None, ""]
+
+
+def test_a_share_of_the_demonstrators_time_is_the_same_however_long_a_policy_thinks(env: LiberoEnv):
+    spec = replace(BOWL, condition="event", perturbations=(At(share(0.05), OTHER),), steps=40)
+    late = replace(spec, latency=8, while_waiting="hold")
+    due = [rollout(env, Listener(), each).events[0]["due"] for each in (spec, late)]
+    assert due[0] and due[0] == due[1]
