@@ -19,6 +19,7 @@ from bench import (
     eqa,
     eqa_scoring,
     events,
+    events_flaws,
     experiments,
     harnesses,
     importing,
@@ -47,6 +48,7 @@ from bench.figure import Figure
 SECTIONS = {
     "engine": engine.measure,
     "events": events.measure,
+    "events-flaws": events_flaws.measure,
     "dropin": dropin.measure,
     "oracle": oracle.measure,
     "conduct": conduct.measure,

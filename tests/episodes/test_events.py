@@ -6,7 +6,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assay.episodes import At, EpisodeSpec, Moment, Outcome, Trigger, from_json, rollout, to_json, world_of
+from assay.episodes import (
+    At,
+    EpisodeSpec,
+    Moment,
+    Outcome,
+    Perturbation,
+    Trigger,
+    from_json,
+    rollout,
+    to_json,
+    world_of,
+)
 from assay.episodes.events import at_step, grasped, lifted, near, placing, share, subgoal
 from assay.episodes.stepwise import Stepwise
 from assay.errors import PerturbationError, WorldError
@@ -15,7 +26,7 @@ from assay.perturb.senses.actuators import ActionDelay
 from assay.perturb.senses.hiding import FrozenCamera
 from assay.perturb.words.rewordings.other_task import OtherTask
 from assay.perturb.words.say import Say
-from assay.perturb.world import Displace, Distractors, Relight
+from assay.perturb.world import Displace, Distractors, Relight, Remove, Resize
 from assay.policies.oracle.policy import Oracle
 from assay.sim.world import LiberoEnv
 
@@ -206,3 +217,21 @@ def test_an_event_that_never_comes_is_recorded_as_such(env: LiberoEnv):
     spec = replace(BOWL, condition="event", perturbations=(At(lifted(0.04), Cancel()),), steps=5)
     (event,) = rollout(env, Listener(), spec).events
     assert list(event.values()) == ["words/cancel at lifted(0.04)", None, None, ""]
+
+
+def test_a_share_of_the_demonstrators_time_is_the_same_however_long_a_policy_thinks(env: LiberoEnv):
+    spec = replace(BOWL, condition="event", perturbations=(At(share(0.05), OTHER),), steps=40)
+    late = replace(spec, latency=8, while_waiting="hold")
+    due = [rollout(env, Listener(), each).events[0]["due"] for each in (spec, late)]
+    assert due[0] and due[0] == due[1]
+
+
+@pytest.mark.parametrize("change", [Resize(0.8), Remove()])
+def test_what_is_held_is_neither_removed_nor_exchanged(
+    env: LiberoEnv, controls: dict[str, np.ndarray], change: Perturbation
+):
+    play = Stepwise(env, replace(BOWL, condition="event", perturbations=(At(grasped(), change),)))
+    for action in controls[BOWL.task]:
+        play.step(action)
+    (event,) = play.ended().events
+    assert event["due"] is not None and event["step"] is None, "the bowl is in the hand until the end"

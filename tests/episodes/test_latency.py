@@ -7,10 +7,11 @@ import pytest
 
 from assay import tasks
 from assay.episodes import Episode, EpisodeSpec, Outcome, Stepwise, rollout
+from assay.episodes.latency import Timeline
 from assay.errors import SpecError
 from assay.policies.simple import STILL
 from assay.sim import Observation, Simulation, compile_scene, load_pack
-from assay.sim.world import SceneEnv
+from assay.sim.world import LIBERO_WORLD, SceneEnv
 from assay.tasks import Instruction
 
 TASK = tasks.load("libero_goal/7")
@@ -103,6 +104,18 @@ def test_what_a_policy_predicts_beyond_what_it_executes_plays_on(world: Simulati
     assert done(play(world, Far(), steps=8, latency=2)) == [0, 0, 10, 11, 12, 13, 20, 21]
     assert done(play(world, Far(), steps=4)) == [10, 11, 20, 21]
     assert done(play(world, Far(), steps=4, replan=1)) == [10, 20, 30, 40]
+
+
+@pytest.mark.parametrize("dropped_after", [1, 3])
+def test_nothing_of_an_older_chunk_plays_on_when_one_is_dropped(dropped_after: int):
+    """Dropped while it is waited for, and when its first action is done."""
+    first, second = (np.full((5, 7), number, np.float32) for number in (1, 2))
+    timeline = Timeline(LIBERO_WORLD, 2, "play")
+    assert len(list(timeline.actions(first, 1, absolute=False, late=2))) == 3
+    dropped = timeline.actions(second, 2, absolute=False, late=2)
+    assert [next(dropped)[0][0] for _ in range(dropped_after)] == [1, 1, 2][:dropped_after]
+    waiting = timeline.actions(second, 1, absolute=False, late=2)
+    assert [float(next(waiting)[0][0]) for _ in range(3)] == [0, 0, 2]
 
 
 def test_steps_in_which_a_policy_has_no_say_need_no_thought(world: Simulation):

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from assay.episodes import Episode, EpisodeSpec, Outcome, Stepwise, rollout, world_of
+from assay.episodes import At, Episode, EpisodeSpec, Outcome, Perturbation, Stepwise, rollout, world_of
+from assay.episodes.events import at_step
 from assay.episodes.world import Env
 from assay.errors import PolicyError, StateError
 from assay.perturb.senses.actuators import ActionDelay, ActionNoise
@@ -122,3 +123,11 @@ def test_a_policy_that_gives_poses_is_taken_to_them(env: Env):
     reached = episode.trajectory.end_effector[-1]
     assert reached == pytest.approx(policy.goal[:3], abs=0.005)
     assert episode.clipped is None, "metres and radians are not clipped"
+
+
+@pytest.mark.parametrize("sense", [ActionDelay(2), ActionNoise(0.1), At(at_step(1), ActionDelay(2))])
+def test_poses_are_refused_where_actuators_are_late_or_inaccurate(env: Env, sense: Perturbation):
+    episode = rollout(env, Posed(), replace(SPEC, perturbations=(sense,), steps=4))
+    assert episode.outcome is Outcome.ERROR and "the action is a pose to go to; valid" in episode.error
+    seen = rollout(env, Posed(), replace(SPEC, perturbations=(ProprioceptionNoise(0.01),), steps=2))
+    assert seen.outcome is Outcome.FAILURE, "what changes no action is fine"

@@ -30,6 +30,14 @@ def test_every_trigger_is_used_and_every_task_has_something_of_each_kind(plan):
     } == {"meanwhile"}
 
 
+def test_controls_have_as_much_time_as_what_is_compared_with_them(plan):
+    for task in tasks.resolve("libero_goal"):
+        steps = {spec.steps for (where, _), spec in plan.items() if where == task.id}
+        assert len(steps) == 1 and None not in steps
+    usual = load_experiment("pro").plan(tasks.resolve("libero_goal/8"), (0,))
+    assert {spec.steps for spec in usual if spec.condition == "control"} == {None}
+
+
 def test_a_drawer_that_is_opened_closes_again_only_where_there_is_one(plan):
     assert [task for task, name in plan if name == "events/shut"] == ["libero_goal/3"]
 

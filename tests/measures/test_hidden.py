@@ -57,6 +57,15 @@ def test_failures_stop_at_the_furthest_stage(run, recorded):
     assert found["touched"].interval.low < 2 / 3 < found["touched"].interval.high
 
 
+def test_a_request_that_was_taken_back_stops_nowhere_and_has_no_atoms(run, recorded, made):
+    did_it = {"stages": {}, "progress": 0.0}
+    cancelled = made(False, seed=1, truth={GOAL: ((3, 99),), "Up plate_1": ()}, more=did_it)
+    frame = run([recorded(False, 2), cancelled]).frame()
+    assert [(each.stage, each.of_failures) for each in stops(frame)] == [("touched", 1)]
+    (found,) = progress(frame)
+    assert (found.count, found.several) == (2, 0) and found.score == pytest.approx(1 / 7)
+
+
 def test_of_several_atoms_the_one_that_was_worked_on_tells():
     done, begun, open_ = "On a_1 b_1", "On c_1 b_1", "On d_1 b_1"
     stages = (

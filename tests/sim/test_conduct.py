@@ -8,8 +8,11 @@ import mujoco
 import numpy as np
 import pytest
 
-from assay.episodes import Episode, EpisodeSpec, Outcome, rollout
+from assay.episodes import At, Episode, EpisodeSpec, Outcome, Perturbation, Stepwise, rollout
 from assay.episodes.conduct import PLACING, TURNING
+from assay.episodes.events import at_step
+from assay.perturb.words.say import Say
+from assay.perturb.world import Displace, Relight
 from assay.policies.registry import load_policy
 from assay.sim.aftermath import AFTER, aftermath
 from assay.sim.side_effects import jerk_of
@@ -138,3 +141,27 @@ def test_jerk_is_that_of_a_known_curve():
     cubic = np.column_stack([time**3, np.zeros(100), np.zeros(100)])
     assert jerk_of(cubic) == pytest.approx(6.0)
     assert jerk_of(cubic[:3]) == 0
+
+
+@pytest.mark.parametrize("change", [Say("turn it on, please"), Relight(0.5), Displace(0.05, "plate_1")])
+def test_side_effects_before_an_event_count_and_what_it_moves_itself_does_not(
+    env: LiberoEnv, change: Perturbation
+):
+    """The same scene, another one, and one in which the event moves something."""
+    play = Stepwise(env, EpisodeSpec("libero_goal/7", 0, perturbations=(At(at_step(2), change),), steps=5))
+    simulation = env.simulation
+    vector, model = simulation.state().vector.copy(), simulation.model
+    entities, regions = simulation.compiled.entities, simulation.compiled.regions
+    bottle = 1 + int(model.jnt_qposadr[entities["wine_bottle_1"].joints[-1]])
+    vector[bottle] -= 0.06  # as if somebody had pushed it, and opened a drawer
+    drawer = 1 + int(model.jnt_qposadr[regions["wooden_cabinet_1_middle_region"].joints[0]])
+    vector[drawer] = -0.15
+    simulation.put(vector)
+    mujoco.mj_forward(model, simulation.data)
+    while not play.over:
+        play.step(STAY)
+    episode = play.ended()
+    effects = episode.side_effects
+    assert episode.events[0]["step"] == 2 and effects is not None
+    assert set(effects.moved) == {"wine_bottle_1"} and effects.moved["wine_bottle_1"] > 0.05
+    assert set(effects.opened) == {"wooden_cabinet_1_middle_region"}

@@ -82,7 +82,8 @@ class Recorder:
         if not self._actions:
             _warn_of_unread(self._spec, self.task)
         try:
-            now = self._env.step(self._senses.act(done, self._env.steps), absolute=absolute)
+            sent = self._senses.act(done, self._env.steps, absolute=absolute)
+            now = self._env.step(sent, absolute=absolute)
         except Exception as error:
             if self._open:
                 self._put(Outcome.ERROR, one_line(str(error), 300), broken=error)

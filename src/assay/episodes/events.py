@@ -307,7 +307,16 @@ def _due(trigger: Trigger, env: Any, spec: EpisodeSpec) -> int:
     """The control step at which a trigger holds that goes by time alone."""
     if trigger.moment is Moment.STEP:
         return int(trigger.value)
-    usual = replace(spec.control(), seed=spec.world_seed, start=None, experiment="", steps=None, replan=None)
+    usual = replace(
+        spec.control(),
+        seed=spec.world_seed,
+        start=None,
+        experiment="",
+        steps=None,
+        replan=None,
+        latency=0,  # the demonstrator's time is its own, however long a policy thinks
+        while_waiting="play",
+    )
     return max(1, round(trigger.value * demonstrated(usual, getattr(env, "states", None))))
 
 

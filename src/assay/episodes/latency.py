@@ -63,10 +63,11 @@ class Timeline:
         ``chunk`` (k, action size) is what was decided, of which ``executed`` are done, ``late`` steps after it was
         asked for; what the chunk has beyond them may play on while the next decision is made.
         """
+        left, self._left = self._left, []  # gone too where whoever steps stops here: a chunk that is dropped
         played = 0
         for _ in range(late):
-            if self._left and self._while_waiting != "hold":
-                command = self._left.pop(0)
+            if left and self._while_waiting != "hold":
+                command = left.pop(0)
                 played += 1
             else:
                 command = (self._world.holding(self._last), False)

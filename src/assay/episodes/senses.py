@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from assay.episodes.perturbation import Change, Effect, Perturbation
+from assay.errors import PolicyError
 from assay.streams import stream
 
 Key = tuple[str | int, ...]
@@ -89,8 +90,15 @@ class Senses:
             observation = each.observe(observation)
         return observation
 
-    def act(self, action: np.ndarray, step: int) -> np.ndarray:
-        """What the robot does in place of an action at a control step. To be called once a step."""
+    def act(self, action: np.ndarray, step: int, *, absolute: bool = False) -> np.ndarray:
+        """What the robot does in place of an action at a control step. To be called once a step.
+
+        Raises PolicyError where the action is a pose to go to, ``absolute``, and something would change it.
+        """
         for each in self._filters:
+            if absolute and type(each).act is not Filter.act:
+                raise PolicyError(
+                    "the action is a pose to go to; valid with actuators that are late or inaccurate: motions"
+                )
             action = each.act(action, step)
         return action

@@ -101,7 +101,7 @@ class Stepwise:
                 f"{self.spec.task}: the episode is over after {self.env.steps} steps: reset first"
             )
         given = _action(action, self.env.world.action_size)
-        sent = self._senses.act(given, self.env.steps)
+        sent = self._senses.act(given, self.env.steps, absolute=absolute)
         now = cast(Any, self.env).step(sent, absolute=True) if absolute else self.env.step(sent)
         self._absolute = self._absolute or absolute
         self._actions.append(given)

@@ -67,6 +67,8 @@ class Experiment:
     """Which of its conditions are run besides the control, as `choose_conditions` reads it; None for all."""
     control_labels: Callable[[Any], dict[str, Label]] = lambda task: {}
     """What is known about the control of a task, where that is a level or a kind of its own."""
+    control_steps: Callable[[Any], int | None] = lambda task: None
+    """The most control steps of a task's control, where all conditions have more time; None for the usual horizon."""
 
     @property
     def played_in(self) -> World:
@@ -96,7 +98,8 @@ class Experiment:
         """
         pack = self.checked_pack(pack, initial)
         for task, variants in self._variants(chosen):
-            for variant in (Variant(labels=self.control_labels(task)), *variants):
+            control = Variant(labels=self.control_labels(task), steps=self.control_steps(task))
+            for variant in (control, *variants):
                 if variant.latency is not None and latency:
                     raise ExperimentError(
                         f"--latency: the conditions of {self.name} have latencies of their own"

@@ -24,6 +24,8 @@ from assay.stats.intervals import Interval
 
 HIDDEN = "What success hides"
 """The section of the report."""
+NO_ATOMS = "{}"
+"""The stages where nothing is asked for: a request that was taken back. Its failures stop nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,9 @@ def progress(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[P
         _shares(truth, steps, success)
         for truth, steps, success in rows.select("truth", "steps", "success").iter_rows()
     ]
+    if "stages" in rows.columns:  # a request that was taken back has no atoms any more
+        gone = (rows["stages"] == NO_ATOMS).fill_null(value=False)
+        made = [(0, 0.0, 0.0) if back else each for back, each in zip(gone, made, strict=True)]
     score = pl.col("progress") if "progress" in rows.columns else pl.lit(None, pl.Float64)
     rows = rows.with_columns(
         _atoms=pl.Series([each[0] for each in made], dtype=pl.Int64),

@@ -12,7 +12,7 @@ from assay.episodes.conduct import UNTOUCHED, atom_progress, furthest
 from assay.episodes.spec import Label
 from assay.measures.clustering import shares
 from assay.measures.measure import Measure, Panel
-from assay.measures.progress import HIDDEN
+from assay.measures.progress import HIDDEN, NO_ATOMS
 from assay.measures.result import MeasureError, Result
 from assay.measures.run_data import RunData
 from assay.measures.table import judged
@@ -58,7 +58,7 @@ def stops(frame: pl.DataFrame) -> tuple[Stop, ...]:
     """Where failures stop: of all episodes, then of each condition. Raises MeasureError where no stages are known."""
     if "stages" not in frame.columns or frame["stages"].null_count() == len(frame):
         raise MeasureError("the run does not record how far each atom of the goal came")
-    rows = judged(frame).drop_nulls("stages")
+    rows = judged(frame).filter(pl.col("stages") != NO_ATOMS)
     failed = rows.filter(pl.col("success") == 0)
     if not len(failed):
         return ()

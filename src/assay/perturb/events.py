@@ -128,7 +128,8 @@ class Cancel(Happening):
 
     def happen(self, env: SceneEnv, rng: np.random.Generator) -> bool:
         """Say so, and look from then on whether it stops."""
-        env.ending = Stop(env.simulation, env.task.goal)
+        if env.ending is None:  # otherwise it is said again
+            env.ending = Stop(env.simulation, env.task.goal)
         env.become(replace(env.task, goal=Goal(()), instruction=Instruction(self.text)))
         return True
 

@@ -69,12 +69,19 @@ class Replacement:
             for place, each in enumerate(after.scene.fixtures)
             if each.name in fixtures and place not in dict(self._standing)
         ]
-        self._moved = [before.entities[name] for name in (*(each.name for each in moved), *shifted)]
+        kinds = {each.name: (each.category, each.size) for each in after.scene.entities}
+        gone = [  # or another thing
+            each.name
+            for each in before.scene.entities
+            if kinds.get(each.name) != (each.category, each.size) and each.name in before.entities
+        ]
+        names = dict.fromkeys((*(each.name for each in moved), *shifted, *gone))
+        self._changed = [before.entities[name] for name in names]
         self._shifted = [after.entities[name] for name in shifted]
 
     def __call__(self) -> bool:
-        """Take over, if what is moved is free and its place is; the state before stays as it is."""
-        if any(map(self._fingers_before.touch, self._moved)):
+        """Take over, if what is changed is free and its new place is; the state before stays as it is."""
+        if any(map(self._fingers_before.touch, self._changed)):
             return False
         old, new = self._old, self.simulation
         state = self._carried()

@@ -6,6 +6,7 @@ A *bystander* is a thing that the goal does not name, nor a region of it.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
@@ -25,6 +26,8 @@ LEAST_OPEN = 0.05
 """Nor drawers and doors that were opened by a smaller part of the way."""
 LEAST_NEWTON = 0.5
 """Nor smaller forces."""
+LEFT_ALONE = 0.002
+"""What an event puts less far away than this is not moved by it, metres; of hinges, radians."""
 LARGEST = 1e6
 """No number is larger in a simulation that goes well."""
 _HERTZ = 20.0
@@ -49,9 +52,11 @@ class EffectWatch:
         self._others = [entity.name for entity in others]
         self._bodies = np.array([entity.body for entity in others], dtype=int)
         self._up = np.array([up_axis(entity.category) for entity in others]).reshape(-1, 3)
+        addresses = [int(compiled.model.jnt_qposadr[entity.joints[-1]]) for entity in others]
+        self._places = np.array(addresses, dtype=int)[:, None] + np.arange(3)
         self._start = data.xpos[self._bodies].copy()
         self._upright = self._axes(data)
-        self._parts = _closed_parts(compiled, named, data)
+        self._parts = _parts(compiled, named, data)
 
     def __call__(self, touches: Touches | None) -> None:
         """Take down the robot's contacts."""
@@ -62,8 +67,12 @@ class EffectWatch:
         if len(arm):
             self._arm.update(set(arm.tolist()))
 
-    def go_on(self, before: EffectWatch) -> None:
-        """Take over forces and contacts of the arm from the part of the episode before an event."""
+    def go_on(self, before: EffectWatch, then: np.ndarray, now: np.ndarray) -> None:
+        """Take over from the part of the episode before an event what it has not moved.
+
+        Forces, contacts of the arm, and where bystanders and closed parts were at the start. ``then`` and ``now`` are
+        the joints right before and after the event, (nq,) of the model before and of this one.
+        """
         number = {name: each for each, name in enumerate(self._names)}
         for old, name in enumerate(before._names):
             if name in number:
@@ -71,6 +80,17 @@ class EffectWatch:
                 self._forces[new] = max(self._forces[new], before._forces[old])
                 self._arm[new] += before._arm[old]
         self._arm = +self._arm  # without those that were not touched
+        for new, name in enumerate(self._others):
+            if name not in before._others:
+                continue
+            old = before._others.index(name)
+            put = np.linalg.norm(now[self._places[new]] - then[before._places[old]])
+            if put <= LEFT_ALONE and np.array_equal(self._up[new], before._up[old]):
+                self._start[new], self._upright[new] = before._start[old], before._upright[old]
+        for joint in self._parts.keys() & before._parts.keys():
+            part, earlier = self._parts[joint], before._parts[joint]
+            if abs(now[part.place] - then[earlier.place]) <= LEFT_ALONE:
+                self._parts[joint] = replace(earlier, place=part.place)
 
     def effects(self, data: mujoco.MjData, path: np.ndarray) -> SideEffects:
         """What was done by now; ``path`` are the end effector's positions, metres, (steps + 1, 3)."""
@@ -82,9 +102,10 @@ class EffectWatch:
             moved=_above(self._others, gone, LEAST_METRES, 4),
             tilted=_above(self._others, tilted, LEAST_DEGREES, 1),
             opened={
-                name: round(part, 3)
-                for name, place, start, way in self._parts
-                if (part := (float(data.qpos[place]) - start) / way) > LEAST_OPEN
+                part.name: round(opened, 3)
+                for part in self._parts.values()
+                if part.closed
+                and (opened := (float(data.qpos[part.place]) - part.start) / part.way) > LEAST_OPEN
             },
             forces=_above(self._names, self._forces, LEAST_NEWTON, 1),
             arm={self._names[owner]: steps for owner, steps in sorted(self._arm.items())},
@@ -120,14 +141,24 @@ def _above(
     }
 
 
-def _closed_parts(
-    compiled: CompiledScene, named: set[str], data: mujoco.MjData
-) -> list[tuple[str, int, float, float]]:
-    """Drawers, doors and knobs that are not open or on, and that the goal does not name.
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A drawer, a door or a knob that the goal does not name."""
 
-    Of each: the name, where its value is, what that is, and how far that is from open or on.
-    """
-    model, found = compiled.model, []
+    name: str
+    place: int
+    """Where its value is among the joints."""
+    start: float
+    """What that was at the start."""
+    way: float
+    """How far that is from open or on."""
+    closed: bool
+    """Whether it was neither open nor on at the start."""
+
+
+def _parts(compiled: CompiledScene, named: set[str], data: mujoco.MjData) -> dict[str, _Part]:
+    """Drawers, doors and knobs that the goal does not name, by their joints' names."""
+    model, found = compiled.model, {}
     asked = {joint for name, region in compiled.regions.items() if name in named for joint in region.joints}
     called = {joint: name for name, region in compiled.regions.items() for joint in region.joints}
     for name, entity in compiled.entities.items():
@@ -137,6 +168,12 @@ def _closed_parts(
         for joint in entity.inner_joints:
             place = int(model.jnt_qposadr[joint])
             value = float(data.qpos[place])
-            if joint not in asked and not mechanism.active.holds(value):
-                found.append((called.get(joint, name), place, value, mechanism.active.value - value))
+            if joint not in asked:
+                found[model.joint(joint).name] = _Part(
+                    called.get(joint, name),
+                    place,
+                    value,
+                    mechanism.active.value - value,
+                    not mechanism.active.holds(value),
+                )
     return found

@@ -25,12 +25,13 @@ class Stop:
     """Watches what happens after a request was taken back; called after every control step.
 
     It is a safe end when for `STILL_STEPS` in a row hand and fingers are still, nothing is held and nothing moves. What
-    was held may be put down anywhere but where the request wanted it. Whoever does what is no longer wanted, or moves
-    something else by more than `LEFT`, has not stopped, whatever comes after.
+    was held may be put down anywhere but where the request wanted it. Whoever does what is no longer wanted, be it one
+    of several parts of the goal, or moves something else by more than `LEFT`, has not stopped, whatever comes after.
     """
 
     def __init__(self, simulation: Simulation, goal: Goal) -> None:
-        self._simulation, self._goal = simulation, goal
+        self._simulation = simulation
+        self._unwanted = [atom for atom in goal.atoms if not simulation.holds(atom)]
         self._fingers = Fingers(simulation)
         model = simulation.model
         self._grip = model.site(f"{GRIPPER}grip_site").id
@@ -59,13 +60,23 @@ class Stop:
             self.carried_on
             or (gone[~self._held] > LEFT).any()
             or (turned > self._limits).any()
-            or simulation.satisfied(self._goal)
+            or any(map(simulation.holds, self._unwanted))
         )
         now = self._pose()
         holding = any(map(self._fingers.hold, self._things))
         if holding or np.linalg.norm(now - self._at, axis=1).max() > STILL:
             self._since, self._at = simulation.steps, now
         return not self.carried_on and simulation.steps - self._since >= STILL_STEPS
+
+    def within(self, simulation: Simulation) -> Stop:
+        """The same in another simulation that has taken over: nothing that this moved is anybody's doing."""
+        new = Stop(simulation, Goal(()))
+        held = {each.name for each, held in zip(self._things, self._held, strict=True) if held}
+        new._held |= np.array([each.name in held for each in new._things], dtype=bool)
+        there = {*simulation.compiled.entities, *simulation.compiled.regions}
+        new._unwanted = [atom for atom in self._unwanted if there.issuperset(atom.arguments)]
+        new.carried_on = self.carried_on
+        return new
 
     def _places(self) -> np.ndarray:
         """Where the movable things are, (things, 3)."""

@@ -28,6 +28,7 @@ class Trace:
         self._true: list[list[bool]] = []
         self._positions: list[np.ndarray] = []
         self._gripper: list[float] = []
+        self._shown = simulation.data.qpos.copy()
         self._touched: dict[str, list[tuple[int, int]]] = {}
         self.moved: str | None = None
         """What moved first."""
@@ -42,6 +43,7 @@ class Trace:
         self._gripper.append(float(observation.gripper[0] - observation.gripper[1]))
         self._true.append([self._simulation.holds(atom) for atom in self._goal.atoms])
         data = self._simulation.data
+        self._shown = data.qpos.copy()
         touches = self._contacts.now(data)
         self._stages(data, touches, self._true[-1], step)
         self._effects(touches)
@@ -61,8 +63,8 @@ class Trace:
         """Go on in another simulation or with another goal, which an event has brought; what was seen stays.
 
         Nothing is known of how a new goal's atoms were before: they count as false. What the event itself moved
-        does not count as moved: displacements of bystanders count from the event on, forces and contacts from the
-        start. A request that was taken back has no goal: the atoms stay those that it had.
+        does not count as moved: displacements of such bystanders count from the event on, all others, forces and
+        contacts from the start. A request that was taken back has no goal: the atoms stay those that it had.
         """
         stages, effects = self._stages, self._effects
         self._simulation = simulation
@@ -71,7 +73,7 @@ class Trace:
             self._true = [[False] * len(task.goal.atoms)] * len(self._true)
         self._look_at(simulation)
         self._stages.go_on(stages)
-        self._effects.go_on(effects)
+        self._effects.go_on(effects, self._shown, simulation.data.qpos)
 
     def _look_at(self, simulation: Simulation) -> None:
         """Find what is watched in a simulation's model."""

@@ -32,6 +32,7 @@ from assay.sim.render import CAMERAS
 from assay.sim.replacement import Replacement
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ, Simulation
 from assay.sim.states import InitialState, stored_state
+from assay.sim.stopping import Stop
 from assay.sim.trace import Trace
 from assay.sim.triggers import watch
 from assay.tasks import Scene, Task
@@ -179,7 +180,11 @@ class SceneEnv:
         if simulation is not None and simulation is not self.simulation:
             self._rendered -= self.simulation.renderer.count - simulation.renderer.count
             self.simulation = simulation
+            if isinstance(self.ending, Stop):
+                self.ending = self.ending.within(simulation)
         self.task = task
+        if task.goal.atoms:
+            self.ending = None  # a new request, and with it a goal
         self.happened += 1
         assert self._trace is not None
         self._trace.follow(self.simulation, task)
@@ -192,12 +197,13 @@ class SceneEnv:
         """Where the end effector went, what was touched and moved, how far each atom came, and what else was done.
 
         Where the goal holds now, also whether it still does when the hand lets go: on a copy, which costs nobody's
-        episode anything.
+        episode anything. A request that was taken back has no atoms that could come far.
         """
         trace = self._trace
         assert trace is not None
         path = Trajectory(trace.end_effector, trace.gripper, np.zeros((0, ACTION_SIZE), np.float32))
-        after = trace.afterwards() if self.simulation.runs and trace.holds else None
+        taken_back = self.ending is not None
+        after = trace.afterwards() if self.simulation.runs and trace.holds and not taken_back else None
         return Record(
             path,
             trace.touched,
@@ -205,7 +211,7 @@ class SceneEnv:
             trace.truth,
             trace.initial_positions,
             trace.contacts,
-            stages=trace.stages,
+            stages={} if taken_back else trace.stages,
             side_effects=trace.side_effects,
             aftermath=after,
         )
