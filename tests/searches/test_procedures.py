@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from assay.searches.asking import UNCHANGED, Answer, Certify, Item, Play, settle
+import math
+
+import numpy as np
+
+from assay.searches.asking import UNCHANGED, Answer, Certify, Item, Play, Setting, settle
 from assay.searches.combination import Combination
 from assay.searches.threshold import FLOOR, REFUSED, Threshold
+from assay.stats.betting import evidence
 from assay.streams import stream
 
 
@@ -111,3 +116,26 @@ def test_where_nothing_fails_together_nothing_is_confirmed():
     found = Combination({"distance": 3, "delay": 3}, 60, stream("test"))
     settle(found.search(range(1000)), lambda item: True)
     assert not found.cases and found.proposals
+
+
+def test_the_more_failures_are_tested_the_surer_each_must_be():
+    found = Combination({"distance": 4, "delay": 4, "light": 4}, 120, stream("test"))
+    procedure, tested = found.search(range(1000)), dict[Setting, int]()
+    answer: Answer | None = None
+    try:
+        while True:
+            asked = next(procedure) if answer is None else procedure.send(answer)
+            if isinstance(asked, Certify):
+                answer = frozenset(asked.items)
+            elif asked.fresh:  # the first five are no failures after all, the others always fail
+                answer = {item: tested.setdefault(item[1], len(tested)) < 5 for item in asked.items}
+            else:
+                answer = {item: item[1] == UNCHANGED for item in asked.items}
+    except StopIteration:
+        pass
+    confirmed = {place: case for place, case in enumerate(found.cases, 1) if case.confirmed}
+    assert min(confirmed) == 6
+    assert all(
+        evidence(np.ones(case.failures)) >= math.log(place * (place + 1) / found.alpha)
+        for place, case in confirmed.items()
+    )
