@@ -64,6 +64,21 @@ def test_a_broken_episode_and_a_failed_control_count_for_nothing():
     assert found.evidence.interval == (0, 4) and found.succeeded < found.starts
 
 
+def test_controls_that_broke_are_no_failed_controls():
+    def breaks_at_first(item: Item) -> bool | None:
+        return None if item[0] < 2 * FLOOR else True
+
+    found = Threshold("distance", 8, 100)
+    settle(found.search(range(1000)), breaks_at_first)
+    assert found.ended == "settled" and found.starts == found.succeeded
+    combined = Combination({"distance": 3, "delay": 3}, 60, stream("test"))
+    settle(combined.search(range(1000)), breaks_at_first)
+    assert combined.ended == "settled" and combined.proposals
+    broken = Threshold("distance", 8, 40)
+    assert settle(broken.search(range(1000)), lambda item: None) == broken.episodes <= 40
+    assert broken.ended == "budget" and not broken.starts
+
+
 def test_rungs_that_cannot_be_solved_are_given_up_and_told():
     found = Threshold("distance", 4, 60)
     procedure, refused = found.search(range(1000)), 0

@@ -118,9 +118,10 @@ class Combination:
             if control not in (yield from certified((control,))):
                 continue
             self.episodes += 1
-            if (yield from played((control,)))[control]:
+            usual = (yield from played((control,)))[control]
+            if usual:
                 found.append(seed)
-            else:
+            elif usual is not None:
                 failed += 1
             if len(found) == count or (failed >= FLOOR and not found):
                 break
