@@ -154,3 +154,12 @@ def test_the_more_failures_are_tested_the_surer_each_must_be():
         evidence(np.ones(case.failures)) >= math.log(place * (place + 1) / found.alpha)
         for place, case in confirmed.items()
     )
+
+
+def test_the_first_proposal_is_the_largest_change_however_many_there_are():
+    rungs = {"distance": 16, "delay": 16, "light": 13, "camera": 18, "noise": 10}
+    found, asked = Combination(rungs, 30, stream("test")), list[Item]()
+    settle(found.search(range(1000)), lambda item: asked.append(item) or True)  # type: ignore[func-returns-value]
+    assert next(setting for _, setting in asked if setting) == tuple(
+        (axis, rungs[axis] - 1) for axis in rungs
+    )

@@ -152,6 +152,14 @@ def test_a_request_without_scored_paraphrases_is_left_out_and_told(tmp_path: Pat
     )
 
 
+def test_that_nothing_breaks_it_together_is_told(tmp_path: Path):
+    one = Options(tasks="libero_goal/1", certified=False)
+    found = searched(
+        tmp_path / "a.assay", late(30), axes=("delay", "noise"), budget=60, combine=30, options=one
+    )
+    assert found.notes == ("libero_goal/1: 8 combinations played, none of them known to fail",)
+
+
 def test_changes_together_are_confirmed_and_reported(tmp_path: Path):
     one = Options(tasks="libero_goal/1", certified=False)
     found = searched(

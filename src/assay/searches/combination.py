@@ -172,7 +172,8 @@ class Combination:
             places: Iterable[tuple[int, ...]] = product(*(range(-1, self.rungs[axis]) for axis in names))
         else:
             drawn = [self.chance.integers(-1, self.rungs[axis], MOST) for axis in names]
-            places = list(dict.fromkeys(zip(*(each.tolist() for each in drawn), strict=True)))
+            largest = tuple(self.rungs[axis] - 1 for axis in names)
+            places = list(dict.fromkeys([largest, *zip(*(each.tolist() for each in drawn), strict=True)]))
         found = (
             tuple((axis, place) for axis, place in zip(names, each, strict=True) if place >= 0)
             for each in places
