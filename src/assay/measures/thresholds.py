@@ -60,11 +60,6 @@ class Threshold(Result):
     ended: str
     """Why the search ended: settled, budget, controls, starts; empty for a run that is no search."""
 
-    @property
-    def bounded(self) -> bool:
-        """Whether it is known that success is lost within the ladder."""
-        return self.lost is not None
-
 
 @dataclass(frozen=True, slots=True)
 class Thresholds(Result):
