@@ -24,7 +24,7 @@ SECTION = "The smallest change that breaks it"
 
 
 @dataclass(frozen=True, slots=True)
-class Point(Result):
+class AtMagnitude(Result):
     """Success at one magnitude, in starts whose control succeeds."""
 
     magnitude: float
@@ -50,7 +50,7 @@ class Threshold(Result):
     """The likeliest threshold; None where success is likelier not lost at all, or none fits."""
     fits: bool
     """Whether any threshold fits; otherwise success does not fall as the change grows, or chance had it so."""
-    points: tuple[Point, ...]
+    points: tuple[AtMagnitude, ...]
     controls: int
     """Of the task, for whichever axis, that ended without an error."""
     succeeded: int
@@ -154,7 +154,7 @@ def _threshold(
         None if ends is None or ends[1] == len(ladder) else ladder[ends[1]],
         None if best is None or best == len(ladder) else ladder[best],
         ends is not None,
-        tuple(Point(each, *counts[each]) for each in ladder if counts[each][1]),
+        tuple(AtMagnitude(each, *counts[each]) for each in ladder if counts[each][1]),
         len(usual),
         sum(usual.values()),
         len(rows),
