@@ -53,3 +53,5 @@ def test_an_axis_without_growing_magnitudes_is_refused():
     rung = AXES["delay"].ladder(tasks.load(BOWL))[0]
     with pytest.raises(ExperimentError, match="axis flat: magnitudes of libero_goal/1"):
         Axis("flat", "nothing", "", lambda task: (rung, rung)).ladder(tasks.load(BOWL))
+    with pytest.raises(AxisError, match="libero_goal/1 has none of its magnitudes"):
+        Axis("empty", "nothing", "", lambda task: ()).ladder(tasks.load(BOWL))

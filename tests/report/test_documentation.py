@@ -33,6 +33,8 @@ def test_the_documents_top_keys_are_those_of_the_object(everything: Path):
     assert re.findall(r"^\| `(\w+)` \|", part, re.MULTILINE) == [
         *RunReport.read(everything).as_json(),
         "tabletop",
+        "thresholds",
+        "worst_cases",
     ]
 
 

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from assay.measures.thresholds import Rung, Threshold, Thresholds, WorstCase
+from assay.measures.thresholds import AtMagnitude, Threshold, Thresholds, WorstCase
 from assay.report.figures.thresholds import figure_of_thresholds
 from assay.report.thresholds import in_words, table_of_cases, table_of_thresholds
 
-POINTS = (Rung(0.1, 6, 6), Rung(0.2, 1, 5))
+POINTS = (AtMagnitude(0.1, 6, 6), AtMagnitude(0.2, 1, 5))
 FOUND = Threshold(
     "libero_goal/1", "distance", "m", (0.1, 0.2, 0.3), 0.1, 0.2, 0.2, True, POINTS, 7, 6, 11, "settled"
 )

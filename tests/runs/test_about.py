@@ -32,3 +32,34 @@ def test_what_later_commands_added_is_told():
     )
     assert told["mended"].startswith("policy metadata: ") and told["shard"] == "3 of 16"
     assert dict(about({"own_value": {"a": [1, None, {"b": 2}]}})) == {"own value": "a=1, , b=2"}
+
+
+def test_a_search_a_measured_latency_and_a_duels_measure_are_told_in_words():
+    pairs = [
+        {"task": task, "axis": axis, "unit": unit, "magnitudes": list(range(5, most, 5)), "ended": "settled"}
+        for axis, unit in (("camera", "degrees"), ("noise", ""))
+        for task, most in (("libero_goal/1", 60), ("libero_goal/2", 95))
+    ]
+    told = dict(
+        about(
+            {
+                "search": {
+                    "level": 0.5, "confidence": 0.95, "guided": False, "pairs": pairs,
+                    "cannot": ["size: libero_goal/7 is about flat_stove_1", "rewording: none"],
+                },
+                "latency": {"steps": 3, "median_ms": 141.25, "ms": [141.25] * 5, "by": "server"},
+                "duel": {"per_start": 2, "order": [["libero_goal/1", 0]], "measure": "progress"},
+            }
+        )
+    )  # fmt: skip
+    assert told == {
+        "search": "where success falls below 50 %, intervals of 95 %, magnitudes at random, "
+        "along camera (2 tasks, 5 to 90 degrees), noise (2 tasks, 5 to 90)",
+        "not searched": "size: libero_goal/7 is about flat_stove_1; rewording: none",
+        "latency": "3 control steps: median 141.25 ms as the server says",
+        "duel": "2 of each start's episodes, compared by progress",
+    }
+    assert dict(about({"latency": {"steps": 1, "median_ms": 50.0, "by": "clock"}, "duel": {}})) == {
+        "latency": "1 control step: median 50 ms by the clock",
+        "duel": "all of each start's episodes",
+    }

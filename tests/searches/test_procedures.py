@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from assay.searches.asking import UNCHANGED, Answer, Certify, Item, Play, settle
+import math
+
+import numpy as np
+
+from assay.searches.asking import UNCHANGED, Answer, Certify, Item, Play, Setting, settle
 from assay.searches.combination import Combination
 from assay.searches.threshold import FLOOR, REFUSED, Threshold
+from assay.stats.betting import evidence
 from assay.streams import stream
 
 
@@ -59,6 +64,21 @@ def test_a_broken_episode_and_a_failed_control_count_for_nothing():
     assert found.evidence.interval == (0, 4) and found.succeeded < found.starts
 
 
+def test_controls_that_broke_are_no_failed_controls():
+    def breaks_at_first(item: Item) -> bool | None:
+        return None if item[0] < 2 * FLOOR else True
+
+    found = Threshold("distance", 8, 100)
+    settle(found.search(range(1000)), breaks_at_first)
+    assert found.ended == "settled" and found.starts == found.succeeded
+    combined = Combination({"distance": 3, "delay": 3}, 60, stream("test"))
+    settle(combined.search(range(1000)), breaks_at_first)
+    assert combined.ended == "settled" and combined.proposals
+    broken = Threshold("distance", 8, 40)
+    assert settle(broken.search(range(1000)), lambda item: None) == broken.episodes <= 40
+    assert broken.ended == "budget" and not broken.starts
+
+
 def test_rungs_that_cannot_be_solved_are_given_up_and_told():
     found = Threshold("distance", 4, 60)
     procedure, refused = found.search(range(1000)), 0
@@ -111,3 +131,35 @@ def test_where_nothing_fails_together_nothing_is_confirmed():
     found = Combination({"distance": 3, "delay": 3}, 60, stream("test"))
     settle(found.search(range(1000)), lambda item: True)
     assert not found.cases and found.proposals
+
+
+def test_the_more_failures_are_tested_the_surer_each_must_be():
+    found = Combination({"distance": 4, "delay": 4, "light": 4}, 120, stream("test"))
+    procedure, tested = found.search(range(1000)), dict[Setting, int]()
+    answer: Answer | None = None
+    try:
+        while True:
+            asked = next(procedure) if answer is None else procedure.send(answer)
+            if isinstance(asked, Certify):
+                answer = frozenset(asked.items)
+            elif asked.fresh:  # the first five are no failures after all, the others always fail
+                answer = {item: tested.setdefault(item[1], len(tested)) < 5 for item in asked.items}
+            else:
+                answer = {item: item[1] == UNCHANGED for item in asked.items}
+    except StopIteration:
+        pass
+    confirmed = {place: case for place, case in enumerate(found.cases, 1) if case.confirmed}
+    assert min(confirmed) == 6
+    assert all(
+        evidence(np.ones(case.failures)) >= math.log(place * (place + 1) / found.alpha)
+        for place, case in confirmed.items()
+    )
+
+
+def test_the_first_proposal_is_the_largest_change_however_many_there_are():
+    rungs = {"distance": 16, "delay": 16, "light": 13, "camera": 18, "noise": 10}
+    found, asked = Combination(rungs, 30, stream("test")), list[Item]()
+    settle(found.search(range(1000)), lambda item: asked.append(item) or True)  # type: ignore[func-returns-value]
+    assert next(setting for _, setting in asked if setting) == tuple(
+        (axis, rungs[axis] - 1) for axis in rungs
+    )

@@ -11,9 +11,11 @@ import pytest
 from assay.episodes import CONTROL, EpisodeSpec, Outcome
 from assay.episodes.episode import Episode, no_trajectory
 from assay.errors import ExperimentError, RunError
+from assay.experiments import axes
 from assay.experiments.axes import AXES, Axis, Rung
 from assay.measures.profile import profile
 from assay.perturb.senses import ActionDelay, GaussianNoise
+from assay.perturb.words.distance.errors import DistanceError
 from assay.runs.execute import Observer
 from assay.runs.executor import Done, Event, Executor, Source
 from assay.runs.store import Store
@@ -134,6 +136,28 @@ def test_the_floor_and_what_a_task_cannot_have_are_told(tmp_path: Path):
     assert fixed.thresholds.cannot == (
         "distance: libero_goal/7 is about flat_stove_1, which cannot be moved",
     )
+
+
+def test_a_request_without_scored_paraphrases_is_left_out_and_told(tmp_path: Path, monkeypatch):
+    def none(pairs: Sequence[tuple[str, str]]) -> list[DistanceError]:
+        return [DistanceError("no word of it is known") for _ in pairs]
+
+    axes._rewording.cache_clear()
+    monkeypatch.setattr(axes, "remembered_attempts", none)
+    one = Options(tasks="libero_goal/1", certified=False)
+    found = searched(tmp_path / "a.assay", late(5), axes=("delay", "rewording"), budget=20, options=one)
+    assert [each.axis for each in found.thresholds.found] == ["delay"]
+    assert found.thresholds.cannot == (
+        "rewording: libero_goal/1 has no paraphrase at a distance from its instruction: no word of it is known",
+    )
+
+
+def test_that_nothing_breaks_it_together_is_told(tmp_path: Path):
+    one = Options(tasks="libero_goal/1", certified=False)
+    found = searched(
+        tmp_path / "a.assay", late(30), axes=("delay", "noise"), budget=60, combine=30, options=one
+    )
+    assert found.notes == ("libero_goal/1: 8 combinations played, none of them known to fail",)
 
 
 def test_changes_together_are_confirmed_and_reported(tmp_path: Path):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -45,16 +47,28 @@ def test_the_true_threshold_is_rarely_refuted_where_chances_are_just_at_the_leve
     assert false / 60 <= 0.1
 
 
-def test_of_one_start_each_threshold_is_bet_against_once():
+@pytest.mark.parametrize("succeeds", [True, False])
+def test_of_one_start_each_threshold_is_bet_against_once(succeeds: bool):
+    evidence = Evidence(RUNGS)
+    predicted = evidence.predicted
+    single = {
+        math.log((chance if succeeds else 1 - chance) / evidence.level)  # 1 - level is the level: a half
+        for chance in map(float, predicted)
+    }
+    evidence.see(dict.fromkeys(range(RUNGS), succeeds))
+    assert (
+        np.count_nonzero(evidence._capital) == RUNGS
+    )  # against the one that the model believes in nothing is bet
+    for capital in map(float, evidence._capital[evidence._capital != 0]):
+        assert min(abs(capital - each) for each in single) < 1e-9
+
+
+def test_success_on_a_rung_says_nothing_of_those_after_it():
     one, many = Evidence(RUNGS), Evidence(RUNGS)
     for _ in range(12):
         one.see({0: True})
         many.see(dict.fromkeys(range(RUNGS), True))
-    assert one.interval == (1, RUNGS)  # success on the first rung says nothing of the others
-    assert many.interval == (RUNGS, RUNGS)
-    again = Evidence(1)
-    again.see({0: True})
-    assert again.interval == (0, 1)  # however much a single start shows, it is one start
+    assert one.interval == (1, RUNGS) and many.interval == (RUNGS, RUNGS)
 
 
 def test_a_rung_that_cannot_be_played_is_never_asked_for_and_leaves_the_end_open():

@@ -13,6 +13,7 @@ from assay.errors import ExperimentError
 from assay.perturb import Perturbation, Say
 from assay.perturb.senses import ActionDelay, GaussianNoise
 from assay.perturb.senses.pictures import MOST_SEVERE
+from assay.perturb.words.distance.errors import DistanceError
 from assay.perturb.words.distance.memory import remembered_attempts
 from assay.perturb.words.distance.pride import Distance
 from assay.perturb.words.grid.generate import paraphrases
@@ -54,8 +55,10 @@ class Axis:
         """What it can do to a task, the smallest first. Raises AxisError and ExperimentError."""
         found = tuple(self.changes(task))
         grown = all(0 < one.magnitude < other.magnitude for one, other in pairwise(found))
-        if not found or not grown:
-            raise ExperimentError(f"axis {self.name}: magnitudes of {task.id} are none, or do not grow")
+        if not found:
+            raise AxisError(f"{task.id} has none of its magnitudes")
+        if not grown:
+            raise ExperimentError(f"axis {self.name}: magnitudes of {task.id} do not grow")
         return found
 
     def written(self, magnitude: float) -> str:
@@ -107,6 +110,9 @@ def _rewording(task: Task) -> Sequence[Rung]:
     for text, found in zip(texts, scored, strict=True):
         if isinstance(found, Distance) and found.pd > 0:
             bins.setdefault(round(0.05 * math.ceil(found.pd / 0.05), 2), []).append(text)
+    if not bins:
+        why = next((f": {each}" for each in scored if isinstance(each, DistanceError)), "")
+        raise AxisError(f"{task.id} has no paraphrase at a distance from its instruction{why}")
     return tuple(Rung(most, tuple((Say(text),) for text in sorted(bins[most]))) for most in sorted(bins))
 
 

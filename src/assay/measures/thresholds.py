@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -14,18 +15,16 @@ from assay.experiments.search import AXIS, FRESH, MAGNITUDE
 from assay.measures.measure import Measure, Panel
 from assay.measures.result import MeasureError, Result
 from assay.measures.run_data import RunData
-from assay.stats.betting import Wager
+from assay.stats.betting import Wager, share_of
 from assay.stats.thresholds import ALPHA, LEVEL, Evidence
 
 META = "search"
 """Of the run's meta table: level, confidence, and the ladders that were searched."""
 SECTION = "The smallest change that breaks it"
-CASES = 4
-"""Failures that a search confirms at most; each may err with this part of what all may."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rung(Result):
+class AtMagnitude(Result):
     """Success at one magnitude, in starts whose control succeeds."""
 
     magnitude: float
@@ -51,7 +50,7 @@ class Threshold(Result):
     """The likeliest threshold; None where success is likelier not lost at all, or none fits."""
     fits: bool
     """Whether any threshold fits; otherwise success does not fall as the change grows, or chance had it so."""
-    points: tuple[Rung, ...]
+    points: tuple[AtMagnitude, ...]
     controls: int
     """Of the task, for whichever axis, that ended without an error."""
     succeeded: int
@@ -60,11 +59,6 @@ class Threshold(Result):
     """Of this axis, without the controls."""
     ended: str
     """Why the search ended: settled, budget, controls, starts; empty for a run that is no search."""
-
-    @property
-    def bounded(self) -> bool:
-        """Whether it is known that success is lost within the ladder."""
-        return self.lost is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +154,7 @@ def _threshold(
         None if ends is None or ends[1] == len(ladder) else ladder[ends[1]],
         None if best is None or best == len(ladder) else ladder[best],
         ends is not None,
-        tuple(Rung(each, *counts[each]) for each in ladder if counts[each][1]),
+        tuple(AtMagnitude(each, *counts[each]) for each in ladder if counts[each][1]),
         len(usual),
         sum(usual.values()),
         len(rows),
@@ -172,14 +166,20 @@ def worst_cases(run: RunData) -> tuple[WorstCase, ...]:
     """What was played on fresh starts, the surest first."""
     known: dict[str, Any] = run.meta.get(META, {})
     level, alpha = known.get("level", LEVEL), 1 - known.get("confidence", 1 - ALPHA)
-    rows = run.whole.filter(pl.col(FRESH).fill_null(False) & (pl.col("outcome") != Outcome.ERROR))
+    rows = run.whole.filter(pl.col(FRESH).fill_null(False))
     found = []
-    for (task, condition), group in rows.group_by("task", "condition", maintain_order=True):
+    tested: Counter[str] = Counter()
+    for (task, condition), whole in rows.group_by("task", "condition", maintain_order=True):
+        tested[str(task)] += 1
+        group = whole.filter(pl.col("outcome") != Outcome.ERROR)
+        if group.is_empty():
+            continue
         lost = (group["outcome"] == Outcome.FAILURE).to_list()
         failed = group.filter(pl.col("outcome") == Outcome.FAILURE)["key"].to_list()
         found.append(
             WorstCase(
-                str(task), str(condition), len(failed), len(lost), _known_lost(lost, level, alpha),
+                str(task), str(condition), len(failed), len(lost),
+                _known_lost(lost, level, share_of(alpha, tested[str(task)])),
                 failed[0] if failed else "",
             )
         )  # fmt: skip
@@ -190,7 +190,7 @@ def _known_lost(lost: Iterable[bool], level: float, alpha: float) -> bool:
     wager = Wager(1 - 2 * level)
     for each in lost:
         wager.see(1.0 if each else -1.0)
-    return wager.won(alpha / CASES)
+    return wager.won(alpha)
 
 
 THRESHOLDS = Measure(

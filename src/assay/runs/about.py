@@ -22,6 +22,7 @@ _SETTINGS: Mapping[str, Callable[[Any], str]] = {
 _TOLD = {
     *("experiment", "conditions", "policy", "label", "policy_metadata", "policy_identity", "world", "pack"),
     *("pack_digest", "settings", "states_folder", "plugins", "shard", "shards", "merged", "duel", "refused"),
+    *("search", "latency"),
     *("started", "host", "machine", "assay", "commit", "mujoco", "numpy", "python", "resumed", "mended"),
 }
 
@@ -56,7 +57,12 @@ def _facts(meta: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "shards", f"{', '.join(map(str, shards['there']))} of {shards['of']}"
     yield "merged from", ", ".join(meta.get("merged") or ())
     if isinstance(duel := meta.get("duel"), dict):
-        yield "duel", f"{duel.get('per_start') or 'all'} of each start's episodes"
+        judged = f", compared by {duel['measure']}" if duel.get("measure") else ""
+        yield "duel", f"{duel.get('per_start') or 'all'} of each start's episodes{judged}"
+    if isinstance(search := meta.get("search"), dict):
+        yield from _search(search)
+    if isinstance(latency := meta.get("latency"), dict):
+        yield "latency", _latency(latency)
     for name, value in meta.items():
         if name not in _TOLD:
             yield name.replace("_", " "), _text(value)
@@ -70,6 +76,33 @@ def _facts(meta: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if mended := meta.get("mended"):
         names = ", ".join(_text(name).replace("_", " ") for name in mended)
         yield "mended", f"{names}: damaged once, and since as the command said that resumed the run"
+
+
+def _search(search: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What was searched: tasks by axis, not the magnitudes of every pair."""
+    tasks: dict[str, list[Mapping[str, Any]]] = {}
+    for pair in search.get("pairs") or ():
+        tasks.setdefault(_text(pair.get("axis")), []).append(pair)
+    axes = []
+    for axis, pairs in tasks.items():
+        low = min(pair["magnitudes"][0] for pair in pairs)
+        high = max(pair["magnitudes"][-1] for pair in pairs)
+        reach = f"{low:g} to {high:g} {pairs[0].get('unit', '')}".rstrip()
+        axes.append(f"{axis} ({number_of(len(pairs), 'task')}, {reach})")
+    way = "" if search.get("guided", True) else ", magnitudes at random"
+    sure = f"below {_percent(search['level'])}, intervals of {_percent(search['confidence'])}{way}"
+    yield "search", f"where success falls {sure}, along {', '.join(axes)}"
+    yield "not searched", "; ".join(map(_text, search.get("cannot") or ()))
+
+
+def _latency(latency: Mapping[str, Any]) -> str:
+    who = "as the server says" if latency.get("by") == "server" else "by the clock"
+    measured = f"median {latency['median_ms']:g} ms {who}" if "median_ms" in latency else "measured"
+    return f"{number_of(latency['steps'], 'control step')}: {measured}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:g} %"
 
 
 def _circumstances(meta: Mapping[str, Any]) -> str:

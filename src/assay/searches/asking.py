@@ -53,15 +53,19 @@ def played(
     return answer
 
 
-def settle(procedure: Procedure, succeeds: Callable[[Item], bool | None]) -> int:
-    """Drive a procedure by a rule, where all can be solved; returns how many episodes it asked for."""
+def settle(
+    procedure: Procedure,
+    succeeds: Callable[[Item], bool | None],
+    solvable: Callable[[Item], bool] = lambda item: True,
+) -> int:
+    """Drive a procedure by rules: what succeeds, what can be solved; returns how many episodes it asked for."""
     seen: set[Item] = set()
     answer: Answer | None = None
     try:
         while True:
             asked = next(procedure) if answer is None else procedure.send(answer)
             if isinstance(asked, Certify):
-                answer = frozenset(asked.items)
+                answer = frozenset(filter(solvable, asked.items))
             else:
                 seen.update(asked.items)
                 answer = {item: succeeds(item) for item in asked.items}

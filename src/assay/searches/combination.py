@@ -25,7 +25,7 @@ from assay.searches.asking import (
     played,
 )
 from assay.searches.threshold import FLOOR
-from assay.stats.betting import Wager
+from assay.stats.betting import Wager, share_of
 from assay.stats.thresholds import ALPHA, LEVEL
 
 EXPLORED = 4
@@ -34,8 +34,6 @@ BATCH = 4
 """Proposals that are made, or starts that confirm, at once."""
 SHARE = 0.5
 """Of the budget that goes to proposals; the rest confirms."""
-CASES = 4
-"""The most failures that are confirmed; the error is shared among them."""
 FORGIVEN = 2
 """How many successes on fresh starts a failure may have before it is dropped."""
 APART = 0.25
@@ -72,7 +70,10 @@ class Combination:
     alpha: float = ALPHA
     episodes: int = 0
     proposals: int = 0
+    tested: int = 0
+    """Failures that were played on fresh starts: the error is shared among them in this order."""
     cases: list[Case] = field(default_factory=list)
+    """... of which an episode did not break."""
     ended: str = ""
     _usual: dict[int, bool] = field(default_factory=dict)
     """Controls that were played: seed -> success."""
@@ -102,8 +103,6 @@ class Combination:
                 seen |= {setting: won for (_, setting), won in found.items() if won is not None}
         fresh: list[int] = []
         for setting in self._suspects(seen):
-            if len([each for each in self.cases if each.confirmed]) == CASES:
-                break
             if not (yield from self._confirm(setting, later, fresh)):
                 break
         self.ended = "settled" if not self.ended else self.ended
@@ -119,9 +118,10 @@ class Combination:
             if control not in (yield from certified((control,))):
                 continue
             self.episodes += 1
-            if (yield from played((control,)))[control]:
+            usual = (yield from played((control,)))[control]
+            if usual:
                 found.append(seed)
-            else:
+            elif usual is not None:
                 failed += 1
             if len(found) == count or (failed >= FLOOR and not found):
                 break
@@ -132,7 +132,7 @@ class Combination:
     ) -> Generator[Asked, Answer, bool]:
         """Play a setting on fresh starts until it is known to fail, or not to; False where the budget is used up."""
         case, wager = Case(setting), Wager(1 - 2 * self.level)
-        place = 0
+        place, number = 0, 0
         while not case.confirmed and case.starts - case.failures <= FORGIVEN:
             if len(fresh) <= place:
                 more = yield from self._starts(later, BATCH)
@@ -148,13 +148,16 @@ class Combination:
             can = yield from certified(items)
             chosen = tuple(item for item in items if item in can)[: self.budget - self.episodes]
             self.episodes += len(chosen)
+            if chosen and not number:
+                self.tested += 1
+                number = self.tested
             found = (yield from played(chosen, fresh=True)) if chosen else {}
             for won in found.values():
                 if won is not None:
                     case.starts += 1
                     case.failures += not won
                     wager.see(-1.0 if won else 1.0)
-            case.confirmed = wager.won(self.alpha / CASES)
+            case.confirmed = bool(number) and wager.won(share_of(self.alpha, number))
             if place >= 40:
                 break
         if case.starts:
@@ -169,7 +172,8 @@ class Combination:
             places: Iterable[tuple[int, ...]] = product(*(range(-1, self.rungs[axis]) for axis in names))
         else:
             drawn = [self.chance.integers(-1, self.rungs[axis], MOST) for axis in names]
-            places = list(dict.fromkeys(zip(*(each.tolist() for each in drawn), strict=True)))
+            largest = tuple(self.rungs[axis] - 1 for axis in names)
+            places = list(dict.fromkeys([largest, *zip(*(each.tolist() for each in drawn), strict=True)]))
         found = (
             tuple((axis, place) for axis, place in zip(names, each, strict=True) if place >= 0)
             for each in places

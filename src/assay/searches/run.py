@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from assay.console import number_of
 from assay.episodes import Policy
 from assay.errors import ExperimentError, RunError
 from assay.experiments.axes import AXES, Axis
@@ -144,7 +145,7 @@ def _check_combined(combine: int, tasks: Sequence[Task], axes: Sequence[Axis]) -
         raise RunError("changes can be combined along two axes or more")
     if combine and combine < LEAST_COMBINED * len(tasks):
         raise RunError(
-            f"{combine} episodes for combinations are too few for {len(tasks)} tasks; valid: 0, or "
+            f"{combine} episodes for combinations are too few for {number_of(len(tasks), 'task')}; valid: 0, or "
             f"{LEAST_COMBINED * len(tasks)} or more"
         )
 

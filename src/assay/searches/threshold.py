@@ -30,7 +30,7 @@ class Threshold:
     chance: np.random.Generator | None = None
     """Rungs are drawn from it, two for each start: for comparison. None for those that tell most."""
     starts: int = 0
-    """Whose control was played."""
+    """Whose control was played, and did not break."""
     succeeded: int = 0
     """... and succeeded."""
     episodes: int = 0
@@ -67,8 +67,11 @@ class Threshold:
                 continue
             control = (seed, UNCHANGED)
             self.episodes += 1
+            usual = (yield from played((control,)))[control]
+            if usual is None:
+                continue
             self.starts += 1
-            if not (yield from played((control,)))[control]:
+            if not usual:
                 if self.starts >= FLOOR and not self.succeeded:
                     self.ended = "controls"
                     return

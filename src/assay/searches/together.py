@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from assay.console import number_of
 from assay.searches.combination import Combination
 from assay.searches.pairs import Pair
 from assay.searches.play import Search
@@ -28,7 +29,18 @@ class Together:
         self._waiting = list(tasks) if budget else []
         self._each = budget // max(1, len(tasks))
         self._level, self._alpha = level, alpha
-        self.notes: list[str] = []
+        self._begun_with: dict[str, Combination] = {}
+        self._without: list[str] = []
+
+    @property
+    def notes(self) -> list[str]:
+        """What must be said of tasks in which nothing was combined, or nothing confirmed."""
+        said = [
+            f"{task}: {number_of(found.proposals, 'combination')} played, none of them known to fail"
+            for task, found in self._begun_with.items()
+            if found.ended and not any(case.confirmed for case in found.cases)
+        ]
+        return [*self._without, *said]
 
     def ready(self) -> list[Search]:
         """Searches of tasks whose axes are all known by now."""
@@ -44,7 +56,7 @@ class Together:
         kept = {pair.axis.name: ends[0] for pair in pairs if (ends := pair.threshold.evidence.interval)}
         kept = {axis: rungs for axis, rungs in kept.items() if rungs}
         if len(kept) < 2:
-            self.notes.append(
+            self._without.append(
                 f"{task.id}: nothing is combined: of {len(kept)} axes it is known that success is kept "
                 "somewhere; two are needed"
             )
@@ -57,5 +69,6 @@ class Together:
             self._level,
             self._alpha,
         )
+        self._begun_with[task.id] = searched
         ladders = {pair.axis.name: pair.ladder for pair in pairs}
         return [Search(task, ladders, searched.search(self._seeds))]

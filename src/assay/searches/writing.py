@@ -62,8 +62,6 @@ def _films(found: Searched, folder: Path, most: int) -> dict[str, str]:
 
 def _example(frame: pl.DataFrame, each: Threshold) -> str:
     """A failure at the smallest magnitude at which there is one, not below what is known to be kept; empty if none."""
-    if each.lost is None:
-        return ""
     rows = frame.filter(
         (pl.col("task") == each.task)
         & (pl.col(AXIS) == each.axis)

@@ -32,6 +32,14 @@ def capital(differences: np.ndarray, above: float = 0.0) -> np.ndarray:
     return np.asarray(np.logaddexp.reduce(grown, axis=-2) - math.log(len(SHARES)))
 
 
+def share_of(alpha: float, place: int) -> float:
+    """The error that the test in a place of a sequence, from 1, may make, where all of them together may make alpha.
+
+    Its parts add up to alpha however many tests there are, so that nobody must know beforehand.
+    """
+    return alpha / (place * (place + 1))
+
+
 class Wager:
     """A bet that the mean of differences is above a number, one difference after the other."""
 
