@@ -55,7 +55,7 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     monkeypatch.delitem(sys.modules, "my_policy", raising=False)
     monkeypatch.setattr(LiberoWorld, "horizon", lambda self, spec: 2)
-    monkeypatch.setattr(execute, "LocalProcesses", lambda config, workers, timeout: InProcess(config))
+    monkeypatch.setattr(execute, "BatchingProcesses", lambda config, workers, timeout: InProcess(config))
     for command in ("run_", "try_", "plan"):
         module = sys.modules[f"assay.cli.{command}"]
         monkeypatch.setattr(module, "parse_seeds", lambda text: seeds.parse_seeds(text)[:1])
