@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import polars as pl
 
-from assay.measures.thresholds import Threshold
+from assay.measures.thresholds import AtMagnitude, Threshold
 from assay.searches.writing import _example
 
-FOUND = Threshold("t", "delay", "steps", (1, 2, 3), 1, None, 2, True, (), 5, 5, 4, "budget")
+FOUND = Threshold(
+    "t", "delay", "steps", (1, 2, 3), 1, None, 2, True, (AtMagnitude(1, 0, 1),), 5, 5, 4, "budget"
+)
 
 
 def test_the_smallest_change_that_failed_is_filmed_though_where_success_is_lost_is_not_known():

@@ -62,6 +62,8 @@ def _films(found: Searched, folder: Path, most: int) -> dict[str, str]:
 
 def _example(frame: pl.DataFrame, each: Threshold) -> str:
     """A failure at the smallest magnitude at which there is one, not below what is known to be kept; empty if none."""
+    if not each.points:  # where no change was played, episodes have no axis
+        return ""
     rows = frame.filter(
         (pl.col("task") == each.task)
         & (pl.col(AXIS) == each.axis)
