@@ -11,6 +11,7 @@ from assay.episodes import EpisodeSpec, Outcome
 from assay.errors import RunError
 from assay.experiments import Experiment, Variant
 from assay.perturb import Say
+from assay.runs import connections
 from assay.runs.export import export
 from assay.runs.merge import merge
 from assay.runs.store import Store
@@ -121,6 +122,17 @@ def test_a_closed_run_is_one_file(path: Path, episode):
         store.append(1, episode())
         assert len(list(path.parent.iterdir())) > 1
     assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_run_is_there_whole_or_not_at_all(path: Path, monkeypatch: pytest.MonkeyPatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(connections, "SCHEMA", "BEGIN; CREATE TABLE specs (id); no such statement;")
+        with pytest.raises(RunError, match="cannot be made"):
+            Store.writing(path).__enter__()
+    assert list(path.parent.iterdir()) == []
+    path.touch()  # as older versions left it when they were killed here
+    with Store.writing(path) as store:
+        assert store.frame().height == 0
 
 
 def test_only_one_process_writes_and_others_may_read(path: Path, episode):

@@ -11,7 +11,7 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 from assay.errors import RunError
-from assay.files import locked
+from assay.files import locked, replacing
 from assay.files.locks import PATIENCE
 from assay.runs import format_1
 from assay.runs.rows import ADDED, APPLICATION, SCHEMA, SINCE, UNCOUNTED, VERSION
@@ -46,6 +46,8 @@ def write_connection(path: Path, patience: float = PATIENCE) -> tuple[sqlite3.Co
             held.enter_context(locked(lock_file(path), patience))
         except BlockingIOError:
             raise RunError(f"{path}: another process is writing this run") from None
+        if not path.exists() or not path.stat().st_size:
+            _make(path)
         connection = sqlite3.connect(path.absolute().as_uri(), uri=True, isolation_level=None, timeout=60)
         held.enter_context(closing(connection))
         try:
@@ -67,6 +69,16 @@ def write_connection(path: Path, patience: float = PATIENCE) -> tuple[sqlite3.Co
                 f"{path}: SQLite cannot share memory here (a network drive?): choose another place"
             )
         return connection, damage, held.pop_all()
+
+
+def _make(path: Path) -> None:
+    """A run without a plan; it is there whole or not at all, so that a killed command leaves none that is no run."""
+    with replacing(path) as unfinished:
+        try:
+            with closing(sqlite3.connect(unfinished, isolation_level=None)) as connection:
+                connection.executescript(SCHEMA)
+        except sqlite3.DatabaseError as error:  # no room, for example
+            raise RunError(f"{path}: cannot be made: {error}") from None
 
 
 def read_connection(path: Path, *, timeout: float = 60.0) -> tuple[sqlite3.Connection, Damage]:
