@@ -47,7 +47,7 @@ class Threshold(Result):
     lost: float | None
     """The smallest magnitude at which success is known to be lost; None where that is known of none."""
     best: float | None
-    """The likeliest threshold; None where success is likelier not lost at all, or none fits."""
+    """The likeliest threshold; None where success is likelier not lost at all, none fits, or nothing was played."""
     fits: bool
     """Whether any threshold fits; otherwise success does not fall as the change grows, or chance had it so."""
     points: tuple[AtMagnitude, ...]
@@ -152,7 +152,7 @@ def _threshold(
         tuple(ladder),
         None if ends is None else 0.0 if ends[0] == 0 else ladder[ends[0] - 1],
         None if ends is None or ends[1] == len(ladder) else ladder[ends[1]],
-        None if best is None or best == len(ladder) else ladder[best],
+        None if not starts or best is None or best == len(ladder) else ladder[best],
         ends is not None,
         tuple(AtMagnitude(each, *counts[each]) for each in ladder if counts[each][1]),
         len(usual),

@@ -64,7 +64,7 @@ def table_of_thresholds(found: Thresholds) -> Table:
                 each.axis,
                 in_words(each),
                 "not lost"
-                if each.best is None and each.fits
+                if each.best is None and each.fits and each.points
                 else NOT
                 if each.best is None
                 else f"{each.best:g}",
