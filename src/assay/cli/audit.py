@@ -13,6 +13,7 @@ from rich.table import Column as RichColumn
 from assay.cli import completing
 from assay.cli.execution import (
     Assets,
+    Certified,
     Conditions,
     JsonFile,
     Seeds,
@@ -87,20 +88,17 @@ def audit(
         ),
     ] = None,
     least: Annotated[
-        float, typer.Option(metavar="SHARE", help="Solved means: in more episodes than this, beyond doubt.")
+        float,
+        typer.Option(
+            metavar="SHARE", help="Solved means: in more episodes than this, by the whole 95 % interval."
+        ),
     ] = 0.5,
     out: Annotated[Path | None, typer.Option(help="A folder for the runs, one for each policy.")] = None,
     workers: Workers = None,
     assets: Assets = None,
     states: States = None,
     steps: Steps = None,
-    certified: Annotated[
-        bool | None,
-        typer.Option(
-            "--certified/--uncertified",
-            help="Only scenes that the oracle has solved, or all. [default: as the experiment has it]",
-        ),
-    ] = None,
+    certified: Certified = None,
     timeout: Silence = 1800.0,
     target: JsonFile = None,
     markdown: Markdown = None,

@@ -11,8 +11,10 @@ import typer
 from assay.cli import completing
 from assay.cli.execution import (
     Assets,
+    Certified,
     JsonFile,
     Replan,
+    RetryErrors,
     Seeds,
     Selection,
     Silence,
@@ -69,14 +71,8 @@ def search(
     states: States = None,
     steps: Steps = None,
     replan: Replan = None,
-    certified: Annotated[
-        bool | None,
-        typer.Option(
-            "--certified/--uncertified",
-            help="Only scenes that the oracle has solved, or all. [default: certified]",
-        ),
-    ] = None,
-    retry_errors: Annotated[bool, typer.Option(help="Try episodes that ended in an error again.")] = False,
+    certified: Certified = None,
+    retry_errors: RetryErrors = False,
     timeout: Silence = 1800.0,
     target: JsonFile = None,
     yes: Annotated[bool, typer.Option("--yes", help="Begin without asking, however long it takes.")] = False,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes.util
 import importlib
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -53,6 +54,9 @@ context.free()
 """
 
 
+_KILLED = f"died with status {-signal.SIGKILL}"
+
+
 @dataclass(frozen=True, slots=True)
 class Probe:
     """What trying a backend showed."""
@@ -64,7 +68,12 @@ class Probe:
 
 
 def probe(backend: str) -> Probe:
-    """Try a backend in a process of its own."""
+    """Try a backend in a process of its own, once more where somebody killed that."""
+    tried = _tried(backend)
+    return _tried(backend) if tried.detail == _KILLED else tried
+
+
+def _tried(backend: str) -> Probe:
     lacking = _lacking(backend)
     if lacking:
         return Probe(backend, False, lacking)
