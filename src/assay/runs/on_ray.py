@@ -41,8 +41,10 @@ LEAN = {
     "RAY_enable_metrics_collection": "0",
     "RAY_task_events_report_interval_ms": "0",
     "RAY_REPORTER_UPDATE_INTERVAL_MS": "60000",
+    "RAY_worker_niceness": "0",
 }
-"""What keeps a Ray of our own from watching itself: its cores are for the workers."""
+"""What keeps a Ray of our own from watching itself, and its workers from standing back (they would be niced by 15):
+its cores are for them."""
 PASSED_ON = (LIBERO_VARIABLE, ROBOSUITE_VARIABLE, STATES_VARIABLE, CACHE_VARIABLE)
 """Environment variables that actors get from the driver: where assets and caches are; and no keys, but for that of
 the policy's own server. A Ray of our own has what other processes get, see `assay.processes`."""
