@@ -72,10 +72,7 @@ def test_a_film_of_few_pictures_comes_first_and_one_of_many_replaces_it(
     film = made(ask)
     assert seen == [f"{recorded.name}-rough.mp4", f"{recorded.name}.mp4"] and film.said == ""
     steps = len(recorded.actions)
-    assert pictures(folder / seen[0]) == (
-        1 + 1 + HOLD * 2,
-        2.0,
-    )  # steps 0 and 8, the end held for two seconds
+    assert pictures(folder / seen[0]) == (1 + 1 + HOLD, 1.0)  # step 0, and the end held for two seconds
     assert pictures(film.path) == (steps // 2 + 1 + HOLD * 10, 10.0)
     assert film.poster is not None and film.poster.is_file()
     assert replays.named(recorded, seen[0]) == folder / seen[0]

@@ -21,7 +21,7 @@ HOLD = 2
 """For how many seconds the end is shown."""
 KEYFRAMES = 10
 """Of so many pictures one stands on its own: any step is reached quickly."""
-RUN_SECONDS = 0.4
+RUN_SECONDS = 0.5
 """A run draws one picture for so much simulated time, seconds: more would take longer than the episodes themselves."""
 MARGIN = 12
 NARROWEST = 320

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import signal
 from collections.abc import Callable
@@ -25,7 +26,7 @@ from assay.runs.episode_video import EpisodeVideo
 from assay.runs.replay import replay
 from assay.sim import gl
 
-ROUGH, FINE = 0.5, 0.1
+ROUGH, FINE = 1.0, 0.1
 """One picture for so much simulated time, seconds: in the film that is shown first, and in the one that replaces it."""
 PATIENCE = 600.0
 """Seconds a video may take."""
@@ -167,6 +168,7 @@ def _work(pipe: Connection) -> None:
     draw: Callable[[Order], str] = Drawer()
     with suppress(AssayError):  # told with the first order
         gl.backend()
+    importlib.import_module("assay.video")  # now, not while somebody waits for the first film
     with suppress(EOFError, OSError):
         while True:
             order: Order = pipe.recv()
