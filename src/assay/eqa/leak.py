@@ -1,7 +1,8 @@
 """Whether the options of a set of questions tell the answer to a reader who does not see what they are about.
 
 Probes learn from the clues of most questions which option tends to be right, and answer the others. Questions
-of one group are never on both sides. If nothing leaks, they are right as often as chance.
+of one group are never on both sides. If nothing leaks, they are right as often as chance. What they learn with,
+scikit-learn, takes a second to import: functions do.
 """
 
 from __future__ import annotations
@@ -13,13 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import beta, binom
-from sklearn.ensemble import HistGradientBoostingClassifier  # type: ignore[import-untyped]
-from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
-from sklearn.model_selection import GroupKFold  # type: ignore[import-untyped]
-from sklearn.pipeline import make_pipeline  # type: ignore[import-untyped]
-from sklearn.preprocessing import StandardScaler  # type: ignore[import-untyped]
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from assay.eqa.clues import clues
 from assay.eqa.errors import QuestionError
@@ -77,6 +71,8 @@ def probe(questions: Sequence[Question], folder: Path, *, seed: int = 0) -> list
     found = {key: each for key, each in sets(questions).items() if learnable(each)}
     if not found:
         raise QuestionError(f"{folder}: each kind of question shows one scene only: nothing to learn from")
+    from scipy.stats import binom
+
     outside = (1.0 - LEVEL) / (len(found) * len(PROBES))
     results = []
     for (kind, view), each in found.items():
@@ -95,6 +91,8 @@ def probe(questions: Sequence[Question], folder: Path, *, seed: int = 0) -> list
 
 def _missed(high: int, count: int) -> float:
     """With which accuracy more than ``high`` of ``count`` answers are right in 80 %."""
+    from scipy.stats import beta
+
     return float(beta.ppf(POWER, high + 1, count - high)) if high < count else 1.0
 
 
@@ -102,6 +100,9 @@ def _answers(
     name: str, features: np.ndarray, right: np.ndarray, groups: Sequence[str], seed: int
 ) -> np.ndarray:
     """What a probe answers to each question when it has learnt from other groups, (questions,)."""
+    from sklearn.model_selection import GroupKFold  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
     count = features.shape[-1]
     target = np.eye(len(LETTERS), dtype=int)[right]
     answers = np.empty(len(right), dtype=int)
@@ -116,6 +117,11 @@ def _answers(
 
 
 def _model(name: str, seed: int) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier  # type: ignore[import-untyped]
+    from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
+    from sklearn.pipeline import make_pipeline  # type: ignore[import-untyped]
+    from sklearn.preprocessing import StandardScaler  # type: ignore[import-untyped]
+
     if name == PROBES[0]:
         return make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=2000))
     return HistGradientBoostingClassifier(

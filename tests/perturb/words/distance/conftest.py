@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from assay.perturb.words.distance.pride import scorer
-from assay.perturb.words.distance.scorer import Scorer
+
+if TYPE_CHECKING:
+    from assay.perturb.words.distance.scorer import Scorer
 
 
 @pytest.fixture(scope="session")
