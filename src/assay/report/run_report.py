@@ -24,6 +24,7 @@ from assay.plugins import load_plugins
 from assay.report.sampled_paths import TaskPaths, sample_paths
 from assay.report.sentences import Diagnosis, sentence
 from assay.report.wording import listed, plural
+from assay.runs.about import lateness
 from assay.runs.store import Store
 
 T = TypeVar("T")
@@ -119,7 +120,9 @@ class RunReport:
     @property
     def title(self) -> str:
         """Who did what."""
-        return f"{self.policy} on {self.meta.get('experiment', 'unknown experiment')}"
+        late = lateness(self.meta)
+        asked = f"{self.policy} on {self.meta.get('experiment', 'unknown experiment')}"
+        return f"{asked} ({late})" if late else asked
 
     @property
     def policy(self) -> str:
@@ -176,7 +179,7 @@ def _sentence(text: str) -> str:
 def named(paths: Sequence[Path], labels: Sequence[str] = ()) -> dict[str, Path]:
     """Runs by a short name each: a label given here, the run's own, or the file's name.
 
-    Where several have one label, the experiment comes with it; where a name is not enough, all of the path.
+    Where several have one label, latency and experiment come with it; where a name is not enough, all of the path.
     """
     if labels and len(labels) != len(paths):
         raise RunError(f"{plural(len(labels), 'label')} for {plural(len(paths), 'run')}: needs one for each")
@@ -186,7 +189,9 @@ def named(paths: Sequence[Path], labels: Sequence[str] = ()) -> dict[str, Path]:
     ]
     often = Counter(wanted)
     longer = [
-        name if often[name] == 1 or not (labels or each.get("label")) else f"{name}, {each.get('experiment')}"
+        name
+        if often[name] == 1 or not (labels or each.get("label"))
+        else ", ".join(filter(None, (name, lateness(each), str(each.get("experiment")))))
         for name, each in zip(wanted, about, strict=True)
     ]
     often = Counter(longer)

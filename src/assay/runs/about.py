@@ -32,6 +32,14 @@ def about(meta: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(name, text) for name, text in _facts(meta) if text]
 
 
+def lateness(meta: Mapping[str, Any]) -> str:
+    """How late decisions come in all episodes of a run, in a few words: ``latency 4``; empty where they do not."""
+    settings = meta.get("settings") or {}
+    steps, waiting = settings.get("latency"), settings.get("while_waiting", "play")
+    parts = [f"latency {steps}"] if steps else []
+    return ", ".join(parts if waiting == "play" else [*parts, f"while waiting {waiting}"])
+
+
 def _facts(meta: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "experiment", _text(meta.get("experiment"))
     chosen = meta.get("conditions") or ()
