@@ -178,6 +178,25 @@ def test_errors_refusals_and_missing_certificates_are_told(tmp_path: Path, write
     assert told["refused"] == {"cannot be placed": 2} and "refused" not in told["meta"]
 
 
+def test_conditions_that_were_refused_whole_are_told_first(tmp_path: Path, write, made):
+    refused = [["pro/position", "libero_goal/1", seed, "demonstrator failed: too far"] for seed in range(4)]
+    said = (
+        "4 episodes refused, for want of a certificate that the demonstrator solves the scene, so that {}: "
+    )
+    why = "4 x demonstrator failed: too far."
+    for name, episodes, what in (
+        ("controls", [made(True)], "no episode of pro/position was played"),
+        ("empty", [], "this run is empty"),
+    ):
+        found = RunReport.read(write(tmp_path / f"{name}.assay", episodes, refused=refused))
+        assert banners(found) == [said.format(what) + why]
+        assert "not part of this experiment" not in build([found]).html()
+    some = RunReport.read(
+        write(tmp_path / "some.assay", [made(True), made(True, "pro/position")], refused=refused)
+    )
+    assert banners(some) == [], "what remains of a condition is measured, and the facts count the rest"
+
+
 def test_what_is_damaged_is_left_out_and_counted(tmp_path: Path, everything: Path):
     run = tmp_path / "run.assay"
     run.write_bytes(everything.read_bytes())

@@ -25,6 +25,7 @@ from assay.report.sampled_paths import TaskPaths, sample_paths
 from assay.report.sentences import Diagnosis, sentence
 from assay.report.wording import listed, plural
 from assay.runs.about import lateness
+from assay.runs.certificates.serve import META as REFUSED
 from assay.runs.store import Store
 
 T = TypeVar("T")
@@ -53,6 +54,8 @@ class RunReport:
     """Where it was played."""
     refused: dict[str, int]
     """Why episodes were left out of the plan, and how many."""
+    refused_whole: tuple[str, ...]
+    """Conditions of which every episode was left out."""
     waiting: int
     """Planned episodes that are still to be done; those of stopped conditions are not."""
     counts: pl.DataFrame
@@ -98,15 +101,18 @@ class RunReport:
         found = profile(store, with_paths=not damage, near_far=near_far)
         failures = found.get(FAILURES)
         paths = () if failures is None else sample_paths(store, failures)
-        refused = Counter(str(each[-1]) for each in meta.pop("refused", ()))
+        refusals = meta.pop(REFUSED, ())
+        refused, counts = Counter(str(each[-1]) for each in refusals), store.counts()
+        planned = set(counts["condition"])
         examined = examine(found)
         return cls(
             name=name,
             meta=meta,
             world=store.world,
             refused=dict(refused.most_common()),
+            refused_whole=tuple(dict.fromkeys(str(each[0]) for each in refusals if each[0] not in planned)),
             waiting=len(store.todo()),
-            counts=store.counts(),
+            counts=counts,
             stopped=store.stopped,
             profile=examined.shown(found),
             diagnosis=examined.findings,
