@@ -35,6 +35,8 @@ def joint_summary(title: str, told: Diagnosis) -> Iterator[tuple[str, str]]:
     """The same of several runs of one policy: what they say together."""
     yield title, "bold"
     yield from _diagnosis(told)
+    if told.seeds is not None:
+        yield f"{told.seeds.text}.", "cyan"
     for line in told.others:
         yield f"- {line}", "dim"
 
