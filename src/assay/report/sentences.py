@@ -6,7 +6,7 @@ sentence(finding).text      # "Ignores the instruction: in 10 of 10 episodes wit
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from assay.measures.enough import MoreSeeds
@@ -284,29 +284,30 @@ class Diagnosis:
     unsure: tuple[str, ...]
     """Losses that were seen and are not certain."""
     others: tuple[str, ...]
-    """What was tested and is not there, or cannot be told."""
+    """What was tested and is not there, or is not certain."""
     in_brief: str
     """What was found, without the numbers."""
     seeds: SeedsWanted | None = None
     """How many seeds would settle what is not certain."""
+    untested: Mapping[str, str] = field(default_factory=dict)
+    """Flaws, by name, that nothing could tell -> why."""
 
     @classmethod
     def of(cls, findings: Sequence[Finding]) -> Diagnosis:
         """Findings in the order in which they are told."""
         said: dict[Verdict, list[str]] = {verdict: [] for verdict in Verdict}
-        untested: dict[str, list[str]] = {}
+        untested: dict[str, str] = {}
         first, unsure = [], []
         for finding in findings:
             if finding.flaw == Flaw.NOTHING:
                 first.append(sentence(finding))
             elif finding.untested is not None:
-                untested.setdefault(_lacking(finding.untested), []).append(_words(finding.flaw).claim)
+                untested[str(finding.flaw)] = _lacking(finding.untested)
             elif finding.more is not None:
                 unsure.append(sentence(finding).text)
             else:
                 said[finding.verdict].append(sentence(finding).text)
-        left = [f"Not tested: {'? '.join(claims)}? Reason: {why}." for why, claims in untested.items()]
-        rest = (*said[Verdict.NOT_FOUND], *said[Verdict.CANNOT_TELL], *left)
+        rest = (*said[Verdict.NOT_FOUND], *said[Verdict.CANNOT_TELL])
         here = [
             sentence(each) for each in findings if each.verdict is Verdict.FOUND and each.flaw != Flaw.NOTHING
         ]
@@ -315,5 +316,25 @@ class Diagnosis:
         shown = 0 if first else _UNSURE  # where little is certain the headline says it for all of them
         rest = (*unsure[shown:], *rest)
         return cls(
-            found, tuple(said[Verdict.EXPLAINED]), tuple(unsure[:shown]), rest, brief, seeds_wanted(findings)
+            found,
+            tuple(said[Verdict.EXPLAINED]),
+            tuple(unsure[:shown]),
+            rest,
+            brief,
+            seeds_wanted(findings),
+            untested,
         )
+
+    @property
+    def not_tested(self) -> list[str]:
+        """What was not tested, a line for each reason."""
+        return not_tested([self.untested])
+
+
+def not_tested(untested: Sequence[Mapping[str, str]], where: str = "") -> list[str]:
+    """What none of several runs tests (flaw -> why, of each), a line for each reason, which is the first run's."""
+    flaws: dict[str, list[str]] = {}
+    for flaw, why in untested[0].items() if untested else ():
+        if all(flaw in each for each in untested):
+            flaws.setdefault(why, []).append(flaw)
+    return [f"Not tested{where}: {', '.join(names)} ({why})." for why, names in flaws.items()]
