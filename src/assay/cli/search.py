@@ -47,8 +47,8 @@ def search(
     budget: Annotated[
         int | None,
         typer.Option(
-            help="The most episodes, controls too. [default: 30 for each task and axis; at least 12, or more where "
-            "--level and --confidence ask for it]"
+            help="The most episodes, controls too; 30 for each task and axis by default, at least 12 (more where "
+            "--level or --confidence ask for it)."
         ),
     ] = None,
     combine: Annotated[
