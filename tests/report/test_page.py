@@ -111,6 +111,12 @@ def test_every_table_is_written_in_three_ways(folder: Path, report: Report):
     assert float(rows[0]["95 % interval low"]) == profile["conditions"][0].interval.low
 
 
+def test_an_adjusted_p_is_never_below_the_p_beside_it(folder: Path):
+    for name in ("changes", "axes", "drops"):
+        for row in csv.DictReader((folder / "tables" / f"{name}.csv").open()):
+            assert float(row["Holm p of a loss"]) >= float(row["p of a loss"]), row
+
+
 def test_the_same_run_gives_the_same_bytes_in_another_process(tmp_path: Path, write, made):
     run = write(
         tmp_path / "run.assay",
