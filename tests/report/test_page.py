@@ -175,11 +175,13 @@ def test_errors_refusals_and_missing_certificates_are_told(tmp_path: Path, write
         [made(True), made(None, "c", error="the server was away")],
         refused=refused,
         settings={"certificates": None},
+        started="2026-05-04T11:30:59+02:00",
     )
     found = RunReport.read(run)
     page = build([found]).html()
     assert "1 x the server was away" in page and "1 episode of 2 ended in an error" in page
     assert "2 x cannot be placed" in page and "Uncertified" in page
+    assert "<th>started</th><td>2026-05-04 09:30 UTC</td>" in page
     told = found.as_json()
     assert told["refused"] == {"cannot be placed": 2} and "refused" not in told["meta"]
 
