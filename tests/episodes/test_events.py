@@ -9,10 +9,10 @@ import pytest
 from assay.episodes import (
     At,
     EpisodeSpec,
-    Moment,
     Outcome,
     Perturbation,
     Trigger,
+    TriggerKind,
     from_json,
     rollout,
     to_json,
@@ -36,22 +36,22 @@ BOWL = EpisodeSpec("libero_goal/8", 0)  # the bowl onto the plate
 DRAWER = EpisodeSpec("libero_goal/3", 0)  # the bowl into a drawer that must be opened
 OTHER = OtherTask("turn on the stove", ("TurnOn flat_stove_1",))
 TRIGGERS = {
-    Moment.NEAR: (BOWL, near(0.1)),
-    Moment.GRASPED: (BOWL, grasped()),
-    Moment.LIFTED: (BOWL, lifted(0.04)),
-    Moment.PLACING: (BOWL, placing(0.15)),
-    Moment.SUBGOAL: (DRAWER, subgoal(1)),
-    Moment.STEP: (BOWL, at_step(17)),
-    Moment.SHARE: (BOWL, share(0.2)),
+    TriggerKind.NEAR: (BOWL, near(0.1)),
+    TriggerKind.GRASPED: (BOWL, grasped()),
+    TriggerKind.LIFTED: (BOWL, lifted(0.04)),
+    TriggerKind.PLACING: (BOWL, placing(0.15)),
+    TriggerKind.SUBGOAL: (DRAWER, subgoal(1)),
+    TriggerKind.STEP: (BOWL, at_step(17)),
+    TriggerKind.SHARE: (BOWL, share(0.2)),
 }
 CHANGES = {
-    Moment.NEAR: Displace(0.1),
-    Moment.GRASPED: Cancel(),
-    Moment.LIFTED: Knock(),
-    Moment.PLACING: Relight(0.5),
-    Moment.SUBGOAL: OTHER,
-    Moment.STEP: Distractors(1),
-    Moment.SHARE: FrozenCamera(cameras=("agentview",)),
+    TriggerKind.NEAR: Displace(0.1),
+    TriggerKind.GRASPED: Cancel(),
+    TriggerKind.LIFTED: Knock(),
+    TriggerKind.PLACING: Relight(0.5),
+    TriggerKind.SUBGOAL: OTHER,
+    TriggerKind.STEP: Distractors(1),
+    TriggerKind.SHARE: FrozenCamera(cameras=("agentview",)),
 }
 """One of each: things that move, new things, words, looks, senses."""
 
@@ -84,9 +84,9 @@ def controls(env: LiberoEnv) -> dict[str, np.ndarray]:
     return {spec.task: rollout(env, Oracle(), spec).trajectory.actions for spec in (BOWL, DRAWER)}
 
 
-@pytest.mark.parametrize("moment", Moment)
+@pytest.mark.parametrize("moment", TriggerKind)
 def test_an_episode_is_its_control_to_the_bit_until_its_trigger_comes_true(
-    env: LiberoEnv, controls: dict[str, np.ndarray], moment: Moment
+    env: LiberoEnv, controls: dict[str, np.ndarray], moment: TriggerKind
 ):
     spec, trigger = TRIGGERS[moment]
     actions = controls[spec.task]
