@@ -758,12 +758,8 @@ def _audited(
     timeout: float,
 ) -> Options:
     """The options of the runs of an audit."""
-    return Options(
-        tasks=_selection(tasks, TaskError, "tasks", "'libero_goal/3'"),
-        seeds=None if seeds is None else as_seeds(seeds),
-        conditions=_selection(conditions, ExperimentError, "conditions", "'position,displace=*'"),
-        assets=assets,
-        states=None if states is None else Path(states),
+    return replace(
+        _chosen(tasks, seeds, conditions, assets, states),
         steps=steps,
         workers=workers,
         certified=certified,
