@@ -131,25 +131,32 @@ def _errors() -> list[Figure]:
             how = f"{per_start} of a start, {'tasks liked unequally' if likings else 'tasks liked alike'}"
             for change in (0.0, MARGIN, -MARGIN):
                 rng = np.random.default_rng(11)
-                better, worse, equivalent = decided(
-                    differences(change, rng, per_start=per_start, likings=likings)
-                )
-                ended = TASKS * SEEDS
-                claims = {
-                    "better": (better <= ended) & (better <= np.minimum(worse, equivalent)),
-                    "worse": (worse <= ended) & (worse < np.minimum(better, equivalent)),
-                    "equivalent": (equivalent <= ended) & (equivalent < np.minimum(better, worse)),
-                }
-                if change == 0:
-                    wrong = claims["better"] | claims["worse"]
-                else:
-                    wrong = claims["equivalent"] | claims["worse" if change > 0 else "better"]
-                low, high = _interval(int(wrong.sum()), len(wrong))
+                apart = differences(change, rng, per_start=per_start, likings=likings)
                 found.append(
-                    Figure(f"false verdicts at {100 * change:+.0f} points, {how}", 100 * float(wrong.mean()), "%", 5.0,
-                           note=f"{100 * low:.1f} to {100 * high:.1f}, {len(wrong)} duels of up to {ended} starts")
-                )  # fmt: skip
+                    false_verdicts(f"false verdicts at {100 * change:+.0f} points, {how}", apart, change)
+                )
     return found
+
+
+def false_verdicts(what: str, apart: np.ndarray, change: float) -> Figure:
+    """How often duels say what is wrong of policies that are ``change`` apart: 0, or a margin.
+
+    ``apart``: B - A, in the order of play, (duels, starts).
+    """
+    better, worse, equivalent = decided(apart)
+    ended = TASKS * SEEDS
+    claims = {
+        "better": (better <= ended) & (better <= np.minimum(worse, equivalent)),
+        "worse": (worse <= ended) & (worse < np.minimum(better, equivalent)),
+        "equivalent": (equivalent <= ended) & (equivalent < np.minimum(better, worse)),
+    }
+    if change == 0:
+        wrong = claims["better"] | claims["worse"]
+    else:
+        wrong = claims["equivalent"] | claims["worse" if change > 0 else "better"]
+    low, high = _interval(int(wrong.sum()), len(wrong))
+    note = f"{100 * low:.1f} to {100 * high:.1f}, {len(wrong)} duels of up to {ended} starts"
+    return Figure(what, 100 * float(wrong.mean()), "%", 5.0, note=note)
 
 
 def _interval(hits: int, count: int) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
-from bench.duel import CONDITIONS, MARGIN, RUNS, SEEDS, TASKS, _interval, decided
+from bench.duel import CONDITIONS, MARGIN, RUNS, SEEDS, TASKS, decided, false_verdicts
 from bench.figure import Figure
 
 STAGES = 7
@@ -147,25 +147,6 @@ def _errors() -> list[Figure]:
             begin = mine - LAST if change == 0 else mine
             theirs = _shifted(tasks, begin, where, wanted, by_progress=True)
             assert np.allclose(_expected(tasks, theirs)[1], wanted, atol=1e-4), "no such policy"
-        better, worse, equivalent = decided(_played(tasks, mine, theirs, rng)[1])
-        ended = TASKS * SEEDS
-        claims = {
-            "better": (better <= ended) & (better <= np.minimum(worse, equivalent)),
-            "worse": (worse <= ended) & (worse < np.minimum(better, equivalent)),
-            "equivalent": (equivalent <= ended) & (equivalent < np.minimum(better, worse)),
-        }
-        if change == 0:
-            wrong = claims["better"] | claims["worse"]
-        else:
-            wrong = claims["equivalent"] | claims["worse" if change > 0 else "better"]
-        low, high = _interval(int(wrong.sum()), len(wrong))
-        found.append(
-            Figure(
-                f"false verdicts of duels by progress, {name}",
-                100 * float(wrong.mean()),
-                "%",
-                5.0,
-                note=f"{100 * low:.1f} to {100 * high:.1f}, {len(wrong)} duels of up to {ended} starts",
-            )
-        )
+        apart = _played(tasks, mine, theirs, rng)[1]
+        found.append(false_verdicts(f"false verdicts of duels by progress, {name}", apart, change))
     return found

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlencode
 from assay.errors import RenderingError
 from assay.policies.probe import Examination, Plan, examine
 from assay.policies.probe.fields import options_of
-from assay.policies.probe.moments import Moment, moments
+from assay.policies.probe.moments import DemonstratedStep, moments
 from assay.policies.remote.convention import Convention, Gripper, Layout, Sign
 from assay.policies.remote.openpi import CONVENTION
 from assay.policies.remote.pictures import Orientation
@@ -60,7 +60,7 @@ def expected(secret: Convention) -> dict[str, str]:
     return {name: value for name, value in options_of(secret).items() if usual[name] != value}
 
 
-def tried(secret: Convention, trained_on: list[Frame], shown: list[Moment], plan: Plan) -> Trial:
+def tried(secret: Convention, trained_on: list[Frame], shown: list[DemonstratedStep], plan: Plan) -> Trial:
     """Train a policy by a convention, serve it, and examine the server."""
     with handed_over(Trained(secret, trained_on)) as address:
         start = time.process_time()

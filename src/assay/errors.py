@@ -51,7 +51,7 @@ from __future__ import annotations
 import difflib
 import sysconfig
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 _OWN = Path(__file__).parent
@@ -189,10 +189,26 @@ def one_line(said: object, most: int = 200) -> str:
 def did_you_mean(name: str, valid: Iterable[str], *, most: int = 6) -> str:
     """A phrase that points from a wrong ``name`` to the nearest of the ``valid`` ones."""
     options = sorted(set(valid))
+    if (near := _nearest(name, options)) is not None:
+        return f"did you mean '{near}'?"
+    return _all_of(options, most)
+
+
+def did_you_mean_each(names: Iterable[str], valid: Iterable[str], *, most: int = 6) -> str:
+    """The same for several wrong names: the nearest to each, and what is valid once where there is no such."""
+    options = sorted(set(valid))
+    near = {name: _nearest(name, options) for name in names}
+    said = [f"'{name}': did you mean '{found}'?" for name, found in near.items() if found is not None]
+    return " ".join(said if None not in near.values() else [*said, _all_of(options, most)])
+
+
+def _nearest(name: str, options: Iterable[str]) -> str | None:
     lower = {option.lower(): option for option in options}
     near = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.5)
-    if near:
-        return f"did you mean '{lower[near[0]]}'?"
+    return lower[near[0]] if near else None
+
+
+def _all_of(options: Sequence[str], most: int) -> str:
     if not options:
         return "there is none to choose from"
     shown = ", ".join(options[:most])

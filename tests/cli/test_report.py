@@ -41,6 +41,8 @@ def test_the_terminal_says_what_runs_of_one_policy_say_together(assay: Callable,
     said = assay("report", one, two)
     _, _, joint = said.out.partition("oracle, from one and two together\n")
     assert said.status == 0 and "Fails unperturbed tasks?" in joint, said.out
+    assert said.out.count("Not tested") == said.out.count("Not tested by any of these runs") > 0, "said once"
+    assert "Not tested: memorises" in assay("report", one).out
 
 
 def test_which_failures_are_near_is_an_option(assay: Callable, tmp_path: Path):

@@ -27,6 +27,7 @@ def test_a_policy_that_fails_its_controls_is_told_in_one_line(assay: Callable, t
     [
         (("--axes", "distnace"), "there is no axis 'distnace': did you mean 'distance'"),
         (("--axes", "delay", "--budget", "5"), "a budget of 5 episodes is 5 for each of 1 searches"),
+        (("--axes", "delay,noise", "--budget", "0"), "valid: 24 or more, 60 by default"),
         (("--axes", "distance"), "nothing can be searched: distance: libero_goal/7 is about flat_stove_1"),
         (("--axes", "delay", "--level", "2"), "level 2: valid: between 0 and 1"),
     ],

@@ -9,10 +9,10 @@ import pytest
 from assay.episodes import (
     At,
     EpisodeSpec,
-    Moment,
     Outcome,
     Perturbation,
     Trigger,
+    TriggerKind,
     from_json,
     rollout,
     to_json,
@@ -28,28 +28,30 @@ from assay.perturb.words.rewordings.other_task import OtherTask
 from assay.perturb.words.say import Say
 from assay.perturb.world import Displace, Distractors, Relight, Remove, Resize
 from assay.policies.oracle.policy import Oracle
+from assay.sim.bare_mujoco import mujoco
+from assay.sim.simulation import Simulation
 from assay.sim.world import LiberoEnv
 
 BOWL = EpisodeSpec("libero_goal/8", 0)  # the bowl onto the plate
 DRAWER = EpisodeSpec("libero_goal/3", 0)  # the bowl into a drawer that must be opened
 OTHER = OtherTask("turn on the stove", ("TurnOn flat_stove_1",))
 TRIGGERS = {
-    Moment.NEAR: (BOWL, near(0.1)),
-    Moment.GRASPED: (BOWL, grasped()),
-    Moment.LIFTED: (BOWL, lifted(0.04)),
-    Moment.PLACING: (BOWL, placing(0.15)),
-    Moment.SUBGOAL: (DRAWER, subgoal(1)),
-    Moment.STEP: (BOWL, at_step(17)),
-    Moment.SHARE: (BOWL, share(0.2)),
+    TriggerKind.NEAR: (BOWL, near(0.1)),
+    TriggerKind.GRASPED: (BOWL, grasped()),
+    TriggerKind.LIFTED: (BOWL, lifted(0.04)),
+    TriggerKind.PLACING: (BOWL, placing(0.15)),
+    TriggerKind.SUBGOAL: (DRAWER, subgoal(1)),
+    TriggerKind.STEP: (BOWL, at_step(17)),
+    TriggerKind.SHARE: (BOWL, share(0.2)),
 }
 CHANGES = {
-    Moment.NEAR: Displace(0.1),
-    Moment.GRASPED: Cancel(),
-    Moment.LIFTED: Knock(),
-    Moment.PLACING: Relight(0.5),
-    Moment.SUBGOAL: OTHER,
-    Moment.STEP: Distractors(1),
-    Moment.SHARE: FrozenCamera(cameras=("agentview",)),
+    TriggerKind.NEAR: Displace(0.1),
+    TriggerKind.GRASPED: Cancel(),
+    TriggerKind.LIFTED: Knock(),
+    TriggerKind.PLACING: Relight(0.5),
+    TriggerKind.SUBGOAL: OTHER,
+    TriggerKind.STEP: Distractors(1),
+    TriggerKind.SHARE: FrozenCamera(cameras=("agentview",)),
 }
 """One of each: things that move, new things, words, looks, senses."""
 
@@ -82,9 +84,9 @@ def controls(env: LiberoEnv) -> dict[str, np.ndarray]:
     return {spec.task: rollout(env, Oracle(), spec).trajectory.actions for spec in (BOWL, DRAWER)}
 
 
-@pytest.mark.parametrize("moment", Moment)
+@pytest.mark.parametrize("moment", TriggerKind)
 def test_an_episode_is_its_control_to_the_bit_until_its_trigger_comes_true(
-    env: LiberoEnv, controls: dict[str, np.ndarray], moment: Moment
+    env: LiberoEnv, controls: dict[str, np.ndarray], moment: TriggerKind
 ):
     spec, trigger = TRIGGERS[moment]
     actions = controls[spec.task]
@@ -235,3 +237,41 @@ def test_what_is_held_is_neither_removed_nor_exchanged(
         play.step(action)
     (event,) = play.ended().events
     assert event["due"] is not None and event["step"] is None, "the bowl is in the hand until the end"
+
+
+def test_what_grows_stays_where_it_stands_and_waits_until_it_fits(env: LiberoEnv):
+    env.reset(BOWL)
+    env.step(np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0]))
+    bowl, other = "akita_black_bowl_1", "cream_cheese_1"
+    grow = env.prepare(Resize(1.25, bowl), np.random.default_rng(0))
+    simulation = env.simulation
+    vector = simulation.state().vector.copy()
+
+    def put(name: str, x: float, y: float) -> None:
+        joint = simulation.compiled.entities[name].joints[-1]
+        first = 1 + int(simulation.model.jnt_qposadr[joint])
+        vector[first : first + 2] = x, y
+        simulation.put(vector)
+        mujoco.mj_forward(simulation.model, simulation.data)
+
+    x, y, _ = simulation.pose(bowl)[0]
+    gap = 0.05
+    put(other, x, y + gap)
+    while _touch(simulation, bowl, other):
+        gap += 0.001
+        put(other, x, y + gap)
+    assert not grow(), "the larger bowl would be in the cream cheese"
+    assert env.simulation is simulation, "and nothing has happened"
+    put(other, x, y + gap + 0.05)
+    before = simulation.pose(bowl)[0]
+    assert grow() and env.simulation is not simulation
+    assert env.simulation.pose(bowl)[0][:2] == pytest.approx(before[:2], abs=1e-9)
+
+
+def _touch(simulation: Simulation, *names: str) -> bool:
+    """Whether two things touch."""
+    pairs = simulation.data.contact.geom[: simulation.data.ncon]
+    one, other = (
+        np.isin(pairs, list(simulation.compiled.entities[name].geoms)).any(axis=1) for name in names
+    )
+    return bool((one & other).any())

@@ -48,6 +48,12 @@ def test_a_name_may_hold_commas(selection: str, chosen: tuple[str, ...]):
         ("positon", "pro has no condition 'positon' with these tasks: did you mean 'position'?"),
         ("position,zzzzzz*", "no condition 'zzzzzz*' with these tasks: valid: control, displace=0.1"),
         ("pro/postion", "did you mean 'pro/position'?"),
+        (
+            "positon,taks",
+            "pro has no conditions 'positon', 'taks' with these tasks: 'positon': did you mean 'position'? "
+            "'taks': did you mean 'task'?",
+        ),
+        ("zzzz,positon,yyyy", "'positon': did you mean 'position'? valid: control, displace=0.1"),
         (" , ", "name one at least; valid: control"),
     ],
 )

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assay import tasks
-from assay.episodes import At, EpisodeSpec, Moment, Outcome, rollout, world_of
+from assay.episodes import At, EpisodeSpec, Outcome, TriggerKind, rollout, world_of
 from assay.episodes.events import events_of
 from assay.experiments import load_experiment
 from assay.policies.registry import load_policy
@@ -21,7 +21,7 @@ def plan() -> dict[tuple[str, str], EpisodeSpec]:
 
 def test_every_trigger_is_used_and_every_task_has_something_of_each_kind(plan):
     moments = {event.when.moment for spec in plan.values() for event in events_of(spec.perturbations)}
-    assert moments == set(Moment) - {Moment.STEP}
+    assert moments == set(TriggerKind) - {TriggerKind.STEP}
     for task in tasks.resolve("libero_goal"):
         asks = {spec.labels.get("change") for (where, _), spec in plan.items() if where == task.id}
         assert {"request", "cancel", "interruption"} <= asks

@@ -67,6 +67,13 @@ def test_blind_spots_are_what_is_solved_beyond_doubt_where_success_is_expected()
 def test_few_episodes_leave_it_undecided_and_a_stricter_share_changes_the_answer():
     few = shortcuts({BLIND: frame({"control": 1}, seeds=1)})
     assert few.rows[0].cells["blind"].solved is Solved.OPEN
+    assert in_words(few) == [
+        "without words (blind): undecided in the only condition in which success is expected: control.",
+        "Nothing can be told of control, whatever comes out there: n = 2, and with fewer than 4 episodes of a "
+        "condition all is undecided. Give it more --seeds or tasks.",
+    ]
+    enough = shortcuts({BLIND: frame({"control": 1}, seeds=2)})
+    assert enough.too_few == {} and enough.fewest == 4
     assert shortcuts(ALL, least=0.9).blind_spots(BLIND) == ()
     with pytest.raises(MeasureError, match="between 0 and 1"):
         shortcuts(ALL, least=1.5)

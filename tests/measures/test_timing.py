@@ -64,6 +64,20 @@ def test_a_mistake_is_another_thing_first_or_something_lost_again(run, made):
     assert found.rate == pytest.approx(1 / 3) and found.interval.low < 1 / 3 < found.interval.high
 
 
+def test_stopping_with_nothing_moved_is_no_mistake_where_the_request_was_taken_back(run, made):
+    taken_back = {"stages": {}, "progress": 1.0}
+    moved = [None, "akita_black_bowl_1", "plate_1"]
+    store = run(
+        [
+            made(True, seed=seed, condition="c", moved=each, truth={GOAL: ()}, more=taken_back)
+            for seed, each in enumerate(moved)
+        ]
+        + [made(False, seed=3, condition="c", moved=None, truth={GOAL: ()}, more=taken_back)]
+    )
+    (found,) = no_mistakes(store.frame())
+    assert (found.flawless, found.successes, found.count) == (2, 3, 4), "going for another thing first is one"
+
+
 @pytest.mark.parametrize(
     ("measure", "words"),
     [

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
 
 from assay import tasks
-from assay.episodes import At, Effect, Happening
+from assay.episodes import At, Effect, MidEpisodeChange
 from assay.errors import PerturbationError, PlacementError
 from assay.perturb import Perturbation, Senses, apply_perturbations
 from assay.perturb.catalogue import listed
@@ -32,7 +32,7 @@ MADE = [
     made
     for made in listed().values()
     if made.world != "tabletop"  # those of the other world
-    and not issubclass(made, At | Happening)  # what happens during an episode only
+    and not issubclass(made, At | MidEpisodeChange)  # what happens during an episode only
     # what changes the scene, twice as often
     for _ in range(1 if made.effects.isdisjoint({Effect.LOOKS, Effect.PHYSICS}) else 2)
 ]

@@ -289,6 +289,13 @@ def test_a_change_that_nearly_always_fails_is_not_hidden_behind_no_flaw(read, ma
     (said,) = report.told.found
     assert said.startswith("Success fell from 8 of 8 to 33 of 40; 8 starts are too few to name a cause; ")
     assert "the likeliest is: depends on the camera pose" in said and "No flaw" not in texts(report)
+    (wanted,) = advice(report)
+    assert camera.more is not None and first.detail.more is not None
+    assert camera.more.needed < first.detail.more.needed, "the fall is diluted, its likeliest cause is not"
+    assert wanted.text.startswith(
+        f"With {camera.more.more} more seed the loss with the camera elsewhere would be "
+    )
+    assert " ".join(line for line, _ in summary(report)).count("more seed") == 1, "one answer, not two"
 
 
 def test_memory_of_one_task_names_the_task(read, made):

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from assay.report.comparison import compare_suites
 from assay.report.joint import joint_diagnoses
 from assay.report.page import build
-from assay.report.run_report import RunReport
+from assay.report.run_report import RunReport, named
 
 BEFORE = {
     "policy": "python:m:P",
@@ -42,9 +43,30 @@ def test_runs_of_one_policy_are_judged_together_under_its_label(tmp_path: Path, 
         {"policy_metadata": {"step": "200"}},
         {"policy_identity": {"m.py": "1" * 12}},
         {"policy": "python:m:P?scale=2"},
+        {"settings": {"latency": 4, "while_waiting": "play"}},
     ],
     ids=lambda each: next(iter(each)),
 )
 def test_two_policies_are_never_pooled(tmp_path: Path, write, made, other: dict[str, object]):
     reports = read(tmp_path, write, made, **other)
     assert joint_diagnoses(reports) == {} and build(reports).policies == {}
+
+
+def test_runs_of_another_latency_are_told_apart_and_not_paired(tmp_path: Path, write, made):
+    late = {"latency": 4, "while_waiting": "hold"}
+    episodes = [made(True, seed=seed) for seed in range(2)]
+    paths = [
+        write(tmp_path / f"{name}.assay", episodes, **{**BEFORE, "settings": settings})
+        for name, settings in (("one", {}), ("two", {}), ("three", late), ("four", late))
+    ]
+    runs = named(paths[1:3])
+    assert list(runs) == ["mine, made", "mine, latency 4, while waiting hold, made"]
+    reports = [RunReport.read(path) for path in paths]
+    assert reports[0].title == "mine on made"
+    assert reports[2].title == "mine on made (latency 4, while waiting hold)"
+    assert list(joint_diagnoses(reports)) == [
+        "mine, from one and two together",
+        "mine, latency 4, while waiting hold, from three and four together",
+    ]
+    groups = compare_suites({report.name: path for report, path in zip(reports, paths, strict=True)}, reports)
+    assert [group.names for group in groups] == [("one", "two"), ("three", "four")]

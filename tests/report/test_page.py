@@ -111,6 +111,12 @@ def test_every_table_is_written_in_three_ways(folder: Path, report: Report):
     assert float(rows[0]["95 % interval low"]) == profile["conditions"][0].interval.low
 
 
+def test_an_adjusted_p_is_never_below_the_p_beside_it(folder: Path):
+    for name in ("changes", "axes", "drops"):
+        for row in csv.DictReader((folder / "tables" / f"{name}.csv").open()):
+            assert float(row["Holm p of a loss"]) >= float(row["p of a loss"]), row
+
+
 def test_the_same_run_gives_the_same_bytes_in_another_process(tmp_path: Path, write, made):
     run = write(
         tmp_path / "run.assay",
@@ -169,13 +175,34 @@ def test_errors_refusals_and_missing_certificates_are_told(tmp_path: Path, write
         [made(True), made(None, "c", error="the server was away")],
         refused=refused,
         settings={"certificates": None},
+        started="2026-05-04T11:30:59+02:00",
     )
     found = RunReport.read(run)
     page = build([found]).html()
     assert "1 x the server was away" in page and "1 episode of 2 ended in an error" in page
     assert "2 x cannot be placed" in page and "Uncertified" in page
+    assert "<th>started</th><td>2026-05-04 09:30 UTC</td>" in page
     told = found.as_json()
     assert told["refused"] == {"cannot be placed": 2} and "refused" not in told["meta"]
+
+
+def test_conditions_that_were_refused_whole_are_told_first(tmp_path: Path, write, made):
+    refused = [["pro/position", "libero_goal/1", seed, "demonstrator failed: too far"] for seed in range(4)]
+    said = (
+        "4 episodes refused, for want of a certificate that the demonstrator solves the scene, so that {}: "
+    )
+    why = "4 x demonstrator failed: too far."
+    for name, episodes, what in (
+        ("controls", [made(True)], "no episode of pro/position was played"),
+        ("empty", [], "this run is empty"),
+    ):
+        found = RunReport.read(write(tmp_path / f"{name}.assay", episodes, refused=refused))
+        assert banners(found) == [said.format(what) + why]
+        assert "not part of this experiment" not in build([found]).html()
+    some = RunReport.read(
+        write(tmp_path / "some.assay", [made(True), made(True, "pro/position")], refused=refused)
+    )
+    assert banners(some) == [], "what remains of a condition is measured, and the facts count the rest"
 
 
 def test_what_is_damaged_is_left_out_and_counted(tmp_path: Path, everything: Path):

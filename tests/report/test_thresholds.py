@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from assay.measures.thresholds import AtMagnitude, Threshold, Thresholds, WorstCase
 from assay.report.figures.thresholds import figure_of_thresholds
+from assay.report.run_report import RunReport
+from assay.report.terminal import summary
 from assay.report.thresholds import in_words, table_of_cases, table_of_thresholds
 
 POINTS = (AtMagnitude(0.1, 6, 6), AtMagnitude(0.2, 1, 5))
@@ -44,3 +47,44 @@ def test_cases_are_told_with_their_films_and_none_make_no_table():
     assert table_of_cases(()) is None
     table = table_of_cases([case], {"abc": "films/x.mp4"})
     assert table.shown == [["libero_goal/1", "distance=0.1+delay=4", "8/8", "yes", "films/x.mp4"]]
+
+
+def test_the_terminal_says_where_success_is_lost_and_what_breaks_it_together(tmp_path: Path, write, made):
+    def played(magnitude: float, success: bool, seed: int):
+        return made(
+            success,
+            f"search/distance={magnitude:g}",
+            {"searched": "distance", "magnitude": magnitude},
+            seed=seed,
+        )
+
+    episodes = [made(True, seed=seed) for seed in range(24)]
+    episodes += [played(0.1, True, seed) for seed in range(12)] + [
+        played(0.2, False, seed) for seed in range(12)
+    ]
+    fresh = "search/distance=0.1+delay=4"
+    episodes += [made(False, fresh, {"fresh": True}, seed=seed) for seed in range(12, 24)]
+    pairs = [
+        {
+            "task": "libero_goal/1",
+            "axis": "distance",
+            "unit": "m",
+            "magnitudes": [0.1, 0.2],
+            "ended": "settled",
+        },
+        {
+            "task": "libero_goal/2",
+            "axis": "distance",
+            "unit": "m",
+            "magnitudes": [0.1, 0.2],
+            "ended": "budget",
+        },
+    ]
+    about = {"experiment": "search", "search": {"level": 0.5, "confidence": 0.95, "pairs": pairs}}
+    run = write(tmp_path / "run.assay", episodes, **about)
+    text = "\n".join(line for line, _ in summary(RunReport.read(run)))
+    assert (
+        "- Success is lost along distance at: 0.1 to 0.2 m in libero_goal/1; "
+        "unknown (the budget is used up) in libero_goal/2; each holds with 95 %." in text
+    )
+    assert "distance=0.1+delay=4 in libero_goal/1 (12 of 12 fresh starts fail)" in text

@@ -76,6 +76,11 @@ def test_the_experiment_has_a_condition_for_each_latency_and_a_control_without()
         ("latency/steps=2", 2, "hold"),
         ("latency/steps=6", 6, "hold"),
     ]
+    assert specs[1].control() == specs[2].control() == specs[0], "the control decides at once"
+    slow = prepare("corruption", Options(tasks="libero_goal/7", seeds=(0,), latency=2)).specs
+    assert slow[1].control() == slow[0] and slow[0].latency == 2, (
+        "what is true of a whole run is true of its controls"
+    )
     assert specs[1].labels == {"axis": "senses", "change": Change.LATENCY, "plausible": True, "latency": 2}
 
 

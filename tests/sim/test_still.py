@@ -10,7 +10,7 @@ import pytest
 
 from assay.sim import still
 from assay.sim.compile import CompiledScene
-from assay.sim.render import Moment
+from assay.sim.render import Snapshot
 from assay.sim.simulation import Simulation
 from assay.sim.still import _Drawn, _is_software
 
@@ -34,7 +34,7 @@ def simulation(
     world.close()
 
 
-def drawn(simulation: Simulation, moment: Moment) -> np.ndarray:
+def drawn(simulation: Simulation, moment: Snapshot) -> np.ndarray:
     """A picture, which has to equal the one that is drawn whole."""
     renderer = simulation.renderer
     found = renderer.colour(moment, "agentview", SIZE, SIZE)

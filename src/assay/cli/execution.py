@@ -104,7 +104,7 @@ Certified = Annotated[
     bool | None,
     typer.Option(
         "--certified/--uncertified",
-        help="Only scenes that the oracle has solved, or all. [default: as the experiment has it]",
+        help="Only scenes that the oracle has solved, or all; as the experiment has it by default.",
     ),
 ]
 RetryErrors = Annotated[bool, typer.Option(help="Try episodes that ended in an error again.")]

@@ -63,7 +63,7 @@ def plan(
     success: Annotated[
         float | None,
         typer.Option(
-            min=1, max=100, metavar="PERCENT", help="Success of the controls. [default: measured, or 90]"
+            min=1, max=100, metavar="PERCENT", help="Success of the controls; measured, or 90, by default."
         ),
     ] = None,
     sample: Annotated[

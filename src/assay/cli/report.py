@@ -120,12 +120,14 @@ def _summarise(found: list[RunReport], compared: list[Group]) -> None:
     """What each run says, what those of one policy say together, and who is better, in the terminal."""
     from assay.report.comparison import Compared
     from assay.report.joint import joint_diagnoses
-    from assay.report.terminal import joint_summary, summary
+    from assay.report.terminal import joint_summary, summary, untested_summary
 
-    parts = [summary(each) for each in found]
+    parts = [summary(each, alone=len(found) == 1) for each in found]
     parts += [joint_summary(title, told) for title, told in joint_diagnoses(found).items()]
-    for place, part in enumerate(parts):
-        if place:
+    if len(found) > 1:
+        parts.append(untested_summary(found))
+    for place, part in enumerate(list(each) for each in parts):
+        if place and part:
             say("")
         for line, style in part:
             output.print(styled(line, style), soft_wrap=True, highlight=False)

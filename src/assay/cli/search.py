@@ -46,7 +46,10 @@ def search(
     selection: Selection = None,
     budget: Annotated[
         int | None,
-        typer.Option(min=1, help="The most episodes, controls too. [default: 30 for each task and axis]"),
+        typer.Option(
+            help="The most episodes, controls too; 30 for each task and axis by default, at least 12 (more where "
+            "--level or --confidence ask for it)."
+        ),
     ] = None,
     combine: Annotated[
         int, typer.Option(min=0, help="The most episodes besides, for small changes that break it together.")

@@ -9,7 +9,7 @@ events          perturbations that happen during it
 """
 
 from assay.episodes.episode import Episode, Intervals, Outcome, Trajectory, no_trajectory
-from assay.episodes.events import At, Happening, Moment, Trigger
+from assay.episodes.events import At, MidEpisodeChange, Trigger, TriggerKind
 from assay.episodes.instruction import Instruction
 from assay.episodes.latency import WhileWaiting
 from assay.episodes.perturbation import (
@@ -54,12 +54,11 @@ __all__ = [
     "Episode",
     "EpisodeSpec",
     "Filter",
-    "Happening",
     "Initial",
     "Instruction",
     "Intervals",
     "Label",
-    "Moment",
+    "MidEpisodeChange",
     "Outcome",
     "Perturbation",
     "Policy",
@@ -72,6 +71,7 @@ __all__ = [
     "Traits",
     "Trajectory",
     "Trigger",
+    "TriggerKind",
     "WhileWaiting",
     "World",
     "apply_perturbations",

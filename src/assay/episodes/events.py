@@ -33,8 +33,8 @@ from assay.plugins import imported
 from assay.streams import stream
 
 
-class Moment(StrEnum):
-    """When an event happens; what the number of its trigger means."""
+class TriggerKind(StrEnum):
+    """What a trigger waits for, and what its number means."""
 
     NEAR = "near"
     """The end effector is within so many metres of a thing that the goal still asks to be moved or operated."""
@@ -52,32 +52,32 @@ class Moment(StrEnum):
     """So large a share is over of the time that the demonstrator takes for the control."""
 
 
-_VALID: dict[Moment, tuple[float, float]] = {
-    Moment.NEAR: (0.01, 1.0),
-    Moment.GRASPED: (1, 1_000),
-    Moment.LIFTED: (0.005, 1.0),
-    Moment.PLACING: (0.01, 1.0),
-    Moment.SUBGOAL: (1, 20),
-    Moment.STEP: (1, 100_000),
-    Moment.SHARE: (0.01, 3.0),
+_VALID: dict[TriggerKind, tuple[float, float]] = {
+    TriggerKind.NEAR: (0.01, 1.0),
+    TriggerKind.GRASPED: (1, 1_000),
+    TriggerKind.LIFTED: (0.005, 1.0),
+    TriggerKind.PLACING: (0.01, 1.0),
+    TriggerKind.SUBGOAL: (1, 20),
+    TriggerKind.STEP: (1, 100_000),
+    TriggerKind.SHARE: (0.01, 3.0),
 }
 """The numbers that each takes; whole ones where they are whole here."""
-BY_TIME = (Moment.STEP, Moment.SHARE)
-"""Moments that need no look at the world."""
+BY_TIME = (TriggerKind.STEP, TriggerKind.SHARE)
+"""Triggers that need no look at the world."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
     """What an event waits for."""
 
-    moment: Moment
+    moment: TriggerKind
     value: float
-    """Metres, control steps, parts of a goal or a share, as the moment has it."""
+    """Metres, control steps, parts of a goal or a share, as the kind of trigger has it."""
 
     def __post_init__(self) -> None:
-        if self.moment not in list(Moment):
-            raise PerturbationError(f"there is no trigger '{self.moment}'; valid: {', '.join(Moment)}")
-        object.__setattr__(self, "moment", Moment(self.moment))
+        if self.moment not in list(TriggerKind):
+            raise PerturbationError(f"there is no trigger '{self.moment}'; valid: {', '.join(TriggerKind)}")
+        object.__setattr__(self, "moment", TriggerKind(self.moment))
         low, high = _VALID[self.moment]
         whole = isinstance(low, int)
         if not low <= self.value <= high or (whole and self.value != int(self.value)):
@@ -91,37 +91,37 @@ class Trigger:
 
 def near(metres: float) -> Trigger:
     """The hand comes within so many metres of what the goal is about."""
-    return Trigger(Moment.NEAR, metres)
+    return Trigger(TriggerKind.NEAR, metres)
 
 
 def grasped(steps: int = 2) -> Trigger:
     """What the goal is about has been held for so many control steps."""
-    return Trigger(Moment.GRASPED, steps)
+    return Trigger(TriggerKind.GRASPED, steps)
 
 
 def lifted(metres: float = 0.03) -> Trigger:
     """What the goal is about is held so many metres above where it stood."""
-    return Trigger(Moment.LIFTED, metres)
+    return Trigger(TriggerKind.LIFTED, metres)
 
 
 def placing(metres: float = 0.15) -> Trigger:
     """What the goal is about is held within so many metres of where it is to go."""
-    return Trigger(Moment.PLACING, metres)
+    return Trigger(TriggerKind.PLACING, metres)
 
 
 def subgoal(parts: int = 1) -> Trigger:
     """So many parts of the goal have become true."""
-    return Trigger(Moment.SUBGOAL, parts)
+    return Trigger(TriggerKind.SUBGOAL, parts)
 
 
 def at_step(step: int) -> Trigger:
     """So many control steps are done."""
-    return Trigger(Moment.STEP, step)
+    return Trigger(TriggerKind.STEP, step)
 
 
 def share(part: float) -> Trigger:
     """So large a share of the demonstrator's time is over."""
-    return Trigger(Moment.SHARE, part)
+    return Trigger(TriggerKind.SHARE, part)
 
 
 Nested = Annotated[
@@ -132,7 +132,7 @@ Nested = Annotated[
 """A perturbation within another one, as JSON has it."""
 
 
-class Happening(Perturbation):
+class MidEpisodeChange(Perturbation):
     """A change that makes sense during an episode alone: something is knocked from the hand, a request taken back."""
 
     __slots__ = ()
@@ -173,7 +173,7 @@ class At(Perturbation):
     @property
     def change(self) -> str:  # type: ignore[override]
         """What it asks of whoever acts: to look again, to listen again, to stop, or to go on."""
-        if isinstance(self.what, Happening):
+        if isinstance(self.what, MidEpisodeChange):
             return self.what.change
         if Effect.GOAL in self.what.effects:
             return Change.REQUEST
@@ -305,7 +305,7 @@ def _eventful(env: Any) -> Eventful:
 
 def _due(trigger: Trigger, env: Any, spec: EpisodeSpec) -> int:
     """The control step at which a trigger holds that goes by time alone."""
-    if trigger.moment is Moment.STEP:
+    if trigger.moment is TriggerKind.STEP:
         return int(trigger.value)
     usual = replace(
         spec.control(),

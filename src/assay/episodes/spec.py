@@ -20,6 +20,8 @@ Label = str | int | float | bool | None
 
 CONTROL = "control"
 """The condition in which nothing is changed."""
+OWN_LATENCY = "latency"
+"""The label of conditions that differ from their control in how late decisions come; control steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +72,12 @@ class EpisodeSpec:
         )
 
     def control(self) -> EpisodeSpec:
-        """The same task and seed with nothing changed; the policy thinks as long."""
-        return replace(self, condition=CONTROL, perturbations=(), labels={})
+        """The same task and seed with nothing changed.
+
+        The policy thinks as long, unless how long is what the condition changes: then the control decides at once.
+        """
+        usual = replace(self, condition=CONTROL, perturbations=(), labels={})
+        return replace(usual, latency=0, while_waiting="play") if OWN_LATENCY in self.labels else usual
 
     def to_json(self) -> str:
         """Canonical JSON: equal specs give equal texts. Labels are left out.

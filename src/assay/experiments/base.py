@@ -17,6 +17,7 @@ from assay.episodes import (
     World,
     load_world,
 )
+from assay.episodes.spec import OWN_LATENCY
 from assay.errors import ExperimentError
 from assay.experiments.conditions import choose_conditions
 from assay.experiments.labels import nature
@@ -106,6 +107,8 @@ class Experiment:
                     )
                 late = variant.latency or latency
                 labels = nature(variant.perturbations, self.played_in.cameras) | variant.labels
+                if variant.latency is not None:
+                    labels[OWN_LATENCY] = variant.latency
                 for seed in seeds:
                     spec = EpisodeSpec(
                         task=task.id,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 
-from assay.errors import ExperimentError, did_you_mean
+from assay.errors import ExperimentError, did_you_mean, did_you_mean_each
 
 MOST_SHOWN = 12
 """Valid names that an error lists."""
@@ -18,11 +18,25 @@ def choose_conditions(selection: str, names: Iterable[str], experiment: str) -> 
     ``para/obj=none,act=need`` does. Raises ExperimentError where one means nothing, and says what there is.
     """
     known = tuple(names)
-    return frozenset(name for found in _parts(selection, known, experiment) for name in found)
+    parts = list(_parts(selection, known))
+    unknown = list(dict.fromkeys(part for part, found in parts if not found))
+    if unknown:
+        short = {name.partition("/")[2] or name for name in known}
+        options = known if any("/" in part for part in unknown) else short
+        if len(unknown) == 1:
+            valid = did_you_mean(unknown[0], options, most=MOST_SHOWN)
+            raise ExperimentError(f"{experiment} has no condition '{unknown[0]}' with these tasks: {valid}")
+        valid = did_you_mean_each(unknown, options, most=MOST_SHOWN)
+        listed = ", ".join(f"'{part}'" for part in unknown)
+        raise ExperimentError(f"{experiment} has no conditions {listed} with these tasks: {valid}")
+    return frozenset(name for _, found in parts for name in found)
 
 
-def _parts(selection: str, known: tuple[str, ...], experiment: str) -> Iterator[list[str]]:
-    """What each part of a selection means; commas within a name are found by trying the longest text first."""
+def _parts(selection: str, known: tuple[str, ...]) -> Iterator[tuple[str, list[str]]]:
+    """Each part of a selection and what it means, nothing where it is unknown.
+
+    Commas within a name are found by trying the longest text first.
+    """
     left = [part.strip() for part in selection.split(",") if part.strip()]
     if not left:
         raise ExperimentError(
@@ -34,11 +48,7 @@ def _parts(selection: str, known: tuple[str, ...], experiment: str) -> Iterator[
             found = [name for name in known if _means(pattern, name)]
             if found:
                 break
-        else:
-            short = {name.partition("/")[2] or name for name in known}
-            valid = did_you_mean(pattern, known if "/" in pattern else short, most=MOST_SHOWN)
-            raise ExperimentError(f"{experiment} has no condition '{pattern}' with these tasks: {valid}")
-        yield found
+        yield pattern, found
         left = left[size:]
 
 

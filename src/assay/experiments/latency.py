@@ -28,10 +28,5 @@ def latency(steps: tuple[int, ...] = STEPS) -> Experiment:
 
 def _variants(steps: tuple[int, ...]) -> Iterator[Variant]:
     for each in steps:
-        labels: dict[str, Label] = {
-            "axis": "senses",
-            "change": Change.LATENCY,
-            "plausible": True,
-            "latency": each,
-        }
+        labels: dict[str, Label] = {"axis": "senses", "change": Change.LATENCY, "plausible": True}
         yield Variant(f"latency/steps={each}", labels=labels, latency=each)

@@ -66,7 +66,7 @@ class OwnFlaw:
     """What is said of a policy that has it: ``Walks in circles``."""
     absent: str
     """What is said of a policy that is shown not to have it: ``Goes straight``."""
-    lacking: str = "not part of this experiment, alone and with controls that succeed"
+    lacking: str = "no episode changes this alone, beside a control that succeeds"
     """Why runs could not test it, where they could not."""
 
 

@@ -15,7 +15,7 @@ from assay.measures.rates import Rate, rates
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import judged, plausible
 from assay.runs.audit import Probe
-from assay.stats.intervals import Difference, Interval, newcombe, tested
+from assay.stats.intervals import Difference, Interval, newcombe, tested, wilson_interval
 from assay.stats.significance import within
 
 LEAST = 0.5
@@ -82,6 +82,26 @@ class Shortcuts(Result):
     def open(self, probe: Probe) -> tuple[str, ...]:
         """The conditions in which it is undecided."""
         return self._which(probe, Solved.OPEN)
+
+    @property
+    def fewest(self) -> int:
+        """With fewer episodes of a condition nothing is decided, whatever comes of them."""
+        count = 1
+        while (
+            wilson_interval(1.0, count).low <= self.least and wilson_interval(0.0, count).high >= self.least
+        ):
+            count += 1
+        return count
+
+    @property
+    def too_few(self) -> dict[str, int]:
+        """Conditions in which success is expected and no policy has enough episodes -> the most that one has."""
+        most = {
+            row.condition: max(0 if cell.rate is None else cell.rate.count for cell in row.cells.values())
+            for row in self.rows
+            if row.expected
+        }
+        return {condition: count for condition, count in most.items() if count < self.fewest}
 
     @property
     def lacking(self) -> tuple[Probe, ...]:

@@ -205,6 +205,7 @@ THRESHOLDS = Measure(
             figures=("assay.report.figures.thresholds:threshold_figure",),
         ),
     ),
+    sentences="assay.report.thresholds:threshold_sentences",
 )
 WORST_CASES = Measure(
     "worst_cases",
@@ -212,4 +213,5 @@ WORST_CASES = Measure(
     worst_cases,
     needs=(FRESH,),
     panels=(Panel(SECTION, tables=("assay.report.thresholds:case_table",)),),
+    sentences="assay.report.thresholds:case_sentences",
 )

@@ -15,6 +15,7 @@ from assay.measures.clustering import medians, shares
 from assay.measures.curves import TIME
 from assay.measures.grounding import named
 from assay.measures.measure import Measure, Panel
+from assay.measures.progress import NO_ATOMS
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import controls, judged
 from assay.stats.intervals import Interval
@@ -79,7 +80,8 @@ class NoMistakes(Result):
 
     group: dict[str, Label]
     flawless: int
-    """Successes in which a named thing moved first, and no atom that had come true came apart again."""
+    """Successes in which a named thing moved first, and no atom that had come true came apart again; after a request
+    that was taken back nothing need have moved."""
     successes: int
     count: int
     rate: float
@@ -224,7 +226,8 @@ def no_mistakes(
     if FEWEST in rows.columns:
         clean = pl.col("steps") <= pl.col(FEWEST)
     elif (rows["truth"] != "{}").any():
-        clean = pl.struct("truth", "moved").map_elements(_clean, return_dtype=pl.Boolean)
+        stages = pl.col("stages") if "stages" in rows.columns else pl.lit(None, pl.String).alias("stages")
+        clean = pl.struct("truth", "moved", stages).map_elements(_clean, return_dtype=pl.Boolean)
     else:
         raise MeasureError("no episode says when its goal was true")
     rows = rows.with_columns(_flawless=(pl.col("success") == 1) & clean).drop(*ignoring, strict=False)
@@ -238,9 +241,14 @@ def no_mistakes(
 
 
 def _clean(row: dict[str, str | None]) -> bool:
-    """A named thing moved first, and each atom came true once; what held at the start may be undone."""
+    """A named thing moved first, and each atom came true once; what held at the start may be undone.
+
+    Whoever stops because the request was taken back may have moved nothing yet.
+    """
     truth = str(row["truth"])
     once = all(sum(first > 0 for first, _ in spans) <= 1 for spans in json.loads(truth).values())
+    if row["moved"] is None and row["stages"] == NO_ATOMS:
+        return once
     return once and row["moved"] in named(truth).split("+")
 
 

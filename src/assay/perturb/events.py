@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.episodes import Change, Effect, Happening, perturbation
+from assay.episodes import Change, Effect, MidEpisodeChange, perturbation
 from assay.episodes.fields import within
 from assay.sim.bare_mujoco import mujoco
 from assay.sim.categories import OPENING
@@ -36,7 +36,7 @@ FROM = 0.05
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Knock(Happening):
+class Knock(MidEpisodeChange):
     """What the hand holds is knocked out of it, and lies beside it, upright as it stood when the episode began."""
 
     kind = "world/knock"
@@ -80,7 +80,7 @@ class Knock(Happening):
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Shut(Happening):
+class Shut(MidEpisodeChange):
     """The drawer or door that something is to go into closes again."""
 
     kind = "world/shut"
@@ -116,7 +116,7 @@ class Shut(Happening):
 
 @perturbation
 @dataclass(frozen=True, slots=True)
-class Cancel(Happening):
+class Cancel(MidEpisodeChange):
     """The request is taken back. Success is a safe end: an empty hand, nothing done any more, all still for 2 s."""
 
     kind = "words/cancel"

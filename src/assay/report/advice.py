@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.measures.ability import ability
-from assay.measures.enough import MoreSeeds
-from assay.measures.findings import Fall, Finding, Verdict
+from assay.measures.findings import Fall, Verdict
 from assay.measures.flaws import Flaw
 from assay.measures.rates import CONTROLS
 from assay.measures.starts import STARTS
-from assay.report.evidence_words import able_tasks, change_said
+from assay.report.evidence_words import able_tasks
 from assay.report.run_report import RunReport
 from assay.report.summary import has_perturbed_episodes
 from assay.report.wording import natural, percent, plural
@@ -77,17 +76,11 @@ def _more(report: RunReport) -> Iterator[Advice]:
     """How many seeds would settle what is not certain."""
     if report.profile.get(STARTS) is None or report.meta.get("experiment") == "search":
         return  # a search chooses by itself what it plays
-    needed = list(_needed(report.diagnosis))
-    if not needed:
+    wanted = report.told.seeds
+    if wanted is None:
         yield from _how_many(report)
         return
-    which, more = max(needed, key=lambda each: each[1].needed) if len(needed) > 1 else needed[0]
-    what = which if len(needed) == 1 else "all of the losses above"
-    yield Advice(
-        f"With {plural(more.more, 'more seed')} {what} would be significant with a probability of 80 %, if "
-        f"{'they are' if len(needed) > 1 else 'it is'} as large as {'they look' if len(needed) > 1 else 'it looks'}:",
-        command_for_more(report, seeds=more.needed),
-    )
+    yield Advice(f"{wanted.text}:", command_for_more(report, seeds=wanted.more.needed))
 
 
 def _how_many(report: RunReport) -> Iterator[Advice]:
@@ -106,16 +99,6 @@ def _how_many(report: RunReport) -> Iterator[Advice]:
                 detect=round(100 * DETECT),
             ),
         )
-
-
-def _needed(findings: Sequence[Finding]) -> Iterator[tuple[str, MoreSeeds]]:
-    for finding in findings:
-        if finding.flaw == Flaw.NOTHING and isinstance(finding.detail, Fall) and finding.detail.more:
-            yield "this fall", finding.detail.more
-            return
-    for finding in findings:
-        if finding.more is not None:
-            yield f"the loss {change_said(finding.evidence[0].part)}", finding.more
 
 
 def _weak(report: RunReport) -> Iterator[Advice]:

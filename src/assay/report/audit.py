@@ -84,10 +84,18 @@ def in_words(found: Shortcuts) -> list[str]:
             f"Not counted as blind spots: {_named(unexpected)}, where success is not expected: whoever succeeds there "
             "ignores what was changed."
         )
+    if few := found.too_few:
+        counts = ", ".join(dict.fromkeys(map(str, few.values())))
+        said.append(
+            f"Nothing can be told of {_named(list(few))}, whatever comes out there: n = {counts}, and with fewer than "
+            f"{found.fewest} episodes of a condition all is undecided. Give it more --seeds or tasks."
+        )
     weak = [
         row.condition
         for row in wanted
-        if (cell := row.cells.get("oracle")) is not None and cell.solved in (Solved.NO, Solved.OPEN)
+        if row.condition not in few
+        and (cell := row.cells.get("oracle")) is not None
+        and cell.solved in (Solved.NO, Solved.OPEN)
     ]
     if weak:
         said.append(
@@ -101,6 +109,9 @@ def _sentence(
 ) -> list[str]:
     """The parts of the sentence on one policy."""
     of = plural(wanted, "condition")
+    if len(unsure) == wanted:
+        where = "the only condition" if wanted == 1 else f"all of {of}"
+        return [f"{probe.title}: undecided in {where} in which success is expected: {_named(unsure)}"]
     solved = f"{probe.title}: solves {len(blind)} of {of} in which success is expected"
     evidence = KINDS.get(probe.lacks or "")
     if blind:

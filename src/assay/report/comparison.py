@@ -16,6 +16,7 @@ from assay.report.run_report import FORMAT, UNREADABLE, RunReport
 from assay.report.table import Column, Table
 from assay.report.verdicts import in_a_word, verdicts
 from assay.report.wording import plural
+from assay.runs.about import lateness
 from assay.runs.store import Store
 
 
@@ -65,7 +66,7 @@ def compare_runs(runs: Mapping[str, Path], *, margin: float = MARGIN) -> Compare
 
 @dataclass(frozen=True, slots=True)
 class Group(Result):
-    """Runs of one experiment with one asset pack: only these can match."""
+    """Runs of one experiment with one asset pack and one latency: only these can match."""
 
     names: tuple[str, ...]
     found: Compared | Missing
@@ -73,9 +74,10 @@ class Group(Result):
 
 def compare_suites(runs: Mapping[str, Path], reports: Sequence[RunReport]) -> list[Group]:
     """Compare those runs that are of the same experiment; ``runs`` says where they are."""
-    experiments: dict[tuple[str, str], list[str]] = {}
+    experiments: dict[tuple[str, str, str], list[str]] = {}
     for report in reports:
-        which = str(report.meta.get("experiment")), str(report.meta.get("pack"))
+        meta = report.meta
+        which = str(meta.get("experiment")), str(meta.get("pack")), lateness(meta)
         experiments.setdefault(which, []).append(report.name)
     return [
         Group(tuple(names), attempt(compare_runs, {name: runs[name] for name in names}))

@@ -74,11 +74,11 @@ def over_tasks_table(found: TaskChanges, report: RunReport) -> Table | None:
             Column("tasks", "count"),
             Column("difference", "change"),
             Column("these tasks, 95 % interval", "change"),
-            Column("Holm p", "p"),
+            Column("Holm p of a loss", "p"),
             Column("tasks in general, 95 % interval", "change"),
-            Column("p over tasks", "p"),
+            Column("p over tasks, two-sided", "p"),
             Column("log-odds", "number"),
-            Column("p of that", "p"),
+            Column("p of that, two-sided", "p"),
         ),
         tuple(
             (
@@ -95,8 +95,9 @@ def over_tasks_table(found: TaskChanges, report: RunReport) -> Table | None:
             for drop in drops
         ),
         "The diagnosis is about these tasks with new starts. Tasks in general: as if these had been drawn from all, "
-        "each of them one witness; p over tasks is two-sided and not adjusted. Log-odds: conditional logistic "
-        "regression within starts, beside our exact test.",
+        "each of them one witness. Three tests stand side by side: the Holm p is one-sided and adjusted for everything "
+        "that was tested, the two others are not adjusted, and may be larger or smaller. Log-odds: conditional "
+        "logistic regression within starts, beside our exact test.",
     )
 
 
@@ -116,7 +117,7 @@ def task_changes_table(found: TaskChanges, report: RunReport) -> Table | None:
             Column("control", "share"),
             Column("perturbed", "share"),
             Column("difference", "change"),
-            Column("p", "p"),
+            Column("p of a loss", "p"),
             Column("more than others: Holm p", "p"),
         ),
         tuple(
@@ -134,9 +135,9 @@ def task_changes_table(found: TaskChanges, report: RunReport) -> Table | None:
             )
             for each in sorted(found.cells, key=lambda each: (each.change, natural(each.task)))
         ),
-        "p: one-sided, exact over starts, of a loss in that task, not adjusted. More than others: that more starts are "
-        "lost than in the other tasks, Holm over the tasks of the change. Starts that can tell are those whose control "
-        "succeeds. " + _uneven(found),
+        "p of a loss: in that task, one-sided, exact over starts, not adjusted. More than others is another test: that "
+        "more starts are lost than in the other tasks, Holm over the tasks of the change. Starts that can tell are "
+        "those whose control succeeds. " + _uneven(found),
     )
 
 

@@ -9,25 +9,29 @@ from assay.measures.diagnosis import diagnose
 from assay.report.run_report import RunReport
 from assay.report.sentences import Diagnosis
 from assay.report.wording import listed
+from assay.runs.about import lateness
 from assay.runs.provenance import IDENTITY
 
 
 def joint_diagnoses(reports: Sequence[RunReport]) -> dict[str, Diagnosis]:
     """Title -> diagnosis, for each policy with several runs.
 
-    Runs are of one policy where label, address, what it says of itself and the digests of its source and files agree:
-    episodes before and after an edit are never judged as one policy's.
+    Runs are of one policy where label, address, what it says of itself, the digests of its source and files, and its
+    latency agree: episodes before and after an edit, or at once and late, are never judged as one policy's.
     """
     groups: dict[str, list[RunReport]] = {}
     for report in reports:
         groups.setdefault(_policy(report), []).append(report)
     return {
-        f"{runs[0].policy}, from {listed([each.name for each in runs])} together": Diagnosis.of(
-            diagnose(*(each.profile for each in runs))
-        )
+        _title(runs): Diagnosis.of(diagnose(*(each.profile for each in runs)))
         for runs in groups.values()
         if len(runs) > 1
     }
+
+
+def _title(runs: Sequence[RunReport]) -> str:
+    who = ", ".join(filter(None, (runs[0].policy, lateness(runs[0].meta))))
+    return f"{who}, from {listed([each.name for each in runs])} together"
 
 
 def _policy(report: RunReport) -> str:
@@ -38,5 +42,6 @@ def _policy(report: RunReport) -> str:
         meta.get("policy"),
         meta.get("policy_metadata") or {},
         meta.get(IDENTITY) or {},
+        lateness(meta),
     )
     return json.dumps(parts, sort_keys=True)

@@ -12,6 +12,7 @@ from assay.measures.drops import Drop, drops
 from assay.measures.result import MeasureError
 from assay.measures.run_data import RunData
 from assay.report.table import Column, Table, Value
+from assay.runs.about import lateness
 from assay.runs.store import Store
 
 ALL = "all"
@@ -28,6 +29,7 @@ def main_table(runs: Mapping[str, Path], called: Callable[[str], str] = lambda n
         with Store.reading(path) as store:
             meta, frame, stopped = store.meta, _own(RunData(store).plausible), store.stopped
         own = str(meta.get("label") or meta.get("policy", path.stem))
+        own = ", ".join(filter(None, (own, lateness(meta))))
         policy = own if name in (path.stem, str(path)) else name.removesuffix(f", {meta.get('experiment')}")
         experiment = str(meta.get("experiment", "")).partition("?")[0]
         try:

@@ -22,6 +22,7 @@ from assay.report.style import Drawing
 from assay.report.summary import KeyNumber, banners, key_numbers, sentences
 from assay.report.table import Column, Table
 from assay.report.wording import between, counted_in_order, percent, plural
+from assay.runs.about import in_utc
 from assay.runs.provenance import ALL, all_conditions
 
 PAGE = "index.html"
@@ -174,7 +175,8 @@ def _part(report: RunReport, anchor: str) -> Part:
 def _facts(report: RunReport) -> list[tuple[str, str]]:
     """What was run."""
     profile, meta = report.profile, report.meta
-    facts = [(name.replace("pack", "assets"), str(meta[name])) for name in _FACTS if meta.get(name)]
+    told = {**meta, "started": in_utc(str(meta.get("started") or ""))}
+    facts = [(name.replace("pack", "assets"), str(told[name])) for name in _FACTS if told.get(name)]
     facts += [
         (f"policy: {name}", str(value)) for name, value in sorted((meta.get("policy_metadata") or {}).items())
     ]

@@ -24,6 +24,8 @@ from assay.plugins import load_plugins
 from assay.report.sampled_paths import TaskPaths, sample_paths
 from assay.report.sentences import Diagnosis, sentence
 from assay.report.wording import listed, plural
+from assay.runs.about import lateness
+from assay.runs.certificates.serve import META as REFUSED
 from assay.runs.store import Store
 
 T = TypeVar("T")
@@ -52,6 +54,8 @@ class RunReport:
     """Where it was played."""
     refused: dict[str, int]
     """Why episodes were left out of the plan, and how many."""
+    refused_whole: tuple[str, ...]
+    """Conditions of which every episode was left out."""
     waiting: int
     """Planned episodes that are still to be done; those of stopped conditions are not."""
     counts: pl.DataFrame
@@ -97,15 +101,18 @@ class RunReport:
         found = profile(store, with_paths=not damage, near_far=near_far)
         failures = found.get(FAILURES)
         paths = () if failures is None else sample_paths(store, failures)
-        refused = Counter(str(each[-1]) for each in meta.pop("refused", ()))
+        refusals = meta.pop(REFUSED, ())
+        refused, counts = Counter(str(each[-1]) for each in refusals), store.counts()
+        planned = set(counts["condition"])
         examined = examine(found)
         return cls(
             name=name,
             meta=meta,
             world=store.world,
             refused=dict(refused.most_common()),
+            refused_whole=tuple(dict.fromkeys(str(each[0]) for each in refusals if each[0] not in planned)),
             waiting=len(store.todo()),
-            counts=store.counts(),
+            counts=counts,
             stopped=store.stopped,
             profile=examined.shown(found),
             diagnosis=examined.findings,
@@ -119,7 +126,9 @@ class RunReport:
     @property
     def title(self) -> str:
         """Who did what."""
-        return f"{self.policy} on {self.meta.get('experiment', 'unknown experiment')}"
+        late = lateness(self.meta)
+        asked = f"{self.policy} on {self.meta.get('experiment', 'unknown experiment')}"
+        return f"{asked} ({late})" if late else asked
 
     @property
     def policy(self) -> str:
@@ -176,7 +185,7 @@ def _sentence(text: str) -> str:
 def named(paths: Sequence[Path], labels: Sequence[str] = ()) -> dict[str, Path]:
     """Runs by a short name each: a label given here, the run's own, or the file's name.
 
-    Where several have one label, the experiment comes with it; where a name is not enough, all of the path.
+    Where several have one label, latency and experiment come with it; where a name is not enough, all of the path.
     """
     if labels and len(labels) != len(paths):
         raise RunError(f"{plural(len(labels), 'label')} for {plural(len(paths), 'run')}: needs one for each")
@@ -186,7 +195,9 @@ def named(paths: Sequence[Path], labels: Sequence[str] = ()) -> dict[str, Path]:
     ]
     often = Counter(wanted)
     longer = [
-        name if often[name] == 1 or not (labels or each.get("label")) else f"{name}, {each.get('experiment')}"
+        name
+        if often[name] == 1 or not (labels or each.get("label"))
+        else ", ".join(filter(None, (name, lateness(each), str(each.get("experiment")))))
         for name, each in zip(wanted, about, strict=True)
     ]
     often = Counter(longer)

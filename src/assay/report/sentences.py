@@ -6,15 +6,16 @@ sentence(finding).text      # "Ignores the instruction: in 10 of 10 episodes wit
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from assay.measures.enough import MoreSeeds
 from assay.measures.evidence import Untested
 from assay.measures.findings import Claim, Fall, Finding, Unnoticed, Verdict
 from assay.measures.flaws import Degree, Flaw, OwnFlaw
 from assay.measures.measure import MEASURES
 from assay.measures.tabletop.flaw_tests import ENOUGH
-from assay.report.evidence_words import in_which_tasks, rests_on_nonsense, worded
+from assay.report.evidence_words import change_said, in_which_tasks, rests_on_nonsense, worded
 from assay.report.wording import listed, p_phrase, plural
 
 CLAIMS: Mapping[str, str] = MappingProxyType(
@@ -135,9 +136,9 @@ def sentence(finding: Finding) -> Sentence:
         first = finding.evidence[0]
         floor = first.cost and not (first.reference or first.reference_hits)
         why = "Nothing succeeds that could be lost" if floor else "Too few starts to tell"
-        return Sentence(f"{claim}? {why}", evidence, _needs(finding))
+        return Sentence(f"{claim}? {why}", evidence)
     if finding.claim is Claim.NO_SIGN:
-        return Sentence(f"{claim}? No significant evidence", evidence, _needs(finding) or caveat)
+        return Sentence(f"{claim}? No significant evidence", evidence, caveat)
     if finding.claim is Claim.ABSENT:
         return Sentence(words.absent, evidence)
     if finding.flaw == Flaw.LOSS:
@@ -155,11 +156,45 @@ def _degree(finding: Finding) -> str:
     return DEGREES[finding.degree]
 
 
-def _needs(finding: Finding) -> str:
-    """How many seeds more would make it certain."""
-    if finding.more is None:
-        return ""
-    return f"{plural(finding.more.more, 'more seed')} would confirm such a loss with a probability of 80 %"
+@dataclass(frozen=True, slots=True)
+class SeedsWanted:
+    """How many seeds would settle what is not certain: the one answer that a report gives."""
+
+    more: MoreSeeds
+    what: str
+    """What they would settle."""
+    several: bool = False
+    """Whether that is several losses."""
+
+    @property
+    def text(self) -> str:
+        """In words, without a stop at the end."""
+        looks = "they are as large as they look" if self.several else "it is as large as it looks"
+        return (
+            f"With {plural(self.more.more, 'more seed')} {self.what} would be significant with a probability of 80 %, "
+            f"if {looks}"
+        )
+
+
+def seeds_wanted(findings: Sequence[Finding]) -> SeedsWanted | None:
+    """For the likeliest cause of a fall, else for the fall, else for all losses that were seen and are not certain.
+
+    None where nothing is uncertain that a sensible number of seeds would settle.
+    """
+    lost = [each for each in findings if each.more is not None]
+    for finding in findings:
+        if finding.flaw == Flaw.NOTHING and isinstance(finding.detail, Fall):
+            likely = [each for each in lost if each.flaw == finding.detail.likely]
+            if not likely and finding.detail.more is not None:
+                return SeedsWanted(finding.detail.more, "this fall")
+            lost = likely or lost
+    needs = [each.more for each in lost if each.more is not None]
+    if not needs:
+        return None
+    most = max(needs, key=lambda each: each.needed)
+    if len(needs) > 1:
+        return SeedsWanted(most, "all of the losses above", several=True)
+    return SeedsWanted(most, f"the loss {change_said(lost[0].evidence[0].part)}")
 
 
 def _lacking(untested: Untested | None) -> str:
@@ -249,27 +284,30 @@ class Diagnosis:
     unsure: tuple[str, ...]
     """Losses that were seen and are not certain."""
     others: tuple[str, ...]
-    """What was tested and is not there, or cannot be told."""
+    """What was tested and is not there, or is not certain."""
     in_brief: str
     """What was found, without the numbers."""
+    seeds: SeedsWanted | None = None
+    """How many seeds would settle what is not certain."""
+    untested: Mapping[str, str] = field(default_factory=dict)
+    """Flaws, by name, that nothing could tell -> why."""
 
     @classmethod
     def of(cls, findings: Sequence[Finding]) -> Diagnosis:
         """Findings in the order in which they are told."""
         said: dict[Verdict, list[str]] = {verdict: [] for verdict in Verdict}
-        untested: dict[str, list[str]] = {}
+        untested: dict[str, str] = {}
         first, unsure = [], []
         for finding in findings:
             if finding.flaw == Flaw.NOTHING:
                 first.append(sentence(finding))
             elif finding.untested is not None:
-                untested.setdefault(_lacking(finding.untested), []).append(_words(finding.flaw).claim)
+                untested[str(finding.flaw)] = _lacking(finding.untested)
             elif finding.more is not None:
                 unsure.append(sentence(finding).text)
             else:
                 said[finding.verdict].append(sentence(finding).text)
-        left = [f"Not tested: {'? '.join(claims)}? Reason: {why}." for why, claims in untested.items()]
-        rest = (*said[Verdict.NOT_FOUND], *said[Verdict.CANNOT_TELL], *left)
+        rest = (*said[Verdict.NOT_FOUND], *said[Verdict.CANNOT_TELL])
         here = [
             sentence(each) for each in findings if each.verdict is Verdict.FOUND and each.flaw != Flaw.NOTHING
         ]
@@ -277,4 +315,26 @@ class Diagnosis:
         found = (*(each.text for each in first), *said[Verdict.FOUND])
         shown = 0 if first else _UNSURE  # where little is certain the headline says it for all of them
         rest = (*unsure[shown:], *rest)
-        return cls(found, tuple(said[Verdict.EXPLAINED]), tuple(unsure[:shown]), rest, brief)
+        return cls(
+            found,
+            tuple(said[Verdict.EXPLAINED]),
+            tuple(unsure[:shown]),
+            rest,
+            brief,
+            seeds_wanted(findings),
+            untested,
+        )
+
+    @property
+    def not_tested(self) -> list[str]:
+        """What was not tested, a line for each reason."""
+        return not_tested([self.untested])
+
+
+def not_tested(untested: Sequence[Mapping[str, str]], where: str = "") -> list[str]:
+    """What none of several runs tests (flaw -> why, of each), a line for each reason, which is the first run's."""
+    flaws: dict[str, list[str]] = {}
+    for flaw, why in untested[0].items() if untested else ():
+        if all(flaw in each for each in untested):
+            flaws.setdefault(why, []).append(flaw)
+    return [f"Not tested{where}: {', '.join(names)} ({why})." for why, names in flaws.items()]

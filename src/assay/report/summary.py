@@ -28,6 +28,9 @@ from assay.report.wording import (
 )
 from assay.stats.intervals import Interval
 
+_MOST = 3
+"""Conditions and reasons that are told one by one."""
+
 
 @dataclass(frozen=True, slots=True)
 class KeyNumber:
@@ -116,7 +119,9 @@ def banners(report: RunReport) -> list[str]:
     """What a reader must know before any number: circumstances, and what the measures say of themselves."""
     profile = report.profile
     broke = sum(profile.errors.values())
-    found = circumstances(report.meta, profile.planned, profile.done, report.waiting, broke)
+    found = [*_refusals(report)]
+    if profile.planned or not found:
+        found += circumstances(report.meta, profile.planned, profile.done, report.waiting, broke)
     if (pride := profile.get(PRIDE)) is not None and pride.unscored:
         every = pride.episodes + pride.unscored
         over = profile.get(OVERESTIMATION)
@@ -144,6 +149,22 @@ def banners(report: RunReport) -> list[str]:
     if report.damage:
         found.append(f"The file is damaged: {report.damage}")
     return found
+
+
+def _refusals(report: RunReport) -> Iterator[str]:
+    """Which conditions a run lacks because all of their episodes were refused, and why."""
+    if not report.refused_whole:
+        return
+    more = len(report.refused_whole) - _MOST
+    named = [*report.refused_whole[:_MOST], *([plural(more, "other condition")] if more > 0 else [])]
+    what = f"no episode of {listed(named)} was played" if report.profile.planned else "this run is empty"
+    reasons = list(report.refused.items())
+    why = [f"{count:,} x {reason}" for reason, count in reasons[:_MOST]]
+    why += [plural(len(reasons) - _MOST, "other reason")] if len(reasons) > _MOST else []
+    yield (
+        f"{plural(sum(report.refused.values()), 'episode')} refused, for want of a certificate that the demonstrator "
+        f"solves the scene, so that {what}: {'; '.join(why)}."
+    )
 
 
 def success_sentences(rate: Rate, profile: Profile) -> Iterator[str]:

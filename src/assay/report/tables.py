@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from assay.measures.attribution import Attribution
 from assay.measures.curves import Curve
 from assay.measures.drops import Drop
+from assay.measures.evidence import one_sided_p
 from assay.measures.grounding import Confusion
 from assay.measures.memorisation import Memorisation
 from assay.measures.names import NameGaps
@@ -128,8 +129,8 @@ def _drops(name: str, title: str, found: Sequence[Drop]) -> Table:
             Column("perturbed", "share"),
             Column("difference", "change"),
             Column("95 % interval", "change"),
-            Column("p", "p"),
-            Column("Holm p", "p"),
+            Column("p of a loss", "p"),
+            Column("Holm p of a loss", "p"),
         ),
         tuple(
             (
@@ -142,13 +143,15 @@ def _drops(name: str, title: str, found: Sequence[Drop]) -> Table:
                 drop.perturbed,
                 drop.change,
                 drop.interval,
-                drop.p,
+                one_sided_p(drop.change, drop.p),
                 drop.p_holm,
             )
             for drop in found
         ),
         "Paired differences to the control of the same task and seed, or of the task that was asked for; 95 % Newcombe "
-        "intervals over starts; exact p, two-sided. Holm p: of a loss, adjusted for everything that was tested.",
+        "intervals over starts. Both p are of one test, that success is lost: exact, one-sided, 1 where it rose; Holm "
+        "p is adjusted for everything that was tested. Where success is not expected, a loss is no flaw: there Holm p "
+        "is two-sided, and adjusted within the family.",
     )
 
 
@@ -193,7 +196,7 @@ def names_table(found: NameGaps, report: RunReport) -> Table:
             )
             for gap in (found.overall, *found.nouns)
         ),
-        "95 % Newcombe intervals over strata; exact p, not adjusted.",
+        "95 % Newcombe intervals over strata; exact p, two-sided, not adjusted.",
     )
 
 
@@ -269,7 +272,8 @@ def _curve(name: str, title: str, found: Curve) -> Table:
             )
             for step in found.steps
         ),
-        f"{made(step.rate for step in found.steps)} Differences are paired over starts: Newcombe, exact p.",
+        f"{made(step.rate for step in found.steps)} Differences are paired over starts: Newcombe, exact p, "
+        "two-sided, not adjusted.",
     )
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from assay.report.advice import advice
 from assay.report.run_report import RunReport
-from assay.report.sentences import Diagnosis
+from assay.report.sentences import Diagnosis, not_tested
 from assay.report.summary import banners, key_numbers, sentences
 
 
-def summary(report: RunReport) -> Iterator[tuple[str, str]]:
-    """Lines, each with its style: ``bold``, ``yellow``, ``cyan``, ``dim``, or empty."""
+def summary(report: RunReport, *, alone: bool = True) -> Iterator[tuple[str, str]]:
+    """Lines, each with its style: ``bold``, ``yellow``, ``cyan``, ``dim``, or empty.
+
+    Of a run that is not ``alone``, what was not tested is told once for all: `untested_summary`.
+    """
     yield f"{report.title} ({report.name})" if report.name not in report.title else report.title, "bold"
     for line in banners(report):
         yield line, "yellow"
@@ -27,14 +30,22 @@ def summary(report: RunReport) -> Iterator[tuple[str, str]]:
         yield f"  {each.name:<{widest}}  {each.value}  ({each.detail})", ""
     for line in sentences(report.profile):
         yield f"- {line}", ""
-    for line in told.others:
+    for line in (*told.others, *(told.not_tested if alone else ())):
         yield f"- {line}", "dim"
+
+
+def untested_summary(reports: Sequence[RunReport]) -> Iterator[tuple[str, str]]:
+    """What none of several runs tests."""
+    told = [each.told.untested for each in reports if not each.only_errors]
+    yield from ((line, "dim") for line in not_tested(told, " by any of these runs"))
 
 
 def joint_summary(title: str, told: Diagnosis) -> Iterator[tuple[str, str]]:
     """The same of several runs of one policy: what they say together."""
     yield title, "bold"
     yield from _diagnosis(told)
+    if told.seeds is not None:
+        yield f"{told.seeds.text}.", "cyan"
     for line in told.others:
         yield f"- {line}", "dim"
 

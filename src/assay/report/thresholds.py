@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from assay.measures.profile import Profile
 from assay.measures.thresholds import Threshold, Thresholds, WorstCase
 from assay.report.run_report import RunReport
 from assay.report.table import Column, Table, Value
-from assay.report.wording import NOT, percent
+from assay.report.wording import NOT, listed, percent, plural
 
 _ENDED = {
     "settled": "",
@@ -34,6 +35,36 @@ def remark(found: Threshold) -> str:
     if not found.fits:
         return "success does not fall as the change grows"
     return _ENDED.get(found.ended, found.ended)
+
+
+def threshold_sentences(found: Thresholds, profile: Profile) -> Iterator[str]:
+    """Where success is lost, an axis at a time; tasks that lose it at the same place together."""
+    for axis in dict.fromkeys(each.axis for each in found.found):
+        tasks: dict[str, list[str]] = {}
+        for each in found.found:
+            if each.axis == axis:
+                why = remark(each)
+                tasks.setdefault(f"{in_words(each)}{f' ({why})' if why else ''}", []).append(each.task)
+        where = "; ".join(f"{lost} in {listed(which)}" for lost, which in tasks.items())
+        yield f"Success is lost along {axis} at: {where}; each holds with {percent(found.confidence, 0)}."
+    if found.cannot:
+        yield f"Not searched: {'; '.join(found.cannot)}."
+
+
+def case_sentences(found: Sequence[WorstCase], profile: Profile) -> Iterator[str]:
+    """Which small changes break it together."""
+    sure = [each for each in found if each.confirmed]
+    if found and not sure:
+        yield f"Of {plural(len(found), 'combination')} of small changes none is known to break it."
+    for each in sure:
+        yield (
+            f"Together break it, though each alone does not: {_changes(each)} in {each.task} "
+            f"({each.failures} of {plural(each.starts, 'fresh start')} fail)."
+        )
+
+
+def _changes(case: WorstCase) -> str:
+    return case.condition.partition("/")[2]
 
 
 def table_of_thresholds(found: Thresholds) -> Table:
@@ -99,7 +130,7 @@ def table_of_cases(found: Sequence[WorstCase], films: dict[str, str] | None = No
     rows: list[tuple[Value, ...]] = [
         (
             each.task,
-            each.condition.partition("/")[2],
+            _changes(each),
             f"{each.failures}/{each.starts}",
             each.confirmed,
             *([shown.get(each.example, NOT)] if shown else []),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from assay.console import number_of
@@ -30,6 +31,24 @@ _TOLD = {
 def about(meta: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Name and text of whatever a run's meta table tells; nothing of what is empty."""
     return [(name, text) for name, text in _facts(meta) if text]
+
+
+def in_utc(time: str) -> str:
+    """An ISO time for people: ``2026-05-04 09:30 UTC``; what is none stays as it is."""
+    try:
+        found = datetime.fromisoformat(time)
+    except ValueError:
+        return time
+    aware = found if found.tzinfo else found.replace(tzinfo=UTC)
+    return f"{aware.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def lateness(meta: Mapping[str, Any]) -> str:
+    """How late decisions come in all episodes of a run, in a few words: ``latency 4``; empty where they do not."""
+    settings = meta.get("settings") or {}
+    steps, waiting = settings.get("latency"), settings.get("while_waiting", "play")
+    parts = [f"latency {steps}"] if steps else []
+    return ", ".join(parts if waiting == "play" else [*parts, f"while waiting {waiting}"])
 
 
 def _facts(meta: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -107,9 +126,7 @@ def _percent(share: float) -> str:
 
 def _circumstances(meta: Mapping[str, Any]) -> str:
     """When, where, and with which versions."""
-    when = _text(meta.get("started"))
-    moment = f"{when[:10]} {when[11:16]} UTC" if when[10:11] == "T" else when
-    place = " on ".join(filter(None, (moment, _text(meta.get("host")))))
+    place = " on ".join(filter(None, (in_utc(_text(meta.get("started"))), _text(meta.get("host")))))
     versions = [
         f"{name} {meta[key]}"
         for key, name in {"assay": "Assay", "mujoco": "MuJoCo", "numpy": "NumPy", "python": "Python"}.items()

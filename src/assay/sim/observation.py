@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from assay.sim.render import Moment, Renderer
+from assay.sim.render import Renderer, Snapshot
 
 Kind = Literal["colour", "depth", "segmentation", "raw_depth", "geoms"]
 Lens = Callable[["Observation", Kind, str, int, int], np.ndarray]
@@ -38,7 +38,7 @@ class Observation:
     """The two finger joints, metres, (2,): (0.04, -0.04) is open."""
     gripper_velocities: np.ndarray
     """Metres a second, (2,)."""
-    moment: Moment
+    moment: Snapshot
     """What the pictures show."""
     _renderer: Renderer = field(repr=False)
     _drawn: dict[tuple[Kind, str, int, int], np.ndarray] = field(default_factory=dict, repr=False)

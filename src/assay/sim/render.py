@@ -34,8 +34,8 @@ BACKGROUND, ROBOT_LABEL, FIRST_ENTITY = 0, 1, 2
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
-    """Everything a picture depends on."""
+class Snapshot:
+    """How the scene stands at one control step: everything a picture depends on."""
 
     qpos: np.ndarray
     """Joint positions, (nq,)."""
@@ -62,21 +62,21 @@ class Renderer:
         self.count = 0
         """How many pictures were drawn."""
 
-    def colour(self, moment: Moment | mujoco.MjData, camera: str, height: int, width: int) -> np.ndarray:
+    def colour(self, moment: Snapshot | mujoco.MjData, camera: str, height: int, width: int) -> np.ndarray:
         """uint8, (height, width, 3), the top row first. Data is drawn as it stands, its kinematics as they are."""
         self._draw(moment, camera, height, width, segmented=False)
         picture = np.empty((height, width, 3), dtype=np.uint8)
         mujoco.mjr_readPixels(picture, None, self._viewport, self._context)
         return picture[::-1].copy()
 
-    def sketch(self, moment: Moment | mujoco.MjData, camera: str, height: int, width: int) -> np.ndarray:
+    def sketch(self, moment: Snapshot | mujoco.MjData, camera: str, height: int, width: int) -> np.ndarray:
         """As ``colour`` without smoothed edges, in half the time: for films, not for policies."""
         self._draw(moment, camera, height, width, segmented=False, smooth=False)
         picture = np.empty((height, width, 3), dtype=np.uint8)
         mujoco.mjr_readPixels(picture, None, self._viewport, self._context)
         return picture[::-1].copy()
 
-    def raw_depth(self, moment: Moment | mujoco.MjData, camera: str, height: int, width: int) -> np.ndarray:
+    def raw_depth(self, moment: Snapshot | mujoco.MjData, camera: str, height: int, width: int) -> np.ndarray:
         """GL's depth buffer, 0 at the near plane to 1 at the far one: float32, (height, width), the top row first."""
         self._draw(moment, camera, height, width, segmented=False)
         raw = np.empty((height, width), dtype=np.float32)
@@ -85,7 +85,7 @@ class Renderer:
         self._context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR
         return raw[::-1].copy()
 
-    def depth(self, moment: Moment, camera: str, height: int, width: int) -> np.ndarray:
+    def depth(self, moment: Snapshot, camera: str, height: int, width: int) -> np.ndarray:
         """Distance from the camera's plane in metres: float32, (height, width), the top row first."""
         self._draw(moment, camera, height, width, segmented=True)
         raw = np.empty((height, width), dtype=np.float32)
@@ -96,12 +96,12 @@ class Renderer:
         metres = near * far / (near + raw[::-1].astype(np.float64) * (far - near))
         return np.asarray(metres, dtype=np.float32)
 
-    def segmentation(self, moment: Moment, camera: str, height: int, width: int) -> np.ndarray:
+    def segmentation(self, moment: Snapshot, camera: str, height: int, width: int) -> np.ndarray:
         """What each pixel shows, as labels: int32, (height, width), the top row first."""
         geoms = self.geoms(moment, camera, height, width)
         return np.where(geoms >= 0, self._labels[geoms], BACKGROUND).astype(np.int32)
 
-    def geoms(self, moment: Moment | mujoco.MjData, camera: str, height: int, width: int) -> np.ndarray:
+    def geoms(self, moment: Snapshot | mujoco.MjData, camera: str, height: int, width: int) -> np.ndarray:
         """The id of the geom that each pixel shows, or -1: int32, (height, width), the top row first."""
         self._draw(moment, camera, height, width, segmented=True)
         picture = np.empty((height, width, 3), dtype=np.uint8)
@@ -120,7 +120,7 @@ class Renderer:
 
     def _draw(
         self,
-        moment: Moment | mujoco.MjData,
+        moment: Snapshot | mujoco.MjData,
         camera: str,
         height: int,
         width: int,
@@ -143,7 +143,7 @@ class Renderer:
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)  # others draw in it too
         self._resize(width, height, smooth)
         self._viewport = mujoco.MjrRect(0, 0, width, height)
-        if isinstance(moment, Moment):
+        if isinstance(moment, Snapshot):
             self._pose(moment)
             data = self._data
         else:
@@ -205,7 +205,7 @@ class Renderer:
             self._context.offSamples = self._samples if smooth else 0
             mujoco.mjr_resizeOffscreen(*wanted, self._context)
 
-    def _pose(self, moment: Moment) -> None:
+    def _pose(self, moment: Snapshot) -> None:
         """Put the scratch data into the moment's pose, without touching the model's fixtures for good."""
         model, data = self._model, self._data
         live = live_fixtures(model, self._compiled)

@@ -1,7 +1,8 @@
 """Another compiled scene takes over in the middle of an episode: the state is carried over, and what it changes moves.
 
 The robot, its controller and everything that stands where it stood go on exactly as they were. What the new scene puts
-elsewhere stands there from then on; what only the new scene has falls from a hand's breadth.
+elsewhere stands there from then on; what is of another size stays where it stands, if it fits there; what only the
+new scene has falls from a hand's breadth.
 """
 
 from __future__ import annotations
@@ -43,13 +44,20 @@ class Replacement:
         self._fingers = Fingers(new)
         self._fingers_before = Fingers(old)
         moved, added = [], []
+        kinds_before = {each.name: (each.category, each.size) for each in before.scene.entities}
+        kinds = {each.name: (each.category, each.size) for each in after.scene.entities}
+        self._resized: list[tuple[EntityIndex, float]] = []
+        """Things of another size, and by how much their middle is higher for it, metres."""
         for entity in after.entities.values():
             twin = before.entities.get(entity.name)
             if twin is None:
                 added.append(entity)
             elif entity.movable and twin.movable:
                 here, there = _position(old, twin, usual.vector), _position(new, entity, changed.vector)
-                if np.linalg.norm(there - here) > MOVED:
+                was, now = kinds_before[entity.name], kinds[entity.name]
+                if now != was and now[0] == was[0]:  # of another size
+                    self._resized.append((entity, float(there[2] - here[2])))
+                elif np.linalg.norm(there - here) > MOVED:
                     moved.append(entity)
                     start = _position(old, twin, initial.vector)
                     self._vector[_place(new, entity)] = there + start - here
@@ -69,11 +77,8 @@ class Replacement:
             for place, each in enumerate(after.scene.fixtures)
             if each.name in fixtures and place not in dict(self._standing)
         ]
-        kinds = {each.name: (each.category, each.size) for each in after.scene.entities}
-        gone = [  # or another thing
-            each.name
-            for each in before.scene.entities
-            if kinds.get(each.name) != (each.category, each.size) and each.name in before.entities
+        gone = [  # or another thing, or of another size
+            name for name, kind in kinds_before.items() if kinds.get(name) != kind and name in before.entities
         ]
         names = dict.fromkeys((*(each.name for each in moved), *shifted, *gone))
         self._changed = [before.entities[name] for name in names]
@@ -86,9 +91,8 @@ class Replacement:
         old, new = self._old, self.simulation
         state = self._carried()
         new.go_on(state, old.steps)
-        return not (
-            any(map(self._obstructed, self._new_places)) or any(map(self._fingers.touch, self._shifted))
-        )
+        fitted = (*self._new_places, *(entity for entity, _ in self._resized))
+        return not (any(map(self._obstructed, fitted)) or any(map(self._fingers.touch, self._shifted)))
 
     def _carried(self) -> InitialState:
         old, new = self._old, self.simulation
@@ -104,6 +108,8 @@ class Replacement:
             ):
                 after[target] = before.vector[source]
             warm[_dof(new.model, other)] = before.drive.warm_start[_dof(old.model, one)]
+        for entity, lift in self._resized:
+            after[_place(new, entity)][2] += lift
         fixtures = self._fixtures.copy()
         live = live_fixtures(old.model, old.compiled)
         for place, there in self._standing:

@@ -15,7 +15,7 @@ from assay.sim.controller import Controller
 from assay.sim.observation import Observation
 from assay.sim.placement import sample
 from assay.sim.predicates import Predicates
-from assay.sim.render import Moment, Renderer
+from assay.sim.render import Renderer, Snapshot
 from assay.sim.states import InitialState, checked
 from assay.sim.torque import ARM
 from assay.tasks.scene import Atom, Goal
@@ -186,7 +186,7 @@ class Simulation:
             eef_quaternion=data.xquat[self._hand].copy(),
             gripper=data.qpos[ARM : ARM + 2].copy(),
             gripper_velocities=data.qvel[ARM : ARM + 2].copy(),
-            moment=Moment(seen, live_fixtures(self.model, self.compiled)),
+            moment=Snapshot(seen, live_fixtures(self.model, self.compiled)),
             _renderer=self.renderer,
         )
 

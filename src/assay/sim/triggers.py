@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from assay.episodes import Moment, Trigger
+from assay.episodes import Trigger, TriggerKind
 from assay.errors import PerturbationError
 from assay.sim.categories import OPENING
 from assay.sim.compile import EntityIndex, bounding_box
@@ -40,7 +40,7 @@ def near(simulation: Simulation, task: Task, metres: float) -> Callable[[], bool
 
 def grasped(simulation: Simulation, task: Task, steps: float) -> Callable[[], bool]:
     """Whether both fingers have had hold of a thing of the goal's for so many control steps."""
-    things, fingers = _carried(simulation, task, Moment.GRASPED), Fingers(simulation)
+    things, fingers = _carried(simulation, task, TriggerKind.GRASPED), Fingers(simulation)
     since: dict[str, int] = {}
 
     def holds() -> bool:
@@ -56,7 +56,7 @@ def grasped(simulation: Simulation, task: Task, steps: float) -> Callable[[], bo
 
 def lifted(simulation: Simulation, task: Task, metres: float) -> Callable[[], bool]:
     """Whether a thing of the goal's is held, so many metres above where it stands now."""
-    things, fingers = _carried(simulation, task, Moment.LIFTED), Fingers(simulation)
+    things, fingers = _carried(simulation, task, TriggerKind.LIFTED), Fingers(simulation)
     stood = {thing.name: float(simulation.data.xpos[thing.body][2]) for thing, _ in things}
 
     def holds() -> bool:
@@ -70,7 +70,7 @@ def lifted(simulation: Simulation, task: Task, metres: float) -> Callable[[], bo
 
 def placing(simulation: Simulation, task: Task, metres: float) -> Callable[[], bool]:
     """Whether a thing of the goal's is held off the ground, so many metres beside where it is to go at most."""
-    things, fingers = _carried(simulation, task, Moment.PLACING), Fingers(simulation)
+    things, fingers = _carried(simulation, task, TriggerKind.PLACING), Fingers(simulation)
     above = lifted(simulation, task, 0.02)
 
     def holds() -> bool:
@@ -97,12 +97,12 @@ def subgoal(simulation: Simulation, task: Task, parts: float) -> Callable[[], bo
     return lambda: sum(map(simulation.holds, missing)) >= parts
 
 
-_WATCHES: dict[Moment, Callable[[Simulation, Task, float], Callable[[], bool]]] = {
-    Moment.NEAR: near,
-    Moment.GRASPED: grasped,
-    Moment.LIFTED: lifted,
-    Moment.PLACING: placing,
-    Moment.SUBGOAL: subgoal,
+_WATCHES: dict[TriggerKind, Callable[[Simulation, Task, float], Callable[[], bool]]] = {
+    TriggerKind.NEAR: near,
+    TriggerKind.GRASPED: grasped,
+    TriggerKind.LIFTED: lifted,
+    TriggerKind.PLACING: placing,
+    TriggerKind.SUBGOAL: subgoal,
 }
 
 
@@ -110,7 +110,7 @@ def _open_atoms(simulation: Simulation, goal: Goal) -> Iterator[Atom]:
     return (atom for atom in goal.atoms if not simulation.holds(atom))
 
 
-def _carried(simulation: Simulation, task: Task, moment: Moment) -> list[tuple[EntityIndex, Atom]]:
+def _carried(simulation: Simulation, task: Task, moment: TriggerKind) -> list[tuple[EntityIndex, Atom]]:
     """What a goal asks to be put somewhere, and the atom that does."""
     entities = simulation.compiled.entities
     found = [

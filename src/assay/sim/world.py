@@ -14,7 +14,7 @@ import numpy as np
 from assay import tasks
 from assay.episodes import (
     EpisodeSpec,
-    Happening,
+    MidEpisodeChange,
     Perturbation,
     Record,
     Traits,
@@ -258,7 +258,7 @@ class LiberoEnv(SceneEnv):
         """
         if change.world not in ("", LIBERO_WORLD.traits.name):
             raise PerturbationError(f"{change.kind} is for tasks of the world '{change.world}'")
-        if isinstance(change, Happening):
+        if isinstance(change, MidEpisodeChange):
             return lambda: change.happen(self, rng)
         with planned_on(self._pack):
             task: Task = change.apply(self.task, rng)

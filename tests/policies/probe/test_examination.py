@@ -12,7 +12,7 @@ from bench.trained import Frame, Trained, frames, served
 from assay.errors import PolicyError
 from assay.policies.probe import Plan, examine
 from assay.policies.probe.fields import SIZE, options_of
-from assay.policies.probe.moments import Moment, moments
+from assay.policies.probe.moments import DemonstratedStep, moments
 from assay.policies.remote.convention import Gripper, Sign
 from assay.policies.remote.openpi import CONVENTION
 from assay.policies.remote.pictures import Orientation
@@ -28,7 +28,7 @@ def trained_on(drawing: str) -> list[Frame]:
 
 
 @pytest.fixture(scope="module")
-def shown(drawing: str) -> list[Moment]:
+def shown(drawing: str) -> list[DemonstratedStep]:
     return moments(PLAN.tasks, PLAN.seeds, PLAN.pack, PLAN.moments)
 
 
@@ -37,7 +37,7 @@ def options(address: str) -> dict[str, str]:
 
 
 def test_orientation_and_gripper_are_found_and_what_the_user_says_is_kept(
-    trained_on: list[Frame], shown: list[Moment]
+    trained_on: list[Frame], shown: list[DemonstratedStep]
 ):
     secret = replace(CONVENTION, orientation=Orientation.RAW, gripper=Gripper.UNIT, closes=Sign.MINUS)
     with served(Trained(secret, trained_on)) as address:
@@ -54,7 +54,7 @@ def test_orientation_and_gripper_are_found_and_what_the_user_says_is_kept(
     assert found.understood and found.agreement > found.given_agreement
 
 
-def test_the_writing_of_the_state_is_found(trained_on: list[Frame], shown: list[Moment]):
+def test_the_writing_of_the_state_is_found(trained_on: list[Frame], shown: list[DemonstratedStep]):
     secret = replace(CONVENTION, rotation=Rotation.WXYZ)
     with served(Trained(secret, trained_on)) as address:
         found = examine(f"{address}?orientation=rotated&size=224&closes=1", PLAN, shown=shown)
@@ -63,7 +63,7 @@ def test_the_writing_of_the_state_is_found(trained_on: list[Frame], shown: list[
 
 
 def test_a_server_that_takes_one_size_only_is_asked_by_that_size(
-    trained_on: list[Frame], shown: list[Moment]
+    trained_on: list[Frame], shown: list[DemonstratedStep]
 ):
     class Picky(Trained):
         def infer(self, request):
@@ -78,7 +78,9 @@ def test_a_server_that_takes_one_size_only_is_asked_by_that_size(
     assert size.rival is None and "256 pixels, please" in next(iter(size.refused.values()))
 
 
-def test_a_server_that_knows_nothing_is_not_understood(trained_on: list[Frame], shown: list[Moment]):
+def test_a_server_that_knows_nothing_is_not_understood(
+    trained_on: list[Frame], shown: list[DemonstratedStep]
+):
     class Silly(Trained):
         def infer(self, request):
             return np.tile([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0], (5, 1))

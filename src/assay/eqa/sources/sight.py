@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.sim.bare_mujoco import mujoco
 from assay.sim.compose import GRIPPER
-from assay.sim.render import Moment
+from assay.sim.render import Snapshot
 
 TIPS = tuple(f"{GRIPPER}finger_joint{number}_tip" for number in (1, 2))
 MARGIN = 0.04
@@ -28,7 +28,7 @@ class Watched:
     """Where it stands, in words."""
 
 
-def watched(model: mujoco.MjModel, moments: Sequence[Moment], cameras: Sequence[str]) -> list[Watched]:
+def watched(model: mujoco.MjModel, moments: Sequence[Snapshot], cameras: Sequence[str]) -> list[Watched]:
     """What cameras that stand still see, square pictures, of moments of a world."""
     data = mujoco.MjData(model)
     bodies = [model.body(name).id for name in TIPS]

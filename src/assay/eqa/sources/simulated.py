@@ -16,7 +16,7 @@ from assay.eqa.sources.schema import NEAR
 from assay.eqa.sources.sight import watched
 from assay.errors import AssayError
 from assay.sim import Observation, Simulation, compile_scene, load_pack
-from assay.sim.render import Moment
+from assay.sim.render import Snapshot
 from assay.tasks import Goal, Scene
 
 OUTSIDE = ("agentview", "frontview", "sideview", "birdview")
@@ -66,7 +66,7 @@ class SimulatedCamera:
     scene: Scene
     pack: str
     name: str
-    moments: Sequence[Moment]
+    moments: Sequence[Snapshot]
     drawn: dict[int, bytes] = field(default_factory=dict)
 
     def read(self, frames: Sequence[int], *, grey: bool = False) -> list[np.ndarray]:
@@ -88,7 +88,7 @@ class Watcher:
 
     def __init__(self) -> None:
         self._states: list[np.ndarray] = []
-        self._moments: deque[Moment] = deque()
+        self._moments: deque[Snapshot] = deque()
 
     def __call__(self, observation: Observation) -> None:
         """Remember one moment; nothing is drawn."""

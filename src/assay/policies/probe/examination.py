@@ -22,7 +22,7 @@ from assay.policies.probe.fields import (
     combined,
     replan_field,
 )
-from assay.policies.probe.moments import Moment, moments
+from assay.policies.probe.moments import DemonstratedStep, moments
 from assay.policies.probe.race import Entry, Refused, catch_up, race
 from assay.policies.probe.server import Server
 
@@ -109,7 +109,7 @@ def examine(
     address: str,
     plan: Plan,
     *,
-    shown: Sequence[Moment] | None = None,
+    shown: Sequence[DemonstratedStep] | None = None,
     say: Callable[[str], None] = lambda progress: None,
 ) -> Examination:
     """Find the convention of the server at an address. Options that the address sets are kept.
@@ -259,7 +259,7 @@ def written(options: Options) -> str:
     return "&".join(f"{name}={value}" for name, value in options.items())
 
 
-def _first_taken(server: Server, moment: Moment) -> Options:
+def _first_taken(server: Server, moment: DemonstratedStep) -> Options:
     """The first options to which the server replies at all: the usual ones, or other sizes and states."""
     complaint = ""
     for size, state in product(*(field.usual_first(server.usual).alternatives for field in (SIZE, STATE))):
@@ -276,7 +276,7 @@ def _first_taken(server: Server, moment: Moment) -> Options:
     )
 
 
-def _agreement(server: Server, options: Options, shown: Sequence[Moment]) -> float:
+def _agreement(server: Server, options: Options, shown: Sequence[DemonstratedStep]) -> float:
     """Mean over moments; what the server refuses agrees with nobody."""
     scores = [0.0] * len(shown)
     for number, moment in enumerate(shown):

@@ -21,8 +21,8 @@ MOVES = 0.3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Moment:
-    """A moment of a demonstration."""
+class DemonstratedStep:
+    """A step of a demonstration: what was seen, and what the demonstrator did from there on."""
 
     spec: EpisodeSpec
     instruction: Instruction
@@ -31,7 +31,7 @@ class Moment:
     """What the demonstrator did from here on, (AHEAD, 7), within [-1, 1]."""
 
 
-def moments(tasks: Sequence[str], seeds: Sequence[int], pack: str, count: int) -> list[Moment]:
+def moments(tasks: Sequence[str], seeds: Sequence[int], pack: str, count: int) -> list[DemonstratedStep]:
     """At most ``count`` moments at which the oracle goes somewhere, from all tasks and seeds alike, in random order.
 
     Raises PolicyError if it shows none.
@@ -46,7 +46,7 @@ def moments(tasks: Sequence[str], seeds: Sequence[int], pack: str, count: int) -
     return [found[number] for number in order[:count]]
 
 
-def _shown(spec: EpisodeSpec) -> Iterator[Moment]:
+def _shown(spec: EpisodeSpec) -> Iterator[DemonstratedStep]:
     """The moments of an episode of the oracle's, if it succeeds."""
     seen: list[Observation] = []
     env = control(spec)
@@ -57,10 +57,10 @@ def _shown(spec: EpisodeSpec) -> Iterator[Moment]:
     for step in range(len(actions) - AHEAD):
         ahead = actions[step : step + AHEAD]
         if np.linalg.norm(ahead[:, :3].mean(axis=0)) > MOVES:
-            yield Moment(spec, env.task.instruction, seen[step], ahead)
+            yield DemonstratedStep(spec, env.task.instruction, seen[step], ahead)
 
 
-def _spread(episode: Sequence[Moment], count: int) -> Iterator[Moment]:
+def _spread(episode: Sequence[DemonstratedStep], count: int) -> Iterator[DemonstratedStep]:
     """So many moments of an episode, as far apart as possible."""
     for number in np.unique(np.linspace(0, len(episode) - 1, count).round().astype(int)) if episode else ():
         yield episode[number]

@@ -10,7 +10,7 @@ from assay.episodes import EpisodeSpec, Outcome, rollout
 from assay.errors import PolicyError
 from assay.policies.control import control
 from assay.policies.probe.fields import Options, options_of
-from assay.policies.probe.moments import AHEAD, Moment
+from assay.policies.probe.moments import AHEAD, DemonstratedStep
 from assay.policies.probe.race import Refused
 from assay.policies.registry import load_policy
 from assay.policies.remote.client import RemotePolicy
@@ -53,7 +53,7 @@ class Server:
         client = self._client(options)
         return self.usual.adjusted(client.address.adjusted)
 
-    def reply(self, options: Options, moment: Moment) -> np.ndarray:
+    def reply(self, options: Options, moment: DemonstratedStep) -> np.ndarray:
         """What the server replies to a moment, (k, 7); it is asked once. Raises Refused where the server objects."""
         key = (self.address(options), id(moment))
         if key not in self._replies:
@@ -63,12 +63,12 @@ class Server:
             raise kept
         return kept
 
-    def direction(self, options: Options, moment: Moment) -> float:
+    def direction(self, options: Options, moment: DemonstratedStep) -> float:
         """How well the first actions point where the demonstrator's do: 0 opposite, 0.5 across, 1 the same way."""
         given = np.clip(self.reply(options, moment)[:AHEAD, :6], -1.0, 1.0)
         return (_cosine(given, moment.actions[: len(given), :6]) + 1.0) / 2.0
 
-    def grip(self, options: Options, usual: Options, moment: Moment) -> float:
+    def grip(self, options: Options, usual: Options, moment: DemonstratedStep) -> float:
         """In which share of the first actions the gripper does what the demonstrator's does.
 
         The server is asked by the ``usual`` options, and its reply is read by others.
@@ -91,7 +91,7 @@ class Server:
             raise Refused(episode.error)
         return float(episode.outcome is Outcome.SUCCESS)
 
-    def _asked(self, options: Options, moment: Moment) -> np.ndarray | Refused:
+    def _asked(self, options: Options, moment: DemonstratedStep) -> np.ndarray | Refused:
         try:
             client = self._client(options)
         except RemoteError as error:  # the protocol has no words for it
