@@ -25,8 +25,8 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture(scope="module")
-def report(everything: Path) -> Report:
-    return build([RunReport.read(everything)])
+def report(read_everything: RunReport) -> Report:
+    return build([read_everything])
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +162,7 @@ def test_an_empty_run_says_so(tmp_path: Path, write, made):
     assert "nothing is planned" in page_of(write(tmp_path / "b.assay", []))
 
 
-def test_errors_refusals_and_missing_certificates_are_told(tmp_path: Path, write, made):
+def test_errors_refusals_and_missing_certificates_are_told(tmp_path: Path, write, made, undrawn):
     refused = [["c", "libero_goal/1", 0, "cannot be placed"], ["c", "libero_goal/1", 1, "cannot be placed"]]
     run = write(
         tmp_path / "run.assay",
@@ -171,14 +171,16 @@ def test_errors_refusals_and_missing_certificates_are_told(tmp_path: Path, write
         settings={"certificates": None},
     )
     found = RunReport.read(run)
-    page = build([found]).html()
+    page = undrawn(build([found])).html()
     assert "1 x the server was away" in page and "1 episode of 2 ended in an error" in page
     assert "2 x cannot be placed" in page and "Uncertified" in page
     told = found.as_json()
     assert told["refused"] == {"cannot be placed": 2} and "refused" not in told["meta"]
 
 
-def test_what_is_damaged_is_left_out_and_counted(tmp_path: Path, everything: Path, report: Report):
+def test_what_is_damaged_is_left_out_and_counted(
+    tmp_path: Path, everything: Path, read_everything: RunReport
+):
     run = tmp_path / "run.assay"
     run.write_bytes(everything.read_bytes())
     with sqlite3.connect(run) as file:
@@ -190,9 +192,9 @@ def test_what_is_damaged_is_left_out_and_counted(tmp_path: Path, everything: Pat
         "1 episode left out: labels that are no JSON object; "
         "2 episodes left out: the outcome 'banana'; trajectories of 1 episode cannot be read"
     )
-    whole = report.parts[0].report
+    whole = read_everything
     assert not whole.damage
-    counted = [sum(each.count for each in one.profile["conditions"]) for one in (found, whole)]
+    counted = [sum(each.count for each in report.profile["conditions"]) for report in (found, whole)]
     assert counted[0] == counted[1] - 3
     assert found.profile["memorisation"].overall.count > 0, "the other paths are measured"
     assert any("The file is damaged: 1 episode left out" in each for each in banners(found))
@@ -253,11 +255,12 @@ def test_it_says_when_the_demonstrator_itself_fails(tmp_path: Path, write, made)
     assert told("c", policy="guide", world=world) and not told("d", policy="oracle", world=world)
 
 
-def test_it_says_what_an_import_lacks(tmp_path: Path, write, made):
+def test_it_says_what_an_import_lacks(tmp_path: Path, write, made, undrawn):
     scores = {"s_k": 0.5, "s_t": 0.7, "pd": 0.4}
     cell = {"axis": "words", "object": "none", "action": "hint"}
     episodes = [made(seed > 1, "c", cell | (scores if seed < 4 else {}), seed=seed) for seed in range(6)]
-    page = page_of(write(tmp_path / "run.assay", episodes, expected=4092, settings={"seeds": [7, 8]}))
+    run = write(tmp_path / "run.assay", episodes, expected=4092, settings={"seeds": [7, 8]})
+    page = undrawn(build([RunReport.read(run)])).html()
     assert "Part of an evaluation: 6 of its 4,092 episodes are here" in page
     assert (
         "2 of 6 paraphrased episodes have no distance" in page
