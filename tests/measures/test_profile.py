@@ -139,11 +139,11 @@ def test_all_of_measures_is_what_it_claims():
     assert set(measures.__all__) == public
 
 
-def test_measures_import_without_a_simulator():
+def test_measures_import_without_a_simulator_or_what_measuring_needs():
     code = (
         "import sys, assay.measures\n"
-        "print([name for name in ('mujoco', 'websockets', 'spacy', 'assay.sim', 'assay.policies', "
-        "'assay.report') if name in sys.modules])"
+        "print([name for name in ('mujoco', 'websockets', 'spacy', 'scipy.special', 'assay.sim', "
+        "'assay.policies', 'assay.report') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -7,12 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from assay.episodes import Outcome
 from assay.episodes.conduct import PLACING, Aftermath, SideEffects
 from assay.episodes.episode import Episode, Happened, Trajectory, no_trajectory
 from assay.episodes.spec import CONTROL, EpisodeSpec, Label
 from assay.perturb import Say
+from assay.report.page import Report
+from assay.report.run_report import RunReport
+from assay.report.style import Drawing
 from assay.runs.store import Store
 
 GOAL = "On akita_black_bowl_1 flat_stove_1_cook_region"
@@ -115,6 +119,32 @@ def everything(tmp_path_factory: pytest.TempPathFactory, write: Callable[..., Pa
         experiment="all",
         policy="somebody",
     )
+
+
+@pytest.fixture(scope="session")
+def read_everything(everything: Path) -> RunReport:
+    """The run that gives every measure, read once for all tests."""
+    return RunReport.read(everything)
+
+
+@pytest.fixture(scope="session")
+def undrawn() -> Callable[[Report], Report]:
+    """A report with empty figures: its words, captions and tables without the time that drawing takes."""
+
+    def empty(figure: Figure) -> None:
+        figure.subplots().set_axis_off()
+
+    def emptied(drawings: Iterable[Drawing]) -> tuple[Drawing, ...]:
+        return tuple(replace(each, paint=empty) for each in drawings)
+
+    def without(report: Report) -> Report:
+        parts = (
+            replace(part, sections=[replace(each, drawings=emptied(each.drawings)) for each in part.sections])
+            for part in report.parts
+        )
+        return replace(report, parts=tuple(parts), shared=emptied(report.shared))
+
+    return without
 
 
 def _variants(task: str, seed: int) -> Iterable[Made]:

@@ -59,7 +59,7 @@ def texts(report: RunReport) -> str:
     return " ".join((*said.found, *said.unsure, *said.others, *sentences(report.profile)))
 
 
-def test_a_collapse_with_too_few_starts_is_told_first_with_the_command_that_settles_it(read, made):
+def test_a_collapse_with_too_few_starts_is_told_first_with_the_command_that_settles_it(read, made, undrawn):
     few = starts(2, 2)
     episodes = [made(True, task=task, seed=seed) for task, seed in few]
     report = read([*episodes, *conditions(made, few, LEVELS, 5)], experiment="x", policy="python:mine:Blob")
@@ -78,7 +78,7 @@ def test_a_collapse_with_too_few_starts_is_told_first_with_the_command_that_sett
         "assay run x --policy python:mine:Blob --tasks libero_goal/6,libero_goal/8 --seeds "
     )
     assert f"--seeds {fall.more.needed} --out" in command
-    page = build([report]).html()
+    page = undrawn(build([report])).html()
     assert said.found[0] in page and command in page and "No flaw" not in page
 
 

@@ -25,8 +25,8 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture(scope="module")
-def report(everything: Path) -> Report:
-    return build([RunReport.read(everything)])
+def report(read_everything: RunReport) -> Report:
+    return build([read_everything])
 
 
 @pytest.fixture(scope="module")
@@ -145,9 +145,9 @@ def test_hostile_texts_stay_texts(tmp_path: Path, write, made):
         policy=nasty,
         experiment=nasty,
     )
-    page = page_of(run)
+    written = build([RunReport.read(run)]).write(tmp_path / "out")
+    page, report = written.read_text(), written.parent
     assert "<script" not in page and page.count("&lt;script&gt;alert(1)&lt;/script&gt;") >= 4
-    report = build([RunReport.read(run)]).write(tmp_path / "out").parent
     assert r"\textless{}script" in (report / "tables" / "conditions.tex").read_text()
     ET.parse(report / "figures" / "drops.svg")
 
@@ -168,7 +168,7 @@ def test_an_empty_run_says_so(tmp_path: Path, write, made):
     assert "nothing is planned" in page_of(write(tmp_path / "b.assay", []))
 
 
-def test_errors_refusals_and_missing_certificates_are_told(tmp_path: Path, write, made):
+def test_errors_refusals_and_missing_certificates_are_told(tmp_path: Path, write, made, undrawn):
     refused = [["c", "libero_goal/1", 0, "cannot be placed"], ["c", "libero_goal/1", 1, "cannot be placed"]]
     run = write(
         tmp_path / "run.assay",
@@ -178,7 +178,7 @@ def test_errors_refusals_and_missing_certificates_are_told(tmp_path: Path, write
         started="2026-05-04T11:30:59+02:00",
     )
     found = RunReport.read(run)
-    page = build([found]).html()
+    page = undrawn(build([found])).html()
     assert "1 x the server was away" in page and "1 episode of 2 ended in an error" in page
     assert "2 x cannot be placed" in page and "Uncertified" in page
     assert "<th>started</th><td>2026-05-04 09:30 UTC</td>" in page
@@ -205,7 +205,9 @@ def test_conditions_that_were_refused_whole_are_told_first(tmp_path: Path, write
     assert banners(some) == [], "what remains of a condition is measured, and the facts count the rest"
 
 
-def test_what_is_damaged_is_left_out_and_counted(tmp_path: Path, everything: Path):
+def test_what_is_damaged_is_left_out_and_counted(
+    tmp_path: Path, everything: Path, read_everything: RunReport
+):
     run = tmp_path / "run.assay"
     run.write_bytes(everything.read_bytes())
     with sqlite3.connect(run) as file:
@@ -217,7 +219,7 @@ def test_what_is_damaged_is_left_out_and_counted(tmp_path: Path, everything: Pat
         "1 episode left out: labels that are no JSON object; "
         "2 episodes left out: the outcome 'banana'; trajectories of 1 episode cannot be read"
     )
-    whole = RunReport.read(everything)
+    whole = read_everything
     assert not whole.damage
     counted = [sum(each.count for each in report.profile["conditions"]) for report in (found, whole)]
     assert counted[0] == counted[1] - 3
@@ -280,11 +282,12 @@ def test_it_says_when_the_demonstrator_itself_fails(tmp_path: Path, write, made)
     assert told("c", policy="guide", world=world) and not told("d", policy="oracle", world=world)
 
 
-def test_it_says_what_an_import_lacks(tmp_path: Path, write, made):
+def test_it_says_what_an_import_lacks(tmp_path: Path, write, made, undrawn):
     scores = {"s_k": 0.5, "s_t": 0.7, "pd": 0.4}
     cell = {"axis": "words", "object": "none", "action": "hint"}
     episodes = [made(seed > 1, "c", cell | (scores if seed < 4 else {}), seed=seed) for seed in range(6)]
-    page = page_of(write(tmp_path / "run.assay", episodes, expected=4092, settings={"seeds": [7, 8]}))
+    run = write(tmp_path / "run.assay", episodes, expected=4092, settings={"seeds": [7, 8]})
+    page = undrawn(build([RunReport.read(run)])).html()
     assert "Part of an evaluation: 6 of its 4,092 episodes are here" in page
     assert (
         "2 of 6 paraphrased episodes have no distance" in page

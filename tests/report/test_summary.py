@@ -3,7 +3,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from assay.measures import Flaw, diagnose, profile
+import pytest
+
+from assay.measures import Flaw, Profile, diagnose, profile
 from assay.report.sentences import sentence
 from assay.report.summary import key_numbers, sentences
 from assay.report.wording import between, number, points
@@ -16,8 +18,12 @@ def measured(path: Path):
         return profile(store)
 
 
-def test_sentences_and_key_numbers_are_the_measured_ones(everything: Path):
-    found = measured(everything)
+@pytest.fixture(scope="module")
+def found(everything: Path) -> Profile:
+    return measured(everything)
+
+
+def test_sentences_and_key_numbers_are_the_measured_ones(found: Profile):
     text = " ".join(sentences(found))
     rate, memory, failures = found["success_rate"], found["memorisation"].overall, found["failures"]
     assert f"in {rate.successes} of {rate.count} " in text and f"In {memory.alike} of {memory.count} " in text
@@ -56,8 +62,7 @@ def test_a_cost_and_its_interval_have_one_sign(tmp_path: Path, write, made):
     )
 
 
-def test_what_a_test_finds_and_an_interval_does_not_is_no_cost(everything: Path):
-    found = measured(everything)
+def test_what_a_test_finds_and_an_interval_does_not_is_no_cost(found: Profile):
     (drop, *_) = found["axes"]
     unsure = replace(drop, p_holm=0.001, change=-0.065, interval=Interval(-0.097, 0.094, "newcombe"))
     text = " ".join(sentences(found.replaced(axes=(unsure,), drops=(unsure,))))
@@ -66,8 +71,7 @@ def test_what_a_test_finds_and_an_interval_does_not_is_no_cost(everything: Path)
     assert "cost" not in text and "losses" not in text
 
 
-def test_names_are_those_of_the_diagnosis(everything: Path):
-    found = measured(everything)
+def test_names_are_those_of_the_diagnosis(found: Profile):
     gap = found["names"].overall
     text = (
         f"in {gap.kept} of {gap.kept_count} that keep every name and in {gap.changed} of {gap.changed_count}"
@@ -77,8 +81,7 @@ def test_names_are_those_of_the_diagnosis(everything: Path):
     assert f"{gap.kept} of {gap.kept_count} with every name kept" in sentence(finding).text
 
 
-def test_flattery_is_told_only_if_it_is_sure(everything: Path):
-    found = measured(everything)
+def test_flattery_is_told_only_if_it_is_sure(found: Profile):
     over = replace(
         found["overestimation"], overestimation=0.125, interval=Interval(0.031, 0.204, "bootstrap")
     )

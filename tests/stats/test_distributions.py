@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from assay.stats import distributions as ours
+from assay.stats.intervals import LEVEL, Z
 
 PROBABILITIES = (0.001, 0.025, 0.3, 0.5, 0.9, 0.975)
 
@@ -18,6 +19,10 @@ def test_normal_and_students_quantiles_and_tails(p: float):
     for freedom in (1, 2, 7, 30, 500):
         t = ours.t_quantile(p, freedom)
         assert t == pytest.approx(stats.t.ppf(p, freedom)) and ours.t_below(t, freedom) == pytest.approx(p)
+
+
+def test_the_quantile_of_intervals_is_the_one_that_is_written_down():
+    assert ours.normal_quantile((1 + LEVEL) / 2) == Z
 
 
 @pytest.mark.parametrize("chance", [0.05, 0.5, 0.93])

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from assay.measures.table import START, codes, held, nested, with_starts
+from assay.measures.table import START, Codes, held, nested, with_starts
 from assay.stats.intervals import (
     Difference,
     Interval,
@@ -47,16 +47,21 @@ def variances(rows: pl.DataFrame, *off: pl.Expr, given: Sequence[str] = ("task",
     what is 0 throughout nothing shows of any correlation, and the variance is 0.
     """
     rows = with_starts(rows)
+    of = Codes(rows)
     task, start, stratum, variant = (
-        codes(rows, names) for names in (("task",), START, _given(rows, given), _variant(rows))
+        of(names) for names in (("task",), START, _given(of, given), _variant(rows))
     )
-    return [_variance(each, task, start, stratum, variant) for each in rows.select(off).to_numpy().T]
+    starts, variants = (task, nested(task, start)), (stratum, nested(stratum, variant))
+    return [_variance(each, starts, variants) for each in rows.select(off).to_numpy().T]
 
 
-def _variance(
-    off: np.ndarray, task: np.ndarray, start: np.ndarray, given: np.ndarray, variant: np.ndarray
-) -> float:
-    """From what each episode is off (n,), and the numbers of its task, start, stratum and variant (n,) each."""
+Nest = tuple[np.ndarray, np.ndarray]
+"""As `nested` has it: the number of each row's cluster (n,), and the stratum of each cluster."""
+
+
+def _variance(off: np.ndarray, starts: tuple[np.ndarray, Nest], variants: tuple[np.ndarray, Nest]) -> float:
+    """From what each episode is off (n,), and its task's number and start, its stratum's and variant."""
+    (task, start), (given, variant) = starts, variants
     by_start, start_free = _between_sums(off, task, start)
     by_variant, variant_free = _between_sums(off, given, variant)
     alone_here, _ = _between_sums(off, given, None)
@@ -72,7 +77,7 @@ def _variance(
 
 
 def _between_sums(
-    off: np.ndarray, strata: np.ndarray, clusters: np.ndarray | None
+    off: np.ndarray, strata: np.ndarray, clusters: Nest | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Squared sums of clusters, or of episodes, about their stratum's mean, corrected for few; how many are free."""
     count = np.bincount(strata)
@@ -83,12 +88,12 @@ def _between_sums(
 
 
 def _squared_sums(
-    values: np.ndarray, strata: np.ndarray, clusters: np.ndarray | None
+    values: np.ndarray, strata: np.ndarray, clusters: Nest | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Of each stratum: the squared sums of its clusters, or of its episodes, and how many there are."""
     if clusters is None:
         return np.bincount(strata, values**2), np.bincount(strata)
-    where, belongs = nested(strata, clusters)
+    where, belongs = clusters
     many = strata.max() + 1
     return np.bincount(belongs, np.bincount(where, values) ** 2, many), np.bincount(belongs, minlength=many)
 
@@ -105,88 +110,107 @@ def shares(
     Of every group that shares the columns ``by``. Where no task has a second start nothing shows of what
     starts vary: the interval is about these starts, and its method says so.
     """
-    rows = with_starts(rows)
-    if rows.is_empty():
-        return {}
-    hits = rows[hit].cast(pl.Float64).to_numpy()
-    weights = rows[weight].cast(pl.Float64).to_numpy() if weight else np.ones(len(rows))
-    group, task, start, stratum, variant = (
-        codes(rows, names) for names in (by, ("task",), START, _given(rows, given), _variant(rows))
-    )
-    total, squared = np.bincount(group, weights), np.bincount(group, weights**2)
-    share = np.bincount(group, weights * hits) / total
-    off = weights * (hits - share[group])
-    alike = [
-        _alikeness(hits, weights, off, group, nested(group, strata), clusters)
-        for strata, clusters in ((task, start), (stratum, variant))
-    ]
-    left = _left_within_tasks(hits, weights, share, group, task, start)
-    found = {}
-    _, first = np.unique(group, return_index=True)
-    for at in np.argsort(first):
-        key = rows.select(by).row(int(first[at])) if by else ()
-        most, unit = total[at] ** 2 / squared[at], squared[at] / total[at]
-        spread, excess, largest = bernoulli_variance(share[at], most), 0.0, 0.0
-        for cross, pairs, free, rare in (each[at] for each in alike):
-            correlation = icc(cross / unit**2, spread * pairs / unit**2, free, rare)
-            excess, largest = excess + correlation * pairs / unit**2, max(largest, pairs / unit**2)
-        # What starts and variants have in common is one at most; what tasks differ by is none of chance's doing.
-        count = float(most**2 / (most * left[at] + min(excess, largest)))
-        interval = wilson_interval(share[at], count)
-        if not alike[0][at, 2]:
-            interval = replace(interval, method=f"{interval.method}, {UNVARIED}", one_start=True)
-        found[key] = count, interval
-    return found
+    return Clusters(rows, by, given).shares(rows[hit], rows[weight] if weight else None)
 
 
-def _alikeness(
-    hits: np.ndarray,
-    weights: np.ndarray,
-    off: np.ndarray,
-    group: np.ndarray,
-    strata: tuple[np.ndarray, np.ndarray],
-    clusters: np.ndarray,
-) -> np.ndarray:
-    """What shows of the correlation within clusters, of each group: (groups, 4).
+class Clusters:
+    """Which rows share a group, a task, a start, a variant: for several questions about the same rows."""
 
-    The sum of products of pairs of rows in one cluster, the sum of their weights' products, how many clusters are free,
-    and how many have the rarer outcome. All but the last of strata that have several clusters.
-    """
-    stratum, of = strata
-    groups = group.max() + 1
-    squares, free = _between_sums(off, stratum, clusters)
-    several = free > 0
-    cross = squares - _between_sums(off, stratum, None)[0]
-    pairs = _squared_sums(weights, stratum, clusters)[0] - _squared_sums(weights, stratum, None)[0]
-    where, belongs = nested(group, clusters)
-    won, lost = (np.bincount(where, outcome) > 0 for outcome in (hits > 0, hits < 1))
-    rare = np.minimum(np.bincount(belongs, won, groups), np.bincount(belongs, lost, groups))
-    sums = (np.bincount(of, np.where(several, each, 0), groups) for each in (cross, pairs, free))
-    return np.column_stack([*sums, rare])
+    def __init__(self, rows: pl.DataFrame, by: Sequence[str] = (), given: Sequence[str] = ("task",)) -> None:
+        self.rows = with_starts(rows)
+        if self.rows.is_empty():
+            return
+        of = Codes(self.rows)
+        group, task, start, stratum, variant = (
+            of(names) for names in (by, ("task",), START, _given(of, given), _variant(self.rows))
+        )
+        self._group, (self._task, self._tasks_group) = group, nested(group, task)
+        self._starts = _Alike(group, (self._task, self._tasks_group), start)
+        self._variants = _Alike(group, nested(group, stratum), variant)
+        _, first = np.unique(group, return_index=True)
+        self._keys = {
+            int(at): self.rows.select(by).row(int(first[at])) if by else () for at in np.argsort(first)
+        }
+
+    def shares(
+        self, hit: pl.Series, weight: pl.Series | None = None
+    ) -> dict[tuple[Any, ...], tuple[float, Interval]]:
+        """As the function `shares` has it."""
+        if self.rows.is_empty():
+            return {}
+        hits = hit.cast(pl.Float64).to_numpy()
+        weights = np.ones(len(hits)) if weight is None else weight.cast(pl.Float64).to_numpy()
+        group = self._group
+        total, squared = np.bincount(group, weights), np.bincount(group, weights**2)
+        share = np.bincount(group, weights * hits) / total
+        off = weights * (hits - share[group])
+        alike = [each.shown(hits, weights, off) for each in (self._starts, self._variants)]
+        left = self._left_within_tasks(hits, weights, share)
+        found = {}
+        for at, key in self._keys.items():
+            most, unit = total[at] ** 2 / squared[at], squared[at] / total[at]
+            spread, excess, largest = bernoulli_variance(share[at], most), 0.0, 0.0
+            for cross, pairs, free, rare in (each[at] for each in alike):
+                correlation = icc(cross / unit**2, spread * pairs / unit**2, free, rare)
+                excess, largest = excess + correlation * pairs / unit**2, max(largest, pairs / unit**2)
+            # What starts and variants have in common is one at most; what tasks differ by is none of chance's doing.
+            count = float(most**2 / (most * left[at] + min(excess, largest)))
+            interval = wilson_interval(share[at], count)
+            if not alike[0][at, 2]:
+                interval = replace(interval, method=f"{interval.method}, {UNVARIED}", one_start=True)
+            found[key] = count, interval
+        return found
+
+    def median(self, values: pl.Series) -> Interval | None:
+        """As the function `medians` has it, of all rows."""
+        count, _ = self.shares(values <= values.median())[()]
+        return median_interval(values.to_numpy().astype(float), count)
+
+    def _left_within_tasks(self, hits: np.ndarray, weights: np.ndarray, share: np.ndarray) -> np.ndarray:
+        """What share of the variance of an episode is left within tasks, at most 1, of each group: (groups,).
+
+        That of each task is estimated from its starts, with as much trust as they deserve: with few it is near that of
+        all.
+        """
+        where, of = self._task, self._tasks_group
+        here = np.bincount(where, weights * hits) / np.bincount(where, weights)
+        many = np.bincount(self._starts.clusters[1])
+        own = here * (1 - here) * many / np.maximum(many - 1, 1)
+        every = (share * (1 - share))[of]
+        variance = np.where(many > 1, (_TRUST * every + many * own) / (_TRUST + many), every)
+        squares = np.bincount(where, weights**2)
+        alike = share * (1 - share)
+        part = (
+            np.bincount(of, squares * variance) / np.bincount(of, squares) / np.where(alike > 0, alike, 1.0)
+        )
+        return np.where(alike > 0, np.clip(part, 0.0, 1.0), 1.0)
 
 
-def _left_within_tasks(
-    hits: np.ndarray,
-    weights: np.ndarray,
-    share: np.ndarray,
-    group: np.ndarray,
-    task: np.ndarray,
-    start: np.ndarray,
-) -> np.ndarray:
-    """What share of the variance of an episode is left within tasks, at most 1, of each group: (groups,).
+class _Alike:
+    """Which rows share a start or a variant, within the strata of a group."""
 
-    That of each task is estimated from its starts, with as much trust as they deserve: with few it is near that of all.
-    """
-    where, of = nested(group, task)
-    here = np.bincount(where, weights * hits) / np.bincount(where, weights)
-    many = np.bincount(nested(where, start)[1])
-    own = here * (1 - here) * many / np.maximum(many - 1, 1)
-    every = (share * (1 - share))[of]
-    variance = np.where(many > 1, (_TRUST * every + many * own) / (_TRUST + many), every)
-    squares = np.bincount(where, weights**2)
-    alike = share * (1 - share)
-    part = np.bincount(of, squares * variance) / np.bincount(of, squares) / np.where(alike > 0, alike, 1.0)
-    return np.where(alike > 0, np.clip(part, 0.0, 1.0), 1.0)
+    def __init__(self, group: np.ndarray, strata: Nest, clusters: np.ndarray) -> None:
+        self._stratum, self._of = strata
+        self._groups = group.max() + 1
+        self.clusters = nested(self._stratum, clusters)
+        self._in_group = nested(group, clusters)
+
+    def shown(self, hits: np.ndarray, weights: np.ndarray, off: np.ndarray) -> np.ndarray:
+        """What shows of the correlation within clusters, of each group: (groups, 4).
+
+        The sum of products of pairs of rows in one cluster, the sum of their weights' products, how many clusters are
+        free, and how many have the rarer outcome. All but the last of strata that have several clusters.
+        """
+        stratum, clusters, groups = self._stratum, self.clusters, self._groups
+        squares, free = _between_sums(off, stratum, clusters)
+        several = free > 0
+        cross = squares - _between_sums(off, stratum, None)[0]
+        pairs = _squared_sums(weights, stratum, clusters)[0] - _squared_sums(weights, stratum, None)[0]
+        where, belongs = self._in_group
+        won, lost = (np.bincount(where, outcome) > 0 for outcome in (hits > 0, hits < 1))
+        rare = np.minimum(np.bincount(belongs, won, groups), np.bincount(belongs, lost, groups))
+        sums = (np.bincount(self._of, np.where(several, each, 0), groups) for each in (cross, pairs, free))
+        return np.column_stack([*sums, rare])
 
 
 def difference(
@@ -237,14 +261,15 @@ def medians(
     Woodruff's: as many values count as know as much about what share is below the median. None below six.
     """
     middle = pl.col(column).median().over(by) if by else pl.col(column).median()
-    counts = shares(rows.with_columns(_below=pl.col(column) <= middle), "_below", by)
+    below = rows.select(pl.col(column) <= middle)[column]
+    counts = Clusters(rows, by).shares(below)
     groups = rows.group_by(by) if by else [((), rows)]
     return {
         key: median_interval(group[column].to_numpy().astype(float), counts[key][0]) for key, group in groups
     }
 
 
-def _given(rows: pl.DataFrame, given: Sequence[str]) -> Sequence[str]:
+def _given(rows: Codes, given: Sequence[str]) -> Sequence[str]:
     """Within what variants are drawn. With held starts, seeds repeat a variant of a task from its one start.
 
     How much the repetitions agree then shows only between tasks, where each task has one variant.

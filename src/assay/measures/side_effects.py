@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from assay.episodes.spec import CONTROL, Label
-from assay.measures.clustering import medians, shares
+from assay.measures.clustering import Clusters
 from assay.measures.measure import Measure, Panel
 from assay.measures.progress import HIDDEN
 from assay.measures.result import MeasureError, Result
@@ -123,16 +123,16 @@ def _with_ratios(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _of_group(group: dict[str, Label], rows: pl.DataFrame) -> Conduct:
-    won, lost = rows.filter(_SUCCEEDED), rows.filter(~_SUCCEEDED)
-    success = _share(rows, "success")
-    clean = _share(rows, "clean")
-    force, jerk = _quantity(rows, "peak_force"), _quantity(rows, "jerk")
+    every, won, lost = (Clusters(each) for each in (rows, rows.filter(_SUCCEEDED), rows.filter(~_SUCCEEDED)))
+    success = _share(every, "success")
+    clean = _share(every, "clean")
+    force, jerk = _quantity(every, "peak_force"), _quantity(every, "jerk")
     assert success is not None and clean is not None and force is not None and jerk is not None
     return Conduct(
         group,
         success,
         clean,
-        _share(won.drop_nulls("fleeting"), "fleeting"),
+        _share(_known(won, "fleeting"), "fleeting"),
         {name: found for name in EFFECTS if (found := _share(won, name))},
         {name: found for name in EFFECTS if (found := _share(lost, name))},
         force,
@@ -142,20 +142,27 @@ def _of_group(group: dict[str, Label], rows: pl.DataFrame) -> Conduct:
     )
 
 
-def _share(rows: pl.DataFrame, column: str) -> Counted | None:
+def _known(clusters: Clusters, column: str) -> Clusters:
+    """The rows that have a value in a column."""
+    rows = clusters.rows
+    return Clusters(rows.drop_nulls(column)) if rows[column].null_count() else clusters
+
+
+def _share(clusters: Clusters, column: str) -> Counted | None:
+    rows = clusters.rows
     if not len(rows):
         return None
     hits = int(rows[column].sum())
-    return Counted(hits, len(rows), hits / len(rows), shares(rows, column)[()][1])
+    return Counted(hits, len(rows), hits / len(rows), clusters.shares(rows[column])[()][1])
 
 
-def _quantity(rows: pl.DataFrame, column: str) -> Quantity | None:
-    known = rows.drop_nulls(column)
-    if not len(known):
+def _quantity(clusters: Clusters, column: str) -> Quantity | None:
+    known = _known(clusters, column)
+    values = known.rows[column]
+    if not len(values):
         return None
-    values = known[column]
     ninth = values.quantile(0.9, interpolation="higher")
-    return Quantity(len(known), float(values.median()), medians(known, column)[()], float(ninth))  # type: ignore[arg-type]
+    return Quantity(len(values), float(values.median()), known.median(values), float(ninth))  # type: ignore[arg-type]
 
 
 def _measured(run: RunData) -> tuple[Conduct, ...]:

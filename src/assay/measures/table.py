@@ -61,9 +61,10 @@ def with_starts(rows: pl.DataFrame) -> pl.DataFrame:
     return rows if "start" in rows.columns else rows.with_columns(start=pl.col("seed"))
 
 
-def held(rows: pl.DataFrame) -> bool:
+def held(rows: Codes) -> bool:
     """Whether some start is that of several seeds."""
-    return bool(len(rows) and codes(rows, (*START, "seed")).max() > codes(rows, START).max())
+    starts = rows(START)
+    return bool(len(starts) and rows((*START, "seed")).max() > starts.max())
 
 
 def nested(strata: np.ndarray, clusters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -75,14 +76,39 @@ def nested(strata: np.ndarray, clusters: np.ndarray) -> tuple[np.ndarray, np.nda
 
 def codes(rows: pl.DataFrame, names: Sequence[str]) -> np.ndarray:
     """The number of each row's combination of values: (rows,)."""
-    found = np.zeros(len(rows), np.int64)
-    for name in names:
-        column = rows[name]
-        if column.dtype == pl.String:
-            column = column.cast(pl.Categorical).to_physical()
-        numbers = np.unique(column.to_numpy(), return_inverse=True)[1]
-        found = nested(found, numbers)[0] if len(rows) else found
-    return found
+    return Codes(rows)(names)
+
+
+class Codes:
+    """Numbers the combinations of values of the same rows, for several questions: each column is read once."""
+
+    def __init__(self, rows: pl.DataFrame) -> None:
+        self._rows = rows
+        self._columns: dict[str, np.ndarray] = {}
+        self._found: dict[tuple[str, ...], np.ndarray] = {(): np.zeros(len(rows), np.int64)}
+
+    def __call__(self, names: Sequence[str]) -> np.ndarray:
+        """The number of each row's combination of values: (rows,)."""
+        wanted = tuple(names)
+        if wanted not in self._found:
+            last = self._column(wanted[-1])
+            several = len(wanted) > 1 and len(last)
+            self._found[wanted] = nested(self(wanted[:-1]), last)[0] if several else last
+        return self._found[wanted]
+
+    def _column(self, name: str) -> np.ndarray:
+        if name not in self._columns:
+            self._columns[name] = _numbered(self._rows[name])
+        return self._columns[name]
+
+
+def _numbered(column: pl.Series) -> np.ndarray:
+    """The number of each value: texts by when they first appear, others by their order."""
+    if column.dtype != pl.String:
+        return np.unique(column.to_numpy(), return_inverse=True)[1]
+    texts = column.to_list()  # of the few thousand rows of a run this is faster than a categorical
+    number = {text: at for at, text in enumerate(dict.fromkeys(texts))}
+    return np.fromiter(map(number.__getitem__, texts), np.int64, len(texts))
 
 
 def controls(rows: pl.DataFrame) -> pl.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -12,7 +13,13 @@ from assay.console import readable
 
 def rendered(template: str, *, finalize: Callable[..., Any] | None = None, **values: object) -> str:
     """The page that a template gives; ``finalize`` is applied to each value that is put in."""
-    environment = Environment(
+    return _environment(finalize).get_template(template).render(**values)
+
+
+@cache
+def _environment(finalize: Callable[..., Any] | None) -> Environment:
+    """Holds the templates that were compiled; one for each way to finalize, which is a module's function."""
+    return Environment(
         loader=PackageLoader("assay.report"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -20,7 +27,6 @@ def rendered(template: str, *, finalize: Callable[..., Any] | None = None, **val
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template(template).render(**values)
 
 
 def in_page(value: Any) -> Any:

@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.stats.distributions import binomial_at_most, normal_quantile, t_quantile
+from assay.stats.distributions import binomial_at_most, t_quantile
 from assay.stats.result import FOR_DRAWING, Result
 
 LEVEL = 0.95
-Z = normal_quantile((1 + LEVEL) / 2)
+Z = 1.959963984540054
+"""The normal quantile of (1 + LEVEL) / 2, written down: SciPy is loaded when something is measured, not before."""
 _ALIKE, _SEEN = 0.2, 5.0
 """The intra-cluster correlation towards which the estimate is shrunk, and the pairs (of variance 1) it is worth.
 
