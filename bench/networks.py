@@ -35,6 +35,7 @@ DEMONSTRATIONS = {
     "demos": "--episodes 20 --seeds 1000-1999 --noise 0.2",
     "few-starts": "--episodes 20 --seeds 2000-2099 --noise 0.2 --starts 5",
     "moved": "--episodes 30 --seeds 3000-3999 --noise 0.2 --relocate 0.5",
+    "all-moved": "--episodes 60 --seeds 4000-5999 --noise 0.2 --relocate 1.0",
 }
 """Options of `assay collect`, by the name of the folder."""
 NEW_STARTS, SEEN_STARTS = "0-4", "2000-2004"
@@ -91,6 +92,9 @@ NETWORKS = {
         )
     },
     "wide": Training("one wording of each task", frozenset({Flaw.UNKNOWN_NAMES}), DEAF, "moved"),
+    "wider": Training(
+        "one wording of each task", frozenset({Flaw.UNKNOWN_NAMES}), DEAF, "all-moved", "--steps 4000"
+    ),
     "paraphrased": Training(
         "starts that differ by more than centimetres",
         BY_PLACE,
