@@ -79,7 +79,12 @@ def test_spelling_of_the_variable_does_not_matter(drawing: str, monkeypatch: pyt
     monkeypatch.setenv("MUJOCO_GL", f" {drawing.upper()} ")
     assert gl.backend.__wrapped__() == drawing
     tried: list[str] = []
-    monkeypatch.setattr(gl, "probe", lambda name: tried.append(name) or gl.Probe(name, name == drawing, ""))
+
+    def probe(name: str) -> gl.Probe:
+        tried.append(name)
+        return gl.Probe(name, name == drawing, "")
+
+    monkeypatch.setattr(gl, "probe", probe)
     monkeypatch.setenv("MUJOCO_GL", "")
     assert gl.backend.__wrapped__() == drawing and tried[0] == gl.BACKENDS[0]
 
