@@ -8,6 +8,7 @@ import pytest
 
 from assay.episodes import (
     At,
+    Episode,
     EpisodeSpec,
     Outcome,
     Perturbation,
@@ -80,17 +81,28 @@ def states(env: LiberoEnv, spec: EpisodeSpec, actions: np.ndarray) -> tuple[list
 
 
 @pytest.fixture(scope="module")
-def controls(env: LiberoEnv) -> dict[str, np.ndarray]:
-    return {spec.task: rollout(env, Oracle(), spec).trajectory.actions for spec in (BOWL, DRAWER)}
+def controls(env: LiberoEnv) -> dict[str, Episode]:
+    """What the oracle does where nothing happens."""
+    return {spec.task: rollout(env, Oracle(), spec) for spec in (BOWL, DRAWER)}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(env: LiberoEnv, controls: dict[str, Episode]) -> dict[str, list[np.ndarray]]:
+    """The states that its actions lead through there."""
+    return {
+        spec.task: states(env, spec, controls[spec.task].trajectory.actions)[0] for spec in (BOWL, DRAWER)
+    }
 
 
 @pytest.mark.parametrize("moment", TriggerKind)
 def test_an_episode_is_its_control_to_the_bit_until_its_trigger_comes_true(
-    env: LiberoEnv, controls: dict[str, np.ndarray], moment: TriggerKind
+    env: LiberoEnv,
+    controls: dict[str, Episode],
+    undisturbed: dict[str, list[np.ndarray]],
+    moment: TriggerKind,
 ):
     spec, trigger = TRIGGERS[moment]
-    actions = controls[spec.task]
-    control, _ = states(env, spec, actions)
+    actions, control = controls[spec.task].trajectory.actions, undisturbed[spec.task]
     event = At(trigger, CHANGES[moment])
     found, play = states(env, replace(spec, condition="event", perturbations=(event,)), actions)
     (happened,) = play.ended().events
@@ -99,9 +111,11 @@ def test_an_episode_is_its_control_to_the_bit_until_its_trigger_comes_true(
     assert all(np.array_equal(one, other) for one, other in zip(found, control, strict=False))
 
 
-def test_the_events_of_one_policy_and_its_control_share_all_actions_until_then(env: LiberoEnv):
+def test_the_events_of_one_policy_and_its_control_share_all_actions_until_then(
+    env: LiberoEnv, controls: dict[str, Episode]
+):
     changed = replace(BOWL, condition="event", perturbations=(At(near(0.1), Displace(0.1)),))
-    control, event = (rollout(env, Oracle(), spec) for spec in (BOWL, changed))
+    control, event = controls[BOWL.task], rollout(env, Oracle(), changed)
     step = event.events[0]["step"]
     assert step and event.outcome is Outcome.SUCCESS, "the oracle looks again"
     assert np.array_equal(control.trajectory.actions[:step], event.trajectory.actions[:step])
@@ -230,10 +244,10 @@ def test_a_share_of_the_demonstrators_time_is_the_same_however_long_a_policy_thi
 
 @pytest.mark.parametrize("change", [Resize(0.8), Remove()])
 def test_what_is_held_is_neither_removed_nor_exchanged(
-    env: LiberoEnv, controls: dict[str, np.ndarray], change: Perturbation
+    env: LiberoEnv, controls: dict[str, Episode], change: Perturbation
 ):
     play = Stepwise(env, replace(BOWL, condition="event", perturbations=(At(grasped(), change),)))
-    for action in controls[BOWL.task]:
+    for action in controls[BOWL.task].trajectory.actions:
         play.step(action)
     (event,) = play.ended().events
     assert event["due"] is not None and event["step"] is None, "the bowl is in the hand until the end"

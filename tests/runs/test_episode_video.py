@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from assay.tasks import Instruction
 
 TASK = tasks.load("libero_goal/7")
 SPEC = EpisodeSpec(TASK.id, 3, steps=4)
+Filming = Callable[..., tuple[Path, list[np.ndarray]]]
 WIDTH, HEIGHT = 2 * (FRAME + MARGIN), HEADER + FRAME + FOOTER
 
 
@@ -36,19 +37,20 @@ class Broken:
         return np.zeros((1, 7))
 
 
-@pytest.fixture
-def world(drawing: str, compiled: Any, world_of: Any) -> Simulation:
-    made: Simulation = world_of(compiled(TASK.id))
-    return made
+@pytest.fixture(scope="module")
+def world(drawing: str, compiled: Any) -> Iterator[Simulation]:
+    made = Simulation(compiled(TASK.id))
+    yield made
+    made.close()
 
 
-@pytest.fixture
-def filmed(world: Simulation, tmp_path: Path) -> Callable[..., tuple[Path, list[np.ndarray]]]:
+@pytest.fixture(scope="module")
+def filmed(world: Simulation, tmp_path_factory: pytest.TempPathFactory) -> Filming:
     def filming(policy: Any, task: tasks.Task = TASK) -> tuple[Path, list[np.ndarray]]:
         env = SceneEnv(world, task, world.sample(SPEC.seed))
         film = EpisodeVideo(env, SPEC)
         done = rollout(env, policy, SPEC, watch=film)
-        path = video_file(tmp_path / "new", SPEC, done.outcome)
+        path = video_file(tmp_path_factory.mktemp("films") / "new", SPEC, done.outcome)
         film.write(path, done)
         with av.open(str(path)) as file:
             return path, [frame.to_ndarray(format="rgb24").astype(int) for frame in file.decode(video=0)]
@@ -56,13 +58,21 @@ def filmed(world: Simulation, tmp_path: Path) -> Callable[..., tuple[Path, list[
     return filming
 
 
+@pytest.fixture(scope="module")
+def idle(filmed: Filming) -> tuple[Path, list[np.ndarray]]:
+    """A film of nothing done, and its frames."""
+    return filmed(load_policy("idle"))
+
+
 def badge(frame: np.ndarray) -> np.ndarray:
     """The colour of the corner in which the outcome is said."""
     return frame[HEADER + FRAME + 20, WIDTH - MARGIN - 5]
 
 
-def test_it_shows_both_cameras_at_each_step_and_holds_the_end(filmed: Any, world: Simulation):
-    path, frames = filmed(load_policy("idle"))
+def test_it_shows_both_cameras_at_each_step_and_holds_the_end(
+    idle: tuple[Path, list[np.ndarray]], world: Simulation
+):
+    path, frames = idle
     assert path.name == f"libero_goal_7_003_{SPEC.key[:8]}_failure.mp4"
     assert len(frames) == 4 + 1 + 20 * HOLD and frames[0].shape == (HEIGHT, WIDTH, 3)
     start = world.reset(world.sample(SPEC.seed))
@@ -72,20 +82,20 @@ def test_it_shows_both_cameras_at_each_step_and_holds_the_end(filmed: Any, world
     assert np.abs(frames[-1] - frames[4]).mean() < 2, "the same picture, encoded quickly"
 
 
-def test_the_outcome_is_said_at_the_end_only(filmed: Any):
-    _, frames = filmed(load_policy("idle"))
+def test_the_outcome_is_said_at_the_end_only(idle: tuple[Path, list[np.ndarray]]):
+    _, frames = idle
     assert np.abs(badge(frames[-1]) - COLOURS[Outcome.FAILURE]).max() < 25
     assert badge(frames[0]).min() > 225  # paper
 
 
-def test_an_error_is_named_and_its_reason_cut_to_fit(filmed: Any):
+def test_an_error_is_named_and_its_reason_cut_to_fit(filmed: Filming):
     path, frames = filmed(Broken())
     assert path.name.endswith("_error.mp4") and len(frames) == 1 + 1 + 20 * HOLD
     assert np.abs(badge(frames[-1]) - COLOURS[Outcome.ERROR]).max() < 25
     assert frames[-1][:, WIDTH - MARGIN + 2 :].min() > 225  # nothing runs over the margin
 
 
-def test_a_long_instruction_stays_within_the_frame(filmed: Any):
+def test_a_long_instruction_stays_within_the_frame(filmed: Filming):
     wordy = replace(TASK, instruction=Instruction("turn on the stove and then " * 12))
     _, frames = filmed(load_policy("idle"), wordy)
     assert frames[0][:HEADER, WIDTH - MARGIN + 2 :].min() > 225

@@ -3,7 +3,8 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from assay.errors import AssayError, StateError
+from assay.sim import parity
 from assay.sim.packs.libero import LiberoPack
 from assay.sim.parity import Parity, find_records, measure
 
@@ -34,6 +36,14 @@ FILES = {
     "images": f"images/{TASK}_images.npz",
     "models": f"composed/{TASK}.xml.gz",
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _compiled_once() -> Iterator[None]:
+    """All these records are of one scene."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parity, "compile_scene", cache(parity.compile_scene))
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from assay.sim import still
 from assay.sim.compile import CompiledScene
 from assay.sim.render import Snapshot
 from assay.sim.simulation import Simulation
+from assay.sim.states import InitialState
 from assay.sim.still import _Drawn, _is_software
 
 Compiled = Callable[[str], CompiledScene]
@@ -19,19 +20,37 @@ ACTION = np.array([1, -1, -1, 1, 0, 1, 1.0])
 SIZE = 64
 
 
-@pytest.fixture
-def simulation(
-    drawing: str, compiled_libero: Compiled, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Simulation]:
-    """LIBERO's meshes, in the middle of an episode."""
-    monkeypatch.setattr(still, "WORTH", 1000)
+CHANGED = ("mat_rgba", "light_diffuse", "cam_fovy")
+"""What tests change of a model."""
+
+
+@pytest.fixture(scope="module")
+def started(drawing: str, compiled_libero: Compiled) -> Iterator[tuple[Simulation, InitialState]]:
+    """LIBERO's meshes, in the middle of an episode: handed to GL once, for that takes longer than the pictures."""
     world = Simulation(compiled_libero("libero_object/0"))
-    world.reset(world.sample(0))
-    world.renderer.sketch(world.step(ACTION).moment, "agentview", SIZE, SIZE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(still, "WORTH", 1000)
+        world.reset(world.sample(0))
+        world.renderer.sketch(world.step(ACTION).moment, "agentview", SIZE, SIZE)
     if not _is_software():
         pytest.skip("GL is not software here, and draws everything in every picture")
-    yield world
+    yield world, world.state()
     world.close()
+
+
+@pytest.fixture
+def simulation(
+    started: tuple[Simulation, InitialState], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Simulation]:
+    """That world as it was, with nothing kept."""
+    monkeypatch.setattr(still, "WORTH", 1000)
+    world, state = started
+    world.go_on(state, 1)
+    usual = {name: getattr(world.model, name).copy() for name in CHANGED}
+    yield world
+    for name, values in usual.items():
+        getattr(world.model, name)[:] = values
+    world.renderer._still.free()
 
 
 def drawn(simulation: Simulation, moment: Snapshot) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,12 +27,12 @@ class Noun(Entry):
     functional: Words = ()
     also: Words = ()
 
-    @property
+    @cached_property
     def original_forms(self) -> Words:
         """What an original may say for it."""
         return (self.name, *(form for form in self.forms if form != self.name))
 
-    @property
+    @cached_property
     def all_names(self) -> frozenset[str]:
         """Everything that a person may call it, in lower case."""
         qualified = (f"{word} {form}" for word in self.functional for form in self.original_forms)

@@ -22,7 +22,7 @@ from assay.sim.packs.libero import LiberoPack
 from assay.sim.render import CAMERAS
 from assay.sim.simulation import Simulation
 from assay.sim.states import InitialState
-from assay.tasks import Atom, Predicate
+from assay.tasks import Atom, Predicate, Task
 
 TOLERANCE = 1e-6
 """Joint difference that counts as the same, metres or radians."""
@@ -223,6 +223,12 @@ class _Scenes:
             self._id = task.id
         return self._world
 
+    def model(self, task: Task) -> mujoco.MjModel:
+        """As it was compiled, of a task that need not be stepped."""
+        if self._world is not None and self._id == task.id:
+            return self._world.compiled.model
+        return compile_scene(task.scene, self.pack).model
+
     def close(self) -> None:
         if self._world is not None:
             self._world.close()
@@ -242,10 +248,10 @@ _OBSERVED: dict[str, Callable[[Observation], np.ndarray]] = {
 def _trajectory_errors(file: Path, scenes: _Scenes) -> tuple[np.ndarray, float | None]:
     """The largest joint difference after each step, (steps,); and that of observations, where the record has some."""
     record = _load(file, "suite", "task", "actions", "states")
-    world = scenes.world(*_task(record, file))
-    states = record["states"]
+    task, states = _task(record, file), record["states"]
     if len(states) != len(record["actions"]) + 1 or len(states) < 2:
         raise StateError(f"{file}: {len(record['actions'])} actions do not lead through {len(states)} states")
+    world = scenes.world(*task)
     world.reset(InitialState(states[0], _fixtures(record, world.compiled, file)))
     told = {key: record[key] for key in _OBSERVED if key in record}
     errors, observed = [], [0.0]
@@ -262,10 +268,11 @@ def _trajectory_errors(file: Path, scenes: _Scenes) -> tuple[np.ndarray, float |
 def _truths(file: Path, scenes: _Scenes, details: list[str]) -> tuple[int, int]:
     """How many truth values were compared, and how many differ."""
     record = _load(file, "suite", "task", "states", "atoms", "truth")
-    world = scenes.world(*_task(record, file))
+    task = _task(record, file)
     atoms = [_atom(str(text), file) for text in record["atoms"]]
     if record["truth"].shape != (len(record["states"]), len(atoms)):
         raise StateError(f"{file}: the truth table does not fit its states and atoms")
+    world = scenes.world(*task)
     fixtures = _fixtures(record, world.compiled, file)
     wrong = np.zeros(len(atoms), dtype=int)
     for vector, truth in zip(record["states"], record["truth"], strict=True):
@@ -304,7 +311,7 @@ def _model_difference(file: Path, scenes: _Scenes) -> str:
     match = re.fullmatch(r"(.+)_(\d+)", file.name.removesuffix(".xml.gz"))
     if match is None:
         raise StateError(f"{file}: the name should be SUITE_NUMBER.xml.gz")
-    ours = compile_scene(tasks.load(f"{match[1]}/{int(match[2])}").scene, scenes.pack).model
+    task = tasks.load(f"{match[1]}/{int(match[2])}")
     try:
         text = gzip.decompress(file.read_bytes()).decode()
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
@@ -316,7 +323,7 @@ def _model_difference(file: Path, scenes: _Scenes) -> str:
         theirs = mujoco.MjModel.from_xml_string(text)
     except ValueError as error:
         raise StateError(f"{file} does not compile: {' '.join(str(error).split())}") from None
-    differing = list(_differing(theirs, ours))
+    differing = list(_differing(theirs, scenes.model(task)))
     return f"{file.name}: {', '.join(differing)} differ" if differing else ""
 
 

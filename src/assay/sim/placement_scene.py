@@ -76,22 +76,22 @@ class PlacementScene:
                 # Side by side: things that wait inside each other would cost a contact each time.
                 self.data.qpos[self._address(entity)] = 5.0 * (index + 1)
                 self.data.qpos[self._address(entity) + 2] = _WINGS
-        for geom in range(self.model.ngeom):
-            if self.model.body(self.model.geom_bodyid[geom]).name.startswith((ROBOT, GRIPPER, MOUNT)):
-                self.model.geom_group[geom] = _UNSEEN
-        self._update()
+        names = (self.model.body(body).name for body in range(self.model.nbody))
+        of_robot = np.array([name.startswith((ROBOT, GRIPPER, MOUNT)) for name in names])
+        self.model.geom_group[of_robot[self.model.geom_bodyid]] = _UNSEEN
+        self._move()
 
     def put(self, name: str, pose: np.ndarray) -> None:
         """Put a thing at a pose (7,)."""
         entity = self._compiled.entities[name]
         self._set(entity, pose)
         self.poses[name] = pose
-        self._update()
+        self._move()
 
     def set_joint(self, joint: int, value: float) -> None:
         """Move a drawer, door or knob."""
         self.data.qpos[self.model.jnt_qposadr[joint]] = value
-        self._update()
+        self._move()
 
     def lowered(self, name: str, pose: np.ndarray, *, ceiling: float, alone: bool) -> np.ndarray:
         """The pose (7,) moved vertically until the thing is just above what is below it and ``ceiling``.
@@ -109,20 +109,20 @@ class PlacementScene:
             for each in others:
                 self._set(each, saved[each.name])
             self._set(entity, pose + (0.0, 0.0, _WINGS, 0.0, 0.0, 0.0, 0.0))
-            self._update()
+            self._move()
 
     def bottom(self, name: str, pose: np.ndarray) -> float:
         """The height of a thing's lowest point at a pose (7,), metres."""
         entity = self._compiled.entities[name]
         self._set(entity, pose)
-        mujoco.mj_kinematics(self.model, self.data)
+        self._move()
         return float(bounding_box(self.model, self.data, entity.geoms)[0][2])
 
     def collisions(self, name: str, pose: np.ndarray) -> set[str]:
         """The things that a thing at a pose (7,) would be inside of; the arena and the robot count as ''."""
         entity = self._compiled.entities[name]
         self._set(entity, pose)
-        self._update()
+        self._collide()
         found = self._inside(entity)
         self._set(entity, pose + (0.0, 0.0, _WINGS, 0.0, 0.0, 0.0, 0.0))
         return found
@@ -180,10 +180,10 @@ class PlacementScene:
     def _over_ground(self, entity: EntityIndex, pose: np.ndarray, ceiling: float) -> np.ndarray:
         """The pose with the thing's lowest point just above the highest solid thing found below it."""
         self._set(entity, pose)
-        mujoco.mj_kinematics(self.model, self.data)
+        self._move()
         low, high = bounding_box(self.model, self.data, entity.geoms)
         self._set(entity, pose + (0.0, 0.0, _WINGS, 0.0, 0.0, 0.0, 0.0))
-        mujoco.mj_kinematics(self.model, self.data)
+        self._move()
         centre, half = (low + high)[:2] / 2, (high - low)[:2] / 2
         angles = np.arange(8) * np.pi / 4
         rim = centre + 0.9 * half * np.stack([np.cos(angles), np.sin(angles)], axis=1)
@@ -202,7 +202,7 @@ class PlacementScene:
             raised = pose.copy()
             raised[2] += lift
             self._set(entity, raised)
-            self._update()
+            self._collide()
             found = self._inside(entity)
             if not found:
                 return raised
@@ -258,9 +258,13 @@ class PlacementScene:
             if fixture.name not in self.poses:
                 self._fixtures[index] = self._compiled.fixture_poses[index]
         put_fixtures(self.model, self._compiled, self._fixtures)
-        self._update()
+        self._move()
 
-    def _update(self) -> None:
+    def _move(self) -> None:
+        """Let everything be where the joints are; the contacts stay those of before."""
         mujoco.mj_kinematics(self.model, self.data)
-        mujoco.mj_comPos(self.model, self.data)
+
+    def _collide(self) -> None:
+        """The same, and find the contacts there: most of the time that placing takes."""
+        self._move()
         mujoco.mj_collision(self.model, self.data)

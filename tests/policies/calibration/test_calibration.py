@@ -19,13 +19,13 @@ from assay.policies.calibration.replay import recall
 from assay.policies.registry import load_policy
 from assay.sim import CompiledScene, Simulation, compile_scene, load_pack
 from assay.sim.world import SceneEnv
-from assay.tasks import Instruction, Rectangle, Scene, Task
+from assay.tasks import Goal, Instruction, Rectangle, Scene, Task
 from assay.tasks.names import names_of
 
 MOVED = 0.03
 """How far a thing must have gone to have been moved, metres."""
-STEPS = 150
-"""The oracle needs fewer for all that is asked here."""
+STEPS = 130
+"""The oracle needs 110 at most for all that is asked here."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,13 @@ SWAPPED = placed(BOWL_ON_PLATE, akita_black_bowl_region=(-0.05, 0.13), cream_che
 """The bowl where the cream cheese was, and the cream cheese where the bowl was."""
 
 
-@pytest.mark.parametrize("name", ["replay", "blind", "keyword", "colour", "nearest"])
-@pytest.mark.parametrize("task", ["libero_goal/8", "libero_goal/7"])
+@pytest.mark.parametrize(
+    ("name", "task"),
+    [
+        *((name, "libero_goal/8") for name in ("replay", "blind", "keyword", "colour", "nearest")),
+        *((name, "libero_goal/7") for name in ("replay", "keyword")),
+    ],
+)
 def test_the_control_is_solved(attempt: Attempt, name: str, task: str):
     """The proof of the instrument has those of libero_object."""
     assert attempt(name, tasks.load(task)).reached
@@ -134,7 +139,7 @@ def test_replay_plays_the_memory_whose_look_is_nearest():
     """The scene of seed 1 under the spec of seed 0: the memory of seed 1 is nearer than its own."""
     world = Simulation(built(BOWL_ON_PLATE.scene))
     state = world.sample(1)
-    spec = EpisodeSpec(BOWL_ON_PLATE.id, 0, steps=STEPS)
+    spec = EpisodeSpec(BOWL_ON_PLATE.id, 0, steps=40)
     played = [
         rollout(SceneEnv(world, BOWL_ON_PLATE, state), load_policy(address), spec).trajectory.actions
         for address in ("replay", "replay?seeds=2,1")
@@ -175,15 +180,20 @@ def test_who_does_not_read_the_attribute_takes_what_looks_as_the_bowl_did(attemp
 # -- keyword
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def heard(task: Task, text: str) -> Goal:
+    """What keyword pursues when it is told a text."""
+    world, policy = Simulation(built(task.scene)), Keyword()
+    policy.attach(SceneEnv(world, task, world.state()))
+    return policy.goal(Instruction(text), EpisodeSpec(task.id, 0))
+
+
+def test_keyword_follows_any_wording_that_keeps_the_names(attempt: Attempt):
+    for text in (
         "put the mixing bowl on the plate",
         "place the bowl gently on the plate",
         "the bowl should be on the plate, put it there",
-    ],
-)
-def test_keyword_follows_any_wording_that_keeps_the_names(attempt: Attempt, text: str):
+    ):
+        assert heard(BOWL_ON_PLATE, text) == BOWL_ON_PLATE.goal, text
     assert attempt("keyword", told(BOWL_ON_PLATE, text)).reached
 
 
@@ -192,10 +202,12 @@ def test_keyword_does_another_task_of_the_scene_when_asked(attempt: Attempt):
 
 
 def test_keyword_takes_the_wrong_thing_for_a_name_it_does_not_know(attempt: Attempt):
-    first = attempt("keyword", told(BOWL_ON_PLATE, "put the vessel on the plate"))
-    again = attempt("keyword", told(BOWL_ON_PLATE, "put the container on the plate"))
-    assert not first.reached and "cream_cheese_1" in first.moved and "akita_black_bowl_1" not in first.moved
-    assert np.array_equal(first.path, again.path)
+    text = "put the vessel on the plate"
+    result = attempt("keyword", told(BOWL_ON_PLATE, text))
+    assert (
+        not result.reached and "cream_cheese_1" in result.moved and "akita_black_bowl_1" not in result.moved
+    )
+    assert heard(BOWL_ON_PLATE, "put the container on the plate") == heard(BOWL_ON_PLATE, text)
 
 
 def test_keyword_reaches_for_the_wrong_thing_when_it_does_not_know_what_to_turn_on(attempt: Attempt):
@@ -255,7 +267,7 @@ def test_clumsy_without_error_is_the_oracle(attempt: Attempt):
 
 
 def test_clumsy_misses_on_the_oracles_path_and_carries_on_with_an_empty_hand(attempt: Attempt):
-    missed, oracle = (attempt(each, BOWL_ON_PLATE, seed=1) for each in ("clumsy?miss=1", "oracle"))
+    missed, oracle = (attempt(each, BOWL_ON_PLATE) for each in ("clumsy", "oracle"))
     assert oracle.reached and not missed.reached and not missed.moved
     gaps = np.linalg.norm(missed.path[: len(oracle.path)] - oracle.path, axis=1)
     assert gaps.max() < 0.03, "all the way to the plate"
@@ -267,9 +279,10 @@ def test_clumsy_misses_what_it_has_not_got_used_to_as_well(attempt: Attempt):
 
 
 def test_clumsy_as_it_is_fails_now_and_then_the_same_way_each_time(attempt: Attempt):
-    first = [attempt("clumsy", BOWL_ON_PLATE, seed=seed).reached for seed in range(4)]
-    assert set(first) == {True, False}
-    assert attempt("clumsy", BOWL_ON_PLATE, seed=0).reached == first[0]
+    missed = attempt("clumsy", BOWL_ON_PLATE)
+    assert not missed.reached and attempt("clumsy", BOWL_ON_PLATE, seed=1).reached
+    attempt.cache_clear()  # type: ignore[attr-defined]
+    assert np.array_equal(attempt("clumsy", BOWL_ON_PLATE).path, missed.path)
 
 
 # -- colour

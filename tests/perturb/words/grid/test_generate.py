@@ -17,6 +17,12 @@ from assay.perturb.words.grid.verify import verify
 from assay.tasks import Instruction, Task
 
 
+@pytest.fixture(scope="module")
+def bowl_on_stove() -> dict[str, Cell]:
+    """Nearly all that is said for "put the bowl on the stove", and its cells."""
+    return {each.text: each.cell for each in paraphrases(tasks.load("libero_goal/1"), 1000, 0)}
+
+
 def faults(made: tuple[Paraphrase, ...]) -> list[object]:
     rows = (
         Row(
@@ -102,9 +108,10 @@ def test_more_begin_with_the_fewer() -> None:
         (("habitual", "hint"), "the basin belongs on the hob"),
     ],
 )
-def test_each_type_says_it_in_its_way(cell: tuple[str, str], text: str) -> None:
-    made = {each.text: each.cell for each in paraphrases(tasks.load("libero_goal/1"), 1000, 0)}
-    assert made[text] == Cell(ObjectType(cell[0]), ActionType(cell[1]))
+def test_each_type_says_it_in_its_way(
+    cell: tuple[str, str], text: str, bowl_on_stove: dict[str, Cell]
+) -> None:
+    assert bowl_on_stove[text] == Cell(ObjectType(cell[0]), ActionType(cell[1]))
 
 
 @pytest.mark.parametrize(

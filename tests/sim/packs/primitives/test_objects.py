@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
@@ -72,16 +73,23 @@ def corners(model: mujoco.MjModel) -> NDArray[np.float64]:
     return offsets @ np.asarray(data.xmat[body], dtype=np.float64).reshape(3, 3)
 
 
+@cache
+def solid_corners(category: str) -> NDArray[np.float64]:
+    """Those of an object as it ships."""
+    return corners(compiled(BUILDERS[category]()))
+
+
 def scene(category: str, *, gap: float = 0.0, support: str = "box") -> tuple[Element, Element]:
-    """A world in which the object hovers ``gap`` above a support at z = 0, and its world body."""
-    document = BUILDERS[category]()
+    """A world in which the object, without what is only drawn, hovers ``gap`` above a support at z = 0; its body."""
     quat = orientation(category)
-    low = (corners(compiled(BUILDERS[category]())) @ rotation(quat)[2]).min()
+    low = (solid_corners(category) @ rotation(quat)[2]).min()
     root = Element("mujoco")
     SubElement(root, "option", {"timestep": "0.002", "impratio": "20", "cone": "elliptic"})
-    asset, thing = document.find("asset"), document.find("worldbody/body/body")
-    assert asset is not None and thing is not None
-    root.append(asset)
+    thing = BUILDERS[category]().find("worldbody/body/body")
+    assert thing is not None
+    for parent in list(thing.iter()):
+        for drawn in parent.findall("geom[@group='1']"):
+            parent.remove(drawn)
     world = SubElement(root, "worldbody")
     floor = (
         {"type": "plane", "size": "1 1 0.1"}
@@ -149,7 +157,7 @@ def test_what_is_drawn_fits_what_collides(category: str) -> None:
         start, count = model.mesh_vertadr[mesh], model.mesh_vertnum[mesh]
         vertices = model.mesh_vert[start : start + count]
         drawn.append(data.geom_xpos[geom] + vertices @ data.geom_xmat[geom].reshape(3, 3).T)
-    vertices, solid = np.concatenate(drawn), corners(model)
+    vertices, solid = np.concatenate(drawn), solid_corners(category)
     assert np.abs(vertices.min(axis=0) - solid.min(axis=0)).max() < 0.004
     assert np.abs(vertices.max(axis=0) - solid.max(axis=0)).max() < 0.0045
     up = rotation(orientation(category))[2]
@@ -195,10 +203,7 @@ def test_a_ball_dropped_into_it_stays_inside_above_the_bottom(
     category: str, off: tuple[float, float]
 ) -> None:
     root, world = scene(category)
-    top = float(
-        corners(compiled(BUILDERS[category]()))[:, 2].max()
-        - corners(compiled(BUILDERS[category]()))[:, 2].min()
-    )
+    top = float(np.ptp(solid_corners(category)[:, 2]))
     x, y = HOLLOWS[category][0] + off[0], HOLLOWS[category][1] + off[1]
     ball = SubElement(world, "body", {"name": "ball", "pos": f"{x} {y} {top + 0.015}"})
     SubElement(ball, "freejoint")
@@ -389,7 +394,7 @@ needs_real_assets = pytest.mark.skipif(
 @pytest.mark.parametrize("category", list(compared()) or ["plate"])
 def test_outline_mass_and_sites_are_those_of_the_real_object(category: str) -> None:
     ours, real = compiled(BUILDERS[category]()), real_model(category)
-    our_points, real_points = corners(ours), corners(real)
+    our_points, real_points = solid_corners(category), corners(real)
     up = rotation(orientation(category))[2]
     assert abs((our_points @ up).min() - (real_points @ up).min()) < 0.0005
     assert np.abs(our_points.min(axis=0) - real_points.min(axis=0)).max() < 0.0025

@@ -158,14 +158,14 @@ def test_arm_touches_nothing_of_itself_around_the_workspace() -> None:
     model = assembled(pedestal=True)
     rng = np.random.default_rng(1)
     low, high = model.jnt_range[:7].T
+    data, site = mujoco.MjData(model), model.site("grip_site").id
     tried = 0
     for _ in range(6000):
         angles = np.clip(HOME + rng.uniform(-1, 1, 7) * (1.0, 0.8, 0.8, 0.7, 0.8, 0.8, 1.5), low, high)
-        data = mujoco.MjData(model)
         data.qpos[:7], data.qpos[7:9] = angles, OPEN
         mujoco.mj_kinematics(model, data)
-        x, y, z = data.site("grip_site").xpos
-        downwards = -data.site("grip_site").xmat[8]
+        x, y, z = data.site_xpos[site]
+        downwards = -data.site_xmat[site, 8]
         if not (0.3 < x < 0.8 and abs(y) < 0.45 and 0.0 < z < 0.5 and downwards > 0.7):
             continue
         tried += 1

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 
 from assay.language import Meaning, Mention, Noun
 from assay.perturb.words.grid.cells import ObjectType
@@ -36,9 +37,10 @@ class FoundName:
     """The words between the article and the name."""
 
 
-def words_of(text: str) -> list[str]:
+@lru_cache(maxsize=4096)
+def words_of(text: str) -> tuple[str, ...]:
     """The words of a text in lower case, without punctuation and genitives."""
-    return _WORD.findall(_GENITIVE.sub("", text.lower()))
+    return tuple(_WORD.findall(_GENITIVE.sub("", text.lower())))
 
 
 class Finder:
@@ -50,10 +52,12 @@ class Finder:
         for noun in meaning.nouns:
             for name in noun.all_names:
                 for written, plural in noun.numbers_of(name):
-                    known = self._names.setdefault(tuple(words_of(written)), ({}, plural))
+                    known = self._names.setdefault(words_of(written), ({}, plural))
                     rank = min(_rank(noun, name), known[0].get(noun.name, _LAST))
                     known[0][noun.name] = rank
         self._longest = max(map(len, self._names), default=0)
+        self.original = tuple(self.find(meaning.original))
+        """The names in the original."""
 
     def find(self, text: str) -> Iterator[FoundName]:
         """The names in a text, the longest at each place."""
@@ -86,9 +90,9 @@ class Finder:
         own, general = self._names[first][0], self._names[second][0]
         return any(own[noun] < general.get(noun, 0) for noun in own)
 
-    def _at(self, words: list[str], start: int) -> tuple[str, ...] | None:
+    def _at(self, words: tuple[str, ...], start: int) -> tuple[str, ...] | None:
         for length in range(min(self._longest, len(words) - start), 0, -1):
-            name = tuple(words[start : start + length])
+            name = words[start : start + length]
             if name in self._names:
                 return name
         return None
@@ -118,17 +122,25 @@ def _rank(noun: Noun, name: str) -> int:
     return next((rank for rank, names in enumerate(listed, 1) if name in map(str.lower, names)), 0)
 
 
-def naming(mention: Mention, names: list[FoundName], originally: list[FoundName], meaning: Meaning) -> Naming:
+@cache
+def _listed(noun: Noun, form: str) -> Mapping[str, ObjectType]:
+    """The names that the lexicon has for a form of a noun, in both numbers, and their types."""
+    return {
+        " ".join(words_of(written)): kind
+        for kind in (ObjectType.HABITUAL, ObjectType.CONTEXTUAL)
+        for name in new_names(noun, kind, form)
+        for written in (name, noun.plural_of(name))
+    }
+
+
+def naming(
+    mention: Mention, names: Sequence[FoundName], originally: Sequence[FoundName], meaning: Meaning
+) -> Naming:
     """What a text with these names calls a noun of the original, which has those."""
     noun, form = mention.noun, mention.original
     mentioned = {each.noun.name for each in meaning.mentions}
     others = {each.original for each in meaning.mentions} - {form}
-    listed = {
-        " ".join(words_of(written)): kind
-        for kind in (ObjectType.HABITUAL, ObjectType.CONTEXTUAL)
-        for name in new_names(noun, kind, mention.form)
-        for written in (name, noun.plural_of(name))
-    }
+    listed = _listed(noun, mention.form)
     mine = [each for each in names if noun.name in each.nouns and each.name not in others]
     kept = [each for each in mine if each.name.endswith(form) and each.name not in listed]
     before = {word for each in originally if each.name == form for word in each.between}
@@ -152,14 +164,14 @@ def naming(mention: Mention, names: list[FoundName], originally: list[FoundName]
     )
 
 
-def _after_article(words: list[str], start: int) -> tuple[str, ...] | None:
+def _after_article(words: tuple[str, ...], start: int) -> tuple[str, ...] | None:
     """The words between the article before a place and that place; None if there is no article."""
     for back in range(1, min(_FARTHEST + 1, start) + 1):
         word = words[start - back]
         if _ARTICLE.fullmatch(word):
-            return tuple(words[start - back + 1 : start])
+            return words[start - back + 1 : start]
         if _BOUND.fullmatch(word):
             # "the yellow and white mug": colours may be joined.
             joined = word == "and" and back == 2 and start >= 4 and _ARTICLE.fullmatch(words[start - 4])
-            return tuple(words[start - 3 : start]) if joined else None
+            return words[start - 3 : start] if joined else None
     return None

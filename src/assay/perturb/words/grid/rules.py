@@ -28,13 +28,12 @@ def flaws(text: str, cell: Cell, meaning: Meaning, finder: Finder) -> Iterator[F
     yield from plain_flaws(text, meaning.original)
     if not text.strip() or len(text) > MAX_CHARACTERS:
         return
-    originally = list(finder.find(meaning.original))
     forms = {mention.original for mention in meaning.mentions}
-    literal = {each.name for each in originally} - forms  # "the middle layer of the drawer"
+    literal = {each.name for each in finder.original} - forms  # "the middle layer of the drawer"
     names = [each for each in finder.find(text) if each.name not in literal]
     yield from _scene_flaws(names, forms, meaning)
     yield from _kept_flaws(text, names, meaning)
-    namings = [naming(mention, names, originally, meaning) for mention in meaning.mentions]
+    namings = [naming(mention, names, finder.original, meaning) for mention in meaning.mentions]
     yield from _object_flaws(namings, cell.object_type)
     yield from (("action", reason) for reason in shape_flaws(text, cell.action_type, meaning))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache, lru_cache
 
 from assay.language import Meaning, Step
 from assay.language.phrases import pronoun
@@ -87,8 +88,7 @@ def _verb_flaws(low: str, action: ActionType, meaning: Meaning) -> Iterator[str]
     if _frame(meaning).fullmatch(low):
         yield f"no verb has changed, and the action type is '{action}'"
         return
-    steps = (_any_verb(step, meaning) for step in meaning.steps)
-    if not re.fullmatch("(?:,? and(?: then)?|, then) ".join(steps), low):
+    if not _any_verbs(meaning).fullmatch(low):
         yield "more than names and verbs has changed"
         return
     if action is ActionType.CONTEXTUAL:  # a plain synonym is right anywhere, so also here
@@ -109,12 +109,14 @@ def _verbs_gone(low: str, meaning: Meaning) -> Iterator[str]:
                 yield f"the verb '{verb.name}' is gone"
 
 
+@cache
 def _bases() -> set[str]:
     """The verbs that commands begin with."""
     senses = verb_table().senses.values()
     return {verb.split()[0] for sense in senses for verb in (*sense.habitual, *sense.contextual)}
 
 
+@lru_cache(maxsize=64)
 def _frame(meaning: Meaning) -> re.Pattern[str]:
     """The original with any name for each noun."""
     return re.compile(_open(meaning.slotted, meaning))
@@ -131,6 +133,12 @@ def _open(text: str, meaning: Meaning) -> str:
         return rf"(?:(?:{_NAME_WORD}\ ){{0,3}}(?:{own})|{_NAME})" if own else _NAME
 
     return re.sub(r"\\\{[np](\d+)\\\}", names, re.escape(text))
+
+
+@lru_cache(maxsize=64)
+def _any_verbs(meaning: Meaning) -> re.Pattern[str]:
+    """The original with any names and any verbs."""
+    return re.compile("(?:,? and(?: then)?|, then) ".join(_any_verb(step, meaning) for step in meaning.steps))
 
 
 def _any_verb(step: Step, meaning: Meaning) -> str:

@@ -7,6 +7,7 @@ that is drawn and nothing else. Lengths are metres; sizes are MuJoCo's half-leng
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from xml.etree.ElementTree import Element, SubElement
 
 Vector = Sequence[float]
@@ -16,6 +17,7 @@ FRICTION = (0.95, 0.3, 0.1)
 """Sliding, torsional, rolling: what LIBERO gives the things one picks up."""
 
 
+@lru_cache(maxsize=1 << 16)
 def number(value: float) -> str:
     """A length with a tenth of a micrometre, and no trailing zeros."""
     text = f"{float(value):.7f}".rstrip("0").rstrip(".")
