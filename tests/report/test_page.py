@@ -114,7 +114,7 @@ def test_every_table_is_written_in_three_ways(folder: Path, report: Report):
 def test_an_adjusted_p_is_never_below_the_p_beside_it(folder: Path):
     for name in ("changes", "axes", "drops"):
         for row in csv.DictReader((folder / "tables" / f"{name}.csv").open()):
-            assert float(row["Holm p of a loss"]) >= float(row["p of a loss"]), row
+            assert float(row["Holm p"]) >= float(row["p"]), row
 
 
 def test_the_same_run_gives_the_same_bytes_in_another_process(tmp_path: Path, write, made):
@@ -188,15 +188,15 @@ def test_errors_refusals_and_missing_certificates_are_told(tmp_path: Path, write
 
 def test_conditions_that_were_refused_whole_are_told_first(tmp_path: Path, write, made):
     refused = [["pro/position", "libero_goal/1", seed, "demonstrator failed: too far"] for seed in range(4)]
-    said = (
-        "4 episodes refused, for want of a certificate that the demonstrator solves the scene, so that {}: "
-    )
+    partly = [["c", "libero_goal/1", 9, "cannot be placed"]]
+    said = "4 episodes could not be certified as solvable, so that {}: "
     why = "4 x demonstrator failed: too far."
     for name, episodes, what in (
-        ("controls", [made(True)], "no episode of pro/position was played"),
+        ("controls", [made(True), made(True, "c")], "no episode of pro/position was played"),
         ("empty", [], "this run is empty"),
     ):
-        found = RunReport.read(write(tmp_path / f"{name}.assay", episodes, refused=refused))
+        told = refused + partly if episodes else refused
+        found = RunReport.read(write(tmp_path / f"{name}.assay", episodes, refused=told))
         assert banners(found) == [said.format(what) + why]
         assert "not part of this experiment" not in build([found]).html()
     some = RunReport.read(

@@ -64,7 +64,7 @@ class GettingStuck(Random):
 
 @pytest.fixture(scope="module", autouse=True)
 def lean() -> Iterator[None]:
-    """The cluster of the tests is set up as a Ray of our own: it tells nobody, and its workers are in no queue."""
+    """The cluster of the tests is set up as a Ray of our own: it sends no statistics, and its workers are not niced."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in on_ray.LEAN.items():
             patch.setenv(name, value)

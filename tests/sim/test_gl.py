@@ -14,12 +14,12 @@ import os
 from assay import tasks
 from assay.errors import RenderingError
 from assay.sim import Simulation, compile_scene, load_pack
-import mujoco
+import numpy as np
 print(os.environ["MUJOCO_GL"])
 world = Simulation(compile_scene(tasks.load("libero_10/5").scene, load_pack("primitives")))
 seen = world.reset(world.sample(0))
-mujoco.mj_step(world.model, world.data)
-print("stepped to", world.data.time)
+world.step(np.zeros(7))
+print("stepped to", round(float(world.data.time), 3))
 try:
     seen.image("agentview", 16)
     print("drew")
@@ -49,7 +49,7 @@ def test_physics_runs_whatever_the_variable_says_and_pictures_say_why_not(value:
     result = run(PHYSICS, MUJOCO_GL=value)
     assert result.returncode == 0 and result.stderr == ""
     variable, stepped, message = result.stdout.strip().splitlines()
-    assert (variable, stepped) == (value, "stepped to 0.002"), "the variable is as it was"
+    assert (variable, stepped) == (value, "stepped to 0.05"), "the variable is as it was"
     assert f"MUJOCO_GL is '{value}'" in message and ", ".join(gl.BACKENDS) in message and "unset" in message
 
 
@@ -58,7 +58,7 @@ def test_a_chosen_backend_that_is_not_there_says_so():
     result = run(PHYSICS, MUJOCO_GL="glfw")
     assert result.returncode == 0 and result.stderr == ""
     _, stepped, message = result.stdout.strip().splitlines()
-    assert stepped == "stepped to 0.002"
+    assert stepped == "stepped to 0.05"
     assert "MUJOCO_GL" in message and "glfw: there is no display" in message
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from itertools import groupby
 
 from assay.errors import ExperimentError, did_you_mean, did_you_mean_each
 
@@ -19,7 +20,7 @@ def choose_conditions(selection: str, names: Iterable[str], experiment: str) -> 
     """
     known = tuple(names)
     parts = list(_parts(selection, known))
-    unknown = list(dict.fromkeys(part for part, found in parts if not found))
+    unknown = list(dict.fromkeys(_unknown(parts, known)))
     if unknown:
         short = {name.partition("/")[2] or name for name in known}
         options = known if any("/" in part for part in unknown) else short
@@ -50,6 +51,15 @@ def _parts(selection: str, known: tuple[str, ...]) -> Iterator[tuple[str, list[s
                 break
         yield pattern, found
         left = left[size:]
+
+
+def _unknown(parts: Sequence[tuple[str, list[str]]], known: Sequence[str]) -> Iterator[str]:
+    """The parts that mean nothing; where names hold commas, so many in a row as a name has belong together."""
+    size = 1 + max((name.count(",") for name in known), default=0)
+    for stands, group in groupby(parts, key=lambda part: bool(part[1])):
+        if not stands:
+            texts = [text for text, _ in group]
+            yield from (",".join(texts[first : first + size]) for first in range(0, len(texts), size))
 
 
 def _means(pattern: str, name: str) -> bool:

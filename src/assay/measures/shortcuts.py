@@ -83,6 +83,10 @@ class Shortcuts(Result):
         """The conditions in which it is undecided."""
         return self._which(probe, Solved.OPEN)
 
+    def broken(self, probe: Probe) -> tuple[str, ...]:
+        """The conditions of which no episode ended without an error."""
+        return self._which(probe, Solved.UNKNOWN)
+
     @property
     def fewest(self) -> int:
         """With fewer episodes of a condition nothing is decided, whatever comes of them."""
@@ -101,7 +105,7 @@ class Shortcuts(Result):
             for row in self.rows
             if row.expected
         }
-        return {condition: count for condition, count in most.items() if count < self.fewest}
+        return {condition: count for condition, count in most.items() if 0 < count < self.fewest}
 
     @property
     def lacking(self) -> tuple[Probe, ...]:

@@ -77,7 +77,12 @@ def in_words(found: Shortcuts) -> list[str]:
     said = []
     for probe in found.lacking:
         blind, telling, unsure = found.blind_spots(probe), found.telling(probe), found.open(probe)
-        said.append("; ".join(_sentence(probe, len(wanted), blind, telling, unsure)) + ".")
+        parts = []
+        if broken := found.broken(probe):
+            parts.append(f"{probe.title}: no episode without an error in {_named(broken)}")
+        if len(broken) < len(wanted):
+            parts += _sentence(probe, len(wanted) - len(broken), blind, telling, unsure)
+        said.append("; ".join(parts) + ".")
     unexpected = [row.condition for row in found.rows if not row.expected]
     if unexpected:
         said.append(

@@ -6,7 +6,7 @@ import json
 import sqlite3
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -54,8 +54,8 @@ class RunReport:
     """Where it was played."""
     refused: dict[str, int]
     """Why episodes were left out of the plan, and how many."""
-    refused_whole: tuple[str, ...]
-    """Conditions of which every episode was left out."""
+    refused_whole: dict[str, dict[str, int]]
+    """Conditions of which every episode was left out: why, and how many."""
     waiting: int
     """Planned episodes that are still to be done; those of stopped conditions are not."""
     counts: pl.DataFrame
@@ -110,7 +110,7 @@ class RunReport:
             meta=meta,
             world=store.world,
             refused=dict(refused.most_common()),
-            refused_whole=tuple(dict.fromkeys(str(each[0]) for each in refusals if each[0] not in planned)),
+            refused_whole=_whole(refusals, planned),
             waiting=len(store.todo()),
             counts=counts,
             stopped=store.stopped,
@@ -180,6 +180,15 @@ class RunReport:
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+def _whole(refusals: Iterable[Sequence[object]], planned: Container[str]) -> dict[str, dict[str, int]]:
+    """Of refused episodes (condition, task, seed, reason) those of conditions of which no episode is planned."""
+    found: dict[str, Counter[str]] = {}
+    for condition, *_, reason in refusals:
+        if condition not in planned:
+            found.setdefault(str(condition), Counter())[str(reason)] += 1
+    return {condition: dict(why) for condition, why in found.items()}
 
 
 def named(paths: Sequence[Path], labels: Sequence[str] = ()) -> dict[str, Path]:

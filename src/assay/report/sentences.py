@@ -193,7 +193,7 @@ def seeds_wanted(findings: Sequence[Finding]) -> SeedsWanted | None:
         return None
     most = max(needs, key=lambda each: each.needed)
     if len(needs) > 1:
-        return SeedsWanted(most, "all of the losses above", several=True)
+        return SeedsWanted(most, "all losses that are not certain", several=True)
     return SeedsWanted(most, f"the loss {change_said(lost[0].evidence[0].part)}")
 
 
@@ -332,9 +332,10 @@ class Diagnosis:
 
 
 def not_tested(untested: Sequence[Mapping[str, str]], where: str = "") -> list[str]:
-    """What none of several runs tests (flaw -> why, of each), a line for each reason, which is the first run's."""
+    """What none of several runs tests (flaw -> why, of each), a line for each reason that all of them have."""
     flaws: dict[str, list[str]] = {}
-    for flaw, why in untested[0].items() if untested else ():
-        if all(flaw in each for each in untested):
-            flaws.setdefault(why, []).append(flaw)
-    return [f"Not tested{where}: {', '.join(names)} ({why})." for why, names in flaws.items()]
+    for flaw in untested[0] if untested else ():
+        reasons = {each.get(flaw) for each in untested}
+        if None not in reasons:
+            flaws.setdefault(f" ({reasons.pop()})" if len(reasons) == 1 else "", []).append(flaw)
+    return [f"Not tested{where}: {', '.join(names)}{why}." for why, names in flaws.items()]

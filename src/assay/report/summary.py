@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -155,15 +156,16 @@ def _refusals(report: RunReport) -> Iterator[str]:
     """Which conditions a run lacks because all of their episodes were refused, and why."""
     if not report.refused_whole:
         return
-    more = len(report.refused_whole) - _MOST
-    named = [*report.refused_whole[:_MOST], *([plural(more, "other condition")] if more > 0 else [])]
+    conditions, counts = list(report.refused_whole), Counter[str]()
+    for each in report.refused_whole.values():
+        counts.update(each)
+    more = len(conditions) - _MOST
+    named = [*conditions[:_MOST], *([plural(more, "other condition")] if more > 0 else [])]
     what = f"no episode of {listed(named)} was played" if report.profile.planned else "this run is empty"
-    reasons = list(report.refused.items())
-    why = [f"{count:,} x {reason}" for reason, count in reasons[:_MOST]]
-    why += [plural(len(reasons) - _MOST, "other reason")] if len(reasons) > _MOST else []
+    why = [f"{count:,} x {reason}" for reason, count in counts.most_common(_MOST)]
+    why += [plural(len(counts) - _MOST, "other reason")] if len(counts) > _MOST else []
     yield (
-        f"{plural(sum(report.refused.values()), 'episode')} refused, for want of a certificate that the demonstrator "
-        f"solves the scene, so that {what}: {'; '.join(why)}."
+        f"{plural(counts.total(), 'episode')} could not be certified as solvable, so that {what}: {'; '.join(why)}."
     )
 
 

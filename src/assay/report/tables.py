@@ -129,8 +129,8 @@ def _drops(name: str, title: str, found: Sequence[Drop]) -> Table:
             Column("perturbed", "share"),
             Column("difference", "change"),
             Column("95 % interval", "change"),
-            Column("p of a loss", "p"),
-            Column("Holm p of a loss", "p"),
+            Column("p", "p"),
+            Column("Holm p", "p"),
         ),
         tuple(
             (
@@ -143,15 +143,15 @@ def _drops(name: str, title: str, found: Sequence[Drop]) -> Table:
                 drop.perturbed,
                 drop.change,
                 drop.interval,
-                one_sided_p(drop.change, drop.p),
+                one_sided_p(drop.change, drop.p) if drop.plausible else drop.p,
                 drop.p_holm,
             )
             for drop in found
         ),
         "Paired differences to the control of the same task and seed, or of the task that was asked for; 95 % Newcombe "
-        "intervals over starts. Both p are of one test, that success is lost: exact, one-sided, 1 where it rose; Holm "
-        "p is adjusted for everything that was tested. Where success is not expected, a loss is no flaw: there Holm p "
-        "is two-sided, and adjusted within the family.",
+        "intervals over starts. Both p are of one test. Where success is expected: that it is lost, exact, one-sided, "
+        "1 where it rose; Holm p is adjusted for everything that was tested. Where success is not expected, a loss is "
+        "no flaw: there both are two-sided, and Holm p is adjusted within the family.",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from assay.measures.profile import Profile
 from assay.measures.thresholds import Threshold, Thresholds, WorstCase
@@ -38,15 +38,18 @@ def remark(found: Threshold) -> str:
 
 
 def threshold_sentences(found: Thresholds, profile: Profile) -> Iterator[str]:
-    """Where success is lost, an axis at a time; tasks that lose it at the same place together."""
+    """Where success is lost, and where that is not known, an axis at a time; equal answers of tasks together."""
     for axis in dict.fromkeys(each.axis for each in found.found):
-        tasks: dict[str, list[str]] = {}
-        for each in found.found:
-            if each.axis == axis:
-                why = remark(each)
-                tasks.setdefault(f"{in_words(each)}{f' ({why})' if why else ''}", []).append(each.task)
-        where = "; ".join(f"{lost} in {listed(which)}" for lost, which in tasks.items())
-        yield f"Success is lost along {axis} at: {where}; each holds with {percent(found.confidence, 0)}."
+        lost: dict[str, list[str]] = {}
+        unknown: dict[str, list[str]] = {}
+        for each in (each for each in found.found if each.axis == axis):
+            why, known = remark(each), each.fits and each.lost is not None
+            told = f"{in_words(each)}{f' ({why})' if why else ''}"
+            (lost if known else unknown).setdefault(told, []).append(each.task)
+        if lost:
+            yield f"Success is lost along {axis} at: {_where(lost)}; each holds with {percent(found.confidence, 0)}."
+        if unknown:
+            yield f"Where success is lost along {axis} is not settled: {_where(unknown)}."
     if found.cannot:
         yield f"Not searched: {'; '.join(found.cannot)}."
 
@@ -61,6 +64,10 @@ def case_sentences(found: Sequence[WorstCase], profile: Profile) -> Iterator[str
             f"Together break it, though each alone does not: {_changes(each)} in {each.task} "
             f"({each.failures} of {plural(each.starts, 'fresh start')} fail)."
         )
+
+
+def _where(tasks: Mapping[str, Sequence[str]]) -> str:
+    return "; ".join(f"{told} in {listed(which)}" for told, which in tasks.items())
 
 
 def _changes(case: WorstCase) -> str:

@@ -47,8 +47,9 @@ def lateness(meta: Mapping[str, Any]) -> str:
     """How late decisions come in all episodes of a run, in a few words: ``latency 4``; empty where they do not."""
     settings = meta.get("settings") or {}
     steps, waiting = settings.get("latency"), settings.get("while_waiting", "play")
-    parts = [f"latency {steps}"] if steps else []
-    return ", ".join(parts if waiting == "play" else [*parts, f"while waiting {waiting}"])
+    if not steps:
+        return ""  # the experiment `latency` has one of its own for each condition
+    return f"latency {steps}" + ("" if waiting == "play" else f", while waiting {waiting}")
 
 
 def _facts(meta: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
