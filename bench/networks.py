@@ -91,7 +91,12 @@ NETWORKS = {
             ("narrow-flow", " (flow matching, as pi0)", "--head flow --steps 1000"),
         )
     },
-    "wide": Training("one wording of each task", frozenset({Flaw.UNKNOWN_NAMES}), DEAF, "moved"),
+    "wide": Training(
+        "one wording of each task; objects further away than half-way to their neighbours",
+        BY_PLACE | {Flaw.UNKNOWN_NAMES},
+        DEAF,
+        "moved",
+    ),
     "wider": Training(
         "one wording of each task", frozenset({Flaw.UNKNOWN_NAMES}), DEAF, "all-moved", "--steps 4000"
     ),

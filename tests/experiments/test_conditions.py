@@ -63,6 +63,13 @@ def test_what_means_nothing_is_refused_with_what_there_is(selection: str, words:
     assert words in str(refused.value)
 
 
+def test_one_misspelt_name_with_commas_is_one_error():
+    with pytest.raises(
+        ExperimentError, match=r"no condition 'obj=none,act=neeed'.*did you mean 'obj=none,act=need'\?"
+    ):
+        choose_conditions("obj=none,act=neeed", CELLS, "para")
+
+
 def test_every_experiment_takes_conditions_in_its_address_and_keeps_its_controls():
     whole = list(load_experiment("pro").plan(BOWL, (0, 1)))
     some = list(load_experiment("pro?conditions=position,displace%3D*").plan(BOWL, (0, 1)))
