@@ -13,6 +13,7 @@ import pytest
 
 from assay.errors import AssayError, StateError
 from assay.sim import parity
+from assay.sim.compile import compile_scene
 from assay.sim.packs.libero import LiberoPack
 from assay.sim.parity import Parity, find_records, measure
 
@@ -42,7 +43,7 @@ FILES = {
 def _compiled_once() -> Iterator[None]:
     """All these records are of one scene."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parity, "compile_scene", cache(parity.compile_scene))
+        patch.setattr(parity, "compile_scene", cache(compile_scene))
         yield
 
 
