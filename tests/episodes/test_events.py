@@ -279,7 +279,13 @@ def test_what_grows_stays_where_it_stands_and_waits_until_it_fits(env: LiberoEnv
     put(other, x, y + gap + 0.05)
     before = simulation.pose(bowl)[0]
     assert grow() and env.simulation is not simulation
-    assert env.simulation.pose(bowl)[0][:2] == pytest.approx(before[:2], abs=1e-9)
+    grown = env.simulation.pose(bowl)[0]
+    assert grown[:2] == pytest.approx(before[:2], abs=1e-9)
+    for _ in range(10):
+        env.step(np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0]))
+    assert env.simulation.pose(bowl)[0] == pytest.approx(grown, abs=0.003), (
+        "it neither falls nor is thrown up"
+    )
 
 
 def _touch(simulation: Simulation, *names: str) -> bool:

@@ -22,7 +22,7 @@ MOST_LATENCY = 1_000
 
 
 @runtime_checkable
-class ChunkPolicy(Protocol):
+class LookaheadPolicy(Protocol):
     """A policy whose chunks are longer than what it wants executed of them: the rest can play on while it thinks."""
 
     def foresee(self, observation: Any) -> tuple[np.ndarray, int]:

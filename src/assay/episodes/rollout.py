@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from assay.episodes.episode import Episode
-from assay.episodes.latency import ChunkPolicy, Timeline
+from assay.episodes.latency import LookaheadPolicy, Timeline
 from assay.episodes.policy import Policy, Privileged
 from assay.episodes.spec import EpisodeSpec
 from assay.episodes.stepwise import Stepwise
@@ -105,7 +105,7 @@ def _guarded(policy: object, step: int, call: Callable[..., T], *arguments: obje
 
 def _decided(policy: Policy, env: Env, seen: Any, *, late: bool) -> tuple[np.ndarray, int]:
     """A policy's next chunk (k, action size), and how many of its actions are executed; all of it, if it is late."""
-    if late and isinstance(policy, ChunkPolicy):
+    if late and isinstance(policy, LookaheadPolicy):
         given, executed = _guarded(policy, env.steps, policy.foresee, seen)
         return _actions(policy, env.steps, given, env.world.action_size), executed
     given = _guarded(policy, env.steps, policy.act, seen)

@@ -230,14 +230,14 @@ def nothing(finding: Finding) -> Sentence:
         claim += f"; {found.too_few} more cannot be told from so few starts"
     if found.flaw is None or found.loss is None:
         return Sentence(claim, "")
-    seen = (
-        f"a loss of {100 * found.seen:.0f} points or more would have been found with 80 % power; "
-        if found.seen is not None
-        else ""
-    )
     about = _words(found.flaw).claim
-    left = f"{seen}the largest that the intervals leave open is {100 * found.loss:.0f} points"
-    return Sentence(claim, "", f"{left} ({about[0].lower()}{about[1:]})")
+    left = (
+        f"no 95 % interval reaches a loss of more than {100 * found.loss:.0f} points "
+        f"(the widest: {about[0].lower()}{about[1:]})"
+    )
+    if found.seen is not None:
+        left += f"; so many starts find a loss of {100 * found.seen:.0f} points or more with 80 % power"
+    return Sentence(claim, "", left)
 
 
 def _too_few(found: Fall) -> Sentence:

@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import Any
 
 from assay.episodes import Policy, Privileged, load_world
-from assay.episodes.latency import ChunkPolicy, Holding, check_latency
+from assay.episodes.latency import Holding, LookaheadPolicy, check_latency
 from assay.episodes.stepwise import NOT_HERE
 from assay.errors import AssayError, PolicyError, RunError, one_line
 from assay.experiments import Experiment
@@ -97,7 +97,7 @@ def _times(policy: Policy, env: Any, seen: Any, spec: Any) -> tuple[list[float],
     if isinstance(policy, Privileged):
         policy.attach(env)
     policy.reset(env.task.instruction, spec)
-    ask = policy.foresee if isinstance(policy, ChunkPolicy) else policy.act
+    ask = policy.foresee if isinstance(policy, LookaheadPolicy) else policy.act
     ask(seen)
     clock = []
     for _ in range(REQUESTS):

@@ -188,13 +188,10 @@ def heard(task: Task, text: str) -> Goal:
 
 
 def test_keyword_follows_any_wording_that_keeps_the_names(attempt: Attempt):
-    for text in (
-        "put the mixing bowl on the plate",
-        "place the bowl gently on the plate",
-        "the bowl should be on the plate, put it there",
-    ):
+    farthest = "the bowl should be on the plate, put it there"
+    for text in ("put the mixing bowl on the plate", "place the bowl gently on the plate", farthest):
         assert heard(BOWL_ON_PLATE, text) == BOWL_ON_PLATE.goal, text
-    assert attempt("keyword", told(BOWL_ON_PLATE, text)).reached
+    assert attempt("keyword", told(BOWL_ON_PLATE, farthest)).reached
 
 
 def test_keyword_does_another_task_of_the_scene_when_asked(attempt: Attempt):
