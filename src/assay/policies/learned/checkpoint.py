@@ -37,6 +37,14 @@ def load(path: Path, kind: type[D], make: Callable[[D], N], command: str) -> tup
         network = make(description)
         load_model(network, str(path))
     except (SafetensorError, RuntimeError, OSError, KeyError, ValueError, ValidationError) as error:
-        reason = one_line(str(error), 120)
+        reason = one_line(_reason(error), 120)
         raise PolicyError(f"{path} is damaged, or not a checkpoint of {command}: {reason}") from None
     return network.eval(), description
+
+
+def _reason(error: Exception) -> str:
+    """What is wrong with a file, without the words of the libraries that read it."""
+    if isinstance(error, ValidationError):
+        fields = {".".join(map(str, each["loc"])) for each in error.errors()}
+        return f"its header lacks or has otherwise: {', '.join(sorted(fields))}"
+    return "its header has no description of Assay's" if isinstance(error, KeyError) else str(error)

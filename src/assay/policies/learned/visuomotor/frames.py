@@ -17,7 +17,7 @@ from PIL import Image
 
 from assay.errors import AssayError, one_line
 from assay.files import cache_folder, making
-from assay.formats.lerobot import BROKEN, LerobotFolder, Row
+from assay.formats.lerobot import BROKEN, INFO, LerobotFolder, Row
 from assay.policies.demonstrations.dataset import orientation as recorded_orientation
 from assay.policies.demonstrations.errors import DemonstrationError
 from assay.policies.remote.pictures import Orientation, turned
@@ -89,6 +89,11 @@ def read(folder: Path, pixels: int, orientation: Orientation | None = None) -> F
     ``orientation`` says which way up they lie; None for what Assay's own data sets say of themselves, and rotated
     in others, as nearly all of LIBERO's are. Raises DemonstrationError.
     """
+    if not (folder / INFO).is_file():
+        raise DemonstrationError(
+            f"{folder}: cannot be learnt from: it is no LeRobotDataset, which has {INFO}; record one: "
+            f"assay collect --out {folder}"
+        )
     try:
         data = LerobotFolder(folder)
         names = {what: _named(data, what) for what in NAMES}
@@ -104,7 +109,8 @@ def read(folder: Path, pixels: int, orientation: Orientation | None = None) -> F
     except DemonstrationError:
         raise
     except (AssayError, *BROKEN) as error:
-        raise DemonstrationError(f"{folder}: cannot be learnt from: {one_line(error)}") from error
+        reason = one_line(str(error) if isinstance(error, AssayError) else error)
+        raise DemonstrationError(f"{folder}: cannot be learnt from: {reason}") from error
     if not rows:
         raise DemonstrationError(
             f"{folder} holds no demonstrations; record some: assay collect --out {folder}"
