@@ -8,7 +8,7 @@
 # make lock   requirements.lock anew: the newest version of everything that pyproject.toml allows
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
-JOBS ?= 3
+JOBS ?= 4
 
 SECONDS ?= 3600
 CASES ?=
@@ -39,7 +39,8 @@ demo: setup
 test: setup
 	@sh scripts/ensure-chromium.sh
 	@$(BIN)/python tests/peer_environments.py
-	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
+	@$(BIN)/python tests/compiled_loops.py
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --jobs $(JOBS)
 
 lint: setup
 	$(BIN)/ruff check .

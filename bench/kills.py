@@ -38,9 +38,11 @@ PATIENCE = 600.0
 MARK = "ASSAY_KILLS"
 """The environment variable by which processes of a trial are known."""
 AWAY, MOST_AWAY = "error: --ray local: ", 3
-"""How a command begins to say that Ray did not start in its 30 s, and how often it is given again then."""
+"""How a command begins to say that Ray did not start in its 30 s; and how often a command is given again in all."""
 DYING = ("workers keep dying", "keeps dying")
 """What a command says that gives up after several kills in a row; its work is kept."""
+RAYS_END = ("core_worker", "raylet")
+"""What is among the last words of a command whose Ray was killed: Ray ends whoever is connected to it."""
 WHOLE = "is not empty; name another folder"
 """What `eqa build` says of a folder that is whole."""
 TIMES, WORKERS = 5, 2
@@ -63,7 +65,7 @@ class Tally:
     slowest: float = 0.0
     """Seconds that the last process needed to go after its driver."""
     away: int = 0
-    """How often Ray did not start in time and the command said so: the machine was busy."""
+    """How often the command had to be given again: Ray did not start in time, or was killed."""
     told: list[str] = field(default_factory=list)
     """What went wrong."""
 
@@ -89,7 +91,7 @@ def duel_facts(out: Path, cache: Path) -> object:
 
 
 def folder_facts(out: Path, cache: Path) -> object:
-    """All files of a folder, by their names; of films, which name their encoder's time, the size."""
+    """All files of a folder, by their names."""
     return {
         str(each.relative_to(out)): hashlib.sha256(each.read_bytes()).hexdigest()
         for each in sorted(out.rglob("*"))
@@ -113,7 +115,7 @@ def cache_facts(out: Path, cache: Path) -> object:
 
 def _again(said: str) -> bool:
     """Whether a command ended by saying that it gives up for now: a person would give it again."""
-    return any(each in said for each in (AWAY, *DYING))
+    return any(each in said for each in (AWAY, *DYING, *RAYS_END))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +163,11 @@ COMMANDS = {
         duel_facts,
         "duel",
         status=3,  # undecided: neither succeeds in so few steps
+    ),
+    "search": Command(
+        ("search", "random", "--axes", "delay", "--budget", "24", "--steps", "15", "--uncertified", *SMALL),
+        run_facts,
+        "a.assay",
     ),
     "scenes-generate": Command(
         ("scenes", "generate", "--count", "1", "--per-scene", "1", "--tries", "1", "--workers", "2"),

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -10,8 +11,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+# Tables and pictures are small, and cores are busy: threads only wait for each other.
+os.environ.setdefault("POLARS_MAX_THREADS", "1")
+os.environ.setdefault("LP_NUM_THREADS", "0")
+
 import pytest
 from hypothesis import settings
+from tests.forked import Forked
 
 from assay import console, tasks
 from assay.cli.app import main
@@ -30,7 +36,29 @@ settings.register_profile("search", max_examples=1000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 # What tests keep must not be the user's, nor what an earlier run left.
-os.environ[CACHE_VARIABLE] = tempfile.mkdtemp(prefix="assay-cache-")
+_cache = tempfile.mkdtemp(prefix="assay-cache-")
+os.environ[CACHE_VARIABLE] = _cache
+
+
+def _cache_of_its_own(folder: Path) -> None:
+    os.environ[CACHE_VARIABLE] = str(folder / "cache")
+
+
+def pytest_unconfigure() -> None:
+    """Leave nothing behind; processes that are forked from this one never come here."""
+    shutil.rmtree(_cache, ignore_errors=True)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--jobs``: tests in several processes."""
+    parser.addoption("--jobs", type=int, default=1, help="processes that run tests")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let several processes run the tests where that is wanted."""
+    if (jobs := config.getoption("jobs")) > 1:
+        config.pluginmanager.register(Forked(jobs, _cache_of_its_own))
+
 
 LONGEST = (
     "test_planted_flaws.py",
@@ -47,7 +75,7 @@ _SHARED = Path(os.environ.get("ASSAY_SHARED", Path(__file__).parents[2] / "share
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files first; the Makefile keeps xdist from another order."""
+    """The longest files first."""
     items.sort(key=lambda item: LONGEST.index(name) if (name := item.path.name) in LONGEST else len(LONGEST))
 
 
@@ -96,13 +124,13 @@ def compiled(primitives: PrimitivesPack) -> Callable[[str], CompiledScene]:
 
 @pytest.fixture(scope="session")
 def compiled_libero(libero: LiberoPack) -> Callable[[str], CompiledScene]:
-    """Compiles a built-in task on LIBERO's assets, once."""
+    """Compiles the scene of a built-in task on LIBERO's assets, once."""
 
     @cache
-    def once(task_id: str) -> CompiledScene:
-        return compile_scene(tasks.load(task_id).scene, libero)
+    def once(scene: Scene) -> CompiledScene:
+        return compile_scene(scene, libero)
 
-    return once
+    return lambda task_id: once(tasks.load(task_id).scene)
 
 
 @pytest.fixture

@@ -9,6 +9,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "assay"
+ABOVE = (
+    *("api", "bridges", "cli", "eqa", "exchange", "experiments"),
+    *("measures", "report", "runs", "searches", "web"),
+)
+"""What does not ask which world it deals with."""
+FOR_LIBERO = ("bridges/tasks.py", "exchange/lerobot_folders.py")
+"""But these, which write what other people's harnesses and formats have for LIBERO's observations alone."""
 CONTRACT, MAP = "pyproject.toml's layers", "docs/architecture.md's map"
 
 
@@ -79,3 +86,15 @@ def test_outside_of_the_simulator_mujoco_comes_without_its_choice_of_a_gl_librar
         if re.search(r"^(import mujoco|from mujoco)", path.read_text("utf-8"), re.M)
     ]
     assert wrong == []
+
+
+def test_nothing_above_the_worlds_asks_which_one_it_is():
+    asks = re.compile(r"[=!]= *LIBERO\b|([=!]=|\bin|\bcase) *[({\[]?\"tabletop\"|isinstance\([^)]*World\b")
+    found = [
+        f"{path.relative_to(SOURCE)}: {line.strip()}"
+        for package in ABOVE
+        for path in sorted((SOURCE / package).rglob("*.py"))
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if asks.search(line) and str(path.relative_to(SOURCE)) not in FOR_LIBERO
+    ]
+    assert found == []

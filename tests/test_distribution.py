@@ -108,6 +108,23 @@ def test_links_are_their_text_where_it_has_none(hook: ModuleType):
     assert hook.readme(PAGE, None) == " b [c](https://example.org/c) [d](#d)"
 
 
+COMMANDS = """
+import sys
+import assay
+from assay.cli.app import main
+
+print(assay.__file__)
+for words in (("tasks", "list", "all", "--json", "-"), ("experiments", "show", "libero")):
+    print("\\f", flush=True)
+    sys.argv = ["assay", *words]
+    try:
+        main()
+    except SystemExit as ended:
+        assert not ended.code, words
+"""
+"""Where the package is, and what two commands say, in one process."""
+
+
 def test_the_wheel_works_where_there_is_no_checkout(wheel: Path, tmp_path: Path):
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-compile"]
     subprocess.run([*command, "--target", str(tmp_path / "installed"), str(wheel)], check=True)
@@ -126,12 +143,11 @@ def test_the_wheel_works_where_there_is_no_checkout(wheel: Path, tmp_path: Path)
         assert result.returncode == 0, result.stderr
         return result.stdout
 
-    where = python("-c", "import assay; print(assay.__file__)")
-    assert where.startswith(str(tmp_path / "installed"))
     assert python("-m", "assay", "--version").split() == ["assay", __version__]
-    listed = python("-m", "assay", "tasks", "list", "all", "--json", "-")
+    where, listed, shown = python("-c", COMMANDS).split("\f")
+    assert where.startswith(str(tmp_path / "installed"))
     assert listed.count('"id"') == 40
-    assert "put the bowl on the stove" in python("-m", "assay", "experiments", "show", "libero")
+    assert "put the bowl on the stove" in shown
 
 
 def test_the_lock_has_a_version_of_everything_that_is_asked_for():

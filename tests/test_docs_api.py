@@ -15,6 +15,7 @@ from assay.api import RecordedEpisode
 from assay.episodes.perturbation import kinds
 from assay.errors import AssayError
 from assay.perturb.words.distance.pride import scorer
+from assay.sim.world import LiberoWorld
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "api.md"
 
@@ -30,6 +31,8 @@ def test_every_example_runs(
     monkeypatch.setattr(
         import_module(kinds.__module__), "_KINDS", dict(kinds())
     )  # what the examples register, no other test knows
+    usual = LiberoWorld.horizon  # a success takes 70 steps
+    monkeypatch.setattr(LiberoWorld, "horizon", lambda self, spec: min(usual(self, spec), 100))
     overview, *examples = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
     names: dict[str, object] = {"__name__": "documented"}
     exec("import assay", names)

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-import os
 import runpy
-import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from assay.sim.world import LiberoWorld
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
+@pytest.fixture
+def registry() -> Iterator[None]:
+    """What a script registers, later tests do not see."""
+    yield
+    kinds = sys.modules["assay.episodes.perturbation"]._KINDS
+    for kind in [kind for kind, made in kinds.items() if made.__module__ == "__main__"]:
+        del kinds[kind]
+
+
+@pytest.mark.usefixtures("registry")
 @pytest.mark.parametrize(
-    ("name", "arguments", "written", "said"),
+    ("name", "arguments", "written", "said", "outcome"),
     [
-        ("diagnose_a_policy", ("1",), "out/diagnosis/index.html", "corruption/xxx"),
-        ("compare_policies", ("2",), "out/comparison/oracle.assay", "oracle - idle: +100 points"),
-        ("step_by_hand", (), "out/agentview.png", "the policy would be told: put the bowl away"),
-        ("figure_for_a_paper", ("1",), "out/figure/success.pdf", "success.pdf"),
+        ("diagnose_a_policy", ("1",), "out/diagnosis/index.html", "corruption/xxx", False),
+        ("compare_policies", ("2",), "out/comparison/oracle.assay", "oracle - idle: +100 points", True),
+        ("step_by_hand", (), "out/agentview.png", "the policy would be told: put the bowl away", True),
+        ("figure_for_a_paper", ("1",), "out/figure/success.pdf", "success.pdf", False),
+        ("own_perturbation", ("1",), "out/politeness.assay", "'please please turn on the stove'", False),
     ],
 )
 def test_it_runs(
@@ -27,6 +39,7 @@ def test_it_runs(
     arguments: tuple[str, ...],
     written: str,
     said: str,
+    outcome: bool,
     tmp_path: Path,
     drawing: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -35,23 +48,10 @@ def test_it_runs(
     script = str(EXAMPLES / f"{name}.py")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [script, *arguments])
+    if not outcome:  # nothing hangs on how episodes end: two steps of each are enough
+        monkeypatch.setattr(LiberoWorld, "horizon", lambda self, spec: 2)
     runpy.run_path(script, run_name="__main__")
     assert said in capsys.readouterr().out and (tmp_path / written).is_file()
-
-
-def test_the_one_that_registers_a_perturbation_runs_in_a_process_of_its_own(tmp_path: Path):
-    done = subprocess.run(
-        [sys.executable, str(EXAMPLES / "own_perturbation.py"), "1"],
-        cwd=tmp_path,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "'please please turn on the stove'" in done.stdout
-    assert (tmp_path / "out/politeness.assay").is_file()
 
 
 def test_there_are_five_and_all_are_listed():

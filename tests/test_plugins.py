@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -87,19 +88,34 @@ def console(path: Sequence[Path], cache: Path) -> Iterator[Callable[..., Said]]:
 
 
 @pytest.fixture(scope="module")
-def with_plugin(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Said]]:
-    with console([installed], tmp_path_factory.mktemp("cache")) as run:
-        yield run
+def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Another plugin, which cannot be imported."""
+    target = tmp_path_factory.mktemp("broken")
+    told = target / "broken-1.0.dist-info"
+    told.mkdir()
+    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
+    (told / "entry_points.txt").write_text("[assay.plugins]\nbroken = assay_broken\n")
+    (target / "assay_broken.py").write_text("raise RuntimeError('out of order')\n")
+    return target
+
+
+@pytest.fixture(scope="module")
+def plugged(
+    installed: Path, broken: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Said, Callable[..., Said]]]:
+    """What the first command said, and the command, both with the plugin and beside it the broken one."""
+    with console([installed, broken], tmp_path_factory.mktemp("cache")) as run:
+        yield run(tmp_path_factory.mktemp("first"), "experiments", "list"), run
 
 
 @pytest.fixture
-def assay(with_plugin: Callable[..., Said], tmp_path: Path) -> Callable[..., Said]:
+def with_plugin(plugged: tuple[Said, Callable[..., Said]], tmp_path: Path) -> Callable[..., Said]:
     """The command in a folder of its own, with the plugin."""
-    return partial(with_plugin, tmp_path)
+    return partial(plugged[1], tmp_path)
 
 
 def test_a_world_of_somebodys_is_run_resumed_and_reported_by_the_ordinary_commands(
-    assay: Assay, tmp_path: Path
+    with_plugin: Assay, tmp_path: Path
 ):
     command = (
         "run",
@@ -113,13 +129,13 @@ def test_a_world_of_somebodys_is_run_resumed_and_reported_by_the_ordinary_comman
         "--workers",
         "2",
     )
-    done = assay(*command)
+    done = with_plugin(*command)
     assert done.returncode == 0, done.stderr
     assert "36 episodes recorded" in done.stdout
     with sqlite3.connect(tmp_path / "lost.assay") as database:
         database.execute("DELETE FROM episodes WHERE id > 30")
-    assert "6 episodes recorded" in assay(*command).stdout
-    done = assay("report", "lost.assay", "--out", "report", "--json", "lost.json")
+    assert "6 episodes recorded" in with_plugin(*command).stdout
+    done = with_plugin("report", "lost.assay", "--out", "report", "--json", "lost.json")
     assert done.returncode == 0 and (tmp_path / "report" / "index.html").is_file(), done.stderr
     told = json.loads((tmp_path / "lost.json").read_text())
     verdicts = {finding["flaw"]: finding["verdict"] for finding in told["diagnosis"]}
@@ -127,8 +143,8 @@ def test_a_world_of_somebodys_is_run_resumed_and_reported_by_the_ordinary_comman
     plugins = told["meta"]["plugins"]
     assert [each["module"].partition(".")[0] for each in plugins] == ["assay_example"] * len(plugins)
     assert plugins and all(each["version"] == "1.0.0" and len(each["digest"]) == 12 for each in plugins)
-    assert assay("policies").stdout.count("point") >= 3
-    assay(
+    assert with_plugin("policies").stdout.count("point") >= 3
+    with_plugin(
         "run",
         "points",
         "--policy",
@@ -143,69 +159,62 @@ def test_a_world_of_somebodys_is_run_resumed_and_reported_by_the_ordinary_comman
         "all",
     )
     assert len(list((tmp_path / "filmed.videos").glob("*.mp4"))) == 4
-    certified = assay("certify", "python:assay_example.point:points", "--seeds", "1", "--json", "-")
+    certified = with_plugin("certify", "python:assay_example.point:points", "--seeds", "1", "--json", "-")
     assert json.loads(certified.stdout)["conditions"][-1]["certified"] == 8, certified.stderr
-    refused = assay("certify", "points", "--seeds", "1", "--tries", "2")
+    refused = with_plugin("certify", "points", "--seeds", "1", "--tries", "2")
     assert refused.returncode == 2 and "has no disturbance" in refused.stderr
 
 
-def test_a_perturbation_and_an_experiment_are_used_by_name_and_by_address(assay: Assay, tmp_path: Path):
-    assert "shouting" in assay("experiments", "list").stdout
-    assert "words/shout" in assay("experiments", "perturbations").stdout
+def test_a_perturbation_and_an_experiment_are_used_by_name_and_by_address(
+    with_plugin: Assay, assay: Callable[..., Any], tmp_path: Path
+):
+    assert "shouting" in with_plugin("experiments", "list").stdout
+    assert "words/shout" in with_plugin("experiments", "perturbations").stdout
     for address, out in (
         ("shouting?most=0", "a.assay"),
         ("python:assay_example.shouting:shouting?most=0", "b.assay"),
     ):
-        done = assay(
+        done = with_plugin(
             "run", address, "--policy", "idle", "--tasks", "libero_goal/7", "--seeds", "1", "--steps", "2",
             "--out", out, "--workers", "0",
         )  # fmt: skip
         assert done.returncode == 0 and "2 episodes recorded" in done.stdout, done.stderr
-    exported = json.loads(assay("export", "a.assay", "--json", "-").stdout)
+    exported = json.loads(with_plugin("export", "a.assay", "--json", "-").stdout)
     assert exported[1]["instruction"] == "TURN ON THE STOVE" and exported[1]["change"] == "wording"
-    with console([], tmp_path / "cache") as without:
-        done = without(tmp_path, "report", "a.assay", "--json", "a.json")
-    assert done.returncode == 0 and "assay_example" in done.stderr, (
+    said = assay("report", tmp_path / "a.assay", "--json", tmp_path / "a.json")
+    assert said.status == 0 and "assay_example" in said.err, (
         "it is missed in a line, and nothing else is lost"
     )
     assert json.loads((tmp_path / "a.json").read_text())["conditions"]
 
 
-def test_asset_packs_measures_and_question_sources_are_used_by_name(assay: Assay, tmp_path: Path):
-    done = assay(
+def test_asset_packs_measures_and_question_sources_are_used_by_name(with_plugin: Assay, tmp_path: Path):
+    done = with_plugin(
         "run", "libero", "--policy", "idle", "--tasks", "libero_goal/7", "--seeds", "1", "--steps", "2",
         "--assets", "example-assets", "--out", "c.assay", "--workers", "1",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert (
-        json.loads(assay("runs", "show", "c.assay", "--json", "-").stdout)["meta"]["pack"] == "example-assets"
+        json.loads(with_plugin("runs", "show", "c.assay", "--json", "-").stdout)["meta"]["pack"]
+        == "example-assets"
     )
-    done = assay("report", "c.assay", "--out", "report", "--json", "c.json")
+    done = with_plugin("report", "c.assay", "--out", "report", "--json", "c.json")
     assert done.returncode == 0, done.stderr
     assert "patience" in json.loads((tmp_path / "c.json").read_text())
     assert "Patience" in (tmp_path / "report" / "index.html").read_text()
     assert (tmp_path / "report" / "tables" / "patience.csv").is_file()
     assert (tmp_path / "report" / "figures" / "patience.svg").is_file()
-    done = assay(
+    done = with_plugin(
         "eqa", "build", "--source", "example-questions", "--out", "questions", "--per-kind", "1", "--episodes",
-        "4", "--kinds", "L-AI", "--size", "64",
+        "1", "--kinds", "L-AI", "--size", "64",
     )  # fmt: skip
     assert (tmp_path / "questions" / "questions.jsonl").is_file(), done.stderr
 
 
 def test_a_plugin_that_raises_when_imported_names_itself_and_takes_nothing_with_it(
-    installed: Path, tmp_path: Path
+    plugged: tuple[Said, Callable[..., Said]],
 ):
-    broken = installed / "broken-1.0.dist-info"
-    broken.mkdir()
-    (broken / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
-    (broken / "entry_points.txt").write_text("[assay.plugins]\nbroken = assay_broken\n")
-    (installed / "assay_broken.py").write_text("raise RuntimeError('out of order')\n")
-    try:
-        with console([installed], tmp_path / "cache") as run:
-            done = run(tmp_path, "experiments", "list")
-    finally:
-        shutil.rmtree(broken)
+    done, _ = plugged
     assert done.returncode == 0 and "shouting" in done.stdout
     assert "the plugin 'broken' (assay_broken) cannot be loaded: RuntimeError: out of order" in done.stderr
     assert "Traceback" not in done.stderr

@@ -29,7 +29,8 @@
     ├── MeasureError              a measure that a run cannot give: says what the run lacks
     ├── PaperError                a paper that Assay does not know, or whose numbers it does not have
     ├── RenderingError            no way to draw a picture on this machine
-    │   └── DiedError             ... this time: the process that drew it died
+    │   ├── DiedError             ... this time: the process that drew it died
+    │   └── PutOffError           ... just now: somebody waits for another picture
     ├── DistanceError             a text, or a table of texts, for which there is no distance
     ├── ModelError                a language model that is not here, or is not the one it should be
     ├── ReleaseError              a folder that does not hold the release it should

@@ -199,7 +199,11 @@ def from_python(address: str, error: type[AssayError] = PluginError) -> Any:
     except PluginError as wrong:
         raise error(f"'{address}': {wrong}") from wrong
     if name not in offered:
-        public = [key for key in offered if not key.startswith("_")]
+        public = [
+            key
+            for key, value in offered.items()
+            if not key.startswith("_") and not isinstance(value, ModuleType) and value is not annotations
+        ]
         raise error(f"'{address}': {module} has no {name}: {did_you_mean(name, public)}")
     return offered[name]
 

@@ -18,6 +18,7 @@ import re
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -44,7 +45,7 @@ ALLOWED = re.compile(
     "PATH|HOME|USER|LOGNAME|SHELL|HOSTNAME|LANG|LANGUAGE|TZ|TMP|TEMP|TMPDIR|TERM|DISPLAY|WAYLAND_DISPLAY|XAUTHORITY"
     "|SYSTEMROOT|VIRTUAL_ENV|HF_HOME|HF_ENDPOINT|SSL_CERT_FILE|SSL_CERT_DIR|REQUESTS_CA_BUNDLE|PYTHON[A-Z]*"
     "|(HTTP|HTTPS|ALL|NO)_PROXY|(http|https|all|no)_proxy"
-    "|(LC|XDG|LD|DYLD|CONDA|SLURM|RAY|OMP|MKL|OPENBLAS|KMP|NUMBA|CUDA|NVIDIA|NCCL|HIP|ROCR|MUJOCO|PYOPENGL|EGL|MESA|GALLIUM"
+    "|(LC|XDG|LD|DYLD|CONDA|SLURM|RAY|OMP|MKL|OPENBLAS|KMP|NUMBA|CUDA|NVIDIA|NCCL|HIP|ROCR|MUJOCO|PYOPENGL|EGL|MESA|GALLIUM|LP"
     "|LIBGL|__EGL|__GLX|TORCH|PYTORCH|TRITON|TF|JAX|XLA|TRANSFORMERS|HF_HUB|COVERAGE|PYTEST|ASSAY|LIBERO)_[A-Za-z0-9_]*"
 )
 """Variables of the environment that other processes get."""
@@ -60,6 +61,8 @@ LONGEST_SOCKET = 100
 """Bytes that the path of a socket may have; systems allow 104 or 108."""
 DEATHS = 5
 """How often in a row a pool may lose a process before it is given up."""
+FIRST_PAUSE = 0.05
+"""Seconds after the first death; each pause after that is twice as long."""
 STARTED_BY = "ASSAY_STARTED_BY"
 """The variable that tells the server which process started it, and whether its main thread did."""
 MAIN = "main"
@@ -105,16 +108,15 @@ def _sockets() -> TemporaryDirectory[str] | None:
 
 def start(target: Callable[..., None], *arguments: Any, variables: Iterable[str] = ()) -> BaseProcess:
     """A process that calls ``target`` and ends when this process does; ``variables`` of ours it sees besides."""
-    for _ in range(DEATHS):
+    for deaths in range(1, DEATHS + 1):
         process = context().Process(
             target=_call, args=(environment(variables), target, arguments), daemon=True
         )
         _serve()
-        with suppress(
-            EOFError, ConnectionError
-        ):  # the server was killed meanwhile: there is another next time
+        with suppress(EOFError, ConnectionError):  # the server was killed meanwhile
             process.start()
             return process
+        _wait_for_the_end(deaths)
     raise RunError(f"the server that starts workers keeps dying: {DEATHS} times in a row")
 
 
@@ -157,13 +159,20 @@ def results(function: Callable[[J], T], jobs: Sequence[J], workers: int) -> Iter
         deaths += not futures
         if deaths == DEATHS:
             raise RunError(f"workers keep dying: {deaths} times without a result")
+        if not futures:
+            _wait_for_the_end(deaths)
+
+
+def _wait_for_the_end(deaths: int) -> None:
+    """Give a process that was killed the time to end: until then it is taken for alive, and no other is started."""
+    time.sleep(FIRST_PAUSE * 2 ** (deaths - 1))
 
 
 def environment(variables: Iterable[str] = ()) -> dict[str, str]:
     """What other processes see of our environment: what is allowed, and ``variables`` by their names."""
     with _changing:
         os.environ.setdefault("OMP_NUM_THREADS", "1")  # as many processes as cores; and sums in one order
-        ours = dict(os.environ)
+        ours = {"LP_NUM_THREADS": "0"} | os.environ  # likewise: software GL draws in the thread that asks
     named = {*variables, *(name.strip() for name in ours.get(PASS_VARIABLE, "").split(","))}
     return {name: value for name, value in ours.items() if name in named or _may_pass(name, value)}
 

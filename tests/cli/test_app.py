@@ -20,8 +20,8 @@ def test_the_version_is_printed(executable: Run):
     assert (said.status, said.out, said.err) == (0, f"assay {__version__}\n", "")
 
 
-def test_help_names_every_command(executable: Run):
-    said = executable("--help")
+def test_help_names_every_command(assay: Run):
+    said = assay("--help")
     assert said.status == 0 and said.err == ""
     for command in COMMANDS:
         assert f" {command} " in said.out
@@ -58,15 +58,15 @@ def test_a_wrong_command_line_ends_with_status_2_and_no_traceback(assay: Run, ar
     assert "Traceback" not in said.out + said.err
 
 
-def test_a_wrong_option_is_one_line_that_names_the_help(executable: Run):
-    said = executable("tasks", "list", "--nosuch")
+def test_a_wrong_option_is_one_line_that_names_the_help(assay: Run):
+    said = assay("tasks", "list", "--nosuch")
     assert said.status == 2 and said.out == ""
     assert said.err.startswith("error: No such option: --nosuch") and said.err.count("\n") == 1
     assert "tasks list --help'" in said.err
 
 
-def test_an_error_a_person_can_act_on_is_one_line_and_status_2(executable: Run):
-    said = executable("tasks", "show", "libero_gaol/3", "--no-picture")
+def test_an_error_a_person_can_act_on_is_one_line_and_status_2(assay: Run):
+    said = assay("tasks", "show", "libero_gaol/3", "--no-picture")
     assert said.status == 2 and said.out == ""
     assert said.err.startswith("error: ") and said.err.count("\n") == 1
     assert "libero_goal" in said.err
@@ -103,12 +103,12 @@ def test_a_reader_that_stops_ends_the_command_quietly():
 
 
 def test_commands_start_without_the_simulator():
-    # Help, versions and lists must come at once; MuJoCo, numba and scipy take a second to import.
+    # Help and versions must come at once; these take a second to import.
     script = (
         "import sys; sys.argv = ['assay', '--version']\n"
         "from assay.cli.app import main\n"
         "try:\n    main()\nexcept SystemExit:\n    pass\n"
-        "print(sorted({'mujoco', 'numba', 'scipy'} & set(sys.modules)))"
+        "print(sorted({'asyncio', 'mujoco', 'numba', 'numpy', 'pydantic', 'scipy'} & set(sys.modules)))"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout.splitlines()[-1] == "[]"

@@ -8,15 +8,20 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from assay.report.first_look import SIZE, TASKS
+from assay.report import first_look
+from assay.report.first_look import TASKS
 
 Run = Callable[..., Any]
+SIZE = 128
+"""Of each picture, pixels: half of what is usual."""
 
 pytestmark = pytest.mark.usefixtures("no_assets")
 
 
-def test_it_writes_a_contact_sheet(drawing: str, executable: Run, tmp_path: Path):
-    said = executable("demo", "--pictures", "--out", tmp_path / "new/folder")
+def test_it_writes_a_contact_sheet(drawing: str, assay: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(first_look, "SIZE", SIZE)
+    monkeypatch.setattr(first_look, "STEPS", 10)
+    said = assay("demo", "--pictures", "--out", tmp_path / "new/folder")
     assert said.status == 0
     file = tmp_path / "new/folder/contact_sheet.png"
     assert said.out == f"{len(TASKS)} tasks drawn: {file}\n"

@@ -3,6 +3,7 @@ from __future__ import annotations
 import ctypes.util
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,17 @@ Run = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("no_assets", "wide")
 
 
-def test_it_tells_versions_ways_to_draw_and_packs(drawing: str, executable: Run):
-    said = executable("doctor")
+tried = cache(gl.probe)
+
+
+@pytest.fixture
+def tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ways to draw are tried once for all tests that are about asset packs."""
+    monkeypatch.setattr(gl, "probe", tried)
+
+
+def test_it_tells_versions_ways_to_draw_and_packs(drawing: str, assay: Run):
+    said = assay("doctor")
     assert said.status == 0 and said.err == ""
     assert f"assay {__version__}" in said.out and f"MuJoCo {mujoco.mj_versionString()}" in said.out
     for backend in gl.BACKENDS:
@@ -33,6 +43,7 @@ def test_it_tells_versions_ways_to_draw_and_packs(drawing: str, executable: Run)
     assert "not set up" in libero and "ASSAY_LIBERO_ASSETS" in libero
 
 
+@pytest.mark.usefixtures("tried_once")
 def test_it_tells_that_liberos_assets_are_there(
     assay: Run, libero: LiberoPack, monkeypatch: pytest.MonkeyPatch
 ):
@@ -43,6 +54,7 @@ def test_it_tells_that_liberos_assets_are_there(
     assert "works" in line and f"{len(libero.categories)} categories" in line and libero.digest()[:12] in line
 
 
+@pytest.mark.usefixtures("tried_once")
 def test_a_damaged_memory_is_told_not_thrown(assay: Run, no_assets: Path):
     (no_assets / "assay").mkdir(parents=True)
     (no_assets / "assay/assets.json").write_text("{")
@@ -100,6 +112,7 @@ def test_a_variable_that_rules_drawing_out_is_told(doctor: Run):
     assert said.status == 1 and "MUJOCO_GL" in said.out
 
 
+@pytest.mark.usefixtures("tried_once")
 def test_a_folder_with_signs_of_markup_is_shown_as_it_is(assay: Run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("ASSAY_LIBERO_ASSETS", "/nowhere/[/x]")
     monkeypatch.setenv("ASSAY_ROBOSUITE_ASSETS", "/nowhere/[red]y")

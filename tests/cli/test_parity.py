@@ -26,8 +26,8 @@ def folder(reference: Path, tmp_path: Path) -> Path:
     return tmp_path / "libero/reference"
 
 
-def test_it_prints_json_and_nothing_else(executable: Run, folder: Path, libero: LiberoPack):
-    said = executable(
+def test_it_prints_json_and_nothing_else(assay: Run, folder: Path, libero: LiberoPack):
+    said = assay(
         "parity",
         folder,
         "--libero-assets",

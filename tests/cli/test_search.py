@@ -22,6 +22,30 @@ def test_a_policy_that_fails_its_controls_is_told_in_one_line(assay: Callable, t
     assert found["played"] == 5 and found["thresholds"]["found"][0]["ended"] == "controls"
 
 
+def test_a_policy_that_breaks_is_told_with_what_broke(
+    assay: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    Path("breaking.py").write_text(
+        "class Breaks:\n    def reset(self, *given): ...\n    def act(self, seen): raise ValueError('boom')\n"
+    )
+    breaking = ("search", "python:breaking:Breaks", *SEARCH[2:], "--axes", "delay", "--budget", "12")
+    said = assay(*breaking, "--out", "a.assay")
+    assert said.status == 2 and "every episode ended in an error" in said.err and "boom" in said.err
+    said = assay("duel", "idle", "python:breaking:Breaks", "--experiment", "libero", "--tasks", "libero_goal/7",
+                 "--seeds", "1", "--steps", "1", "--workers", "0", "--out", "duel")  # fmt: skip
+    assert (
+        said.status == 2
+        and "every episode of duel/B.assay ended in an error" in said.err
+        and "boom" in said.err
+    )
+    said = assay(
+        "plan", "libero", "--policy", "python:breaking:Breaks", "--tasks", "libero_goal/7", "--seeds", "1"
+    )
+    assert "all episodes that were tried broke: Breaks, step 0: ValueError: boom" in said.out
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

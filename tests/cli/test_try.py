@@ -24,7 +24,7 @@ def test_it_counts_successes_and_names_the_seeds_that_failed(assay: Run):
         0,
     )
     assert second["task"] == "libero_goal/7" and len(second["steps"]) == 2
-    said = assay("try", "idle", "--tasks", "libero_goal/7", "--seeds", "5,6", "--json", "-")
+    said = assay("try", "idle", "--tasks", "libero_goal/7", "--seeds", "5,6", "--steps", "5", "--json", "-")
     (task,) = json.loads(said.out)["tasks"]
     assert (task["successes"], task["failed_seeds"]) == (0, [5, 6])
 

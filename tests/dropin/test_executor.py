@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from assay.dropin.planned import MARK, Planned, group
 from assay.episodes import Outcome
 from assay.errors import RunError, StateError
 from assay.experiments import load_experiment
+from assay.runs.driver import Ending
 from assay.runs.execute import Options, execute
 from assay.runs.store import Store
 
@@ -165,25 +167,37 @@ def test_variants_of_a_task_are_tasks_unless_each_seed_has_its_own():
     assert [len(each.specs) for each in drawn] == [1, 1, 1, 1] and len({each.name for each in drawn}) == 4
 
 
-def test_it_is_known_which_tasks_a_script_never_played(tmp_path: Path):
-    file = tmp_path / "main.py"
-    file.write_text(LEFT.replace("path(0)", "path(1)"))
-    asked = ASKED | {"seeds": (0,), "tasks": "libero_goal/3,libero_goal/7"}
-    played = Script(("python", str(file)), "primitives")
-    ending = execute("pro", played, tmp_path / "a.assay", Options(**asked))
-    assert (ending.done, ending.left) == (1, 3)
-    assert played.unplayed == {"libero_goal": [0, 2, 3]}
+@dataclass(frozen=True)
+class Left:
+    """A script that ends well in the middle of an episode, in a run that another began without an episode."""
+
+    script: Script
+    ending: Ending
+    path: Path
 
 
-def test_a_run_without_an_episode_is_in_nobodys_way(tmp_path: Path):
-    path = tmp_path / "a.assay"
-    for text, conditions, done in (("", "words=empty", 0), (LEFT, "control", 1)):
-        file = tmp_path / f"main_{done}.py"
-        file.write_text(text)
-        asked = Options(**ASKED | {"conditions": conditions, "seeds": (0,)})
-        assert execute("pro", Script(("python", str(file)), "primitives"), path, asked).done == done
-    with Store.reading(path) as store:
-        assert store.meta["policy"] == "script:main_1.py" and store.planned == 1
+@pytest.fixture(scope="module")
+def left(tmp_path_factory: pytest.TempPathFactory) -> Left:
+    folder = tmp_path_factory.mktemp("left")
+    path = folder / "a.assay"
+    (folder / "idle.py").write_text("")
+    (folder / "main.py").write_text(LEFT.replace("path(0)", "path(1)"))
+    asked = ASKED | {"seeds": (0,), "conditions": "control"}
+    idle = Script(("python", str(folder / "idle.py")), "primitives")
+    assert execute("pro", idle, path, Options(**asked)).done == 0
+    script = Script(("python", str(folder / "main.py")), "primitives")
+    more = asked | {"tasks": "libero_goal/3,libero_goal/7", "conditions": "words=empty"}
+    return Left(script, execute("pro", script, path, Options(**more)), path)
+
+
+def test_it_is_known_which_tasks_a_script_never_played(left: Left):
+    assert (left.ending.done, left.ending.left) == (1, 3)
+    assert left.script.unplayed == {"libero_goal": [0, 2, 3]}
+
+
+def test_a_run_without_an_episode_is_in_nobodys_way(left: Left):
+    with Store.reading(left.path) as store:
+        assert store.meta["policy"] == "script:main.py" and store.planned == 4
 
 
 LEFT = """
@@ -201,20 +215,23 @@ play()
 """
 
 
-@pytest.mark.parametrize(("status", "outcomes"), [("3", []), ("0", ["failure"])])
+def _outcomes(path: Path) -> list[str]:
+    with Store.reading(path) as store:
+        return list(store.frame().filter(store.frame()["outcome"].is_not_null())["outcome"])
+
+
 def test_what_a_script_leaves_in_the_middle_counts_if_it_ends_well(
-    status: str, outcomes: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    left: Left, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
+    assert _outcomes(left.path) == ["failure"]
     file = tmp_path / "main.py"
     file.write_text(LEFT)
-    monkeypatch.setenv("STATUS", status)
+    monkeypatch.setenv("STATUS", "3")
     asked = ASKED | {"seeds": (0,), "conditions": "control"}
     played = execute(
         "libero", Script(("python", str(file)), "primitives"), tmp_path / "a.assay", Options(**asked)
     )
-    with Store.reading(tmp_path / "a.assay") as store:
-        assert list(store.frame().filter(store.frame()["outcome"].is_not_null())["outcome"]) == outcomes
-    assert played.done == len(outcomes)
+    assert played.done == 0 and not _outcomes(tmp_path / "a.assay")
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from assay.perturb.words.say import Say
 from assay.perturb.world import Displace, Distractors, Relight, Remove, Resize
 from assay.policies.oracle.policy import Oracle
 from assay.sim.bare_mujoco import mujoco
+from assay.sim.observation import Observation
 from assay.sim.simulation import Simulation
 from assay.sim.world import LiberoEnv
 
@@ -65,33 +66,40 @@ def env() -> Iterator[LiberoEnv]:
     opened.close()
 
 
+def everything(env: LiberoEnv, seen: Observation) -> np.ndarray:
+    """All that decides what comes next, and what is seen of it."""
+    state = env.simulation.state()
+    drive = () if state.drive is None else (state.drive.warm_start, state.drive.actuators)
+    return np.concatenate([state.flat(), *drive, seen.joints, seen.eef_position, seen.moment.qpos])
+
+
 def states(env: LiberoEnv, spec: EpisodeSpec, actions: np.ndarray) -> tuple[list[np.ndarray], Stepwise]:
-    """Everything that decides what comes next, before each step, as long as nothing has happened."""
+    """Everything before each step, as long as nothing has happened."""
     play = Stepwise(env, spec)
     found = []
     for action in actions:
         if env.happened or any(each["step"] is not None for each in play.ended().events):
             break
-        state = env.simulation.state()
-        drive = () if state.drive is None else (state.drive.warm_start, state.drive.actuators)
-        seen = play.observation
-        found.append(np.concatenate([state.flat(), *drive, seen.joints, seen.eef_position, seen.moment.qpos]))
+        found.append(everything(env, play.observation))
         play.step(action)
     return found, play
 
 
 @pytest.fixture(scope="module")
-def controls(env: LiberoEnv) -> dict[str, Episode]:
-    """What the oracle does where nothing happens."""
-    return {spec.task: rollout(env, Oracle(), spec) for spec in (BOWL, DRAWER)}
+def undisturbed() -> dict[str, list[np.ndarray]]:
+    """The states that the oracle leads through where nothing happens."""
+    return {BOWL.task: [], DRAWER.task: []}
 
 
 @pytest.fixture(scope="module")
-def undisturbed(env: LiberoEnv, controls: dict[str, Episode]) -> dict[str, list[np.ndarray]]:
-    """The states that its actions lead through there."""
-    return {
-        spec.task: states(env, spec, controls[spec.task].trajectory.actions)[0] for spec in (BOWL, DRAWER)
-    }
+def controls(env: LiberoEnv, undisturbed: dict[str, list[np.ndarray]]) -> dict[str, Episode]:
+    """What the oracle does there."""
+
+    def played(spec: EpisodeSpec) -> Episode:
+        passed = undisturbed[spec.task]
+        return rollout(env, Oracle(), spec, watch=lambda seen: passed.append(everything(env, seen)))
+
+    return {spec.task: played(spec) for spec in (BOWL, DRAWER)}
 
 
 @pytest.mark.parametrize("moment", TriggerKind)

@@ -26,7 +26,7 @@ from assay.sim.world import SceneEnv
 from assay.tasks import Task
 from assay.tasks.labels import FAMILIES
 
-ORDER = Order(seed=6, tasks=1, tries=1)
+ORDER = Order(seed=18, tasks=1, tries=1)  # which gives short tasks
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_every_task_is_one_the_oracle_does(made: Made, tmp_path: Path):
 
 
 def test_a_scene_has_several_tasks_each_of_which_is_done_from_several_states():
-    order = Order(seed=6, tasks=2, tries=2)
+    order = Order(seed=18, tasks=2, tries=2)
     made = make(order, 0)
     assert len({task.instruction.text for task in made.tasks}) == len({task.goal for task in made.tasks}) == 2
     assert len({task.scene for task in made.tasks}) == 1
@@ -140,7 +140,7 @@ def test_the_command_makes_tasks_that_other_commands_take(
     no_assets: Path, assay: Callable[..., Any], tmp_path: Path
 ):
     out = tmp_path / "scenes"
-    command = ("scenes", "generate", "--seed", "6", "--per-scene", "1", "--tries", "1", "--workers", "1")
+    command = ("scenes", "generate", "--seed", "18", "--per-scene", "1", "--tries", "1", "--workers", "1")
     said = assay(*command, "--count", "1", "--out", out)
     assert said.status == 0 and "scenes 1, tasks 1" in said.out
     index = json.loads((out / "index.json").read_text())

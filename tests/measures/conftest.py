@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -91,22 +90,21 @@ class Made:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Iterator[Callable[..., Store]]:
-    """Writes made-up episodes into a real run, and opens it."""
+def run() -> Iterator[Callable[..., Store]]:
+    """Writes made-up episodes into a real run, which nobody keeps."""
     opened: list[Store] = []
 
     def made(episodes: Iterable[Made], **meta: object) -> Store:
-        path = tmp_path / f"run{len(opened)}.assay"
-        with Store.writing(path) as store:
-            store.describe(**meta)
-            wanted = list(episodes)
-            store.plan(each.spec for each in wanted)
-            numbers = {waiting.key: waiting.number for waiting in store.todo()}
-            assert len(numbers) == len(wanted), "two made-up episodes have the same spec"
-            for each in wanted:
-                store.append(numbers[each.spec.key], each.episode)
-        opened.append(Store.reading(path))
-        return opened[-1]
+        store = Store.scratch()
+        opened.append(store)
+        store.describe(**meta)
+        wanted = list(episodes)
+        store.plan(each.spec for each in wanted)
+        numbers = {waiting.key: waiting.number for waiting in store.todo()}
+        assert len(numbers) == len(wanted), "two made-up episodes have the same spec"
+        for each in wanted:
+            store.append(numbers[each.spec.key], each.episode)
+        return store
 
     yield made
     for store in opened:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import polars as pl
 import pytest
@@ -38,6 +40,7 @@ def outcomes(rng: np.random.Generator, odds: float | np.ndarray = 1.0) -> np.nda
     return np.asarray(rng.random(SIZE) < expit(odds + ALIKE * (start + word)))
 
 
+@cache
 def typical(odds: float) -> float:
     noise = np.random.default_rng(1).normal(size=400_000) * ALIKE * np.sqrt(2)
     return float(expit(odds + noise).mean())

@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from bench.diagnosis import AsRead
 
 from assay.measures import Claim, Degree, Evidence, Finding, Flaw, Untested, Verdict, diagnose, profile
 from assay.measures.diagnosis import examine
@@ -70,7 +71,7 @@ def worded(made, knows, tasks=("libero_goal/1",), seeds=range(4)):
 
 
 def test_it_names_the_noun_that_is_not_understood(run, made):
-    found = diagnose(profile(run(worded(made, lambda text: "stove" in text, seeds=range(6)))))
+    found = diagnose(AsRead(run(worded(made, lambda text: "stove" in text, seeds=range(6)))))
     assert by(found)[Flaw.UNKNOWN_NAMES] is Verdict.FOUND
     finding = of(found, Flaw.UNKNOWN_NAMES)
     evidence = parts(finding)
@@ -97,7 +98,7 @@ def test_names_known_in_part_are_graded_and_never_called_harmless(run, made, sha
         for (thing, action), text in WORDS.items()
         if action == "hint"
     ]
-    finding = of(diagnose(profile(run(rows))), Flaw.UNKNOWN_NAMES)
+    finding = of(diagnose(AsRead(run(rows))), Flaw.UNKNOWN_NAMES)
     evidence = parts(finding)
     assert finding.degree is Degree.RARELY and finding.evidence[0].reference_hits == 60
     assert counts(evidence["bowl"]) == (48, 60, 60, 60) and evidence["bowl"].shows is Shows.LOSS
@@ -107,13 +108,13 @@ def test_names_known_in_part_are_graded_and_never_called_harmless(run, made, sha
 
 def test_a_name_does_no_harm_if_many_episodes_show_it(run, made):
     rows = worded(made, lambda text: "stove" in text, seeds=range(60))
-    evidence = parts(of(diagnose(profile(run(rows))), Flaw.UNKNOWN_NAMES))
+    evidence = parts(of(diagnose(AsRead(run(rows))), Flaw.UNKNOWN_NAMES))
     assert counts(evidence["stove"]) == (0, 120, 120, 120) and evidence["stove"].shows is Shows.LOSS
     assert evidence["bowl"].shows is Shows.NO_HARM
 
 
 def test_new_sentences_that_fail_with_names_kept_are_another_flaw(run, made):
-    found = diagnose(profile(run(worded(made, lambda text: False, seeds=range(8)))))
+    found = diagnose(AsRead(run(worded(made, lambda text: False, seeds=range(8)))))
     assert by(found)[Flaw.WORDING] is Verdict.FOUND
     assert by(found)[Flaw.UNKNOWN_NAMES] is Verdict.CANNOT_TELL, "nothing succeeds with the names kept"
 
@@ -134,7 +135,7 @@ def moved(made, fails_from: float, seeds=range(10)):
 
 
 def test_it_says_from_which_distance_on_position_matters(run, made):
-    found = diagnose(profile(run(moved(made, 0.15))))
+    found = diagnose(AsRead(run(moved(made, 0.15))))
     assert [each.flaw for each in found if each.verdict is Verdict.FOUND] == [Flaw.POSITION]
     position = of(found, Flaw.POSITION)
     assert position.degree is Degree.PARTLY and position.evidence[0].reference == 1.0
@@ -148,13 +149,13 @@ def test_no_distance_is_told_where_success_comes_back_farther_away(run, made):
         replace(each, success=True) if each.labels.get("distance") == 0.2 else each
         for each in moved(made, 0.1, seeds=range(15))
     ]
-    found = diagnose(profile(run(rows)))
+    found = diagnose(AsRead(run(rows)))
     assert by(found)[Flaw.POSITION] is Verdict.FOUND and of(found, Flaw.POSITION).detail is None
 
 
 def test_a_loss_that_chance_explains_is_no_finding(run, made):
     """Three starts that all fall: the least p there is is one in four."""
-    found = diagnose(profile(run(moved(made, 0.0, seeds=range(3)))))
+    found = diagnose(AsRead(run(moved(made, 0.0, seeds=range(3)))))
     assert by(found)[Flaw.POSITION] is Verdict.CANNOT_TELL
     assert of(found, Flaw.POSITION).claim is Claim.TOO_FEW
     assert counts(of(found, Flaw.POSITION).evidence[0])[:2] == (0, 12)
@@ -166,7 +167,7 @@ def test_a_certain_loss_is_never_no_flaw(run, made):
     both = (Say("over there"), Displace(0.2))
     rows = [made(True, seed=seed) for seed in range(8)]
     rows += [made(False, seed=seed, condition="both", labels=labels, changes=both) for seed in range(8)]
-    first, *rest = diagnose(profile(run(rows)))
+    first, *rest = diagnose(AsRead(run(rows)))
     assert (first.flaw, first.verdict) == (Flaw.LOSS, Verdict.FOUND)
     assert first.evidence[0].part == "wording+position" and counts(first.evidence[0]) == (0, 8, 8, 8)
     said = "0 of 8 succeed with wording and position changed together, 8 of 8 unperturbed"
@@ -181,7 +182,7 @@ def test_new_names_against_the_control_are_evidence_where_no_wording_keeps_them(
         made(False, seed=seed, condition="words", labels=labels, words="the basin goes on the range")
         for seed in range(8)
     ]
-    found = diagnose(profile(run(rows)))
+    found = diagnose(AsRead(run(rows)))
     assert by(found)[Flaw.UNKNOWN_NAMES] is Verdict.FOUND and Flaw.NOTHING not in by(found)
     finding = of(found, Flaw.UNKNOWN_NAMES)
     assert finding.degree is Degree.MOSTLY and finding.evidence[0].measure == "changes"
@@ -201,21 +202,21 @@ def said_as(made, fails: str, seeds=range(2)):
 
 
 def test_a_way_to_say_it_is_found_against_the_others_without_any_control(run, made):
-    found = diagnose(profile(run(said_as(made, "question"))))
+    found = diagnose(AsRead(run(said_as(made, "question"))))
     finding = of(found, Flaw.WORDING)
     assert (finding.degree, finding.evidence[0].part) == (Degree.MOSTLY, "question")
     assert counts(finding.evidence[0]) == (0, 8, 16, 16)
-    assert by(diagnose(profile(run(said_as(made, "")))))[Flaw.WORDING] is Verdict.NOT_FOUND
+    assert by(diagnose(AsRead(run(said_as(made, "")))))[Flaw.WORDING] is Verdict.NOT_FOUND
 
 
 def test_seeds_of_one_wording_are_no_witnesses_of_their_own(run, made):
     """Three wordings, one of them lost, with however many seeds: chance."""
     rows = [each for each in said_as(made, "question", seeds=range(20)) if each.condition.endswith("0")]
-    assert by(diagnose(profile(run(rows))))[Flaw.WORDING] is Verdict.NOT_FOUND
+    assert by(diagnose(AsRead(run(rows))))[Flaw.WORDING] is Verdict.NOT_FOUND
 
 
 def test_nothing_found_says_how_much_could_have_gone_unnoticed(run, made):
-    found = diagnose(profile(run(moved(made, 1.0))))
+    found = diagnose(AsRead(run(moved(made, 1.0))))
     assert found[0].flaw is Flaw.NOTHING and found[0].verdict is Verdict.FOUND
     unseen = found[0].detail
     assert isinstance(unseen, Unnoticed) and unseen.flaw is Flaw.POSITION and 0 < unseen.loss < 0.3
@@ -223,7 +224,7 @@ def test_nothing_found_says_how_much_could_have_gone_unnoticed(run, made):
 
 def test_who_does_nothing_is_unable_and_the_rest_cannot_be_told(run, made):
     idle = [made(False, seed=seed) for seed in range(6)]
-    found = diagnose(profile(run([*idle, made(False, condition="displace", change=Displace(0.2))])))
+    found = diagnose(AsRead(run([*idle, made(False, condition="displace", change=Displace(0.2))])))
     assert [each.flaw for each in found if each.verdict is Verdict.FOUND] == [Flaw.UNABLE]
     assert by(found)[Flaw.POSITION] is Verdict.CANNOT_TELL and by(found)[Flaw.MISSES] is Verdict.CANNOT_TELL
     assert of(found, Flaw.POSITION).untested == Untested(Flaw.POSITION, "changes")
@@ -292,12 +293,12 @@ def of_kinds(made, rates, kinds, seeds=range(4)):
 def test_a_kind_of_task_that_falls_behind_is_told_if_there_are_many_tasks(run, made):
     kinds = ["placement"] * 5 + ["composite"] * 5
     rows = list(of_kinds(made, [1.0] * 5 + [0.25] * 5, kinds))
-    found = diagnose(profile(run(rows)))
+    found = diagnose(AsRead(run(rows)))
     assert of(found, Flaw.KIND).evidence[0].part == "interaction=composite"
     assert counts(of(found, Flaw.KIND).evidence[0]) == (5, 20, 20, 20)
     (evidence,) = next(each.evidence for each in found if each.flaw is Flaw.KIND)
     assert evidence.interval.low <= evidence.value == -0.75 <= evidence.interval.high < 0
-    assert Flaw.KIND not in by(diagnose(profile(run(rows[:1] + rows[20:24]))))
+    assert Flaw.KIND not in by(diagnose(AsRead(run(rows[:1] + rows[20:24]))))
 
 
 def test_labels_that_a_change_gives_a_task_are_no_kind_of_task(run, made):
@@ -319,7 +320,7 @@ def test_kinds_dealt_to_tasks_by_chance_are_not_found(run, made):
     """Tasks differ a lot, and each has many episodes: the episodes alone would make any kind look worse."""
     random = np.random.default_rng(2)
     verdicts = [
-        by(diagnose(profile(run(of_kinds(made, random.beta(4, 1.5, 10), dealt, range(20))))))[Flaw.KIND]
+        by(diagnose(AsRead(run(of_kinds(made, random.beta(4, 1.5, 10), dealt, range(20))))))[Flaw.KIND]
         for dealt in (random.permutation(["x"] * 5 + ["y"] * 5) for _ in range(6))
     ]
     assert Verdict.FOUND not in verdicts
@@ -344,14 +345,14 @@ def remembered(made, share: float, lost: float, starts: int = 40):
 
 @pytest.mark.parametrize("share, degree", [(0.3, Degree.RARELY), (0.6, Degree.PARTLY), (0.9, Degree.MOSTLY)])
 def test_memory_is_graded_and_explains_the_loss_that_it_covers(run, made, share, degree):
-    found = diagnose(profile(run(remembered(made, share, share))))
+    found = diagnose(AsRead(run(remembered(made, share, share))))
     assert of(found, Flaw.MEMORISES).degree is degree
     assert by(found)[Flaw.POSITION] is Verdict.EXPLAINED
     assert of(found, Flaw.POSITION).cause is Flaw.MEMORISES
 
 
 def test_little_memory_does_not_explain_a_large_loss(run, made):
-    found = diagnose(profile(run(remembered(made, 0.2, 0.7))))
+    found = diagnose(AsRead(run(remembered(made, 0.2, 0.7))))
     assert of(found, Flaw.MEMORISES).degree is Degree.RARELY
     assert by(found)[Flaw.MEMORISES] is by(found)[Flaw.POSITION] is Verdict.FOUND
     assert of(found, Flaw.POSITION).degree is Degree.MOSTLY
@@ -359,7 +360,7 @@ def test_little_memory_does_not_explain_a_large_loss(run, made):
 
 
 def test_four_alike_of_forty_are_no_finding(run, made):
-    found = diagnose(profile(run(remembered(made, 0.1, 0.1))))
+    found = diagnose(AsRead(run(remembered(made, 0.1, 0.1))))
     assert not [each.flaw for each in found if each.verdict is Verdict.FOUND]
     assert (found[0].flaw, found[0].claim) == (Flaw.NOTHING, Claim.TOO_FEW), "four were lost and none was won"
 
@@ -368,7 +369,7 @@ def test_four_alike_of_forty_are_no_finding(run, made):
     "lost, degree", [(12, Degree.RARELY), (30, Degree.RARELY), (50, Degree.PARTLY), (65, Degree.MOSTLY)]
 )
 def test_failing_with_nothing_changed_is_graded(run, made, lost, degree):
-    found = diagnose(profile(run(made(seed >= lost, seed=seed) for seed in range(100))))
+    found = diagnose(AsRead(run(made(seed >= lost, seed=seed) for seed in range(100))))
     assert of(found, Flaw.UNABLE).degree is degree
     assert counts(of(found, Flaw.UNABLE).evidence[0])[:2] == (lost, 100)
 
@@ -384,19 +385,19 @@ def unchanged(made, near: int, far: int, near_words: int, starts: int = 60):
 
 
 def test_controls_that_fail_on_the_way_of_success_are_misses(run, made):
-    found = diagnose(profile(run(unchanged(made, near=15, far=0, near_words=0))))
+    found = diagnose(AsRead(run(unchanged(made, near=15, far=0, near_words=0))))
     finding = of(found, Flaw.MISSES)
     assert finding.degree is Degree.RARELY and counts(finding.evidence[0])[:2] == (15, 60)
     assert by(found)[Flaw.UNABLE] is Verdict.EXPLAINED
 
 
 def test_misses_are_not_told_of_controls_because_of_other_failures(run, made):
-    found = diagnose(profile(run(unchanged(made, near=0, far=15, near_words=30))))
+    found = diagnose(AsRead(run(unchanged(made, near=0, far=15, near_words=30))))
     assert by(found)[Flaw.MISSES] is Verdict.NOT_FOUND and by(found)[Flaw.UNABLE] is Verdict.FOUND
 
 
 def test_misses_do_not_explain_failures_that_are_none(run, made):
-    found = diagnose(profile(run(unchanged(made, near=15, far=15, near_words=0))))
+    found = diagnose(AsRead(run(unchanged(made, near=15, far=15, near_words=0))))
     assert by(found)[Flaw.MISSES] is by(found)[Flaw.UNABLE] is Verdict.FOUND
     assert counts(of(found, Flaw.MISSES).evidence[0])[:2] == (15, 60)
 
@@ -435,13 +436,13 @@ def steady(made, random: np.random.Generator, rate: float = 0.95, starts: int = 
 
 
 def test_a_policy_for_which_nothing_matters_has_no_flaw(run, made):
-    found = [diagnose(profile(run(steady(made, np.random.default_rng(seed)))))[0] for seed in range(8)]
+    found = [diagnose(AsRead(run(steady(made, np.random.default_rng(seed)))))[0] for seed in range(8)]
     wrong = [each.flaw for each in found if each.flaw is not Flaw.NOTHING]
     assert wrong == []
 
 
 def test_a_diagnosis_is_plain_json(run, made):
-    found = diagnose(profile(run(moved(made, 0.15))))
+    found = diagnose(AsRead(run(moved(made, 0.15))))
     told = json.loads(json.dumps([each.as_json() for each in found], allow_nan=False))
     assert told[0]["flaw"] == "position" and told[0]["verdict"] == "found"
     assert told[0]["evidence"][0]["interval"]["method"] == "newcombe"
@@ -459,7 +460,7 @@ def test_a_loss_that_is_not_certain_in_the_family_is_told_first_and_not_named(ru
         rows.append(made(seed > 6, seed=seed, condition="red", change=Recolour(), hand=path(0.0)))
         for kind, more in (("other", {}), ("xxx", {"plausible": False})):
             rows.append(made(True, seed=seed, condition=kind, labels=words | more, hand=path(0.5)))
-    found = diagnose(profile(run(rows)))
+    found = diagnose(AsRead(run(rows)))
     assert by(found)[Flaw.APPEARANCE] is Verdict.NOT_FOUND and of(found, Flaw.APPEARANCE).more.now == 9
     first = found[0]
     assert (first.flaw, first.claim) == (Flaw.NOTHING, Claim.TOO_FEW)

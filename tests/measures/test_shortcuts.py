@@ -16,8 +16,9 @@ from assay.report.audit import (
     write_figure,
 )
 from assay.report.wording import NOT
-from assay.runs.audit import MEMORY, ORACLE, WORDS, Probe
+from assay.runs.audit import MEMORY, WORDS, Probe
 
+ORACLE = Probe("oracle", "oracle")
 BLIND, REPLAY = Probe("blind", "blind", WORDS), Probe("replay", "replay", MEMORY)
 TASKS = ("libero_goal/0", "libero_goal/1")
 

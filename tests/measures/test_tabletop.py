@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
+from bench.diagnosis import AsRead
 
 from assay.experiments.tabletop import PROMPT_CHANGES
 from assay.measures import Claim, Degree, Finding, Flaw, Verdict, diagnose, profile
@@ -23,6 +24,8 @@ CHANGES = dict(PROMPT_CHANGES) | {
 PROMPTS = ("control", *dict(PROMPT_CHANGES))
 HARDER = ("control", *(name for name in CHANGES if name not in PROMPTS))
 TASKS = ("T1/L1", "T3/L1", "T1/L2", "T3/L2", "T8/L4")
+START = ("instruction", "best")
+"""What goes with a start."""
 BEST = 2
 Does = Callable[[str, str, int], int | None]
 """How many actions a success takes, from condition, task and seed; 0 for a failure, None for an error."""
@@ -69,7 +72,7 @@ def test_one_run_says_what_succeeds_with_mistakes_and_without(run, made):
     def does(condition, task, seed):
         return None if seed == 9 else (BEST if seed < 4 else BEST + 1 if seed < 6 else 0)
 
-    measured = tabletop(run(table(made, does, ("control",))).frame())
+    measured = tabletop(run(table(made, does, ("control",))).frame(), START)
     (one, *_) = measured.tasks
     assert (one.kind, one.level, one.condition) == ("T1", "L1", "control")
     assert (one.allowed.successes, one.allowed.count, one.allowed.errors) == (6, 9, 1)
@@ -85,7 +88,7 @@ def test_a_level_is_the_unweighted_mean_of_its_tasks(run, made):
         *table(made, lambda *_: BEST, ("control",), ("T1/L1",), range(8)),
         *table(made, lambda *_: 0, ("control",), ("T3/L1",), range(2)),
     ]
-    (level,) = tabletop(run(episodes).frame()).levels
+    (level,) = tabletop(run(episodes).frame(), START).levels
     assert level.allowed.score == 0.5 and level.count == 10 and level.control == 0.5
 
 
@@ -110,7 +113,7 @@ def test_conditions_are_paired_with_their_controls_level_by_level(run, made):
     def does(condition, task, seed):
         return BEST if condition == "control" or seed < 3 else 0
 
-    measured = tabletop(run(table(made, does, ("control", "order=permuted"))).frame())
+    measured = tabletop(run(table(made, does, ("control", "order=permuted"))).frame(), START)
     assert [(each.level, each.allowed.pairs) for each in measured.against] == [
         ("L1", 20),
         ("L2", 20),
@@ -120,26 +123,27 @@ def test_conditions_are_paired_with_their_controls_level_by_level(run, made):
     assert measured.against[-1].flawless.change == pytest.approx(-0.7)
     (kept,) = measured.kept
     assert (kept.kept, kept.count, kept.plausible) == (15, 50, True)
-    assert tabletop(run(table(made, does, ("control",))).frame()).against == ()
+    assert tabletop(run(table(made, does, ("control",))).frame(), START).against == ()
 
 
 def test_it_tells_whether_words_or_pictures_are_missed_more(run, made):
     def does(condition, task, seed):
         return BEST if condition != "mask=language" or seed < 2 else 0
 
-    both = tabletop(run(table(made, does)).frame()).modalities
+    both = tabletop(run(table(made, does)).frame(), START).modalities
     assert (both.starts, both.wordless, both.blind) == (50, 10, 50)
     assert both.change == pytest.approx(0.8) and both.p < 0.001
 
 
 def test_tasks_that_are_still_told_under_a_condition_say_nothing_about_it(run, made):
     tasks = ("T1/L1", "T2/L1", "T4/L1", "T15/L1", "T11/L1")
-    measured = tabletop(run(table(made, lambda *_: BEST, tasks=tasks)).frame())
+    measured = tabletop(run(table(made, lambda *_: BEST, tasks=tasks)).frame(), START)
     counts = {each.condition: each.count for each in measured.kept}
     assert counts["mask=instruction"] == 50 and counts["mask=language"] == 30 == counts["mask=visual"]
     assert counts["gobbledygook=words"] == 30
     assert not {"mask=visual"} & {
-        each.condition for each in tabletop(run(table(made, lambda *_: BEST, tasks=("T2/L1",))).frame()).kept
+        each.condition
+        for each in tabletop(run(table(made, lambda *_: BEST, tasks=("T2/L1",))).frame(), START).kept
     }
 
 
@@ -154,7 +158,7 @@ def test_one_who_goes_by_the_prompt_has_no_flaw(run, made):
 
 
 def test_one_who_does_not_go_by_the_prompt_is_found_out_and_the_rest_follows(run, made):
-    findings = diagnose(profile(run(table(made, lambda *_: BEST))))
+    findings = diagnose(AsRead(run(table(made, lambda *_: BEST))))
     assert found(findings) == {Flaw.UNTOLD}
     assert {each.flaw for each in findings if each.verdict is Verdict.EXPLAINED} == {
         Flaw.WORDLESS,
@@ -177,7 +181,7 @@ def test_one_who_goes_by_the_order_of_objects_is_found_out(run, made):
     def does(condition, task, seed):
         return BEST if sensible(condition) and (condition != "order=permuted" or seed < 2) else 0
 
-    findings = diagnose(profile(run(table(made, does))))
+    findings = diagnose(AsRead(run(table(made, does))))
     assert found(findings) == {Flaw.ORDER}
     (order,) = told(findings)[Flaw.ORDER].evidence
     assert (order.hits, order.reference_hits, order.count) == (10, 50, 50)
@@ -230,7 +234,7 @@ def test_difficulty_that_breaks_it_is_found_and_a_trifle_is_not(run, made):
     def broken(condition, task, seed):
         return BEST if condition != "difficulty=extreme" or seed < 20 else 0
 
-    findings = diagnose(profile(run(table(made, broken, HARDER, seeds=range(40)))))
+    findings = diagnose(AsRead(run(table(made, broken, HARDER, seeds=range(40)))))
     assert found(findings) == {Flaw.DIFFICULTY}
     difficulty = told(findings)[Flaw.DIFFICULTY]
     assert difficulty.degree is Degree.PARTLY and difficulty.evidence[0].hits == 100
@@ -280,7 +284,7 @@ def test_what_is_said_about_liberos_worlds_is_not_said_about_tables(run, made):
 
 def test_a_run_elsewhere_is_no_run_on_tables(run, made):
     with pytest.raises(MeasureError, match="no episode has kind or level or best"):
-        tabletop(run([made(True)]).frame())
+        tabletop(run([made(True)]).frame(), START)
     assert "tabletop" not in profile(run([made(True)]))
 
 

@@ -147,6 +147,12 @@ def undrawn() -> Callable[[Report], Report]:
     return without
 
 
+@pytest.fixture
+def unpainted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages with empty figures, where what is tried is something else; what is printed for papers is drawn."""
+    monkeypatch.setattr(Drawing, "svg", '<svg role="img"></svg>')
+
+
 def _variants(task: str, seed: int) -> Iterable[Made]:
     rng = np.random.default_rng([int(task[-1]), seed])
     time = np.linspace(0, np.pi, 101)[:, None]

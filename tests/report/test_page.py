@@ -9,6 +9,7 @@ import subprocess
 import sys
 import warnings
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -186,6 +187,7 @@ def test_errors_refusals_and_missing_certificates_are_told(tmp_path: Path, write
     assert told["refused"] == {"cannot be placed": 2} and "refused" not in told["meta"]
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_conditions_that_were_refused_whole_are_told_first(tmp_path: Path, write, made):
     refused = [["pro/position", "libero_goal/1", seed, "demonstrator failed: too far"] for seed in range(4)]
     partly = [["c", "libero_goal/1", 9, "cannot be placed"]]
@@ -227,6 +229,7 @@ def test_what_is_damaged_is_left_out_and_counted(
     assert any("The file is damaged: 1 episode left out" in each for each in banners(found))
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_an_earlier_report_leaves_nothing_behind_and_other_files_stay(tmp_path: Path, write, made):
     run = write(tmp_path / "run.assay", [made(True), made(False, "c"), made(True, seed=1)])
     out = tmp_path / "out"
@@ -305,7 +308,7 @@ def test_a_truncated_file_is_refused_in_one_line(tmp_path: Path, everything: Pat
             RunReport.read(run)
 
 
-def test_runs_of_one_suite_are_paired_and_others_are_not(tmp_path: Path, write, made):
+def test_runs_of_one_suite_are_paired_and_others_are_not(tmp_path: Path, write, made, undrawn):
     for name, wins, experiment in (("good", 9, "one"), ("bad", 2, "one"), ("other", 5, "two")):
         episodes = [made(seed < wins, experiment=experiment, seed=seed) for seed in range(10)]
         write(tmp_path / f"{name}.assay", episodes, experiment=experiment, policy=name)
@@ -313,7 +316,8 @@ def test_runs_of_one_suite_are_paired_and_others_are_not(tmp_path: Path, write, 
     reports = [RunReport.read(path, name) for name, path in runs.items()]
     (group,) = groups = compare_suites(runs, reports)
     assert group.names == ("good", "bad") and group.found.comparison.overall[0].change == pytest.approx(-0.7)
-    page = build(reports, groups, {"lost": "lost.assay: there is no such run"}).write(tmp_path / "out")
+    several = build(reports, groups, {"lost": "lost.assay: there is no such run"})
+    page = replace(undrawn(several), shared=several.shared).write(tmp_path / "out")
     text = page.read_text()
     assert "3 runs side by side" in text and "Paired comparison" in text and "Left out: lost" in text
     brief = text[text.index("In short") : text.index("Table: The runs")]

@@ -147,6 +147,7 @@ def test_a_run_of_several_suites_has_a_row_for_each(tmp_path: Path, made: Any, w
     ]  # fmt: skip
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_the_command_writes_figures_and_tables_for_a_paper(
     assay: Run, tmp_path: Path, made: Any, write: Callable[..., Path]
 ):
@@ -185,6 +186,7 @@ def test_a_folder_without_a_run_is_one_line(assay: Run, tmp_path: Path):
     assert said.status == 2 and "no run (*.assay) in this folder" in said.err and said.err.count("\n") == 1
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_python_has_it_too(tmp_path: Path, made: Any, write: Callable[..., Path]):
     episodes = [made(condition == "control", condition) for condition in ("control", "moved")]
     run = api.open(write(tmp_path / "a.assay", episodes))

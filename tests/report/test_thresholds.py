@@ -45,8 +45,8 @@ def test_the_figure_shades_where_the_threshold_may_be():
 def test_cases_are_told_with_their_films_and_none_make_no_table():
     case = WorstCase("libero_goal/1", "search/distance=0.1+delay=4", 8, 8, True, "abc")
     assert table_of_cases(()) is None
-    table = table_of_cases([case], {"abc": "films/x.mp4"})
-    assert table.shown == [["libero_goal/1", "distance=0.1+delay=4", "8/8", "yes", "films/x.mp4"]]
+    table = table_of_cases([case], {"abc": "videos/x.mp4"})
+    assert table.shown == [["libero_goal/1", "distance=0.1+delay=4", "8/8", "yes", "videos/x.mp4"]]
 
 
 def test_the_terminal_says_where_success_is_lost_and_what_breaks_it_together(tmp_path: Path, write, made):

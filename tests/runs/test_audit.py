@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,11 +8,11 @@ import numpy as np
 import pytest
 
 import assay
-from assay.episodes import EpisodeSpec, Outcome, rollout, world_of
+from assay.episodes import WORLDS, EpisodeSpec, Outcome, rollout, world_of
 from assay.errors import AssayError, RunError
 from assay.perturb.world.position import Displace
 from assay.policies.calibration import Unseeing
-from assay.runs.audit import ORACLE, SIGHT, default_folder, play, probes_of
+from assay.runs.audit import SIGHT, Probe, default_folder, play, probes_of
 from assay.runs.work import Options
 
 FEW: dict[str, Any] = {"tasks": "libero_goal/7", "seeds": 1, "steps": 2, "workers": 0}
@@ -36,13 +37,34 @@ def test_what_cannot_audit_is_refused_in_one_line(given: dict[str, Any], words: 
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("auditors", "words"),
+    [
+        ((), "no policies without an input are known"),
+        ((("blind", "ears"),), "auditors lack 'ears'; valid: words"),
+    ],
+)
+def test_a_world_without_auditors_or_with_odd_ones_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, auditors: tuple[tuple[str, str], ...], words: str
+):
+    traits = WORLDS["libero"].traits
+    monkeypatch.setattr(type(WORLDS["libero"]), "traits", replace(traits, auditors=auditors))
+    with pytest.raises(RunError, match=words):
+        probes_of("pro")
+
+
 def test_an_audit_makes_one_run_for_each_policy_and_goes_on(tmp_path: Path):
     asked: list[str] = []
     found = assay.audit("libero", out=tmp_path, told=lambda probe: asked.append(probe.name), **FEW)
     assert found is not None and asked == list(found.runs) == ["oracle", "blind", "unseeing", "replay"]
     assert {path.name for path in tmp_path.iterdir()} == {f"{name}.assay" for name in asked}
     assert [row.condition for row in found.shortcuts.rows] == ["control"] and found.left == 0
-    again = play("libero", [ORACLE], tmp_path, Options(tasks="libero_goal/7", seeds=(0,), steps=2, workers=0))
+    again = play(
+        "libero",
+        [Probe("oracle", "oracle")],
+        tmp_path,
+        Options(tasks="libero_goal/7", seeds=(0,), steps=2, workers=0),
+    )
     assert again is not None and again.left == 0 and "undecided in the only condition" in str(found)
 
 

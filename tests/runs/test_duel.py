@@ -183,10 +183,17 @@ def test_what_cannot_be_is_one_line(tmp_path: Path):
     with pytest.raises(RunError, match="1 episodes of each start, not all"):
         fought(tmp_path, always, never, per_start=None)
     other = tmp_path / "other"
-    with Store.writing(other / "A.assay"):
-        pass
+    with Store.writing(other / "A.assay") as store:
+        store.plan([EpisodeSpec("libero_goal/7", 0)])
+        store.append(1, Episode(Outcome.SUCCESS, 1, no_trajectory()))
     with pytest.raises(RunError, match="not of a duel"):
         fought(other, always, never)
+
+
+def test_a_duel_that_was_killed_before_its_first_episode_goes_on(tmp_path: Path):
+    with Store.writing(tmp_path / "A.assay"):
+        pass
+    assert fought(tmp_path, always, never).judgement.verdict is Verdict.WORSE
 
 
 def test_starts_are_dealt_every_condition_alike(tmp_path: Path):

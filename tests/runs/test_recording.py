@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from assay.episodes import Episode, Outcome, no_trajectory
 from assay.runs.recording import begin, record
 from assay.runs.work import Options
 path = Path(sys.argv[1])
+print("begins", flush=True)
 for spec in begin(path, "libero", "mine", Options(tasks="libero_goal/7", seeds=(0, 1, 2, 3))):
     if spec.seed % 2:
         for _ in range(20):
@@ -34,10 +36,13 @@ for spec in begin(path, "libero", "mine", Options(tasks="libero_goal/7", seeds=(
 def test_two_processes_write_one_run_in_turn(tmp_path: Path):
     path = tmp_path / "run.assay"
     specs = begin(path, "libero", "mine", ASKED)
-    with subprocess.Popen([sys.executable, "-c", SCRIPT, str(path)]) as other:
+    command = [sys.executable, "-c", SCRIPT, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None and other.stdout.readline() == "begins\n"
         while other.poll() is None:
             for spec in specs[::2]:
                 record(path, spec, Episode(Outcome.FAILURE, 1, no_trajectory()))
+            time.sleep(0.01)
     assert other.returncode == 0
     outcomes = assay.open(path).frame().sort("seed")["outcome"].cast(str).to_list()
     assert outcomes == ["failure", "success", "failure", "success"]

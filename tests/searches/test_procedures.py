@@ -8,7 +8,7 @@ import numpy as np
 
 from assay.searches.asking import UNCHANGED, Answer, Certify, Item, Play, Setting, settle
 from assay.searches.combination import Combination
-from assay.searches.threshold import FLOOR, REFUSED, Threshold
+from assay.searches.threshold import BARREN, FLOOR, REFUSED, Threshold
 from assay.stats.betting import evidence
 from assay.streams import stream
 
@@ -56,6 +56,20 @@ def test_it_is_given_up_at_the_floor_and_where_the_budget_or_the_seeds_end():
     short = Threshold("distance", 8, 100)
     settle(short.search(range(2)), beyond(4))
     assert short.ended == "starts"
+
+
+def test_it_is_given_up_where_no_start_can_be_solved():
+    barren = Threshold("distance", 8, 100)
+    procedure, certificates = barren.search(range(1000)), 0
+    asked = next(procedure)
+    while not barren.ended:
+        assert isinstance(asked, Certify)
+        certificates += len(asked.items)
+        try:
+            asked = procedure.send(frozenset())
+        except StopIteration:
+            break
+    assert barren.ended == "refused" and barren.episodes == 0 and certificates <= 3 * BARREN
 
 
 def test_a_broken_episode_and_a_failed_control_count_for_nothing():

@@ -6,10 +6,11 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from assay.episodes import CONTROL, EpisodeSpec, Outcome
-from assay.episodes.episode import Episode, no_trajectory
+from assay.episodes.episode import Episode, Trajectory
 from assay.errors import ExperimentError, RunError
 from assay.experiments import axes
 from assay.experiments.axes import AXES, Axis, Rung
@@ -22,9 +23,12 @@ from assay.runs.store import Store
 from assay.runs.work import Options
 from assay.runs.worker import WorkerConfig
 from assay.searches.run import Searched, search
+from assay.searches.writing import write
 from assay.tasks import Task
 
 OPTIONS = Options(tasks="libero_goal/1,libero_goal/7", certified=False)
+STILL = Trajectory(*(np.zeros(shape, np.float32) for shape in ((2, 3), (2,), (1, 7))))
+"""Of one step in which nothing moves."""
 Plays = Callable[[EpisodeSpec], bool]
 
 
@@ -51,7 +55,7 @@ class Played:
             for number, spec in reversed(batch):
                 self.seen.append(spec)
                 outcome = Outcome.SUCCESS if self._rule(spec) else Outcome.FAILURE
-                yield Done(number, Episode(outcome, 1, no_trajectory(), "do it"))
+                yield Done(number, Episode(outcome, 1, STILL, "do it"))
 
 
 class StopsAfter(Observer):
@@ -101,6 +105,18 @@ def test_a_known_threshold_is_in_its_interval_for_every_task(tmp_path: Path):
     controls = frame.filter(frame["condition"] == CONTROL).select("task", "seed")
     assert len(starts.join(controls, on=["task", "seed"], how="anti")) == 0
     assert json.loads(json.dumps(told))["thresholds"]["found"][0]["lost"] == 9
+
+
+def test_tables_the_figure_and_a_video_of_a_failure_are_written(tmp_path: Path, drawing: str):
+    one = Options(tasks="libero_goal/7", certified=False)
+    found = searched(tmp_path / "a.assay", late(8), budget=60, options=one)
+    made = write(found, tmp_path / "report", videos=1)
+    (video,) = made.values()
+    assert video.startswith("videos/") and (tmp_path / "report" / video).stat().st_size > 1000
+    assert {"thresholds.csv", "thresholds.tex", "thresholds.svg"} <= {
+        each.name for each in (tmp_path / "report").iterdir()
+    }
+    assert write(found, tmp_path / "none", videos=0) == {}
 
 
 def test_workers_and_interruptions_change_nothing(tmp_path: Path):

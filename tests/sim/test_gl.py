@@ -14,11 +14,11 @@ import os
 from assay import tasks
 from assay.errors import RenderingError
 from assay.sim import Simulation, compile_scene, load_pack
-import numpy as np
+from assay.sim.bare_mujoco import mujoco
 print(os.environ["MUJOCO_GL"])
 world = Simulation(compile_scene(tasks.load("libero_10/5").scene, load_pack("primitives")))
 seen = world.reset(world.sample(0))
-world.step(np.zeros(7))
+mujoco.mj_step(world.model, world.data, 25)
 print("stepped to", round(float(world.data.time), 3))
 try:
     seen.image("agentview", 16)

@@ -284,6 +284,20 @@ def test_two_worlds_draw_side_by_side(world: Simulation, primitives: PrimitivesP
     assert np.array_equal(world.reset(world.sample(0)).image("agentview", 64), expected)
 
 
+def test_a_light_that_begins_to_cast_shadows_is_seen_to(compiled: Compiled):
+    """What GL needs for shadows is made when they are wanted: as if they had been from the start."""
+    pictures = []
+    for drawn_before in (True, False):
+        world = Simulation(compiled("libero_goal/0"))
+        seen = world.reset(world.sample(0))
+        if drawn_before:
+            usual = seen.image("agentview", 64)
+        world.model.light_castshadow[:] = 1
+        pictures.append(world.renderer.colour(seen.moment, "agentview", 64, 64))
+        world.close()
+    assert np.array_equal(*pictures) and not np.array_equal(usual, pictures[0])
+
+
 def test_a_closed_world_draws_again_when_asked(compiled: Compiled):
     world = Simulation(compiled("libero_goal/0"))
     seen = world.reset(world.sample(0))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from functools import cache
 
@@ -30,7 +31,7 @@ def staged(primitives: PrimitivesPack) -> Callable[..., PlacementScene]:
         )
         return compile_scene(Scene(Arena.KITCHEN, things[True], things[False], regions, ()), primitives)
 
-    return lambda *categories: PlacementScene(compiled(*categories))
+    return lambda *categories: PlacementScene(scene := compiled(*categories), copy.copy(scene.model))
 
 
 @pytest.fixture

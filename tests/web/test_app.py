@@ -251,6 +251,7 @@ def test_an_episode_on_the_table_has_a_page_of_its_own_kind(get, library: Path):
         page = get(f"/runs/table.assay/episodes/{spec.key}").text
         assert "The task&#39;s own instruction." in page or "The task's own instruction." in page
         assert "held first" in page and "20 Hz" not in page and "end effector's path" not in page
+        assert 'data-lasts="1000"' in page  # as long as its video shows an action
         for other in ("", "/episodes", "/report.html"):
             assert get(f"/runs/table.assay{other}").status == 200
     finally:

@@ -34,10 +34,18 @@ def browser() -> Iterator[Any]:
         chromium.close()
 
 
+both = pytest.mark.parametrize(
+    "page", [(WIDE, "light"), (PHONE, "dark")], indirect=True, ids=["desktop", "phone"]
+)
+
+
 @pytest.fixture
-def page(browser, address: str) -> Iterator[Any]:
+def page(request: pytest.FixtureRequest, browser, address: str) -> Iterator[Any]:
     """A page in which nothing goes wrong: no error in a script, nothing that the policy forbids."""
-    context = browser.new_context(base_url=f"http://{address}", viewport={"width": WIDE, "height": 900})
+    width, scheme = getattr(request, "param", (WIDE, "light"))
+    context = browser.new_context(
+        base_url=f"http://{address}", viewport={"width": width, "height": 900}, color_scheme=scheme
+    )
     context.set_default_timeout(60_000)
     opened = context.new_page()
     complaints: list[str] = []
@@ -87,6 +95,7 @@ def test_a_cell_of_the_heat_map_leads_to_its_episodes(page):
     expect(page.locator("p.empty")).to_contain_text("No episode is like that")
 
 
+@both
 def test_an_episode_is_watched_beside_its_control(page, drawing):
     page.goto("/runs/more/short%20%C3%B6%23%3F.assay/episodes?says=bowl")
     page.locator("table.episodes tbody a").first.click()
@@ -113,7 +122,11 @@ def test_an_episode_is_watched_beside_its_control(page, drawing):
     times = videos.evaluate_all("all => all.map(each => each.currentTime)")
     assert times == [pytest.approx(4 * 0.05 + 0.02)] * 2  # films play in real time, whatever their rate
     page.wait_for_url("**step=4*")
-    page.reload()
+    following = page.locator('a[rel="next"]').evaluate("link => link.pathname")
+    with page.expect_request(
+        lambda sent: sent.url.endswith(f"{following}/video?ahead=1")
+    ):  # drawn before it is opened
+        page.reload()
     expect(page.locator("[data-step]")).to_have_text("step 4 of 8")
     slider.blur()
     page.keyboard.press("Home")
@@ -189,7 +202,7 @@ def brightness(page: Any) -> float:
 def test_keys_are_listed_and_switch_to_dark_for_good(page):
     page.goto("/")
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog")).to_contain_text("play or pause the films")
+    expect(page.get_by_role("dialog")).to_contain_text("play or pause the videos")
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_be_hidden()
     page.keyboard.press("d")
@@ -207,6 +220,7 @@ def test_keys_are_listed_and_switch_to_dark_for_good(page):
     assert brightness(page) > 240
 
 
+@both
 def test_a_gallery_shows_how_episodes_ended(page, drawing):
     page.goto("/runs/more/short%20%C3%B6%23%3F.assay/gallery?outcome=failure&says=bowl")
     cards = page.locator(".gallery .card")
@@ -219,6 +233,7 @@ def test_a_gallery_shows_how_episodes_ended(page, drawing):
     expect(page.locator(".neighbours")).to_contain_text("1 of 2 like this")
 
 
+@both
 def test_two_runs_are_chosen_and_compared(page):
     page.goto("/")
     compare = page.get_by_role("button", name="Compare the two chosen")

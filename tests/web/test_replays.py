@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 
 import av
 import numpy as np
@@ -19,7 +20,7 @@ from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.tabletop.world import PACK
 from assay.web import replays as films
 from assay.web.replays import Recorded, Replay, Replays, own_video
-from assay.web.video_process import DiedError, Order, VideoProcess
+from assay.web.video_process import DiedError, Drawer, Order, PutOffError, VideoProcess
 
 
 def made(ask: Callable[[], Replay]) -> Replay:
@@ -141,16 +142,63 @@ def test_what_nobody_asks_for_any_more_is_not_drawn(
     assert replays._next("") is None
 
 
-def test_films_come_before_stills_and_stills_before_better_films(recorded: Recorded, tmp_path: Path):
+def test_films_come_before_stills_then_better_films_then_what_nobody_waits_for(
+    recorded: Recorded, tmp_path: Path
+):
     replays = Replays(tmp_path)
     own = tmp_path / "own.mp4"
     own.touch()
     better = replace(recorded, own=own, actions=recorded.actions[:3])
+    unasked, since_asked = (replace(recorded, actions=recorded.actions[:count]) for count in (4, 5))
+    for each in (unasked, since_asked):
+        assert replays.film(each, ahead=True).state == "waiting"
     assert replays.film(better).path == own and not replays.film(better).final
     replays.still(recorded)
     replays.film(recorded)
-    order = [replays._next("") for _ in range(4)]
-    assert [each.kind if each else None for each in order] == ["rough", "still", "fine", None]
+    replays.film(since_asked)
+    order = [each and each.order for each in (replays._next("") for _ in range(6))]
+    assert [each.kind if each else None for each in order] == [
+        *("rough", "rough", "still", "fine", "rough"),
+        None,
+    ]
+    assert order[4] is not None and order[4].name == unasked.name
+
+
+def test_a_better_film_gives_way_to_a_first_one_that_somebody_waits_for(
+    recorded: Recorded, tmp_path: Path, drawing: str, monkeypatch: pytest.MonkeyPatch
+):
+    replays, told = Replays(tmp_path, processes=1), []
+    (process,) = replays._processes
+    monkeypatch.setattr(process, "hurry", lambda: told.append(True))
+    replays._shared.busy[process] = "still"
+    replays.film(replace(recorded, actions=recorded.actions[:3]))  # a still is soon done
+    replays._shared.busy[process] = "fine"
+    replays.film(replace(recorded, actions=recorded.actions[:4]), ahead=True)  # nobody waits for it
+    assert not told
+    replays.film(recorded)
+    assert told
+    order = Order("fine", "a", recorded.spec, recorded.actions, "failure", "", tmp_path / "a.mp4")
+    with pytest.raises(PutOffError):
+        Drawer(lambda: True)(order)
+    assert list(tmp_path.iterdir()) == []
+    started = VideoProcess()
+    started.begin()
+    started.hurry()  # before there is anything to be put off
+    try:
+        assert started.render(order) == "" and order.out.is_file()
+
+        def hurrying() -> None:
+            for _ in range(200):
+                time.sleep(0.01)
+                started.hurry()
+
+        Thread(target=hurrying, daemon=True).start()
+        with pytest.raises(PutOffError):
+            while True:
+                started.render(replace(order, name=str(time.monotonic())))
+        assert started.render(replace(order, kind="rough")) == ""
+    finally:
+        started.close()
 
 
 def test_an_episode_on_the_table_is_filmed_action_by_action(replays: Replays):

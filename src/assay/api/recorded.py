@@ -77,6 +77,15 @@ class Run:
 
         return diagnose(self.profile())
 
+    def summary(self) -> str:
+        """What the report says first, a sentence a line: what was found, or why nothing was, and what was measured."""
+        from assay.measures.diagnosis import diagnose
+        from assay.report.sentences import Diagnosis
+        from assay.report.summary import sentences
+
+        found = self.profile()
+        return "\n".join([*Diagnosis.of(diagnose(found)).found, *sentences(found)])
+
     def report(
         self,
         folder: str | Path,

@@ -82,6 +82,8 @@ def duel(
     """
     from assay import api
     from assay.cli.asking import DuelDisplay
+    from assay.runs.display import print_errors
+    from assay.runs.store import Store
 
     for policy in (first, second):
         say_on_primitives(policy, assets)
@@ -117,6 +119,14 @@ def duel(
         raise typer.Exit(3)
     tell(found.judgement, "assay duel", target, junit, markdown)
     say(f"the runs are {found.runs[0]} and {found.runs[1]}", aside=True)
+    broken = []
+    for path in found.runs:
+        with Store.reading(path) as store:
+            if print_errors(store):
+                broken.append(path)
+    if broken:
+        which = " and ".join(map(str, broken))
+        raise RunError(f"every episode of {which} ended in an error; --retry-errors tries them again")
     if found.reason:
         raise RunError(f"stopped: {found.reason}; the same command goes on when the policy is back")
     if found.left:

@@ -169,7 +169,9 @@ def print_forecast(work: Work, found: Forecast, policy: str | None) -> None:
         )
     if found.seconds is None:
         why = "name --policy" if policy is None else "nothing tells how long an episode takes"
-        say(f"time: not known: {why}")
+        say(
+            f"time: not known: {f'all episodes that were tried broke: {found.broke}' if found.broke else why}"
+        )
     else:
         assert found.pace is not None
         how = f"{found.pace.seconds:.1f} s an episode ({found.pace.source})"

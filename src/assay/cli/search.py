@@ -65,9 +65,11 @@ def search(
     out: Annotated[Path | None, typer.Option(help="The run's file, NAME.assay.")] = None,
     report: Annotated[
         Path | None,
-        typer.Option(help="A folder for tables (LaTeX, CSV, Markdown), the figure and films of worst cases."),
+        typer.Option(
+            help="A folder for tables (LaTeX, CSV, Markdown), the figure and videos of the worst cases."
+        ),
     ] = None,
-    films: Annotated[int, typer.Option(min=0, help="With --report: how many films at most.")] = 6,
+    videos: Annotated[int, typer.Option(min=0, help="With --report: how many videos at most.")] = 6,
     label: Annotated[str | None, typer.Option(help="What reports call the policy.")] = None,
     workers: Workers = None,
     assets: Assets = None,
@@ -88,6 +90,9 @@ def search(
     from assay import api
     from assay.cli.asking import DuelDisplay
     from assay.report.thresholds import table_of_cases, table_of_thresholds
+    from assay.runs.certificates import counted, recall
+    from assay.runs.display import print_errors, print_refused
+    from assay.runs.store import Store
 
     say_on_primitives(policy, assets)
     with DuelDisplay(yes=yes) as display:
@@ -119,18 +124,22 @@ def search(
     if report is not None:
         from assay.searches.writing import write
 
-        written = write(found, report, films)
+        written = write(found, report, videos)
         say(f"written to {report}", aside=True)
-    if target is None or not write_json(found.as_json() | {"films": written}, target):
+    if target is None or not write_json(found.as_json() | {"videos": written}, target):
         _print(table_of_thresholds(found.thresholds))
         if (cases := table_of_cases(found.cases, written)) is not None:
             _print(cases)
         for note in found.notes:
             say(note)
-        refused = (
-            f", {found.refused} refused: the oracle has not solved their scenes" if found.refused else ""
-        )
-        say(f"{number_of(found.played, 'episode')} in {found.path}{refused}")
+        say(f"{number_of(found.played, 'episode')} in {found.path}")
+    with Store.reading(found.path) as store:
+        if target is None:
+            print_refused(counted(recall(store)))
+        if print_errors(store):
+            raise RunError(
+                "every episode ended in an error; --retry-errors tries them again when that is mended"
+            )
     _end(found)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import signal
 from typing import Annotated
@@ -24,6 +23,8 @@ def serve(
     ] = None,
 ) -> None:
     """Serve a policy over a websocket until Ctrl-C. It sees what the client sends, and nothing else."""
+    import asyncio
+
     from assay.policies.remote.serve import Server
 
     server = Server(policy, protocol, replan=replan)

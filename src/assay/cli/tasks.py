@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from itertools import groupby
 from pathlib import Path
 from types import TracebackType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import rich.box
 import typer
@@ -17,14 +17,14 @@ from rich.status import Status
 from rich.table import Column, Table
 from rich.text import Text
 
-from assay import tasks
 from assay.cli.execution import JsonFile, write_json
 from assay.console import errors, output, say, styled, table_of, working
 from assay.errors import AssayError, TaskError
-from assay.tasks import Task, bddl
-from assay.tasks.audit import audit
-from assay.tasks.census import Census, Frequency
-from assay.tasks.plain import to_plain
+
+if TYPE_CHECKING:  # tasks bring numpy and pydantic along, for which other commands need not wait
+    from assay import tasks
+    from assay.tasks import Task, bddl
+    from assay.tasks.census import Census, Frequency
 
 app = typer.Typer(
     help="List, show, export and check tasks.", no_args_is_help=True, rich_markup_mode="markdown"
@@ -51,6 +51,8 @@ def list_tasks(
 
     Example: `assay tasks list libero_goal,libero_10/0,my_scenes`
     """
+    from assay import tasks
+
     chosen = tasks.resolve(selection)
     if out is not None:
         listed = [{"id": task.id, "instruction": task.instruction.text} for task in chosen]
@@ -75,6 +77,8 @@ def show(
     out: JsonFile = None,
 ) -> None:
     """Show everything about one task, with an image of its scene."""
+    from assay.tasks.plain import to_plain
+
     task, warnings = _load(task_id)
     wanted = not no_picture and (picture is not None or out != "-")
     if out is not None:
@@ -97,6 +101,8 @@ def export(
     file: Annotated[Path, typer.Option("--bddl", help="The file to write; its folder is made if need be.")],
 ) -> None:
     """Write a task as a BDDL file that LIBERO can read."""
+    from assay.tasks import bddl
+
     task, _ = _load(task_id)
     text = bddl.write(task)
     try:
@@ -124,6 +130,7 @@ def labels(
 
     Example: `assay tasks labels LIBERO-X/libero/libero_x/bddl/LEVEL1`
     """
+    from assay import tasks
     from assay.experiments.labels import asked_of
     from assay.tasks.census import census
 
@@ -169,6 +176,8 @@ def check(
     Prints `{"files", "read", "round_trip", "failures", "warnings"}`. Exit status 1 if a file failed; warnings
     are things a file says that have no effect.
     """
+    from assay.tasks.audit import audit
+
     with _Counter() as counter:
         result = audit(path, on_file=counter.count)
     typer.echo(json.dumps(result.to_plain(), indent=2))
@@ -177,6 +186,9 @@ def check(
 
 
 def _load(task_id: str) -> tuple[Task, tuple[bddl.Note, ...]]:
+    from assay import tasks
+    from assay.tasks import bddl
+
     is_ours = Path(task_id).suffix.lower() == ".json"
     if task_id.lower().endswith(".bddl") or (Path(task_id).is_file() and not is_ours):
         document = bddl.read_document(task_id)
@@ -247,11 +259,12 @@ def _place(region: tasks.Region) -> str:
 def _draw(task: Task, wanted: Path | None, *, aside: bool) -> None:
     """Draw the scene and say where the picture is; a failure is an error only if a picture was asked for."""
     from assay.report.picture import task_picture
+    from assay.tasks import short_name
 
     where = wanted or Path("out")
     if where.suffix and where.suffix.lower() != ".png":
         raise TaskError(f"{where}: a picture is a .png file; name one, or a folder")
-    file = where if where.suffix else where / f"{tasks.short_name(task.id)}.png"
+    file = where if where.suffix else where / f"{short_name(task.id)}.png"
     try:
         written = task_picture(task, file)
     except (AssayError, OSError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import zipfile
 from functools import cache
@@ -101,7 +102,8 @@ def _stored(suite: str, name: str) -> np.ndarray:
 def drawn(task: Task) -> np.ndarray:
     """Initial states of a task that are drawn by the seeds from 0 on, with the fixtures' poses, (STATES, n)."""
     scene = compiled(task)
-    return np.array([InitialState(*sample(scene, seed)).flat() for seed in range(STATES)])
+    model = copy.copy(scene.model)
+    return np.array([InitialState(*sample(scene, seed, model)).flat() for seed in range(STATES)])
 
 
 def compiled(task: Task) -> CompiledScene:

@@ -7,7 +7,7 @@ process's worth of simulation, and plays one episode after the other.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -51,10 +51,13 @@ class Traits:
     """The policy that shows which perturbed scenes can be solved; None where that is not done."""
     clips: int = 0
     """How many numbers of an action, from the first on, are cut to [-1, 1]; 0 where none are."""
+    auditors: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    """Built-in policies by which experiments are audited, and the input that each lacks: ``words``, ``sight`` or
+    ``memory`` (it has memory alone); empty for one that lacks nothing. Not kept."""
 
     def as_json(self) -> dict[str, Any]:
         """A JSON object."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "auditors"}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Traits:

@@ -128,7 +128,9 @@ def prepared(
 
     with ThreadPoolExecutor(source.threads) as pool:
         episodes = source.episodes(tally)
-        while batch := list(islice(episodes, 8 * source.threads)):
+        at_once = 8 * source.threads
+        # Not one more than is wanted: a source may have to play an episode to give it.
+        while batch := list(islice(episodes, at_once if most is None else min(at_once, most - found))):
             for result, counts in pool.map(one, batch) if source.threads > 1 else map(one, batch):
                 tally.add_all(counts)
                 if result is not None:

@@ -77,7 +77,7 @@ def _chosen(
     """The tasks of which one seed fits: all of them, or some, evenly from the list."""
     tasks = _tasks(first)
     pace = timed(first, policy, SAMPLE)
-    if pace is None:
+    if isinstance(pace, str):
         return tasks  # every one of them broke: the evaluation itself tells why
     episodes = (len(first.specs) + certificates(first).missing) * pace.seconds / workers_of(first.options)
     room = (allowed - (monotonic() - began)) / max(episodes, 1e-9)

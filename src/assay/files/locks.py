@@ -6,6 +6,7 @@ holds it, not whether it is there.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,6 +21,8 @@ PATIENCE = 0.3
 def locked(file: Path, patience: float = PATIENCE) -> Iterator[None]:
     """Hold a lock. Raises BlockingIOError where another process, or another place in this one, does so for long.
 
+    Raises another OSError where there can be no such file.
+
     ``patience``: for how many seconds.
     """
     lock = FileLock(
@@ -28,6 +31,8 @@ def locked(file: Path, patience: float = PATIENCE) -> Iterator[None]:
     try:
         lock.acquire()
     except Timeout:
+        if not file.exists():  # it was tried again and again
+            raise PermissionError(errno.EACCES, "no file can be made there", str(file)) from None
         raise BlockingIOError(f"{file} is held by another process") from None
     try:
         yield

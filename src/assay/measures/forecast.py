@@ -42,6 +42,8 @@ class Forecast:
     workers: int
     pace: Pace | None
     """Of an episode; None where nobody knows."""
+    broke: str
+    """Why all episodes broke that were to be timed; empty where none did."""
     certificate_pace: Pace | None
     success: float
     """Of the controls, measured or reckoned with."""
@@ -123,14 +125,18 @@ def forecast(
         Known(None, None, 0) if policy is None else earlier(policy, work.pack, folders, work.options.steps)
     )
     worth = len(work.specs) + need.missing > few
-    pace, certifying = known.pace, None
+    pace, certifying, broke = known.pace, None, ""
     if traits.demonstrator is not None and worth and need.missing:
         certifying = earlier(traits.demonstrator, work.pack, folders, work.options.steps).pace
-        certifying = certifying or (timed(work, traits.demonstrator) if sample else None)
+        if certifying is None and sample:
+            tried = timed(work, traits.demonstrator)
+            certifying = None if isinstance(tried, str) else tried
     if pace is None and sample and worth:
         who = traits.demonstrator if few else policy
         pace = certifying if certifying is not None and who == traits.demonstrator else None
-        pace = pace or (None if who is None else timed(work, who, sample))
+        if pace is None and who is not None:
+            tried = timed(work, who, sample)
+            pace, broke = (None, tried) if isinstance(tried, str) else (tried, "")
         pace = None if pace is None else replace(pace, at_least=who != policy)
     source = "given" if success is not None else "assumed"
     if success is None and known.success is not None:
@@ -143,6 +149,7 @@ def forecast(
         certificates=need,
         workers=workers_of(work.options),
         pace=pace,
+        broke=broke,
         certificate_pace=certifying,
         success=USUAL_SUCCESS if success is None else success,
         success_source=source,

@@ -216,7 +216,7 @@ def _words(flaw: str) -> OwnFlaw:
 
 
 def nothing(finding: Finding) -> Sentence:
-    """That no flaw was found, or that so few starts cannot tell: what was seen, and what could have been."""
+    """That no flaw was found, and how large a one may be there still; or that so few starts cannot tell."""
     found = finding.detail
     if isinstance(found, Fall):
         return _too_few(found)
@@ -232,11 +232,9 @@ def nothing(finding: Finding) -> Sentence:
         return Sentence(claim, "")
     about = _words(found.flaw).claim
     left = (
-        f"no 95 % interval reaches a loss of more than {100 * found.loss:.0f} points "
-        f"(the widest: {about[0].lower()}{about[1:]})"
+        f"a loss of up to {100 * found.loss:.0f} points is not excluded "
+        f"(95 % intervals; the widest: {about[0].lower()}{about[1:]})"
     )
-    if found.seen is not None:
-        left += f"; so many starts find a loss of {100 * found.seen:.0f} points or more with 80 % power"
     return Sentence(claim, "", left)
 
 

@@ -92,7 +92,7 @@ def circumstances(meta: Mapping[str, Any], planned: int, done: int, waiting: int
         found.append(f"Nothing is done yet: 0 of {planned:,} planned episodes.")
     elif waiting:
         found.append(
-            f"Half finished: {done:,} of {planned:,} planned episodes are done, "
+            f"Unfinished: {done:,} of {planned:,} planned episodes are done, "
             f"{waiting:,} are to come. Numbers are of those done, which need not be a fair sample."
         )
     expected = int(meta.get("expected", 0))

@@ -16,6 +16,7 @@ _ENDED = {
     "budget": "the budget is used up",
     "starts": "the seeds are used up",
     "controls": "fails its controls: there is nothing to lose",
+    "refused": "the oracle solves none of its scenes",
     "going on": "not finished",
 }
 
@@ -122,17 +123,17 @@ def threshold_table(found: Thresholds, report: RunReport) -> Table:
     return table_of_thresholds(found)
 
 
-def table_of_cases(found: Sequence[WorstCase], films: dict[str, str] | None = None) -> Table | None:
-    """Small changes that break the policy together; ``films`` by key of the episode."""
+def table_of_cases(found: Sequence[WorstCase], videos: dict[str, str] | None = None) -> Table | None:
+    """Small changes that break the policy together; ``videos`` by key of the episode."""
     if not found:
         return None
-    shown = films or {}
+    shown = videos or {}
     columns = [
         Column("task"),
         Column("changes"),
         Column("failures on fresh starts"),
         Column("confirmed"),
-        *([Column("film")] if shown else []),
+        *([Column("video")] if shown else []),
     ]
     rows: list[tuple[Value, ...]] = [
         (

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from assay.episodes import LIBERO, Policy
+from assay.episodes import WORLDS, Policy
 from assay.errors import PolicyError, RunError
 from assay.experiments import Experiment, load_experiment
 from assay.runs.connections import SUFFIX
@@ -46,19 +46,8 @@ class Probe:
         return self.name if self.lacks is None else f"{self.lacks} ({self.name})"
 
 
-ORACLE = Probe("oracle", "oracle")
-PROBES: Mapping[str, tuple[Probe, ...]] = MappingProxyType(
-    {
-        LIBERO: (
-            ORACLE,
-            Probe("blind", "blind", WORDS),
-            Probe("unseeing", "unseeing", SIGHT),
-            Probe("replay", "replay", MEMORY),
-        ),
-        "tabletop": (ORACLE, Probe("promptblind", "promptblind", WORDS)),
-    }
-)
-"""The policies of each world that know everything, or lack something."""
+_LACKS = {"": None, "words": WORDS, "sight": SIGHT, "memory": MEMORY}
+"""What a world says that a policy lacks -> what the policy does with or without."""
 STORED, SAMPLED = "stored", "sampled"
 
 
@@ -85,12 +74,13 @@ def probes_of(
     Raises AssayError for what is no checkpoint, or lacks nothing.
     """
     design = load_experiment(experiment) if isinstance(experiment, str) else experiment
-    if design.world not in PROBES:
-        raise RunError(
-            f"audit: no policies without an input are known in the world '{design.world}'; "
-            f"valid: {', '.join(PROBES)}"
-        )
-    found = list(PROBES[design.world])
+    auditors = WORLDS[design.world].traits.auditors
+    if odd := [lacks for _, lacks in auditors if lacks not in _LACKS]:
+        valid = ", ".join(filter(None, _LACKS))
+        raise RunError(f"audit: world '{design.world}': auditors lack '{odd[0]}'; valid: {valid}, or nothing")
+    found = [Probe(name, name, _LACKS[lacks]) for name, lacks in auditors]
+    if not found:
+        raise RunError(f"audit: no policies without an input are known in the world '{design.world}'")
     found += [_learned(each) for each in learned]
     found += [Probe(_plain(address), address, f"as {address}") for address in policies]
     names = [each.name for each in found]

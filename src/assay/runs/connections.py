@@ -46,6 +46,8 @@ def write_connection(path: Path, patience: float = PATIENCE) -> tuple[sqlite3.Co
             held.enter_context(locked(lock_file(path), patience))
         except BlockingIOError:
             raise RunError(f"{path}: another process is writing this run") from None
+        except OSError as error:
+            raise RunError(f"{path}: cannot be written: {error.strerror or error}") from None
         if not path.exists() or not path.stat().st_size:
             _make(path)
         connection = sqlite3.connect(path.absolute().as_uri(), uri=True, isolation_level=None, timeout=60)

@@ -264,16 +264,16 @@ def _table(
     return table
 
 
-def print_reasons(reasons: Mapping[str, int], *, most: int = 10) -> None:
+def print_reasons(reasons: Mapping[str, int], *, most: int = 10, aside: bool = False) -> None:
     """Say what broke, and how often: the most frequent first. Reasons that differ in names and numbers are one."""
     alike: dict[str, list[str]] = {}
     for reason in reasons:
         alike.setdefault(" ".join(_PARTICULAR.sub("", reason).split()), []).append(reason)
     counted = [(sum(reasons[each] for each in same), same) for same in alike.values()]
     for count, same in sorted(counted, key=lambda each: -each[0])[:most]:
-        say(f"{count} x error{', such as' if len(same) > 1 else ''}: {same[0]}")
+        say(f"{count} x error{', such as' if len(same) > 1 else ''}: {same[0]}", aside=aside)
     if len(counted) > most:
-        say(f"... and {number_of(len(counted) - most, 'other reason')}")
+        say(f"... and {number_of(len(counted) - most, 'other reason')}", aside=aside)
 
 
 def print_tracebacks(told: Iterable[str], *, most: int = 3) -> None:
@@ -297,6 +297,14 @@ def print_clipping(found: Clipping) -> None:
         say(f"warning: {found.warning}", aside=True)
     elif found.cut:
         say(f"{found.cut:,} of {found.actions:,} actions were outside [-1, 1] and were cut to it")
+
+
+def print_errors(store: Store) -> bool:
+    """Say aside what broke in a run, and where in the policy's own code; whether all of its episodes did."""
+    print_reasons(store.reasons(), aside=True)
+    print_tracebacks(store.tracebacks().values())
+    counts = store.counts()
+    return bool(counts["done"].sum()) and not (counts["success"] + counts["failure"]).sum()
 
 
 def print_refused(reasons: Mapping[str, int], *, most: int = 10) -> None:

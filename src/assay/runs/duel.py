@@ -156,7 +156,9 @@ def _known_order(asked: Sequence[Request], per_start: int | None, measure: str) 
     for path in (each.path for each in asked):
         if path.is_file():
             with Store.reading(path) as store:
-                known = store.meta.get(META)
+                known, done = store.meta.get(META), store.done
+            if known is None and not done:  # killed before it was told: nothing is lost
+                continue
             if known is None:
                 raise RunError(f"{path} is a run, but not of a duel: choose another --out")
             if known["per_start"] != per_start:

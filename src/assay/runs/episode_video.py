@@ -6,6 +6,7 @@ It plays in real time whatever its rate: the picture of step s stands at s times
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -51,10 +52,18 @@ class EpisodeVideo:
             self._seen.append(observation)
         self._last = observation
 
-    def write(self, path: Path, episode: Episode, *, seconds: float = 0.0) -> None:
+    def write(
+        self,
+        path: Path,
+        episode: Episode,
+        *,
+        seconds: float = 0.0,
+        before_each: Callable[[], None] = lambda: None,
+    ) -> None:
         """Render what was seen, while its environment is still there, into an mp4 file.
 
         ``seconds``: one picture for so much simulated time, where fewer are wanted than were remembered.
+        ``before_each`` picture is called; where it raises, there is no file.
         """
         every = max(self._every, self._steps(seconds))
         shown = [each for each in self._seen if each.step % every == 0 and each is not self._last]
@@ -63,6 +72,7 @@ class EpisodeVideo:
 
         with VideoWriter(path, fps=fps, keyframes=KEYFRAMES, quick=True) as video:
             for observation in shown:
+                before_each()
                 video.add(self._frame(observation, None))
             if self._last is not None:
                 final = self._frame(self._last, episode)

@@ -110,8 +110,8 @@ def earlier(policy: str, pack: str, folders: Iterable[Path], steps: int | None =
     )
 
 
-def timed(work: Work, policy: str | Policy, count: int = SAMPLE) -> Pace | None:
-    """How long a few controls of a plan take in this process; None where all of them break. Raises PolicyError.
+def timed(work: Work, policy: str | Policy, count: int = SAMPLE) -> Pace | str:
+    """How long a few controls of a plan take in this process; why, where all of them break. Raises PolicyError.
 
     ``policy`` is an address, or an object of this process.
     """
@@ -129,7 +129,7 @@ def timed(work: Work, policy: str | Policy, count: int = SAMPLE) -> Pace | None:
         runner.close(policy=given is None)
     seconds = [each.seconds for each in done if each.outcome is not Outcome.ERROR]
     if not seconds:
-        return None
+        return done[0].error
     number = f"{len(seconds)} episode{'s' if len(seconds) > 1 else ''}"
     return Pace(statistics.fmean(seconds), f"measured on {number} of {name}")
 

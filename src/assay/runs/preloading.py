@@ -20,4 +20,9 @@ if starter not in ("", str(os.getppid())):
 for module in IMPORTED:
     with suppress(ImportError):  # who needs it, will be told
         import_module(module)
+with suppress(Exception):  # likewise
+    from numba import njit
+
+    # Numba's first function takes half a second, which each worker would need before its first step.
+    njit(lambda value: value)(0.0)
 end_with_parent(thread == MAIN)

@@ -15,6 +15,8 @@ FLOOR = 5
 """After so many starts of which no control succeeded, a task is given up: there is nothing to lose."""
 REFUSED = 4
 """A rung is given up when so many starts were refused there, and more than twice as many as were certified."""
+BARREN = 8
+"""After so many starts at which the demonstrator solved nothing, a task is given up, unless it solved some before."""
 
 
 @dataclass(slots=True)
@@ -37,7 +39,7 @@ class Threshold:
     given_up: list[int] = field(default_factory=list)
     """Rungs at which hardly any start can be solved."""
     ended: str = ""
-    """Why it ended: settled, budget, controls, starts; empty while it goes on."""
+    """Why it ended: settled, budget, controls, refused, starts; empty while it goes on."""
     evidence: Evidence = field(init=False)
 
     def __post_init__(self) -> None:
@@ -47,6 +49,7 @@ class Threshold:
         """Play starts until the threshold is known as well as it can be, or the budget is used up."""
         refused: Counter[int] = Counter()
         solved: Counter[int] = Counter()
+        barren = 0
         for seed in seeds:
             playable = [rung for rung in range(self.rungs) if rung not in self.given_up]
             if self.evidence.settled(playable):
@@ -64,6 +67,10 @@ class Threshold:
                     self.given_up.append(rung)
             rungs = tuple(rung for rung in rungs if items[rung] in can)
             if not rungs:
+                barren += 1
+                if barren >= BARREN and not solved:
+                    self.ended = "refused"
+                    return
                 continue
             control = (seed, UNCHANGED)
             self.episodes += 1

@@ -1,4 +1,4 @@
-"""What a search found, as files: tables, the figure, films of what failed."""
+"""What a search found, as files: tables, the figure, videos of what failed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from assay.runs.replay import write_video
 from assay.runs.store import Store
 from assay.searches.run import Searched
 
-FILMS = "films"
+VIDEOS = "videos"
 
 
-def write(found: Searched, folder: Path, films: int) -> dict[str, str]:
-    """Write tables (CSV, Markdown, LaTeX), the figure (SVG) and films; returns the films by key of their episode."""
+def write(found: Searched, folder: Path, videos: int) -> dict[str, str]:
+    """Write tables (CSV, Markdown, LaTeX), the figure (SVG) and videos; returns the videos by key of their episode."""
     folder.mkdir(parents=True, exist_ok=True)
-    filmed = _films(found, folder / FILMS, films)
-    for table in (table_of_thresholds(found.thresholds), table_of_cases(found.cases, filmed)):
+    made = _videos(found, folder / VIDEOS, videos)
+    for table in (table_of_thresholds(found.thresholds), table_of_cases(found.cases, made)):
         if table is not None:
             for suffix, text in (
                 ("csv", table.as_csv()),
@@ -34,15 +34,15 @@ def write(found: Searched, folder: Path, films: int) -> dict[str, str]:
     if found.thresholds.found:
         drawing = figure_of_thresholds(found.thresholds)
         (folder / f"{drawing.name}.svg").write_text(drawing.file, encoding="utf-8")
-    return filmed
+    return made
 
 
-def _films(found: Searched, folder: Path, most: int) -> dict[str, str]:
-    """Films of confirmed cases, then of the smallest changes that failed along each axis."""
+def _videos(found: Searched, folder: Path, most: int) -> dict[str, str]:
+    """Videos of confirmed cases, then of the smallest changes that failed along each axis."""
     keys = [case.example for case in found.cases if case.confirmed]
-    filmed: dict[str, str] = {}
+    made: dict[str, str] = {}
     if not most or not found.played:
-        return filmed
+        return made
     with Store.reading(found.path) as store:
         frame = store.frame()
         keys += [key for each in found.thresholds.found if (key := _example(frame, each))]
@@ -56,8 +56,8 @@ def _films(found: Searched, folder: Path, most: int) -> dict[str, str]:
                 write_video(env, spec, actions, path)
             finally:
                 env.close()
-            filmed[key] = f"{FILMS}/{path.name}"
-    return filmed
+            made[key] = f"{VIDEOS}/{path.name}"
+    return made
 
 
 def _example(frame: pl.DataFrame, each: Threshold) -> str:

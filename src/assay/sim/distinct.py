@@ -92,12 +92,15 @@ def _shifted(one: Portrait, other: Portrait) -> tuple[float, float]:
     first, second = _framed(one, other)
     pattern, outline = np.inf, 1.0
     shifts = range(-_SHIFT, _SHIFT + 1)
+    height, width, _ = second.shape
+    around = np.pad(second, ((_SHIFT, _SHIFT), (_SHIFT, _SHIFT), (0, 0)))
     # Turned by half, a thing is about its mirror image: on which side a handle is tells nothing apart.
-    for seen, down, right in product((second, second[:, ::-1]), shifts, shifts):
-        moved = np.roll(seen, (down, right), axis=(0, 1))
+    for seen, down, right in product((around, around[:, ::-1]), shifts, shifts):
+        moved = seen[_SHIFT - down :, _SHIFT - right :][:height, :width]
         covers = first[..., 3], moved[..., 3]
-        outline = min(outline, 1.0 - float(np.minimum(*covers).sum() / max(np.maximum(*covers).sum(), 1e-9)))
-        both = np.minimum(*covers) > 0.99
+        shared = np.minimum(*covers)
+        outline = min(outline, 1.0 - float(shared.sum() / max(np.maximum(*covers).sum(), 1e-9)))
+        both = shared > 0.99
         if both.any():
             distance = np.linalg.norm(first[both][:, :3] - moved[both][:, :3], axis=1)
             pattern = min(pattern, float(distance.mean()))

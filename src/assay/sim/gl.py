@@ -43,7 +43,9 @@ from mujoco.{backend} import GLContext
 import mujoco
 context = GLContext(16, 16)
 context.make_current()
-model = mujoco.MjModel.from_xml_string("<mujoco><worldbody><geom size='1'/></worldbody></mujoco>")
+model = mujoco.MjModel.from_xml_string(
+    "<mujoco><visual><quality shadowsize='0'/></visual><worldbody><geom size='1'/></worldbody></mujoco>"
+)
 drawing = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100)
 mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, drawing)
 assert drawing.currentBuffer == mujoco.mjtFramebuffer.mjFB_OFFSCREEN, "no offscreen buffer"

@@ -6,8 +6,10 @@ were, and they stand where they stood unless they collide with it.
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from math import cos, sin
 from types import MappingProxyType
 
@@ -46,16 +48,27 @@ _INSIDE = (Predicate.IN, Predicate.EXACT_IN)
 _UPON = (Predicate.ON, Predicate.UPRIGHT_ON, Predicate.SIDE_ON, Predicate.STACK)
 
 
-def sample(compiled: CompiledScene, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def sample(
+    compiled: CompiledScene, seed: int, model: mujoco.MjModel | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """A settled state (1 + nq + nv,) and the fixtures' poses (fixtures, 7), decided by the seed.
+
+    ``model``: a copy of the compiled one to work with, which is left as it was. To copy LIBERO's textures and meshes
+    takes longer than to place the things.
 
     Raises PlacementError if no attempt leaves everything at rest and apart.
     """
+    used = copy.copy(compiled.model) if model is None else model
+    with _left_as_it_was(used):
+        return _sampled(compiled, seed, used)
+
+
+def _sampled(compiled: CompiledScene, seed: int, model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray]:
     redrawn: Counter[str] = Counter()
     reason = ""
     for attempt in range(ATTEMPTS):
         try:
-            return _Draw(compiled, seed, redrawn).settled()
+            return _Draw(compiled, seed, redrawn).settled(model)
         except RefusedError as error:
             reason = str(error)
             blamed = [each.name for each in compiled.scene.objects if each.name in error.blamed]
@@ -65,6 +78,18 @@ def sample(compiled: CompiledScene, seed: int) -> tuple[np.ndarray, np.ndarray]:
             latest = blamed[::-1]
             redrawn[latest[0] if attempt < SAME else min(latest, key=lambda name: redrawn[name])] += 1
     raise PlacementError(f"no valid layout with seed {seed}: {reason}")
+
+
+@contextmanager
+def _left_as_it_was(model: mujoco.MjModel) -> Iterator[None]:
+    """Take back what a stage changes of a model."""
+    changed = (model.body_pos, model.body_quat, model.geom_group)
+    usual = [values.copy() for values in changed]
+    try:
+        yield
+    finally:
+        for values, before in zip(changed, usual, strict=True):
+            values[:] = before
 
 
 def central_fixtures(compiled: CompiledScene) -> np.ndarray:
@@ -90,9 +115,9 @@ class _Draw:
         self._streams: dict[tuple[str, str], np.random.Generator] = {}
         self._stage: PlacementScene
 
-    def settled(self) -> tuple[np.ndarray, np.ndarray]:
-        """Put everything on a stage, fixtures first, and let it come to rest."""
-        self._stage = PlacementScene(self._compiled)
+    def settled(self, model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray]:
+        """Put everything on a stage of this model, fixtures first, and let it come to rest."""
+        self._stage = PlacementScene(self._compiled, model)
         placing = []
         for atom in self._scene.initial:
             if atom.predicate in _MECHANISMS:

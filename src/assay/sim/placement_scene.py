@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable
 
 import mujoco
@@ -57,11 +56,11 @@ class RefusedError(PlacementError):
 
 
 class PlacementScene:
-    """Holds a copy of the scene's model, so nothing done here is seen elsewhere."""
+    """Works with a copy of the scene's model, in which it moves fixtures and hides the robot from looks down."""
 
-    def __init__(self, compiled: CompiledScene) -> None:
+    def __init__(self, compiled: CompiledScene, model: mujoco.MjModel) -> None:
         self._compiled = compiled
-        self.model = copy.copy(compiled.model)
+        self.model = model
         self.data = mujoco.MjData(self.model)
         self.data.qpos[: len(compiled.home)] = compiled.home
         self.data.qpos[len(compiled.home) : _JOINTS] = HOME_FINGERS
@@ -222,9 +221,11 @@ class PlacementScene:
     def _inside(self, entity: EntityIndex) -> set[str]:
         """The things whose geoms overlap with the entity's."""
         found = set()
-        for pair, distance in self._contacts():
+        count = self.data.ncon
+        overlaps = self.data.contact.geom[:count][self.data.contact.dist[:count] < 0]
+        for pair in overlaps.tolist():
             mine = [geom for geom in pair if geom in entity.geoms]
-            if distance < 0 and len(mine) == 1:
+            if len(mine) == 1:
                 other = pair[0] if pair[1] == mine[0] else pair[1]
                 found.add(self._owner.get(other, ""))
         return found

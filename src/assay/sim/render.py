@@ -55,6 +55,8 @@ class Renderer:
         self._culling = Culling(model)
         model.site_rgba[:, 3] = 0.0  # nobody is shown the sites; those that glow are, when they do
         self._context: Any = None
+        self._shadows = False
+        """Whether the context can draw shadows."""
         self._gl: Any = None
         self._release: Callable[[], object] = lambda: None
         self._size = (0, 0)
@@ -228,11 +230,13 @@ class Renderer:
                 "this process was forked from one that had drawn pictures, and GL does not survive that: "
                 "start processes with multiprocessing's 'spawn', or draw nothing before forking"
             )
-        if self._context is not None:
+        shadows = bool(self._model.light_castshadow.any())
+        if self._context is not None and (self._shadows or not shadows):
             return
+        self.close()
         self._gl = gl.thread_context()
         _make_current(self._gl)
-        self._context = mujoco.MjrContext(self._model, mujoco.mjtFontScale.mjFONTSCALE_100)
+        self._context, self._shadows = self._new_context(shadows), shadows
         self._context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR
         self._size = (self._context.offWidth, self._context.offHeight)
         self._samples = self._context.offSamples
@@ -243,6 +247,17 @@ class Renderer:
         self._camera.type = mujoco.mjtCamera.mjCAMERA_FIXED
         self._still = Still(self._model, self._culling, self._context, self._gl)
         self._release = _released_in_time(self, self._context, self._gl, self._still)
+
+    def _new_context(self, shadows: bool) -> Any:
+        """What GL holds of the model; without a map for shadows, which takes software GL longer than all the rest."""
+        quality = self._model.vis.quality
+        usual = quality.shadowsize
+        if not shadows:
+            quality.shadowsize = 0
+        try:
+            return mujoco.MjrContext(self._model, mujoco.mjtFontScale.mjFONTSCALE_100)
+        finally:
+            quality.shadowsize = usual
 
 
 _DRAWING_PROCESS: dict[str, int] = {}

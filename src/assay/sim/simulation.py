@@ -69,7 +69,7 @@ class Simulation:
 
     def sample(self, seed: int) -> InitialState:
         """An initial state drawn from the scene's regions by a seed, at rest."""
-        return InitialState(*sample(self.compiled, operator.index(seed)))
+        return InitialState(*sample(self.compiled, operator.index(seed), self.model))
 
     def reset(self, state: InitialState) -> Observation:
         """Restore a state; the model is not compiled again.
@@ -196,7 +196,10 @@ class Simulation:
         mujoco.mj_resetData(model, data)
         data.qpos[:ARM] = self.compiled.home
         data.qpos[ARM : ARM + 2] = 0.0
-        mujoco.mj_forward(model, data)
+        # All that it looks at. Things not yet put anywhere are in each other: their contacts would take long.
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        mujoco.mj_crb(model, data)
         self._controller.reset()
         self._controller.remember()
         self._stale = True

@@ -47,7 +47,12 @@ FRAME = 256
 class LiberoWorld:
     """LIBERO's tasks, on its own assets or on ours."""
 
-    traits = Traits("libero", demonstrator="oracle", clips=6)  # the gripper's number counts by its sign
+    traits = Traits(
+        "libero",
+        demonstrator="oracle",
+        clips=6,  # the gripper's number counts by its sign
+        auditors=(("oracle", ""), ("blind", "words"), ("unseeing", "sight"), ("replay", "memory")),
+    )
     action_size = ACTION_SIZE
     cameras = CAMERAS
     frame_seconds = 1 / CONTROL_HZ

@@ -47,7 +47,12 @@ MARGIN = 12
 class TabletopWorld:
     """Seventeen kinds of task told in words and images."""
 
-    traits = Traits(PACK, continuous=False, start_columns=("instruction", "best"))
+    traits = Traits(
+        PACK,
+        continuous=False,
+        start_columns=("instruction", "best"),
+        auditors=(("oracle", ""), ("promptblind", "words")),
+    )
     action_size = ACTION_SIZE
     cameras = VIEWS
     frame_seconds = 1.0

@@ -10,7 +10,7 @@ import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
 
-from assay.episodes import Trajectory, no_trajectory, task_of
+from assay.episodes import Trajectory, no_trajectory, task_of, world_of
 from assay.errors import AssayError
 from assay.measures import MeasureError
 from assay.report.verdicts import in_a_word, verdicts
@@ -168,6 +168,7 @@ def episode(
         pieces=difference(original, row.instruction) if row.instruction else (),
         longest=max(row.steps, 0 if other is None else other.row.steps),
         continuous=continuous,
+        step_seconds=_step_seconds(row.task),
         views=views(mine.path.end_effector, None if other is None else other.path.end_effector)
         if continuous
         else (),
@@ -188,9 +189,9 @@ def episode(
 
 
 @router.get(f"{RUN}/episodes/{{key}}/video")
-def film(request: Request, site: TheSite, name: str, key: str) -> Response:
-    """How far an episode's film is; asking orders it."""
-    return JSONResponse(site.replays.film(_recorded(request, site, name, key)).as_json())
+def film(request: Request, site: TheSite, name: str, key: str, ahead: bool = False) -> Response:
+    """How far an episode's video is; asking orders it. ``ahead``: before anybody waits for it."""
+    return JSONResponse(site.replays.film(_recorded(request, site, name, key), ahead=ahead).as_json())
 
 
 @router.get(f"{RUN}/episodes/{{key}}/video.mp4")
@@ -200,7 +201,7 @@ def film_file(request: Request, site: TheSite, name: str, key: str, film: Text =
     replay = site.replays.film(recorded)
     path = site.replays.named(recorded, film) or replay.path
     if path is None:
-        raise NotFoundError(f"the film is not ready ({replay.state})")
+        raise NotFoundError(f"the video is not ready ({replay.state})")
     return FileResponse(path, media_type="video/mp4")
 
 
@@ -334,10 +335,18 @@ def _original(row: Row) -> str:
         return ""
 
 
+def _step_seconds(task: str) -> float:
+    """How long a control step, or an action that is a whole motion, is shown in a video, seconds."""
+    try:
+        return world_of(task).frame_seconds
+    except AssayError:  # a plugin's world that is not here: there are no videos, either
+        return 0.05
+
+
 def _recorded(request: Request, site: Site, name: str, key: str) -> Recorded:
     # A page elsewhere must not be able to keep this machine busy.
     if request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
-        raise HTTPException(403, "films are for the pages of this app")
+        raise HTTPException(403, "videos are for the pages of this app")
     path: Path = site.library.path(name)
     with reading(path) as run:
         row = queries.one(run, key)

@@ -27,7 +27,7 @@ from assay.errors import AssayError
 from assay.files import cache_folder
 from assay.runs.episode_video import video_file
 from assay.sim.bare_mujoco import mujoco
-from assay.web.video_process import DiedError, Kind, Order, VideoProcess, note_file
+from assay.web.video_process import DiedError, Kind, Order, PutOffError, VideoProcess, note_file
 
 PROCESSES = max(1, min(2, (os.cpu_count() or 1)))
 """That draw at the same time: an episode and its control."""
@@ -38,6 +38,8 @@ MOST_STEPS = 3_000
 INTEREST = 15.0
 """Seconds after which something that nobody asks for any more is not drawn."""
 RANKS: dict[Kind, int] = {"rough": 0, "still": 1, "fine": 2}
+AHEAD = 3
+"""The rank of what nobody waits for yet."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,6 +111,13 @@ class _Pending:
     first: float
     latest: float
     """When it was asked for, seconds of the clock."""
+    ahead: bool
+    """Whether nobody waits for it yet."""
+
+    @property
+    def rank(self) -> int:
+        """What has the lowest is drawn first."""
+        return AHEAD if self.ahead else RANKS[self.order.kind]
 
 
 @dataclass(slots=True)
@@ -119,6 +128,8 @@ class _Shared:
     waiting: dict[Path, _Pending] = field(default_factory=dict)
     drawing: dict[Path, float] = field(default_factory=dict)
     """Since when, seconds of the clock."""
+    busy: dict[VideoProcess, Kind] = field(default_factory=dict)
+    """What each process that draws is at."""
     failed: dict[Path, str] = field(default_factory=dict)
     """Why."""
     died: set[Path] = field(default_factory=set)
@@ -133,11 +144,11 @@ class Replays:
 
     def __init__(self, folder: Path | None = None, processes: int = PROCESSES) -> None:
         """``folder``: where they are kept, by default among what can be made again."""
-        self.folder = folder or cache_folder() / "films"
+        self.folder = folder or cache_folder() / "videos"
         self._shared = _Shared()
         self._processes = [VideoProcess() for _ in range(processes)]
         self._threads = [
-            Thread(target=self._serve, args=(each,), name="films", daemon=True) for each in self._processes
+            Thread(target=self._serve, args=(each,), name="videos", daemon=True) for each in self._processes
         ]
 
     def __enter__(self) -> Self:
@@ -162,8 +173,11 @@ class Replays:
             self._shared.wanted = True
             self._shared.changed.notify_all()
 
-    def film(self, recorded: Recorded) -> Replay:
-        """The film of an episode, as good as it is by now; the next better one is ordered."""
+    def film(self, recorded: Recorded, *, ahead: bool = False) -> Replay:
+        """The film of an episode, as good as it is by now; the next better one is ordered.
+
+        ``ahead``: nobody waits for it yet, so a first one is enough, and comes after all that somebody waits for.
+        """
         if recorded.problem:
             if recorded.own is not None:
                 return Replay("ready", path=recorded.own)
@@ -175,7 +189,10 @@ class Replays:
         if fine.is_file():
             return self._kept(fine, shown)
         have = recorded.own or (rough if rough.is_file() else None)
-        now = self._ask(recorded, "rough" if have is None else "fine", rough if have is None else fine)
+        if ahead and have is not None:
+            return Replay("ready", path=have, poster=shown, final=False)
+        kind: Kind = "rough" if have is None else "fine"
+        now = self._ask(recorded, kind, rough if have is None else fine, ahead=ahead)
         if have is None:
             return replace(now, poster=shown, final=now.state == "failed")
         said = "" if have == recorded.own else _note(have)
@@ -199,7 +216,7 @@ class Replays:
             os.utime(path)
         return Replay("ready", said=_note(path), path=path, poster=poster)
 
-    def _ask(self, recorded: Recorded, kind: Kind, out: Path) -> Replay:
+    def _ask(self, recorded: Recorded, kind: Kind, out: Path, *, ahead: bool = False) -> Replay:
         shared, now = self._shared, time.monotonic()
         with shared.changed:
             if out in shared.died:
@@ -224,21 +241,32 @@ class Replays:
                     recorded.states,
                     recorded.plugins,
                 )
-                known = shared.waiting[out] = _Pending(order, now, now)
+                known = shared.waiting[out] = _Pending(order, now, now, ahead)
                 shared.changed.notify()
-            known.latest = now
+                if kind == "rough" and not ahead:
+                    self._make_room()
+            known.latest, known.ahead = now, known.ahead and ahead
             return Replay("waiting", known.first)
+
+    def _make_room(self) -> None:
+        """Put off a film of many pictures, if every process is busy: somebody waits for a first one."""
+        busy = self._shared.busy
+        if len(busy) == len(self._processes):
+            for process in [each for each, kind in busy.items() if kind == "fine"][:1]:
+                process.hurry()
 
     def _serve(self, process: VideoProcess) -> None:
         """Draw until it is closed."""
         shared, latest = self._shared, ""
         while True:
             with shared.changed:
-                order = self._next(latest)
+                pending = self._next(latest)
+                order = None if pending is None else pending.order
                 if order is None:
                     shared.changed.wait(1.0)
                 else:
                     shared.drawing[order.out] = time.monotonic()
+                    shared.busy[process] = order.kind
                 warm = shared.wanted
                 if shared.closed:
                     return
@@ -247,9 +275,13 @@ class Replays:
                     with suppress(Exception):  # which the first order will meet again, and tell
                         process.begin()
                 continue
+            assert pending is not None
             latest = order.name
             try:
                 process.render(order)
+            except PutOffError:
+                with shared.changed:
+                    shared.waiting.setdefault(order.out, pending)
             except (
                 Exception
             ) as error:  # whatever it is, the next film is drawn, and the page that waits is told
@@ -257,6 +289,7 @@ class Replays:
             finally:
                 with shared.changed:
                     shared.drawing.pop(order.out, None)
+                    shared.busy.pop(process, None)
             self._forget()
 
     def _fail(self, out: Path, error: Exception) -> None:
@@ -268,7 +301,7 @@ class Replays:
                 if isinstance(error, DiedError):
                     self._shared.died.add(out)
 
-    def _next(self, latest: str) -> Order | None:
+    def _next(self, latest: str) -> _Pending | None:
         """What is to be drawn first, by the process that played the episode ``latest``."""
         shared, now = self._shared, time.monotonic()
         for out, each in list(shared.waiting.items()):
@@ -278,8 +311,8 @@ class Replays:
         free = [each for each in shared.waiting.values() if each.order.name not in busy]
         if not free:
             return None
-        chosen = min(free, key=lambda each: (RANKS[each.order.kind], each.order.name != latest, each.first))
-        return shared.waiting.pop(chosen.order.out).order
+        chosen = min(free, key=lambda each: (each.rank, each.order.name != latest, each.first))
+        return shared.waiting.pop(chosen.order.out)
 
     def _forget(self) -> None:
         """Let what was not looked at for longest go while there is too much."""

@@ -12,6 +12,7 @@ from functools import lru_cache
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from threading import Lock
 from typing import Any, Literal
 
 import numpy as np
@@ -32,6 +33,9 @@ PATIENCE = 600.0
 """Seconds a video may take."""
 QUALITY = 85
 """Of stills, as JPEG counts it."""
+
+HURRY = "hurry"
+"""Sent to a process that is drawing: somebody waits for something else."""
 
 Kind = Literal["rough", "fine", "still"]
 """Films of few and of many pictures; how the episode ended."""
@@ -64,19 +68,34 @@ class DiedError(RenderingError):
     """The process that draws ended, for whatever reason: memory, a signal, a driver."""
 
 
+class PutOffError(RenderingError):
+    """What was being drawn gives way to what somebody waits for; it is to be ordered again."""
+
+
 class VideoProcess:
     """One process that draws one order after the other; begun when it is first needed, replaced if it dies."""
 
     def __init__(self) -> None:
         self._process: BaseProcess | None = None
         self._pipe: Connection | None = None
+        self._sending = Lock()
+
+    def hurry(self) -> None:
+        """Let what is being drawn be put off, if it is a film of many pictures."""
+        with self._sending, suppress(OSError):  # it died: who waits for it is told
+            if self._pipe is not None:
+                self._pipe.send(HURRY)
 
     def render(self, order: Order) -> str:
-        """Draw; returns what is to be said about it. Raises RenderingError with the reason, DiedError among them."""
+        """Draw; returns what is to be said about it.
+
+        Raises RenderingError with the reason; DiedError and PutOffError are such.
+        """
         self.begin()
         assert self._process is not None and self._pipe is not None
         try:
-            self._pipe.send(order)
+            with self._sending:
+                self._pipe.send(order)
             if not self._pipe.poll(PATIENCE):
                 self._process.kill()
                 self._process.join()  # or the next order would be given to it
@@ -85,6 +104,8 @@ class VideoProcess:
         except (EOFError, OSError):
             self._process.join(1.0)  # or the next order would be given to it
             raise DiedError("the process that draws died") from None
+        if works is None:
+            raise PutOffError(str(said))
         if not works:
             raise RenderingError(str(said))
         return str(said)
@@ -115,8 +136,10 @@ class _Played:
 class Drawer:
     """Draws orders; remembers the episode that it played last, whose other pictures need no second play."""
 
-    def __init__(self) -> None:
+    def __init__(self, hurry: Callable[[], bool] = lambda: False) -> None:
+        """``hurry``: whether a film of many pictures is to be put off."""
         self._latest: _Played | None = None
+        self._hurry = hurry
 
     def __call__(self, order: Order) -> str:
         """Draw one order. Returns a sentence if the episode did not end as it is recorded."""
@@ -135,9 +158,15 @@ class Drawer:
                 part.write_text(json.dumps(said), encoding="utf-8")
         if order.kind == "still":
             save(film.picture(episode.steps), order.out)
+        elif order.kind == "rough":
+            film.write(order.out, episode, seconds=ROUGH)
         else:
-            film.write(order.out, episode, seconds=ROUGH if order.kind == "rough" else FINE)
+            film.write(order.out, episode, seconds=FINE, before_each=self._give_way)
         return said
+
+    def _give_way(self) -> None:
+        if self._hurry():
+            raise PutOffError("put off")
 
 
 def note_file(path: Path) -> Path:
@@ -165,17 +194,21 @@ def _play(order: Order) -> _Played:
 
 def _work(pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server; it ends us
-    draw: Callable[[Order], str] = Drawer()
+    draw: Callable[[Order], str] = Drawer(lambda: pipe.poll() and pipe.recv() == HURRY)
     with suppress(AssayError):  # told with the first order
         gl.backend()
     importlib.import_module("assay.video")  # now, not while somebody waits for the first film
     with suppress(EOFError, OSError):
         while True:
-            order: Order = pipe.recv()
+            order = pipe.recv()
+            if order == HURRY:  # too late: what it was about is drawn
+                continue
             try:
                 for module in order.plugins:
                     import_module(module)
                 pipe.send((True, draw(order)))
+            except PutOffError as error:
+                pipe.send((None, str(error)))
             except Exception as error:
                 kind = "" if isinstance(error, AssayError) else f"{type(error).__name__}: "
                 pipe.send((False, " ".join(f"{kind}{error}".split())[:400]))

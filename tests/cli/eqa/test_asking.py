@@ -14,11 +14,9 @@ from typing import Any
 
 import pytest
 
-from assay import tasks
 from assay.eqa.asking.answers import Answer, State, write
 from assay.eqa.question import load
 from assay.llm import KEY_VARIABLE
-from assay.policies.demonstrations import collect
 
 from ...eqa.asking.conftest import Vision, chat
 from ...eqa.invented import small_set
@@ -40,12 +38,11 @@ def vision(folder: Path) -> Iterator[Vision]:
 
 
 def test_built_asked_killed_resumed_scored_and_reported(
-    drawing: str, assay: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    collected: Path, assay: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv(KEY_VARIABLE, KEY)
-    collect(tmp_path / "set", [tasks.load(f"libero_goal/{number}") for number in (5, 7)], 1, size=48)
     folder, out = tmp_path / "questions", tmp_path / "answers.jsonl"
-    assay("eqa", "build", "--source", tmp_path / "set", "--out", folder, "--per-kind", "6", "--views", "exo")
+    assay("eqa", "build", "--source", collected, "--out", folder, "--per-kind", "6", "--views", "exo")
     count = len((folder / "questions.jsonl").read_text().splitlines())
     assert count >= 8
     vision = Vision(folder)

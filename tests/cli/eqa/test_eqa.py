@@ -6,23 +6,19 @@ from typing import Any
 
 import pytest
 
-from assay import tasks
 from assay.eqa import options
 from assay.eqa.baselines import geometry
 from assay.eqa.question import load
-from assay.policies.demonstrations import collect
 
 Run = Callable[..., Any]
 
 
 def test_questions_are_made_from_what_we_collected_looked_at_and_probed(
-    drawing: str, assay: Run, tmp_path: Path
+    collected: Path, assay: Run, tmp_path: Path
 ):
-    chosen = [tasks.load(f"libero_goal/{number}") for number in (5, 7)]
-    collect(tmp_path / "set", chosen, 1, size=48)
     out = tmp_path / "questions"
     said = assay(
-        "eqa", "build", "--source", tmp_path / "set", "--out", out, "--per-kind", "3", "--views", "exo,both"
+        "eqa", "build", "--source", collected, "--out", out, "--per-kind", "3", "--views", "exo,both"
     )
     assert said.status == 1, "two tasks are too few for instructions"
     assert "H-AI 0 of 3: each needs four instructions" in said.err and "pair: trivial motion" in said.err

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -67,10 +68,16 @@ def test_a_video_that_ends_too_early_is_named(lerobot_2: Write):
         episode.exocentric[0].read([2, 12])
 
 
-def test_what_we_collect_is_read_with_scene_and_cameras(drawing: str, tmp_path: Path):
-    chosen = [tasks.load("libero_goal/7")]
-    collect(tmp_path / "set", chosen, 1, size=32)
-    source, tally = opened(str(tmp_path / "set")), Tally()
+@pytest.fixture(scope="module")
+def collected(drawing: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An episode that we collected, to be read only."""
+    folder = tmp_path_factory.mktemp("collected") / "set"
+    collect(folder, [tasks.load("libero_goal/7")], 1, size=32)
+    return folder
+
+
+def test_what_we_collect_is_read_with_scene_and_cameras(collected: Path):
+    source, tally = opened(str(collected)), Tally()
     (episode,) = source.episodes(tally)
     assert episode.instruction == "turn on the stove" and episode.scene == "primitives libero_goal/0 0"
     assert np.isfinite(episode.states).all() and episode.states[0, 6] == pytest.approx(0.52, abs=0.01)
@@ -182,9 +189,9 @@ def test_a_schema_is_taken_only_where_the_states_are_surely_what_it_says(tmp_pat
 
 
 def test_a_collection_whose_task_file_is_elsewhere_keeps_its_episodes_and_loses_its_scene(
-    drawing: str, tmp_path: Path
+    collected: Path, tmp_path: Path
 ):
-    collect(tmp_path / "set", [tasks.load("libero_goal/7")], 1, size=32)
+    shutil.copytree(collected, tmp_path / "set")
     (path,) = (tmp_path / "set/meta/episodes").rglob("*.parquet")
     listed = pl.read_parquet(path)
     listed.with_columns(pl.lit("gone/somewhere.yaml").alias("assay/task")).write_parquet(path)

@@ -45,13 +45,13 @@ def realised(id: str) -> list[Task]:
     """A task moved about in all ways of two suites that are not refused."""
     found = []
     for suite in ("x", "pro"):
-        for spec in load_experiment(suite).plan([tasks.load(id)], range(2)):
+        for spec in load_experiment(suite).plan([tasks.load(id)], (0,)):
             if spec.condition in MOVING:
                 try:
                     found.append(task_of(spec))
                 except PerturbationError as error:
                     assert "\n" not in str(error)
-    assert len(found) >= 8
+    assert len(found) >= 4
     return found
 
 

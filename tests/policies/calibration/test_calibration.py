@@ -24,8 +24,10 @@ from assay.tasks.names import names_of
 
 MOVED = 0.03
 """How far a thing must have gone to have been moved, metres."""
-STEPS = 130
+STEPS = 120
 """The oracle needs 110 at most for all that is asked here."""
+SOON = 30
+"""Whoever has not set off by then waits."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,12 @@ def attempt() -> Callable[..., Tried]:
 
     @cache
     def tried(
-        address: str, task: Task, *, seed: int = 0, change: Callable[[Simulation], None] = unchanged
+        address: str,
+        task: Task,
+        *,
+        seed: int = 0,
+        steps: int = STEPS,
+        change: Callable[[Simulation], None] = unchanged,
     ) -> Tried:
         world = Simulation(built(task.scene))
         change(world)
@@ -87,7 +94,7 @@ def attempt() -> Callable[..., Tried]:
         done = rollout(
             SceneEnv(world, task, state),
             load_policy(address),
-            EpisodeSpec(task.id, seed, "primitives", steps=STEPS),
+            EpisodeSpec(task.id, seed, "primitives", steps=steps),
             watch=lambda observation: path.append(observation.eef_position),
         )
         assert done.outcome is not Outcome.ERROR, done.error
@@ -108,12 +115,12 @@ SWAPPED = placed(BOWL_ON_PLATE, akita_black_bowl_region=(-0.05, 0.13), cream_che
 @pytest.mark.parametrize(
     ("name", "task"),
     [
-        *((name, "libero_goal/8") for name in ("replay", "blind", "keyword", "colour", "nearest")),
-        *((name, "libero_goal/7") for name in ("replay", "keyword")),
+        *((name, "libero_goal/8") for name in ("replay", "blind", "colour", "nearest")),
+        ("replay", "libero_goal/7"),
     ],
 )
 def test_the_control_is_solved(attempt: Attempt, name: str, task: str):
-    """The proof of the instrument has those of libero_object."""
+    """The proof of the instrument has those of libero_object; keyword pursues the goals of all controls, see below."""
     assert attempt(name, tasks.load(task)).reached
 
 
@@ -215,8 +222,9 @@ def test_keyword_reaches_for_the_wrong_thing_when_it_does_not_know_what_to_turn_
 
 
 def test_keyword_waits_when_it_knows_no_word(attempt: Attempt):
-    result = attempt("keyword", told(BOWL_ON_PLATE, "xxx"))
+    result = attempt("keyword", told(BOWL_ON_PLATE, "xxx"), steps=SOON)
     assert not result.reached and not result.moved
+    assert np.ptp(result.path, axis=0).max() < 0.02, "it waits"
 
 
 @pytest.mark.parametrize("task", tasks.all_ids())
@@ -247,7 +255,7 @@ def _is_about(task: Task, entity: str, named: set[str]) -> bool:
 
 
 def test_keyword_knows_on_from_off(attempt: Attempt):
-    assert not attempt("keyword", told(tasks.load("libero_goal/7"), "turn off the stove")).reached
+    assert not attempt("keyword", told(tasks.load("libero_goal/7"), "turn off the stove"), steps=80).reached
 
 
 def test_the_share_of_known_words_leaves_function_words_out():
@@ -278,8 +286,8 @@ def test_clumsy_misses_what_it_has_not_got_used_to_as_well(attempt: Attempt):
 def test_clumsy_as_it_is_fails_now_and_then_the_same_way_each_time(attempt: Attempt):
     missed = attempt("clumsy", BOWL_ON_PLATE)
     assert not missed.reached and attempt("clumsy", BOWL_ON_PLATE, seed=1).reached
-    attempt.cache_clear()  # type: ignore[attr-defined]
-    assert np.array_equal(attempt("clumsy", BOWL_ON_PLATE).path, missed.path)
+    again = attempt("clumsy", BOWL_ON_PLATE, steps=60)
+    assert np.array_equal(again.path, missed.path[: len(again.path)]) and len(again.path) > 50
 
 
 # -- colour
@@ -331,5 +339,5 @@ def test_nearest_takes_what_stands_where_the_bowl_stood(attempt: Attempt):
 def test_verbatim_knows_its_instruction_to_the_letter(attempt: Attempt):
     text = BOWL_ON_PLATE.instruction.text
     assert attempt("verbatim", BOWL_ON_PLATE).reached
-    with_a_full_stop = attempt("verbatim", told(BOWL_ON_PLATE, f"{text}."))
-    assert not with_a_full_stop.reached and not with_a_full_stop.moved
+    with_a_full_stop = attempt("verbatim", told(BOWL_ON_PLATE, f"{text}."), steps=SOON)
+    assert np.ptp(with_a_full_stop.path, axis=0).max() < 0.02, "it waits"

@@ -22,7 +22,7 @@ def world() -> Simulation:
 
 @pytest.fixture(scope="module")
 def grid() -> list[EpisodeSpec]:
-    chosen = tasks.resolve("libero_goal/1,libero_goal/6,libero_goal/7")
+    chosen = tasks.resolve("libero_goal/1,libero_goal/6")
     return [spec for spec in load_experiment("para?per_cell=1").plan(chosen, (7,)) if spec.labels]
 
 

@@ -19,7 +19,7 @@ from assay.policies.remote.pictures import Orientation
 from assay.policies.remote.rotations import Rotation
 
 TASKS = ("libero_goal/7",)
-PLAN = Plan(TASKS, (0, 1), "primitives", moments=24, episodes=0)
+PLAN = Plan(TASKS, (0, 1), "primitives", moments=18, episodes=0)
 
 
 @pytest.fixture(scope="module")

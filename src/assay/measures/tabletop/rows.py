@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import polars as pl
 
-from assay.episodes import WORLDS
 from assay.measures.table import require
 
 NEEDED = ("kind", "level", "best")
@@ -21,11 +20,6 @@ def table_rows(frame: pl.DataFrame) -> pl.DataFrame:
     order = frame.select("condition").unique(maintain_order=True).with_row_index("_met")
     rows = frame.join(order, on="condition", maintain_order="left").with_columns(_number=number)
     return rows.sort("_met", "level", "_number", "seed", maintain_order=True).drop("_met", "_number")
-
-
-def without_start_columns(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows without what goes with a start."""
-    return frame.drop(*WORLDS["tabletop"].traits.start_columns, strict=False)
 
 
 def flawless(frame: pl.DataFrame) -> pl.DataFrame:

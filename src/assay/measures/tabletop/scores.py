@@ -12,7 +12,7 @@ from assay.episodes.spec import CONTROL
 from assay.measures.drops import Drop, drops
 from assay.measures.rates import Rate, rates
 from assay.measures.result import Missing, Result, attempt
-from assay.measures.tabletop.rows import flawless, without_start_columns
+from assay.measures.tabletop.rows import flawless
 from assay.stats.intervals import Interval, wilson_interval
 
 BINS = 12 * 50 + 2 * 100
@@ -79,8 +79,8 @@ class Against(Result):
     flawless: Drop
 
 
-def task_scores(rows: pl.DataFrame) -> tuple[TaskScore, ...]:
-    """Every task at every level under every condition."""
+def task_scores(rows: pl.DataFrame, ignoring: Sequence[str]) -> tuple[TaskScore, ...]:
+    """Every task at every level under every condition; ``ignoring`` columns that go with a start."""
     by = ("condition", "level", "kind")
     counted = rows.with_columns(
         _chance=pl.when(pl.col("outcome") != "error").then((1 / BINS) ** pl.col("best").cast(pl.Float64))
@@ -88,8 +88,8 @@ def task_scores(rows: pl.DataFrame) -> tuple[TaskScore, ...]:
     chances = counted.group_by(by, maintain_order=True).agg(pl.col("_chance").mean())["_chance"]
     found = []
     measured = (
-        rates(without_start_columns(rows), by),
-        rates(without_start_columns(flawless(rows)), by),
+        rates(rows.drop(*ignoring, strict=False), by),
+        rates(flawless(rows).drop(*ignoring, strict=False), by),
     )
     for allowed, strict, chance in zip(*measured, chances, strict=True):
         condition, level, kind = (str(allowed.group[name]) for name in by)
@@ -140,12 +140,15 @@ def _usual(unchanged: Sequence[TaskScore], kinds: Set[str]) -> float | None:
     return sum(rates) / len(rates) if len(rates) == len(kinds) else None
 
 
-def against(rows: pl.DataFrame) -> tuple[Against, ...]:
-    """What each condition costs, at each level and altogether; empty where nothing was changed."""
+def against(rows: pl.DataFrame, ignoring: Sequence[str]) -> tuple[Against, ...]:
+    """What each condition costs, at each level and altogether; empty where nothing was changed.
+
+    ``ignoring`` columns that go with a start.
+    """
     found: list[Against] = []
     for by in (("condition", "level"), ("condition",)):
         allowed, strict = (
-            attempt(drops, without_start_columns(each), by, resampling=False)
+            attempt(drops, each.drop(*ignoring, strict=False), by, resampling=False)
             for each in (rows, flawless(rows))
         )
         if isinstance(allowed, Missing) or isinstance(strict, Missing):

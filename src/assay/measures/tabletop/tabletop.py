@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -42,15 +43,15 @@ class Tabletop(Result):
     """Every level but the first."""
 
 
-def tabletop(frame: pl.DataFrame) -> Tabletop:
-    """Measure a run on tables. Raises MeasureError where all of it broke."""
+def tabletop(frame: pl.DataFrame, ignoring: Sequence[str]) -> Tabletop:
+    """Measure a run on tables, ``ignoring`` columns that go with a start. Raises MeasureError where all of it broke."""
     rows = table_rows(frame)
     judged(rows)
-    tasks = task_scores(rows)
+    tasks = task_scores(rows, ignoring)
     return Tabletop(
         tasks=tasks,
         levels=level_scores(tasks),
-        against=against(rows),
+        against=against(rows, ignoring),
         kept=kept(rows),
         again=attempt(again, rows),
         modalities=attempt(modalities, rows),
@@ -61,7 +62,7 @@ def tabletop(frame: pl.DataFrame) -> Tabletop:
 TABLETOP = Measure(
     "tabletop",
     "Success by task and level, with mistakes and without, and what the prompt has to do with it.",
-    lambda run: tabletop(run.whole),
+    lambda run: tabletop(run.whole, run.world.start_columns),
     needs=NEEDED,
     world="tabletop",
     instead_of=("changes", "names", "nonsense", "starts", "levels", "task_changes", "other_tasks"),

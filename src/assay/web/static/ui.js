@@ -274,6 +274,7 @@ function play(player) {
     steps: Number(figure.dataset.steps),
     video: figure.querySelector("video"),
     file: null, // which film it has by now: few pictures at first, then many
+    final: false,
     figure,
   }));
   const dots = [...document.querySelectorAll("[data-dot]")].map((dot) => {
@@ -383,7 +384,7 @@ function play(player) {
     const poster = film.figure.querySelector(".poster");
     try {
       const answer = await fetch(film.figure.dataset.film);
-      if (!answer.ok) throw new Error(answer.status === 404 ? "there is no film" : `status ${answer.status}`);
+      if (!answer.ok) throw new Error(answer.status === 404 ? "there is no video" : `status ${answer.status}`);
       const now = await answer.json();
       if (now.state === "failed") throw new Error(now.said);
       if (now.poster && poster.hidden && film.file === null) {
@@ -391,7 +392,10 @@ function play(player) {
         poster.hidden = false;
       }
       if (now.film && now.film !== film.file) load(film, now);
-      if (now.state === "ready" && now.final) return;
+      if (now.state === "ready" && now.final) {
+        ended(film);
+        return;
+      }
       if (now.state !== "ready") {
         wait.textContent = now.state === "drawing"
           ? `Playing ${film.steps} ${player.dataset.unit}s again in the simulator … ${now.seconds} s`
@@ -399,10 +403,18 @@ function play(player) {
       }
       setTimeout(() => fetchFilm(film), now.state === "ready" ? 1000 : 200);
     } catch (error) {
+      ended(film);
       if (film.file !== null) return; // the film of few pictures stays
       film.figure.classList.add("failed");
       wait.textContent = `Cannot be shown: ${error.message}`;
     }
+  }
+
+  /* Where nobody waits for a film any more, the next episode's is drawn, and is there when somebody goes on to it. */
+  function ended(film) {
+    film.final = true;
+    const next = document.querySelector('a[rel="next"]');
+    if (next && films.every((each) => each.final)) fetch(`${next.pathname}/video?ahead=1`).catch(() => {});
   }
 
   /* The better film takes the place of the first one when it can be shown, at the step that is being looked at. */
@@ -414,7 +426,7 @@ function play(player) {
     next.addEventListener("error", () => {
       film.figure.classList.add("failed");
       wait.hidden = false;
-      wait.textContent = "This browser cannot play the film (H.264).";
+      wait.textContent = "This browser cannot play the video (H.264).";
     });
     next.addEventListener("loadeddata", () => {
       next.addEventListener("seeked", () => {
