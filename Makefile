@@ -6,7 +6,7 @@
 # make kills  long commands killed at random, 200 times together or for an hour, and whether the same command then
 #             ends as if there had been none
 # make lock   requirements.lock anew: the newest version of everything that pyproject.toml allows
-PYTHON ?= $(shell command -v python3.11 || command -v python3)
+PYTHON ?= $(shell sh scripts/choose-python.sh)
 BIN := .venv/bin
 JOBS ?= 4
 

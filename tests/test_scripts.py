@@ -82,3 +82,14 @@ def test_what_was_installed_and_is_gone_is_set_up_anew(tmp_path: Path):
     (venv / "bin" / "python").unlink()
     told = subprocess.run(["sh", str(script), str(venv / "bin")], check=True, capture_output=True, text=True)
     assert "setting up anew" in told.stdout and not (venv / ".ready").exists()
+
+
+def test_the_python_that_is_chosen_can_make_an_environment(tmp_path: Path):
+    without = tmp_path / "python3.11"
+    without.write_text("#!/bin/sh\nexit 1\n")
+    without.chmod(0o755)
+    path = f"{tmp_path}:{Path(sys.executable).resolve().parent}:{os.environ['PATH']}"
+    command = ["sh", str(SCRIPT.with_name("choose-python.sh"))]
+    chosen = subprocess.run(command, env={"PATH": path}, capture_output=True, text=True, check=True).stdout
+    assert chosen != f"{without}\n"
+    subprocess.run([chosen.strip(), "-c", "import ensurepip, venv"], check=True)

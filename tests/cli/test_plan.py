@@ -37,6 +37,16 @@ def test_it_says_what_a_run_costs_and_finds_and_how_many_seeds_to_choose(assay: 
     assert not list(Path().glob("runs/*.assay")), "nothing is recorded"
 
 
+@pytest.mark.usefixtures("wide")
+def test_it_says_that_no_scene_can_be_solved_in_so_few_steps(assay: Run, tmp_path: Path):
+    said = assay(
+        "plan", "pro", "--conditions", "displace=0.2", "--tasks", "libero_goal/7", "--seeds", "1",
+        "--policy", "idle", "--steps", "2", "--runs", tmp_path,
+    )  # fmt: skip
+    assert said.status == 0
+    assert "the oracle solved none of 1 episode with nothing changed within --steps 2" in said.out
+
+
 def test_without_a_policy_it_tells_losses_and_not_time(assay: Run):
     said = assay("plan", "surface", "--tasks", "libero_goal/7", "--seeds", "4", "--json", "-")
     told = json.loads(said.out)

@@ -64,6 +64,18 @@ def test_it_films_each_episode(drawing: str, assay: Run, tmp_path: Path):
     assert [film.name for film in films.iterdir()] == ["libero_goal_7_000_success.mp4"]
 
 
+@pytest.mark.parametrize("inside", ["", "videos"])
+def test_a_folder_that_videos_cannot_be_written_to_is_told_before_anything_is_played(
+    assay: Run, tmp_path: Path, inside: str
+):
+    file = tmp_path / "file"
+    file.touch()
+    said = assay(
+        "try", "idle", "--tasks", "libero_goal/7", "--seeds", "1", "--video", "all", "--out", file / inside
+    )
+    assert said.status == 2 and "file" in said.err and said.err.count("\n") == 1
+
+
 def test_stored_states_that_do_not_exist_are_errors_and_not_failures(assay: Run, shared: Path):
     said = assay(
         "try", "idle", "--tasks", "libero_goal/7", "--states", shared / "libero" / "init", "--seeds", "50-50",

@@ -11,6 +11,8 @@ from assay import tasks
 from assay.experiments.labels import families, label_sets, nature
 from assay.perturb import Perturbation
 from assay.perturb.senses import BlankPictures, Brightness, Contrast, DroppedCamera, Fog, FrozenCamera, Patch
+from assay.perturb.words.mask import Mask
+from assay.perturb.words.rewordings import Semantic, Shuffle
 from assay.tasks import Predicate
 
 BOTH = "placement, state change, composite"
@@ -48,6 +50,11 @@ def test_nobody_can_do_a_task_without_seeing_anything(changes: tuple[Perturbatio
 )
 def test_a_task_can_be_done_as_long_as_something_is_seen(changes: tuple[Perturbation, ...]):
     assert nature(changes)["plausible"] is True
+
+
+def test_words_in_another_order_can_be_guessed_and_nonsense_cannot():
+    assert nature((Shuffle(),))["guessable"] is True
+    assert not any("guessable" in nature(each) for each in [(Mask(),), (Shuffle(), Mask()), (Semantic(),)])
 
 
 def test_whatever_opens_must_be_opened_first_whatever_it_is_called():

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import FileError
-from assay.files import making, replacing
+from assay.files import check_writable, making, replacing
 
 
 def test_what_was_written_takes_the_place_at_the_end(tmp_path: Path):
@@ -63,3 +63,15 @@ def test_only_what_an_earlier_one_left_is_taken_away(tmp_path: Path):
     with pytest.raises(FileError, match="is in the way"), making(tmp_path / "set", ours={"a"}):
         raise AssertionError("work was done for it")
     assert (left / "thesis.txt").exists()
+
+
+def test_what_cannot_be_written_is_told_before_the_work_and_nothing_is_made(tmp_path: Path):
+    file = tmp_path / "file"
+    file.touch()
+    check_writable(file)
+    check_writable(tmp_path / "new" / "out.csv")
+    check_writable(tmp_path / "new", folder=True)
+    for path, folder in ((tmp_path, False), (file, True), (file / "out.csv", False), (file / "new", True)):
+        with pytest.raises(FileError, match="cannot be written"):
+            check_writable(path, folder=folder)
+    assert list(tmp_path.iterdir()) == [file]

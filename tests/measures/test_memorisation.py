@@ -300,6 +300,19 @@ def test_a_request_that_contains_the_usual_task_begins_likewise_and_is_not_judge
     assert found.unjudged == {"the control's task is a part of what is asked for": 12}
 
 
+def test_who_guesses_what_the_instruction_says_is_not_judged(run, made):
+    rows = []
+    for seed in SEEDS:
+        hand = path_to(PLACES["libero_goal/1"], seed)
+        rows.append(made(True, seed=seed, hand=hand))
+        for condition, guessable in (("shuffle", {"guessable": True}), ("xxx", {})):
+            labels = {"axis": "words", "plausible": False, **guessable}
+            rows.append(made(False, seed=seed, hand=hand, condition=condition, labels=labels))
+    found = measured(run(rows))
+    assert [each.group for each in found.conditions] == ["xxx"]
+    assert found.unjudged == {"the instruction can be guessed": len(SEEDS)}
+
+
 def test_requests_for_something_else_are_told_from_nonsense(run, made):
     """It does what it is asked for, and what is usual where it is asked for nothing."""
 

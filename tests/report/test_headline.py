@@ -156,7 +156,7 @@ def test_questions_that_fail_in_one_task_are_found_although_nobody_named_them(re
     found = {each.flaw: each for each in report.diagnosis if each.verdict is Verdict.FOUND}
     assert Flaw.PARTICULAR in found
     case = found[Flaw.PARTICULAR].evidence[0]
-    assert (case.part, case.hits, case.count) == ("libero_goal/6: a question", 0, 12)
+    assert (case.task, case.part, case.hits, case.count) == ("libero_goal/6", "a question", 0, 12)
     assert (case.reference_hits, case.reference_count) == (20, 20)
 
 

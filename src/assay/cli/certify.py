@@ -23,7 +23,7 @@ from assay.cli.execution import (
     write_json,
 )
 from assay.console import number_of, output, say, table_of
-from assay.errors import ExperimentError, RunError
+from assay.errors import ExperimentError
 from assay.runs.seeds import parse_seeds
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def certify(
     Certificates are kept in the user's cache (or in the folder that ASSAY_CACHE names), for all runs.
     """
     from assay.experiments import load_experiment
+    from assay.files import check_writable
     from assay.runs.certificates import Cache, cache_file, summarise
     from assay.runs.display import RunDisplay, print_counts
     from assay.runs.execute import Options, make_certificates
@@ -71,7 +72,7 @@ def certify(
     pack = design.checked_pack(assets, options.initial)
     design.played_in.digest(pack)  # assets that are not there are missed now
     if out not in (None, "-"):
-        _check_writable(Path(out))
+        check_writable(Path(out))
     plan = list(design.plan(chosen, numbers, pack=pack, initial=options.initial, start=hold_start))
     plugins = tuple(each.module for each in plugins_used(experiment, design, pack, plan))
     config = WorkerConfig(demonstrator, design.world, states=states and states.absolute(), plugins=plugins)
@@ -98,17 +99,6 @@ def certify(
         )
     print_counts(dict(whole.refused.most_common()), most=20)
     say(f"{made.done} certificates made, the others were there: {cache_file()}")
-
-
-def _check_writable(file: Path) -> None:
-    """Raise RunError now if a file cannot be written later; leaves it as it is."""
-    try:
-        is_new = not file.exists()
-        file.open("a").close()
-        if is_new:
-            file.unlink()
-    except OSError as error:
-        raise RunError(f"--json {file}: cannot be written: {error.strerror}") from None
 
 
 def _table(found: list[Summary], *, disturbed: bool) -> Table:

@@ -147,7 +147,10 @@ def write_json(content: object, target: str) -> bool:
     if target == "-":
         typer.echo(text)
         return True
-    Path(target).write_text(text + "\n", encoding="utf-8")
+    from assay.files import replacing
+
+    with replacing(Path(target)) as unfinished:
+        unfinished.write_text(text + "\n", encoding="utf-8")
     errors.print(f"written to {target}", highlight=False, markup=False, soft_wrap=True)
     return False
 

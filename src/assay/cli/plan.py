@@ -167,6 +167,12 @@ def print_forecast(work: Work, found: Forecast, policy: str | None) -> None:
             f"certificates: {need.missing:,} to make, {need.known:,} are cached; scenes that the oracle cannot "
             "solve are left out"
         )
+    if found.certificate_pace is not None and found.certificate_pace.succeeded == 0:
+        within = "" if work.options.steps is None else f" within --steps {work.options.steps}"
+        say(
+            f"the oracle solved none of {number_of(found.certificate_pace.timed, 'episode')} with nothing changed"
+            f"{within}: most scenes, or all, would be left out"
+        )
     if found.seconds is None:
         why = "name --policy" if policy is None else "nothing tells how long an episode takes"
         say(

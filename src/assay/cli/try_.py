@@ -59,6 +59,7 @@ def try_(
     """Let a policy try tasks from several initial states, and count its successes."""
     from assay.episodes import EpisodeSpec, Outcome, horizon, world_name, world_of
     from assay.episodes.latency import WAYS, check_latency
+    from assay.files import check_writable
     from assay.policies.registry import check_address
     from assay.runs.clipping import Clipping
     from assay.runs.display import print_clipping, print_reasons, print_tracebacks
@@ -78,6 +79,8 @@ def try_(
     check_latency(world, thinks)
     if while_waiting is not None and not thinks:
         raise RunError("--while-waiting: nothing is waited for; valid: with --latency above 0")
+    if video is not None:
+        check_writable(out, folder=True)
     tried: list[Attempt] = []
     interrupted = False
     with (

@@ -103,6 +103,8 @@ class Perturbation(ABC):
     """The name of the world whose tasks it changes; empty for any."""
     sets_vocabulary: bool = False
     """Whether the words and looks that are possible depend on it: it changes what there is, or what is asked."""
+    guessable: bool = False
+    """Whether what is asked for may be guessed although it is not plausible: to do it is no sign of memory."""
 
     def __post_init__(self) -> None:
         """Raise PerturbationError if a field holds what is not valid."""

@@ -1,4 +1,15 @@
-"""The boundary between Assay and whoever acts."""
+"""The boundary between Assay and whoever acts.
+
+A `Policy` has two methods. It may have the methods of `Listening`, `Informed` and `Privileged` besides, and say of
+itself, in attributes that are read where they are there:
+
+    note: str                    why the episode failed, in a sentence
+    metadata: dict[str, str]     kept with the run: a checkpoint's hash, ...
+    inference_ms: list[float]    how long each decision of the episode took, milliseconds; otherwise it is timed
+    waiting: int                 steps at the start for which it waits until things have settled; they do not count
+    absolute: bool               whether its actions are places to go to, not differences
+    close()                      is called when no more episodes come
+"""
 
 from __future__ import annotations
 
@@ -29,6 +40,7 @@ class Policy(Protocol):
         ...
 
 
+@runtime_checkable
 class Listening(Protocol):
     """A policy that need not begin anew when an event changes its instruction during an episode."""
 
@@ -42,6 +54,15 @@ class Listening(Protocol):
 
 
 @runtime_checkable
+class Informed(Protocol):
+    """A policy that wants to know how its episodes end."""
+
+    def episode_ended(self, episode: Any) -> None:
+        """Take note of an `Episode` of its own; what it raises is not heard."""
+        ...
+
+
+@runtime_checkable
 class Privileged(Protocol):
     """A policy that may see the simulator's state; it is attached before it is reset."""
 
@@ -50,4 +71,4 @@ class Privileged(Protocol):
         ...
 
 
-__all__ = ["EpisodeSpec", "Instruction", "Listening", "Policy", "Privileged"]
+__all__ = ["EpisodeSpec", "Informed", "Instruction", "Listening", "Policy", "Privileged"]

@@ -24,6 +24,8 @@ CONTAINERS = (Predicate.IN, Predicate.EXACT_IN)
 def nature(perturbations: tuple[Perturbation, ...], cameras: Sequence[str] = CAMERAS) -> dict[str, Label]:
     """What is changed, and whether the task can still be done as told: axis, change, plausible.
 
+    ``guessable`` is among them where it holds: the task is not told any more, but a reader may guess it.
+
     ``cameras`` are those that policies of the world see through; LIBERO's by default.
     Where several things are changed together, ``change`` has all of them: ``appearance+object``.
     """
@@ -31,10 +33,13 @@ def nature(perturbations: tuple[Perturbation, ...], cameras: Sequence[str] = CAM
         return {}
     axes = sorted({each.axis for each in perturbations}, key=lambda axis: (_place(axis), axis))
     blind = bool(cameras) and all(any(each.hides(camera) for each in perturbations) for camera in cameras)
+    implausible = [each for each in perturbations if not each.plausible]
+    guessable = bool(implausible) and all(each.guessable for each in implausible) and not blind
     return {
         "axis": "+".join(axes),
         "change": changed_by(each.change for each in perturbations),
-        "plausible": all(each.plausible for each in perturbations) and not blind,
+        "plausible": not implausible and not blind,
+        **({"guessable": True} if guessable else {}),
     }
 
 

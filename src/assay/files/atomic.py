@@ -43,6 +43,15 @@ def replacing(path: Path, *, suffix: str = ".part") -> Iterator[Path]:
         unfinished.unlink(missing_ok=True)
 
 
+def check_writable(path: Path, *, folder: bool = False) -> None:
+    """Raise FileError now where a file, or a folder, cannot be written later; makes nothing."""
+    if path.exists() and path.is_dir() != folder:
+        raise FileError(f"{path} cannot be written: it is a {'file' if folder else 'folder'}")
+    there = next(each for each in (path.absolute(), *path.absolute().parents) if each.exists())
+    if not os.access(there, os.W_OK) or not (there.is_dir() or there == path.absolute()):
+        raise FileError(f"{path} cannot be written: {there} is nothing that one may write to")
+
+
 @contextmanager
 def making(folder: Path, *, ours: Collection[str]) -> Iterator[Path]:
     """A new folder, ``FOLDER.part`` until it is whole. Raises FileError where there is something already.

@@ -71,6 +71,8 @@ class Evidence(Result):
     """Whether it is compared with the same tasks."""
     runs: tuple[int, ...] = ()
     """All the profiles that it was taken from together; empty where that is one."""
+    task: str = ""
+    """The task that it is about; empty where that is all of them."""
 
 
 @dataclass(frozen=True, slots=True)

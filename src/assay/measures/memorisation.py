@@ -19,6 +19,7 @@ What is not judged, and counted apart:
 - episodes whose control failed or broke: there is nothing well learnt to fall back on; so the index is about starts
   that the policy can do;
 - episodes that ask for the control's task, too, as a part of what is to be done: it begins likewise;
+- instructions that do not ask for the task any more but let a reader guess it, as its words in another order do;
 - episodes whose control is less than twice the spread away from standing still: whoever waits in both cases,
   or acts so erratically that anything is within the spread, is not remembering;
 - displacements below ten centimetres or four times the spread, which a path may well follow unnoticed;
@@ -157,6 +158,7 @@ def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
 
     changed = keep(changed, changed["control_success"] == 1, "the control failed")
     changed = keep(changed, ~changed["composed"], "the control's task is a part of what is asked for")
+    changed = keep(changed, ~changed["guessable"], "the instruction can be guessed")
     has = paths.has(changed["id"].to_numpy()) & paths.has(changed["control_id"].to_numpy())
     changed = keep(changed, has, "no path")
     within = np.array([spread.get(task, spread[""]) for task in changed["task"]])
@@ -226,6 +228,7 @@ def _prepared(rows: pl.DataFrame) -> pl.DataFrame:
     label = have.get("distance", pl.lit(0.0)).cast(pl.Float64).fill_null(0.0)
     asked = have.get("asked_goal", pl.lit(None, pl.String)).cast(pl.String)
     sensible = have.get("plausible", pl.lit(True)).fill_null(True)
+    guessable = have.get("guessable", pl.lit(False)).fill_null(False)
     another = ~in_another_world() & (now != usual) & (now != "") & (usual != "")
     composed = pl.struct(asked.alias("asked"), "truth", "control_truth").map_elements(
         lambda each: _composed(**each), return_dtype=pl.Boolean
@@ -237,6 +240,7 @@ def _prepared(rows: pl.DataFrame) -> pl.DataFrame:
             measured=pl.col("_measured").is_not_null(),
             moved_by=pl.coalesce("_measured", label),
             other=~sensible | another,
+            guessable=~sensible & ~another & guessable,
             composed=(another | asked.is_not_null()) & composed,
             reached=sensible & (pl.col("success") == 1),
         )

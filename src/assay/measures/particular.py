@@ -60,7 +60,7 @@ def _case(pattern: Pattern) -> Evidence:
     return Evidence(
         pattern.run,
         pattern.kind.name.lower(),
-        f"{pattern.task}: {pattern.what}" if pattern.task else pattern.what,
+        pattern.what,
         share - usual,
         None,
         pattern.p,
@@ -69,4 +69,5 @@ def _case(pattern: Pattern) -> Evidence:
         reference_hits=pattern.reference_hits,
         reference_count=pattern.reference_count,
         reference=usual,
+        task=pattern.task,
     )

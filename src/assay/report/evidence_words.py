@@ -303,17 +303,16 @@ def _asked(finding: Finding) -> tuple[str, str]:
 def _cases(finding: Finding) -> tuple[str, str]:
     said = []
     for each in finding.evidence[:_CASES]:
-        task, _, what = each.part.rpartition(": ")
-        place = f"{task} " if task else ""
+        place = f"{each.task} " if each.task else ""
         if each.measure == Kind.SAYING.name.lower():
             said.append(
-                f"{place}said as {what}: {counted(each.hits, each.count)} succeed, "
+                f"{place}said as {each.part}: {counted(each.hits, each.count)} succeed, "
                 f"{counted(each.reference_hits, each.reference_count)} said otherwise, all names kept"
             )
         else:
             said.append(
-                f"{place}{change_said(what)}: {counted(each.hits, each.count)} succeed, {percent(each.reference, 0)} "
-                "unperturbed"
+                f"{place}{change_said(each.part)}: {counted(each.hits, each.count)} succeed, "
+                f"{percent(each.reference, 0)} unperturbed"
             )
     more = len(finding.evidence) - _CASES
     also = f"and {more} more" if more > 0 else ""

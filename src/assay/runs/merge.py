@@ -73,8 +73,7 @@ def _check(merged: Store, part: Store, path: Path) -> None:
         )
         return
     if found := differing(fresh, known):
-        name, is_now, should_be = found
-        raise RunError(f"{path} is another experiment: its {name} is {is_now}, not {should_be}")
+        raise RunError(f"{path} is another experiment: its {found.name} is {found.was}, not {found.now}")
     refused = dict.fromkeys((*recall(merged), *recall(part)))
     merged.describe(
         **{META: list(refused)},

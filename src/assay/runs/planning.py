@@ -38,6 +38,9 @@ class Pace:
     """For people: "mean of 264 episodes of earlier runs"."""
     at_least: bool = False
     """Whether it is another's, who is quicker than the policy can be."""
+    succeeded: int | None = None
+    """How many of the ``timed`` episodes succeeded; None where it was not measured now."""
+    timed: int = 0
 
     @property
     def word(self) -> str:
@@ -131,7 +134,13 @@ def timed(work: Work, policy: str | Policy, count: int = SAMPLE) -> Pace | str:
     if not seconds:
         return done[0].error
     number = f"{len(seconds)} episode{'s' if len(seconds) > 1 else ''}"
-    return Pace(statistics.fmean(seconds), f"measured on {number} of {name}")
+    succeeded = sum(each.outcome is Outcome.SUCCESS for each in done)
+    return Pace(
+        statistics.fmean(seconds),
+        f"measured on {number} of {name}",
+        succeeded=succeeded,
+        timed=len(seconds),
+    )
 
 
 def parse_duration(text: str | float) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import subprocess
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -67,20 +68,39 @@ def provenance(
     }
 
 
-def differing(known: Mapping[str, Any], fresh: Mapping[str, Any]) -> tuple[str, object, object] | None:
-    """What decides whether two runs are of one experiment and is not the same: its name, and both values."""
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What decides whether two runs are of one experiment, and is not the same."""
+
+    field: str
+    """The name in ``meta``."""
+    parts: tuple[str, ...]
+    """What differs within it, where it is a mapping: settings, a plugin's module, files of the policy."""
+    was: object
+    now: object
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        if self.field == IDENTITY:
+            return f"the policy's {self.parts[0]}"
+        return f"plugin {self.parts[0]}" if self.field == "plugins" else self.field.replace("_", " ")
+
+
+def differing(known: Mapping[str, Any], fresh: Mapping[str, Any]) -> Difference | None:
+    """The first that decides whether two runs are of one experiment and is not the same."""
     for name in DECIDING:
         was, now = known.get(name), fresh.get(name)
         if was != now:
-            return (name.replace("_", " "), *_difference(was, now))
+            return Difference(name, _parts(was, now), *_values(was, now))
     was, now = known.get(IDENTITY), fresh.get(IDENTITY)
     if was is not None and now is not None and was != now:
-        name = next(each for each in {**was, **now} if was.get(each) != now.get(each))
-        return (f"the policy's {name}", was.get(name), now.get(name))
+        part = _parts(was, now)[0]
+        return Difference(IDENTITY, (part,), was.get(part), now.get(part))
     was, now = ({each["module"]: each for each in meta.get("plugins", ())} for meta in (known, fresh))
     for module in was.keys() & now.keys():  # parts of a run may need others, each its own
         if was[module] != now[module]:
-            return (f"plugin {module}", *_difference(was[module], now[module]))
+            return Difference("plugins", (module,), *_values(was[module], now[module]))
     return None
 
 
@@ -110,19 +130,19 @@ def check(path: Path, fresh: dict[str, object], *, empty_is_new: bool = False) -
         if known and not store.judged:
             known = {**known, IDENTITY: fresh.get(IDENTITY)}
     if known and (found := differing(known, fresh)):
-        name, was, now = found
-        what = f"holds a run with {name} {was}, not {now}"
-        if name.startswith("the policy's"):
-            what = f"holds episodes of another policy: {name} has changed since ({was} then, {now} now)"
-        elif name == "pack digest":
-            what = (
-                f"holds episodes with other assets: {fresh['pack']} has changed since ({was} then, {now} now)"
-            )
-        elif str(was).startswith("states=") and str(now).startswith("states="):
-            what = (
-                f"holds episodes from other stored states: --states has changed since ({was} then, {now} now)"
-            )
-        raise RunError(f"{path} {what}: choose another --out, or delete it")
+        raise RunError(f"{path} {_said(found, str(fresh['pack']))}: choose another --out, or delete it")
+
+
+def _said(found: Difference, pack: str) -> str:
+    """What a run holds that is not what is asked for."""
+    changed = f"has changed since ({found.was} then, {found.now} now)"
+    if found.field == IDENTITY:
+        return f"holds episodes of another policy: {found.name} {changed}"
+    if found.field == "pack_digest":
+        return f"holds episodes with other assets: {pack} {changed}"
+    if found.field == "settings" and found.parts[:1] == ("states",):
+        return f"holds episodes from other stored states: --states {changed}"
+    return f"holds a run with {found.name} {found.was}, not {found.now}"
 
 
 def describe(store: Store, fresh: dict[str, object], *, conditions: str | None = None) -> None:
@@ -157,12 +177,20 @@ def all_conditions(*described: Mapping[str, Any]) -> list[str]:
     return [ALL] if ALL in chosen else list(chosen)
 
 
-def _difference(was: object, now: object) -> tuple[object, object]:
+def _parts(was: object, now: object) -> tuple[str, ...]:
+    """The names under which two mappings have different values."""
+    if not isinstance(was, dict) or not isinstance(now, dict):
+        return ()
+    return tuple(name for name in {**was, **now} if was.get(name) != now.get(name))
+
+
+def _values(was: object, now: object) -> tuple[object, object]:
     """Two values, or what of two mappings differs."""
     if not isinstance(was, dict) or not isinstance(now, dict):
         return was, now
-    names = [name for name in {**was, **now} if was.get(name) != now.get(name)]
-    return tuple(", ".join(f"{name}={each.get(name)}" for name in names) for each in (was, now))  # type: ignore[return-value]
+    parts = _parts(was, now)
+    said = [", ".join(f"{name}={each.get(name)}" for name in parts) for each in (was, now)]
+    return said[0], said[1]
 
 
 def states_digest(folder: Path) -> str:

@@ -88,7 +88,7 @@ CELLS: dict[str, TypeAdapter[Any]] = {
 }
 """What the JSON of a table beside the episodes must be."""
 KINDS: dict[str, str] = {
-    **dict.fromkeys(("plausible", "milder"), "bool"),
+    **dict.fromkeys(("plausible", "guessable", "milder"), "bool"),
     **dict.fromkeys(("axis", "change", "action", "object", "asked_from", "named"), "text"),
     **dict.fromkeys(
         ("pd", "chance", "best", "distance", "rung", "reference_steps", "limit_factor"), "number"

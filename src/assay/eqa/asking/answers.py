@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
@@ -13,7 +12,7 @@ import polars as pl
 
 from assay.eqa.errors import QuestionError
 from assay.eqa.question import BUILD, LETTERS, METADATA, PICTURES, QUESTIONS
-from assay.files import replacing
+from assay.files import check_writable, replacing
 
 MOST_TEXT = 20_000
 """Characters of what a model said that are kept: the last, where the answer is."""
@@ -85,9 +84,7 @@ def check(path: Path, folder: Path, model: str, style: str) -> None:
         if found != [(model, style)]:
             named = ", ".join(sorted(f"{one} ({how})" if how else one for one, how in found))
             raise QuestionError(f"{path}: holds answers of {named}; name another file for {model}")
-    nearest = next(each for each in path.absolute().parents if each.exists())
-    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
-        raise QuestionError(f"{path}: cannot be written: {nearest} is not a folder one may write to")
+    check_writable(path)
 
 
 def read(path: Path) -> pl.DataFrame:

@@ -64,6 +64,7 @@ class Shuffle(TextPerturbation):
 
     kind = "words/shuffle"
     plausible = False
+    guessable = True
 
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
         """The instruction with its words in another order."""
