@@ -90,7 +90,7 @@ def test_what_can_be_reported_is_and_the_rest_is_said(assay: Callable, tmp_path:
         (["none.assay", "nil.assay", "--json", "-"], "none of 2 runs can be read"),
         (["broken.assay", "--json", "-"], "broken.assay: not a run"),
         (["run.assay", "--out", "run.assay"], "File exists"),
-        (["run.assay", "--json", "no/such/folder.json"], "No such file or directory"),
+        (["run.assay", "--json", "run.assay/no.json"], "run.assay/no.json cannot be written"),
     ],
 )
 def test_bad_input_is_one_line(

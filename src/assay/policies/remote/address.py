@@ -19,6 +19,8 @@ from assay.policies.remote.convention import ADJUSTABLE, CLIENTS, adjustments, v
 
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 """The name of an environment variable."""
+AUTHORITY = re.compile(r"([^/?#]*(?://)?)([^/?#]*)(.*)", re.DOTALL)
+"""What comes before the hosts of an address, the hosts, and what comes after them; of any text."""
 PORT = 8000
 """Where most kinds of server listen unless they are told otherwise."""
 
@@ -97,8 +99,10 @@ def parse(
     valid = f"{scheme}://host:port"
     shown = without_secrets(address)
     try:
-        parts = urlsplit(address)
-        copies = [urlsplit(f"//{each}") for each in parts.netloc.split(",")]
+        # One by one: several hosts with commas are no URL, which newer versions of Python say of [::1] among them.
+        before, hosts_of, after = AUTHORITY.match(address).groups()  # type: ignore[union-attr]
+        copies = [urlsplit(f"//{each}") for each in hosts_of.split(",")]
+        parts = urlsplit(f"{before}{hosts_of.split(',')[0]}{after}")
         hosts = [(each.hostname, each.port) for each in copies]
     except ValueError as error:
         reason = "its host or its port is none" if "@" in address else error  # which may repeat a password
@@ -109,7 +113,7 @@ def parse(
         or not all(host for host, _ in hosts)
         or (beyond and not path)
         or parts.fragment
-        or "@" in parts.netloc
+        or "@" in hosts_of
     ):
         raise PolicyError(f"'{shown}' should be {valid}{'' if path or not beyond else ', without a path'}")
     places = tuple(
