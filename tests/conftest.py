@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import shutil
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,6 +16,13 @@ from pathlib import Path
 # Tables and pictures are small, and cores are busy: threads only wait for each other.
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
 os.environ.setdefault("LP_NUM_THREADS", "0")
+# Models and images are made anew by test after test: their memory is kept, not given back and cleared each time.
+KEPT = 1 << 29
+if sys.platform == "linux":
+    for variable, option in (("MALLOC_TRIM_THRESHOLD_", -1), ("MALLOC_MMAP_THRESHOLD_", -3)):
+        os.environ.setdefault(variable, str(KEPT))  # for processes that are started
+        with suppress(AttributeError):  # another C library than glibc
+            ctypes.CDLL(None).mallopt(option, KEPT)
 
 import pytest
 from hypothesis import settings
