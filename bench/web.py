@@ -1,4 +1,4 @@
-"""The web app: how long its pages and films take, what a hundred films at once need; and what films cost a run."""
+"""The web app: how long its pages and videos take, what a hundred videos at once need; and what videos cost a run."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from bench.measures import WORDINGS, _plan, _write
 LARGE = 20_000
 """Episodes of the run whose pages are timed."""
 PARALLEL = 100
-"""Films that are asked for at once."""
+"""Videos that are asked for at once."""
 OPENING = 2.0
 """Seconds that a person needs to open the address that is printed."""
 OPENED = 5
-"""Films that are opened one after the other."""
+"""Videos that are opened one after the other."""
 TASK = "libero_goal/8"
 
 
@@ -78,7 +78,7 @@ def measure() -> list[Figure]:
         )
         with _served(folder) as ui:
             figures = _pages(ui, folder / "large.assay")
-        return figures + (_films(folder) if _draws() else [])
+        return figures + (_videos(folder) if _draws() else [])
 
 
 def _pages(ui: _Ui, run: Path) -> list[Figure]:
@@ -108,11 +108,11 @@ def _pages(ui: _Ui, run: Path) -> list[Figure]:
     return [*found, Figure(f"{whole}, again", again, "ms", 500.0)]
 
 
-def _films(folder: Path) -> list[Figure]:
+def _videos(folder: Path) -> list[Figure]:
     plain, filmed = EpisodeRunner(WorkerConfig("random")), _filming(folder / "videos")
     specs = [EpisodeSpec(TASK, seed) for seed in range(PARALLEL)]
     spent = {plain: 0.0, filmed: 0.0}
-    with Store.writing(folder / "films.assay") as store:
+    with Store.writing(folder / "videos.assay") as store:
         store.plan(specs)
         for waiting, spec in zip(store.todo(), specs, strict=True):
             for runner in (plain, filmed) if spec.seed < OPENED else (plain,):
@@ -121,7 +121,7 @@ def _films(folder: Path) -> list[Figure]:
                 spent[runner] += (time.process_time() - begun) if 0 < spec.seed < OPENED else 0.0
             store.append(waiting.number, episode)
     with _served(folder) as ui:
-        ui.get("/runs/films.assay/episodes")
+        ui.get("/runs/videos.assay/episodes")
         time.sleep(5)  # the time that a person needs to choose one
         opened = [_shown(ui, spec.key) for spec in specs[:OPENED]]
         peak, ended = _Peak(ui), 0
@@ -129,9 +129,9 @@ def _films(folder: Path) -> list[Figure]:
             for told in pool.map(lambda spec: _drawn(ui, spec.key), specs):
                 ended += told["state"] == "ready"
     return [
-        Figure("a film of 300 steps can be watched after, median of 5", statistics.median(opened), "s", 2.0),
-        Figure(f"{PARALLEL} films at once: memory of the web app", peak.megabytes, "MB", 1500.0),
-        Figure(f"{PARALLEL} films at once: failed", PARALLEL - ended, "", 0.0),
+        Figure("a video of 300 steps can be watched after, median of 5", statistics.median(opened), "s", 2.0),
+        Figure(f"{PARALLEL} videos at once: memory of the web app", peak.megabytes, "MB", 1500.0),
+        Figure(f"{PARALLEL} videos at once: failed", PARALLEL - ended, "", 0.0),
         Figure(
             "processor time of episodes with --video all / without, random actions",
             spent[filmed] / spent[plain],
@@ -146,7 +146,7 @@ def _filming(folder: Path) -> EpisodeRunner:
 
 
 def _told(ui: _Ui, key: str) -> dict[str, object]:
-    told: dict[str, object] = json.loads(ui.get(f"/runs/films.assay/episodes/{key}/video")[0])
+    told: dict[str, object] = json.loads(ui.get(f"/runs/videos.assay/episodes/{key}/video")[0])
     assert told["state"] != "failed", told
     return told
 
@@ -154,15 +154,15 @@ def _told(ui: _Ui, key: str) -> dict[str, object]:
 def _shown(ui: _Ui, key: str) -> float:
     """Seconds from opening the page of an episode until it can be watched."""
     begun = time.perf_counter()
-    ui.get(f"/runs/films.assay/episodes/{key}")
-    while _told(ui, key)["film"] is None:
+    ui.get(f"/runs/videos.assay/episodes/{key}")
+    while _told(ui, key)["video"] is None:
         time.sleep(0.05)
     return time.perf_counter() - begun
 
 
 def _drawn(ui: _Ui, key: str) -> dict[str, object]:
-    """A film that can be watched, however long that takes."""
-    while (told := _told(ui, key))["film"] is None:
+    """A video that can be watched, however long that takes."""
+    while (told := _told(ui, key))["video"] is None:
         time.sleep(1.0)
     return told
 

@@ -16,13 +16,6 @@ from pathlib import Path
 # Tables and pictures are small, and cores are busy: threads only wait for each other.
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
 os.environ.setdefault("LP_NUM_THREADS", "0")
-# Models and images are made anew by test after test: their memory is kept, not given back and cleared each time.
-KEPT = 1 << 29
-if sys.platform == "linux":
-    for variable, option in (("MALLOC_TRIM_THRESHOLD_", -1), ("MALLOC_MMAP_THRESHOLD_", -3)):
-        os.environ.setdefault(variable, str(KEPT))  # for processes that are started
-        with suppress(AttributeError):  # another C library than glibc
-            ctypes.CDLL(None).mallopt(option, KEPT)
 
 import pytest
 from hypothesis import settings
@@ -39,6 +32,14 @@ from assay.sim.packs.locate import LIBERO_VARIABLE, ROBOSUITE_VARIABLE
 from assay.sim.packs.primitives import PrimitivesPack
 from assay.sim.simulation import Simulation
 from assay.tasks import Scene
+
+# Models and images are made anew by test after test: their memory is kept, not given back and cleared each time.
+KEPT = 1 << 29
+if sys.platform == "linux":
+    for variable, option in (("MALLOC_TRIM_THRESHOLD_", -1), ("MALLOC_MMAP_THRESHOLD_", -3)):
+        os.environ.setdefault(variable, str(KEPT))  # for processes that are started
+        with suppress(AttributeError):  # another C library than glibc
+            ctypes.CDLL(None).mallopt(option, KEPT)
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("search", max_examples=1000, deadline=None)

@@ -33,7 +33,7 @@ ENCODER = {
 }
 
 QUICK = {"preset": "veryfast", "crf": "23"}
-"""In place of these where a film is looked at and thrown away."""
+"""In place of these where a video is looked at and thrown away."""
 
 
 @dataclass(frozen=True, slots=True)

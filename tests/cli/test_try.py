@@ -55,13 +55,13 @@ def test_files_of_a_folder_that_cannot_begin_are_counted_by_reason_and_the_rest_
     assert "1 x error: " in said.out + said.err and "a.bddl:1:" in said.out + said.err
 
 
-def test_it_films_each_episode(drawing: str, assay: Run, tmp_path: Path):
-    films = tmp_path / "films"
+def test_it_makes_a_video_of_each_episode(drawing: str, assay: Run, tmp_path: Path):
+    videos = tmp_path / "videos"
     said = assay(
-        "try", "oracle", "--tasks", "libero_goal/7", "--seeds", "1", "--video", "all", "--out", films
+        "try", "oracle", "--tasks", "libero_goal/7", "--seeds", "1", "--video", "all", "--out", videos
     )
     assert said.status == 0
-    assert [film.name for film in films.iterdir()] == ["libero_goal_7_000_success.mp4"]
+    assert [each.name for each in videos.iterdir()] == ["libero_goal_7_000_success.mp4"]
 
 
 @pytest.mark.parametrize("inside", ["", "videos"])

@@ -42,7 +42,7 @@ def test_the_figure_shades_where_the_threshold_may_be():
     assert known.svg.count("#D55E00".lower()) > unknown.svg.count("#D55E00".lower())
 
 
-def test_cases_are_told_with_their_films_and_none_make_no_table():
+def test_cases_are_told_with_their_videos_and_none_make_no_table():
     case = WorstCase("libero_goal/1", "search/distance=0.1+delay=4", 8, 8, True, "abc")
     assert table_of_cases(()) is None
     table = table_of_cases([case], {"abc": "videos/x.mp4"})

@@ -48,10 +48,10 @@ def world(drawing: str, compiled: Any) -> Iterator[Simulation]:
 def filmed(world: Simulation, tmp_path_factory: pytest.TempPathFactory) -> Filming:
     def filming(policy: Any, task: tasks.Task = TASK) -> tuple[Path, list[np.ndarray]]:
         env = SceneEnv(world, task, world.sample(SPEC.seed))
-        film = EpisodeVideo(env, SPEC)
-        done = rollout(env, policy, SPEC, watch=film)
-        path = video_file(tmp_path_factory.mktemp("films") / "new", SPEC, done.outcome)
-        film.write(path, done)
+        video = EpisodeVideo(env, SPEC)
+        done = rollout(env, policy, SPEC, watch=video)
+        path = video_file(tmp_path_factory.mktemp("videos") / "new", SPEC, done.outcome)
+        video.write(path, done)
         with av.open(str(path)) as file:
             return path, [frame.to_ndarray(format="rgb24").astype(int) for frame in file.decode(video=0)]
 
@@ -60,7 +60,7 @@ def filmed(world: Simulation, tmp_path_factory: pytest.TempPathFactory) -> Filmi
 
 @pytest.fixture(scope="module")
 def idle(filmed: Filming) -> tuple[Path, list[np.ndarray]]:
-    """A film of nothing done, and its frames."""
+    """A video of nothing done, and its frames."""
     return filmed(load_policy("idle"))
 
 

@@ -11,9 +11,9 @@ def test_a_scene_that_cannot_be_made_is_an_error_and_not_a_failure():
     assert episode.outcome is Outcome.ERROR and "libero_goal/77" in episode.error
 
 
-def test_a_film_that_cannot_be_written_is_no_reason_to_lose_an_episode(tmp_path: Path):
+def test_a_video_that_cannot_be_written_is_no_reason_to_lose_an_episode(tmp_path: Path):
     (tmp_path / "file").write_text("not a folder")
-    worker = EpisodeRunner(WorkerConfig("idle", videos=tmp_path / "file" / "films"))
+    worker = EpisodeRunner(WorkerConfig("idle", videos=tmp_path / "file" / "videos"))
     episode = worker.run(EpisodeSpec("libero_goal/7", 0, steps=3))
     assert episode.outcome is Outcome.FAILURE and episode.steps == 3
     assert "no video: " in episode.error

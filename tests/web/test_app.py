@@ -111,12 +111,12 @@ def test_an_episode_goes_on_in_the_order_and_filter_of_the_list(get, keys):
     assert links and all(link.endswith("?outcome=success&sort=-seed") for link in links)
 
 
-def test_curves_and_contacts_stand_beside_the_film(get, keys):
+def test_curves_and_contacts_stand_beside_the_video(get, keys):
     page = get(f"{RUN}/episodes/{keys['turn on the stove']}").text
     assert page.count('class="strip panel"') == 4 and "When the robot touched what" in page
 
 
-def test_stages_and_side_effects_stand_beside_the_film(get, keys):
+def test_stages_and_side_effects_stand_beside_the_video(get, keys):
     page = get(f"{RUN}/episodes/{keys['turn on the stove']}").text
     assert "How far each part of the goal came" in page and 'class="stages"' in page
     for head in ("progress", "lasts", "besides", "peak force"):
@@ -200,10 +200,10 @@ def test_it_can_only_be_read(get, keys):
         assert get(RUN, method).status == 405
 
 
-def test_other_sites_cannot_order_films(get, keys):
-    film = f"{RUN}/episodes/{keys[HOSTILE]}/video"
-    assert get(film, Sec_Fetch_Site="cross-site").status == 403
-    assert get(f"{film}.mp4", Sec_Fetch_Site="same-site").status == 403
+def test_other_sites_cannot_order_videos(get, keys):
+    video = f"{RUN}/episodes/{keys[HOSTILE]}/video"
+    assert get(video, Sec_Fetch_Site="cross-site").status == 403
+    assert get(f"{video}.mp4", Sec_Fetch_Site="same-site").status == 403
 
 
 def test_a_run_that_holds_nonsense_gives_one_line(get, library: Path):

@@ -120,7 +120,7 @@ def test_an_episode_is_watched_beside_its_control(page, drawing):
     expect(page.locator(".strip .now").first).to_have_attribute("x1", "4")
     expect(page.locator(".panel .now").first).to_have_attribute("x1", "4")
     times = videos.evaluate_all("all => all.map(each => each.currentTime)")
-    assert times == [pytest.approx(4 * 0.05 + 0.02)] * 2  # films play in real time, whatever their rate
+    assert times == [pytest.approx(4 * 0.05 + 0.02)] * 2  # videos play in real time, whatever their rate
     page.wait_for_url("**step=4*")
     following = page.locator('a[rel="next"]').evaluate("link => link.pathname")
     with page.expect_request(
@@ -137,7 +137,7 @@ def test_an_episode_is_watched_beside_its_control(page, drawing):
     expect(page.locator("table.episodes tbody tr")).to_have_count(2)
 
 
-def test_where_there_is_no_film_the_rest_works(page):
+def test_where_there_is_no_video_the_rest_works(page):
     page.goto("/runs/broken.assay/episodes")
     page.locator("table.episodes tbody a").click()
     expect(page.locator(".wait")).to_contain_text("No actions are recorded")

@@ -1,4 +1,4 @@
-"""Films and stills of recorded episodes, drawn by processes of their own and kept."""
+"""Videos and stills of recorded episodes, drawn by processes of their own and kept."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from assay.runs.episode_video import HOLD, video_name
 from assay.runs.store import Store
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.tabletop.world import PACK
-from assay.web import replays as films
+from assay.web import replays as module
 from assay.web.replays import Recorded, Replay, Replays, own_video
 from assay.web.video_process import DiedError, Drawer, Order, PutOffError, VideoProcess
 
 
 def made(ask: Callable[[], Replay]) -> Replay:
-    """A film or still, when nothing better is to come."""
+    """A video or still, when nothing better is to come."""
     until = time.monotonic() + 300
     while time.monotonic() < until:
         replay = ask()
         if replay.state == "failed" or (replay.state == "ready" and replay.final):
             return replay
         time.sleep(0.05)
-    raise AssertionError("no film")
+    raise AssertionError("no video")
 
 
 def pictures(path: Path | None) -> tuple[int, float]:
-    """How many pictures a film has, and how many a second."""
+    """How many pictures a video has, and how many a second."""
     with av.open(str(path)) as video:
         stream = video.streams.video[0]
         return stream.frames, float(stream.average_rate)
@@ -50,7 +50,7 @@ def recorded(library: Path) -> Recorded:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("films")
+    return tmp_path_factory.mktemp("videos")
 
 
 @pytest.fixture(scope="module")
@@ -60,26 +60,26 @@ def replays(drawing: str, folder: Path) -> Iterator[Replays]:
         yield opened
 
 
-def test_a_film_of_few_pictures_comes_first_and_one_of_many_replaces_it(
+def test_a_video_of_few_pictures_comes_first_and_one_of_many_replaces_it(
     replays: Replays, recorded: Recorded, folder: Path
 ):
     seen: list[str] = []
 
     def ask() -> Replay:
-        now = replays.film(recorded)
+        now = replays.video(recorded)
         seen.extend([now.path.name] if now.path is not None and now.path.name not in seen else [])
         return now
 
-    film = made(ask)
-    assert seen == [f"{recorded.name}-rough.mp4", f"{recorded.name}.mp4"] and film.said == ""
+    video = made(ask)
+    assert seen == [f"{recorded.name}-rough.mp4", f"{recorded.name}.mp4"] and video.said == ""
     steps = len(recorded.actions)
     assert pictures(folder / seen[0]) == (1 + 1 + HOLD, 1.0)  # step 0, and the end held for two seconds
-    assert pictures(film.path) == (steps // 2 + 1 + HOLD * 10, 10.0)
-    assert film.poster is not None and film.poster.is_file()
+    assert pictures(video.path) == (steps // 2 + 1 + HOLD * 10, 10.0)
+    assert video.poster is not None and video.poster.is_file()
     assert replays.named(recorded, seen[0]) == folder / seen[0]
     assert replays.named(recorded, "../secret") is None
     with Replays(folder) as later:  # another server finds it at once
-        assert later.film(recorded) == film
+        assert later.video(recorded) == video
 
 
 def test_a_still_shows_the_end(replays: Replays, recorded: Recorded):
@@ -95,7 +95,7 @@ def test_what_ended_otherwise_is_said(replays: Replays, recorded: Recorded):
 def test_what_was_not_looked_at_for_longest_goes(
     replays: Replays, recorded: Recorded, folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(films, "MOST_BYTES", 60_000)
+    monkeypatch.setattr(module, "MOST_BYTES", 60_000)
     shorter = replace(recorded, actions=recorded.actions[:2], outcome="error", error="a wire broke")
     last = made(lambda: replays.still(shorter))
     until = time.monotonic() + 60
@@ -135,14 +135,14 @@ def test_whatever_goes_wrong_is_told_and_a_process_that_died_is_tried_again(
 def test_what_nobody_asks_for_any_more_is_not_drawn(
     recorded: Recorded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(films, "INTEREST", 0.0)
+    monkeypatch.setattr(module, "INTEREST", 0.0)
     replays = Replays(tmp_path)  # nobody draws: it was not entered
-    assert replays.film(recorded).state == "waiting"
+    assert replays.video(recorded).state == "waiting"
     time.sleep(0.01)
     assert replays._next("") is None
 
 
-def test_films_come_before_stills_then_better_films_then_what_nobody_waits_for(
+def test_videos_come_before_stills_then_better_videos_then_what_nobody_waits_for(
     recorded: Recorded, tmp_path: Path
 ):
     replays = Replays(tmp_path)
@@ -151,11 +151,11 @@ def test_films_come_before_stills_then_better_films_then_what_nobody_waits_for(
     better = replace(recorded, own=own, actions=recorded.actions[:3])
     unasked, since_asked = (replace(recorded, actions=recorded.actions[:count]) for count in (4, 5))
     for each in (unasked, since_asked):
-        assert replays.film(each, ahead=True).state == "waiting"
-    assert replays.film(better).path == own and not replays.film(better).final
+        assert replays.video(each, ahead=True).state == "waiting"
+    assert replays.video(better).path == own and not replays.video(better).final
     replays.still(recorded)
-    replays.film(recorded)
-    replays.film(since_asked)
+    replays.video(recorded)
+    replays.video(since_asked)
     order = [each and each.order for each in (replays._next("") for _ in range(6))]
     assert [each.kind if each else None for each in order] == [
         *("rough", "rough", "still", "fine", "rough"),
@@ -164,18 +164,18 @@ def test_films_come_before_stills_then_better_films_then_what_nobody_waits_for(
     assert order[4] is not None and order[4].name == unasked.name
 
 
-def test_a_better_film_gives_way_to_a_first_one_that_somebody_waits_for(
+def test_a_better_video_gives_way_to_a_first_one_that_somebody_waits_for(
     recorded: Recorded, tmp_path: Path, drawing: str, monkeypatch: pytest.MonkeyPatch
 ):
     replays, told = Replays(tmp_path, processes=1), []
     (process,) = replays._processes
     monkeypatch.setattr(process, "hurry", lambda: told.append(True))
     replays._shared.busy[process] = "still"
-    replays.film(replace(recorded, actions=recorded.actions[:3]))  # a still is soon done
+    replays.video(replace(recorded, actions=recorded.actions[:3]))  # a still is soon done
     replays._shared.busy[process] = "fine"
-    replays.film(replace(recorded, actions=recorded.actions[:4]), ahead=True)  # nobody waits for it
+    replays.video(replace(recorded, actions=recorded.actions[:4]), ahead=True)  # nobody waits for it
     assert not told
-    replays.film(recorded)
+    replays.video(recorded)
     assert told
     order = Order("fine", "a", recorded.spec, recorded.actions, "failure", "", tmp_path / "a.mp4")
     with pytest.raises(PutOffError):
@@ -204,9 +204,9 @@ def test_a_better_film_gives_way_to_a_first_one_that_somebody_waits_for(
 def test_an_episode_on_the_table_is_filmed_action_by_action(replays: Replays):
     spec = EpisodeSpec("tabletop/T1/L1", 0, pack=PACK)
     actions = EpisodeRunner(WorkerConfig("oracle", "tabletop")).run(spec).trajectory.actions
-    film = made(lambda: replays.film(Recorded(spec, actions, "success")))
-    assert (film.state, film.said) == ("ready", "")
-    assert pictures(film.path) == (len(actions) + 1 + HOLD, 1.0)
+    video = made(lambda: replays.video(Recorded(spec, actions, "success")))
+    assert (video.state, video.said) == ("ready", "")
+    assert pictures(video.path) == (len(actions) + 1 + HOLD, 1.0)
 
 
 def test_where_nothing_can_be_drawn_it_says_so(
@@ -214,27 +214,27 @@ def test_where_nothing_can_be_drawn_it_says_so(
 ):
     monkeypatch.setenv("MUJOCO_GL", "nothing")
     with Replays(tmp_path, processes=1) as replays:
-        film = made(lambda: replays.film(recorded))
-    assert film.state == "failed" and "MUJOCO_GL is 'nothing', which cannot draw" in film.said
+        video = made(lambda: replays.video(recorded))
+    assert video.state == "failed" and "MUJOCO_GL is 'nothing', which cannot draw" in video.said
 
 
 def test_what_cannot_be_played_again_is_refused_at_once(recorded: Recorded, tmp_path: Path):
     replays = Replays(tmp_path)
     none, many = (replace(recorded, actions=np.zeros((count, 7), np.float32)) for count in (0, 9999))
-    assert "No actions" in replays.film(none).said and "too many" in replays.still(many).said
+    assert "No actions" in replays.video(none).said and "too many" in replays.still(many).said
     own = tmp_path / "own.mp4"
-    assert replays.film(replace(none, own=own)).path == own
+    assert replays.video(replace(none, own=own)).path == own
 
 
-def test_films_of_the_run_itself_are_found_but_none_elsewhere(tmp_path: Path):
+def test_videos_of_the_run_itself_are_found_but_none_elsewhere(tmp_path: Path):
     run, spec = tmp_path / "runs" / "a.assay", EpisodeSpec("libero_goal/7", 3)
     folder = run.with_suffix(".videos")
     folder.mkdir(parents=True)
-    film = folder / f"{video_name(spec)}_failure.mp4"
-    film.write_bytes(b"film")
-    assert own_video(run, spec, "failure") == film
+    video = folder / f"{video_name(spec)}_failure.mp4"
+    video.write_bytes(b"video")
+    assert own_video(run, spec, "failure") == video
     assert own_video(run, spec, "success") is None
     assert own_video(run, spec, "x/../../secret") is None
-    film.unlink()
-    film.symlink_to("/etc/passwd")
+    video.unlink()
+    video.symlink_to("/etc/passwd")
     assert own_video(run, spec, "failure") is None

@@ -100,7 +100,7 @@ class LerobotFolder:
         if self.version not in VERSIONS:
             raise ReleaseError(f"{folder}: LeRobotDataset {self.version}; valid: {', '.join(VERSIONS)}")
         self.cameras = {key for key, each in self.features.items() if each.get("dtype") in ("video", "image")}
-        self.films = {key for key in self.cameras if self.features[key].get("dtype") == "video"}
+        self.videos = {key for key in self.cameras if self.features[key].get("dtype") == "video"}
         count = self.info.get("total_episodes")
         self.total = count if isinstance(count, int) else None
 
@@ -123,7 +123,7 @@ class LerobotFolder:
             row = json.loads(line)
             number = _COUNT.validate_python(row["episode_index"])
             place = {"episode_index": number, "episode_chunk": number // self._told.chunks_size}
-            clips = {key: (self._video(video_key=key, **place), 0.0) for key in self.films}
+            clips = {key: (self._video(video_key=key, **place), 0.0) for key in self.videos}
             told = str((row.get("tasks") or [""])[0])
             length = _COUNT.validate_python(row["length"])
             yield Row(number, told, self._data(**place), None, length, clips, row)
@@ -141,7 +141,7 @@ class LerobotFolder:
                     self._video(video_key=key, **place(f"videos/{key}")),
                     float(row[f"videos/{key}/from_timestamp"]),
                 )
-                for key in self.films
+                for key in self.videos
             }
             yield Row(
                 number=_COUNT.validate_python(row["episode_index"]),

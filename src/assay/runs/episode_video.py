@@ -43,7 +43,7 @@ class EpisodeVideo:
         self._seen: list[Any] = []
         self._last: Any = None
         # Optional of an Env: a picture for people that is quicker to draw than what policies see.
-        self._picture = getattr(env, "film_frame", env.frame)
+        self._picture = getattr(env, "video_frame", env.frame)
         self._blank: Image.Image | None = None
 
     def __call__(self, observation: Any) -> None:

@@ -47,9 +47,9 @@ def replay(
 
 
 def write_video(env: Env, spec: EpisodeSpec, actions: np.ndarray, out: Path, *, error: str = "") -> Episode:
-    """Replay and film, with a picture for every step."""
-    film = EpisodeVideo(env, spec)
-    episode = replay(env, spec, actions, error=error, watch=film)
+    """Replay and video, with a picture for every step."""
+    video = EpisodeVideo(env, spec)
+    episode = replay(env, spec, actions, error=error, watch=video)
     out.parent.mkdir(parents=True, exist_ok=True)
-    film.write(out, episode)
+    video.write(out, episode)
     return episode

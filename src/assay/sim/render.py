@@ -72,7 +72,7 @@ class Renderer:
         return picture[::-1].copy()
 
     def sketch(self, moment: Snapshot | mujoco.MjData, camera: str, height: int, width: int) -> np.ndarray:
-        """As ``colour`` without smoothed edges, in half the time: for films, not for policies."""
+        """As ``colour`` without smoothed edges, in half the time: for videos, not for policies."""
         self._draw(moment, camera, height, width, segmented=False, smooth=False)
         picture = np.empty((height, width, 3), dtype=np.uint8)
         mujoco.mjr_readPixels(picture, None, self._viewport, self._context)

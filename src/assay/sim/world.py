@@ -225,7 +225,7 @@ class SceneEnv:
         """Both cameras side by side, (FRAME, 2 FRAME, 3)."""
         return np.hstack([observation.image(camera, FRAME) for camera in CAMERAS])
 
-    def film_frame(self, observation: Observation) -> np.ndarray:
+    def video_frame(self, observation: Observation) -> np.ndarray:
         """The same, drawn in half the time, with edges that are not smoothed."""
         return np.hstack([observation.sketch(camera, FRAME) for camera in CAMERAS])
 

@@ -189,17 +189,17 @@ def episode(
 
 
 @router.get(f"{RUN}/episodes/{{key}}/video")
-def film(request: Request, site: TheSite, name: str, key: str, ahead: bool = False) -> Response:
+def video(request: Request, site: TheSite, name: str, key: str, ahead: bool = False) -> Response:
     """How far an episode's video is; asking orders it. ``ahead``: before anybody waits for it."""
-    return JSONResponse(site.replays.film(_recorded(request, site, name, key), ahead=ahead).as_json())
+    return JSONResponse(site.replays.video(_recorded(request, site, name, key), ahead=ahead).as_json())
 
 
 @router.get(f"{RUN}/episodes/{{key}}/video.mp4")
-def film_file(request: Request, site: TheSite, name: str, key: str, film: Text = "") -> Response:
-    """The film of that name, which a browser reads in parts while a better one is made; or the best there is."""
+def video_file(request: Request, site: TheSite, name: str, key: str, video: Text = "") -> Response:
+    """The video of that name, which a browser reads in parts while a better one is made; or the best there is."""
     recorded = _recorded(request, site, name, key)
-    replay = site.replays.film(recorded)
-    path = site.replays.named(recorded, film) or replay.path
+    replay = site.replays.video(recorded)
+    path = site.replays.named(recorded, video) or replay.path
     if path is None:
         raise NotFoundError(f"the video is not ready ({replay.state})")
     return FileResponse(path, media_type="video/mp4")
@@ -207,8 +207,8 @@ def film_file(request: Request, site: TheSite, name: str, key: str, film: Text =
 
 @router.get(f"{RUN}/episodes/{{key}}/video.jpg")
 def poster_file(request: Request, site: TheSite, name: str, key: str) -> Response:
-    """The film's first picture, which is there before it."""
-    replay = site.replays.film(_recorded(request, site, name, key))
+    """The video's first picture, which is there before it."""
+    replay = site.replays.video(_recorded(request, site, name, key))
     if replay.poster is None:
         raise NotFoundError(f"the picture is not ready ({replay.state})")
     return FileResponse(replay.poster, media_type="image/jpeg")

@@ -1,7 +1,7 @@
-"""Films and stills of episodes: the run's own, or drawn on demand and kept in the user's cache.
+"""Videos and stills of episodes: the run's own, or drawn on demand and kept in the user's cache.
 
-Pages ask again while they wait. What nobody asks for any more is not drawn; a film of few pictures comes before stills,
-and stills before the film of many pictures that replaces the first.
+Pages ask again while they wait. What nobody asks for any more is not drawn; a video of few pictures comes before
+stills, and stills before the video of many pictures that replaces the first.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A film or a still, or what becomes of it."""
+    """A video or a still, or what becomes of it."""
 
     state: Literal["ready", "drawing", "waiting", "failed"]
     since: float = 0.0
@@ -99,7 +99,7 @@ class Replay:
             "said": self.said,
             "final": self.final,
             "poster": self.poster is not None,
-            "film": None if self.path is None else self.path.name,
+            "video": None if self.path is None else self.path.name,
         }
 
 
@@ -140,7 +140,7 @@ class _Shared:
 
 
 class Replays:
-    """Draws and keeps films and stills; a context manager."""
+    """Draws and keeps videos and stills; a context manager."""
 
     def __init__(self, folder: Path | None = None, processes: int = PROCESSES) -> None:
         """``folder``: where they are kept, by default among what can be made again."""
@@ -173,8 +173,8 @@ class Replays:
             self._shared.wanted = True
             self._shared.changed.notify_all()
 
-    def film(self, recorded: Recorded, *, ahead: bool = False) -> Replay:
-        """The film of an episode, as good as it is by now; the next better one is ordered.
+    def video(self, recorded: Recorded, *, ahead: bool = False) -> Replay:
+        """The video of an episode, as good as it is by now; the next better one is ordered.
 
         ``ahead``: nobody waits for it yet, so a first one is enough, and comes after all that somebody waits for.
         """
@@ -199,7 +199,7 @@ class Replays:
         return Replay("ready", said=said, path=have, poster=shown, final=now.state == "failed")
 
     def named(self, recorded: Recorded, name: str) -> Path | None:
-        """One of the films of an episode by the name of its file."""
+        """One of the videos of an episode by the name of its file."""
         kept = [self.folder / f"{recorded.name}{end}" for end in ("-rough.mp4", ".mp4")]
         known = [each for each in (recorded.own, *kept) if each is not None and each.is_file()]
         return next((each for each in known if each.name == name), None)
@@ -249,7 +249,7 @@ class Replays:
             return Replay("waiting", known.first)
 
     def _make_room(self) -> None:
-        """Put off a film of many pictures, if every process is busy: somebody waits for a first one."""
+        """Put off a video of many pictures, if every process is busy: somebody waits for a first one."""
         busy = self._shared.busy
         if len(busy) == len(self._processes):
             for process in [each for each, kind in busy.items() if kind == "fine"][:1]:
@@ -284,7 +284,7 @@ class Replays:
                     shared.waiting.setdefault(order.out, pending)
             except (
                 Exception
-            ) as error:  # whatever it is, the next film is drawn, and the page that waits is told
+            ) as error:  # whatever it is, the next video is drawn, and the page that waits is told
                 self._fail(order.out, error)
             finally:
                 with shared.changed:

@@ -28,7 +28,7 @@ from assay.runs.replay import replay
 from assay.sim import gl
 
 ROUGH, FINE = 1.0, 0.1
-"""One picture for so much simulated time, seconds: in the film that is shown first, and in the one that replaces it."""
+"""One picture for so much simulated time, seconds: in the video that is shown first, and in the one after it."""
 PATIENCE = 600.0
 """Seconds a video may take."""
 QUALITY = 85
@@ -38,7 +38,7 @@ HURRY = "hurry"
 """Sent to a process that is drawing: somebody waits for something else."""
 
 Kind = Literal["rough", "fine", "still"]
-"""Films of few and of many pictures; how the episode ended."""
+"""Videos of few and of many pictures; how the episode ended."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +81,7 @@ class VideoProcess:
         self._sending = Lock()
 
     def hurry(self) -> None:
-        """Let what is being drawn be put off, if it is a film of many pictures."""
+        """Let what is being drawn be put off, if it is a video of many pictures."""
         with self._sending, suppress(OSError):  # it died: who waits for it is told
             if self._pipe is not None:
                 self._pipe.send(HURRY)
@@ -129,7 +129,7 @@ class _Played:
     """An episode that was played again, as its pictures need it."""
 
     name: str
-    film: EpisodeVideo
+    video: EpisodeVideo
     episode: Episode
 
 
@@ -137,7 +137,7 @@ class Drawer:
     """Draws orders; remembers the episode that it played last, whose other pictures need no second play."""
 
     def __init__(self, hurry: Callable[[], bool] = lambda: False) -> None:
-        """``hurry``: whether a film of many pictures is to be put off."""
+        """``hurry``: whether a video of many pictures is to be put off."""
         self._latest: _Played | None = None
         self._hurry = hurry
 
@@ -145,9 +145,9 @@ class Drawer:
         """Draw one order. Returns a sentence if the episode did not end as it is recorded."""
         gl.backend()  # before the work, not after it
         if self._latest is None or self._latest.name != order.name:
-            self._latest = None  # an old film holds its simulation
+            self._latest = None  # an old video holds its simulation
             self._latest = _play(order)
-        film, episode = self._latest.film, self._latest.episode
+        video, episode = self._latest.video, self._latest.episode
         said = ""
         if episode.outcome != order.outcome or episode.steps != len(order.actions):
             said = (
@@ -157,11 +157,11 @@ class Drawer:
             with replacing(note_file(order.out)) as part:  # before the picture: whoever finds that finds this
                 part.write_text(json.dumps(said), encoding="utf-8")
         if order.kind == "still":
-            save(film.picture(episode.steps), order.out)
+            save(video.picture(episode.steps), order.out)
         elif order.kind == "rough":
-            film.write(order.out, episode, seconds=ROUGH)
+            video.write(order.out, episode, seconds=ROUGH)
         else:
-            film.write(order.out, episode, seconds=FINE, before_each=self._give_way)
+            video.write(order.out, episode, seconds=FINE, before_each=self._give_way)
         return said
 
     def _give_way(self) -> None:
@@ -182,14 +182,14 @@ def save(picture: np.ndarray, path: Path) -> None:
 
 def _play(order: Order) -> _Played:
     env = _env(world_of(order.spec.task).traits.name, order.states)
-    film = EpisodeVideo(env, order.spec, seconds=FINE)
+    video = EpisodeVideo(env, order.spec, seconds=FINE)
 
     def watch(observation: Any) -> None:
-        film(observation)
+        video(observation)
         if observation.step == 0 and order.poster is not None:
-            save(film.picture(0), order.poster)
+            save(video.picture(0), order.poster)
 
-    return _Played(order.name, film, replay(env, order.spec, order.actions, error=order.error, watch=watch))
+    return _Played(order.name, video, replay(env, order.spec, order.actions, error=order.error, watch=watch))
 
 
 def _work(pipe: Connection) -> None:
@@ -197,7 +197,7 @@ def _work(pipe: Connection) -> None:
     draw: Callable[[Order], str] = Drawer(lambda: pipe.poll() and pipe.recv() == HURRY)
     with suppress(AssayError):  # told with the first order
         gl.backend()
-    importlib.import_module("assay.video")  # now, not while somebody waits for the first film
+    importlib.import_module("assay.video")  # now, not while somebody waits for the first video
     with suppress(EOFError, OSError):
         while True:
             order = pipe.recv()

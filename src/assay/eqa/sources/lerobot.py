@@ -72,7 +72,7 @@ class LerobotSource:
             path, start = row.clips[key]
             lies = Orientation(self.data.orientation(key) or Orientation.UPRIGHT)
             return VideoCamera(path, start, self.fps, lies)
-        if key in self.data.cameras - self.data.films:
+        if key in self.data.cameras - self.data.videos:
             return StillsCamera(partial(row.stills, key))
         return None
 

@@ -258,7 +258,7 @@ function show(now) {
   }
 }
 
-/* An episode and its control: two films, the strips and the paths follow one clock: control steps of 50 ms, or actions
+/* An episode and its control: two videos, the strips and the paths follow one clock: control steps of 50 ms, or actions
    on the table, a second each. */
 const player = document.getElementById("player");
 if (player) play(player);
@@ -270,10 +270,10 @@ function play(player) {
   const button = player.querySelector("[data-play]");
   const speed = player.querySelector("[data-speed]");
   const output = player.querySelector("[data-step]");
-  const films = [...player.querySelectorAll("[data-film]")].map((figure) => ({
+  const clips = [...player.querySelectorAll("[data-video]")].map((figure) => ({
     steps: Number(figure.dataset.steps),
     video: figure.querySelector("video"),
-    file: null, // which film it has by now: few pictures at first, then many
+    file: null, // which video it has by now: few pictures at first, then many
     final: false,
     figure,
   }));
@@ -286,9 +286,9 @@ function play(player) {
   let playing = false;
   let before = 0;
 
-  const ready = (film) => !film.video.hidden && film.video.readyState > 0;
-  // A film plays in real time, however many pictures it has; a little later, so that a step's own picture is shown.
-  const time = (film) => (Math.min(step, film.steps) * lasts) / 1000 + 0.02;
+  const ready = (clip) => !clip.video.hidden && clip.video.readyState > 0;
+  // A video plays in real time, however many pictures it has; a little later, so that a step's own picture is shown.
+  const time = (clip) => (Math.min(step, clip.steps) * lasts) / 1000 + 0.02;
 
   function draw() {
     const whole = Math.min(Math.floor(step), longest);
@@ -306,8 +306,8 @@ function play(player) {
   }
 
   function align(tolerance) {
-    for (const film of films) {
-      if (ready(film) && Math.abs(film.video.currentTime - time(film)) > tolerance) film.video.currentTime = time(film);
+    for (const clip of clips) {
+      if (ready(clip) && Math.abs(clip.video.currentTime - time(clip)) > tolerance) clip.video.currentTime = time(clip);
     }
   }
 
@@ -315,7 +315,7 @@ function play(player) {
     playing = false;
     button.textContent = "▶";
     button.setAttribute("aria-label", "Play");
-    for (const film of films) film.video.pause();
+    for (const clip of clips) clip.video.pause();
     align(0.01);
     keep();
   }
@@ -339,11 +339,11 @@ function play(player) {
     const rate = Number(speed.value);
     step += (Math.max(now - before, 0) / lasts) * rate; // a frame may have begun before the key was pressed
     before = now;
-    for (const film of films) {
-      film.video.playbackRate = rate;
-      const over = step >= film.steps;
-      if (ready(film) && !over && film.video.paused) film.video.play().catch(() => {});
-      if (over && !film.video.paused) film.video.pause();
+    for (const clip of clips) {
+      clip.video.playbackRate = rate;
+      const over = step >= clip.steps;
+      if (ready(clip) && !over && clip.video.paused) clip.video.play().catch(() => {});
+      if (over && !clip.video.paused) clip.video.pause();
     }
     align(0.12 * Math.max(rate, 1));
     if (step >= longest) {
@@ -379,70 +379,70 @@ function play(player) {
   keys.Home = () => goTo(0);
   keys.End = () => goTo(longest);
 
-  async function fetchFilm(film) {
-    const wait = film.figure.querySelector(".wait");
-    const poster = film.figure.querySelector(".poster");
+  async function fetchClip(clip) {
+    const wait = clip.figure.querySelector(".wait");
+    const poster = clip.figure.querySelector(".poster");
     try {
-      const answer = await fetch(film.figure.dataset.film);
+      const answer = await fetch(clip.figure.dataset.video);
       if (!answer.ok) throw new Error(answer.status === 404 ? "there is no video" : `status ${answer.status}`);
       const now = await answer.json();
       if (now.state === "failed") throw new Error(now.said);
-      if (now.poster && poster.hidden && film.file === null) {
-        poster.src = `${film.figure.dataset.film}.jpg`;
+      if (now.poster && poster.hidden && clip.file === null) {
+        poster.src = `${clip.figure.dataset.video}.jpg`;
         poster.hidden = false;
       }
-      if (now.film && now.film !== film.file) load(film, now);
+      if (now.video && now.video !== clip.file) load(clip, now);
       if (now.state === "ready" && now.final) {
-        ended(film);
+        ended(clip);
         return;
       }
       if (now.state !== "ready") {
         wait.textContent = now.state === "drawing"
-          ? `Playing ${film.steps} ${player.dataset.unit}s again in the simulator … ${now.seconds} s`
+          ? `Playing ${clip.steps} ${player.dataset.unit}s again in the simulator … ${now.seconds} s`
           : "Waiting for its turn …";
       }
-      setTimeout(() => fetchFilm(film), now.state === "ready" ? 1000 : 200);
+      setTimeout(() => fetchClip(clip), now.state === "ready" ? 1000 : 200);
     } catch (error) {
-      ended(film);
-      if (film.file !== null) return; // the film of few pictures stays
-      film.figure.classList.add("failed");
+      ended(clip);
+      if (clip.file !== null) return; // the video of few pictures stays
+      clip.figure.classList.add("failed");
       wait.textContent = `Cannot be shown: ${error.message}`;
     }
   }
 
-  /* Where nobody waits for a film any more, the next episode's is drawn, and is there when somebody goes on to it. */
-  function ended(film) {
-    film.final = true;
+  /* Where nobody waits for a video any more, the next episode's is drawn, and is there when somebody goes on to it. */
+  function ended(clip) {
+    clip.final = true;
     const next = document.querySelector('a[rel="next"]');
-    if (next && films.every((each) => each.final)) fetch(`${next.pathname}/video?ahead=1`).catch(() => {});
+    if (next && clips.every((each) => each.final)) fetch(`${next.pathname}/video?ahead=1`).catch(() => {});
   }
 
-  /* The better film takes the place of the first one when it can be shown, at the step that is being looked at. */
-  function load(film, now) {
-    const wait = film.figure.querySelector(".wait");
-    const next = film.video.cloneNode(false);
-    film.file = now.film;
+  /* The better video takes the place of the first one when it can be shown, at the step that is being looked at. */
+  function load(clip, now) {
+    const wait = clip.figure.querySelector(".wait");
+    const next = clip.video.cloneNode(false);
+    clip.file = now.video;
     next.hidden = false;
     next.addEventListener("error", () => {
-      film.figure.classList.add("failed");
+      clip.figure.classList.add("failed");
       wait.hidden = false;
       wait.textContent = "This browser cannot play the video (H.264).";
     });
     next.addEventListener("loadeddata", () => {
       next.addEventListener("seeked", () => {
-        film.video.replaceWith(next);
-        film.video = next;
-        film.figure.querySelector(".poster").hidden = true;
+        clip.video.replaceWith(next);
+        clip.video = next;
+        clip.figure.querySelector(".poster").hidden = true;
         wait.hidden = true;
-        if (playing && step < film.steps) next.play().catch(() => {});
+        if (playing && step < clip.steps) next.play().catch(() => {});
       }, { once: true });
-      next.currentTime = time(film);
+      next.currentTime = time(clip);
     }, { once: true });
-    next.src = `${film.figure.dataset.film}.mp4?film=${encodeURIComponent(now.film)}`;
+    next.src = `${clip.figure.dataset.video}.mp4?video=${encodeURIComponent(now.video)}`;
     next.load();
-    film.figure.querySelector(".odd").textContent = now.said;
+    clip.figure.querySelector(".odd").textContent = now.said;
   }
 
   draw();
-  for (const film of films) fetchFilm(film);
+  for (const clip of clips) fetchClip(clip);
 }

@@ -162,7 +162,7 @@ def _images(
 
 
 def _recorded(data: LerobotFolder, row: Row, name: str) -> Iterator[np.ndarray]:
-    if name in data.films:
+    if name in data.videos:
         path, start = row.clips[name]
         for _, picture in stills(path, range(row.length), start=start, fps=data.fps):
             yield picture.to_ndarray(format="rgb24")
