@@ -39,7 +39,6 @@ demo: setup
 test: setup
 	@sh scripts/ensure-chromium.sh
 	@$(BIN)/python tests/peer_environments.py
-	@$(BIN)/python tests/compiled_loops.py
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --jobs $(JOBS)
 
 lint: setup

@@ -23,8 +23,10 @@ from tests.forked import Forked
 
 from assay import console, tasks
 from assay.cli.app import main
+from assay.episodes import EpisodeSpec
 from assay.errors import RenderingError
 from assay.files import CACHE_VARIABLE
+from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.sim import gl
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.packs.libero import LiberoPack
@@ -70,6 +72,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Forked(jobs, _cache_of_its_own))
 
 
+MANY = 1_000
+"""Tests for which it is worth it to have what most of them need before processes are forked."""
 LONGEST = (
     "test_planted_flaws.py",
     "test_on_ray.py",
@@ -84,13 +88,22 @@ LONGEST = (
 _SHARED = Path(os.environ.get("ASSAY_SHARED", Path(__file__).parents[2] / "shared"))
 
 
+def _load_loops() -> None:
+    """Play a little with the oracle: the inner loops become machine code once, not in each process that is forked."""
+    runner = EpisodeRunner(WorkerConfig("oracle"))
+    runner.run(EpisodeSpec("libero_goal/7", 0, steps=70))
+    runner.close()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest files first."""
     items.sort(key=lambda item: LONGEST.index(name) if (name := item.path.name) in LONGEST else len(LONGEST))
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
     """Modules and tests stay until the end: not to look through them for garbage saves a tenth of the time."""
+    if session.config.getoption("jobs") > 1 and len(session.items) > MANY:
+        _load_loops()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
 
