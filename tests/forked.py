@@ -71,7 +71,7 @@ class Forked:
                     if child.pipe in ready:
                         self._hear(session, child, files)
                     elif child.end in ready:
-                        self._ended(session, child)
+                        self._ended(session, child, files)
                     elif time.monotonic() - child.heard > PATIENCE:
                         os.kill(child.pid, signal.SIGKILL)
                 if reason := session.shouldfail or session.shouldstop:
@@ -95,14 +95,15 @@ class Forked:
         try:
             told, what = child.pipe.recv()
         except (EOFError, ConnectionError):
-            self._ended(session, child)
+            self._ended(session, child, files)
             return
         child.heard = time.monotonic()
         if told == "report":
             report = hook.pytest_report_from_serializable(config=session.config, data=what)
             hook.pytest_runtest_logreport(report=report)
         elif told == "warning":
-            hook.pytest_warning_recorded.call_historic(kwargs=what)
+            with suppress(Exception):  # of a class that only the test's process can import
+                hook.pytest_warning_recorded.call_historic(kwargs=pickle.loads(what))
         elif told == "end":
             item = child.waiting.popleft()
             hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
@@ -111,14 +112,16 @@ class Forked:
         else:
             child.pipe.send(None)
 
-    def _ended(self, session: pytest.Session, child: Child) -> None:
-        """A process has ended: tell if it was at a test, and let another do what it has left."""
+    def _ended(self, session: pytest.Session, child: Child, files: deque[list[pytest.Item]]) -> None:
+        """A process has ended: tell if it was at a test, and let another do what is left."""
         self._children.remove(child)
         _, status = os.waitpid(child.pid, 0)
         os.close(child.end)
         if not child.waiting:
             if status:
                 _fail(session, "a process", ("", None, ""), f"died between tests: {_cause(status)}")
+            if files:
+                self._fork(session, files.popleft())
             return
         item = child.waiting.popleft()
         _fail(session, item.nodeid, item.location, f"its process died: {_cause(status)}")
@@ -172,19 +175,18 @@ class _Teller:
             "nodeid": nodeid,
             "location": location,
         }
-        with suppress(pickle.PicklingError, TypeError, AttributeError):  # of a class that only the test knows
-            self._pipe.send(("warning", about))
+        with suppress(pickle.PicklingError, TypeError, AttributeError):  # of a class within a function
+            self._pipe.send(("warning", pickle.dumps(about)))
 
 
 def _run(session: pytest.Session, pipe: Connection, folder: Path, begin: Callable[[Path], None]) -> None:
     """Run what comes through the pipe, and end the process."""
-    status = 1
+    status, config = 1, session.config
+    capturing: Any = config.pluginmanager.get_plugin("capturemanager")
     try:
         folder.mkdir()
         begin(folder)
-        config = session.config
         config._tmp_path_factory._basetemp = folder  # type: ignore[attr-defined]
-        capturing: Any = config.pluginmanager.get_plugin("capturemanager")
         capturing.stop_global_capturing()  # all processes would write into one file
         capturing.start_global_capturing()
         reporter: Any = config.pluginmanager.get_plugin("terminalreporter")

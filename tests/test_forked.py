@@ -29,6 +29,12 @@ def test_dies():
 def test_goes_on_in_another_process():
     warnings.warn("look here")
 
+def test_warns_with_a_class_that_nobody_else_can_import(tmp_path, monkeypatch):
+    (tmp_path / "own_warnings.py").write_text("class Own(UserWarning): pass")
+    monkeypatch.syspath_prepend(tmp_path)
+    import own_warnings
+    warnings.warn("not told", own_warnings.Own)
+
 def test_is_skipped():
     pytest.skip("why not")
 """
@@ -57,9 +63,9 @@ def test_dies_and_leaves_a_child():
 """
 
 
-def run(folder: Path, *options: str) -> tuple[int, str]:
+def run(folder: Path, *options: str, conftest: str = CONFTEST) -> tuple[int, str]:
     """Exit status and output of pytest on a folder, in two processes."""
-    (folder / "conftest.py").write_text(CONFTEST)
+    (folder / "conftest.py").write_text(conftest)
     file = (folder / "said").open("w")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-ra", *options, str(folder)],
@@ -77,7 +83,7 @@ def test_each_process_reports_and_one_that_dies_fails_its_test_alone(tmp_path: P
     (tmp_path / "test_failing.py").write_text(FAILING)
     status, said = run(tmp_path)
     assert status == 1, said
-    assert "2 failed, 3 passed, 1 skipped, 1 warning" in said
+    assert "2 failed, 4 passed, 1 skipped, 1 warning" in said
     assert "assert (1 + 1) == 3" in said and "said before" in said
     assert "its process died: SIGKILL" in said and "look here" in said and "why not" in said
 
@@ -100,3 +106,10 @@ def test_what_breaks_between_tests_is_told_and_the_others_run(tmp_path: Path):
     )  # a child's child that goes on is in nobody's way
     assert "2 failed, 3 passed" in said and "died between tests: exit status 1" in said
     assert "cannot be closed" in said and "its process died: SIGKILL" in said
+
+
+def test_a_process_that_cannot_begin_says_why(tmp_path: Path):
+    (tmp_path / "test_a.py").write_text(PASSING)
+    broken = CONFTEST.replace("lambda folder: None", "lambda folder: 1 / 0")
+    status, said = run(tmp_path, conftest=broken)
+    assert status == 1 and "ZeroDivisionError" in said and "its process died: exit status 1" in said

@@ -187,12 +187,15 @@ def environment_of_others() -> Iterator[None]:
     """Have only what others may see in our environment while they are started: they inherit it."""
     with _changing:
         before, shown = dict(os.environ), environment()
-        hidden = before.keys() - shown.keys()
+        hidden, more = before.keys() - shown.keys(), shown.keys() - before.keys()
         try:
             for name in hidden:
                 os.environ.pop(name, None)
+            os.environ.update({name: shown[name] for name in more})
             yield
         finally:
+            for name in more:
+                os.environ.pop(name, None)
             for name in hidden:
                 os.environ.setdefault(name, before[name])
 

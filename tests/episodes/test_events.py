@@ -205,6 +205,12 @@ class Polite(Listener):
         self.heard.append(("instruct", instruction.text))
 
 
+class Noting(Listener):
+    """Has an attribute that is called as the method is."""
+
+    instruct = "put the bowl on the plate"
+
+
 class Eager(Listener):
     """Drops its chunk."""
 
@@ -215,7 +221,12 @@ class Eager(Listener):
 
 @pytest.mark.parametrize(
     ("policy", "how", "asked"),
-    [(Listener(), "reset", [0, 4, 6]), (Polite(), "instruct", [0, 4, 8]), (Eager(), "instruct", [0, 4, 6])],
+    [
+        (Listener(), "reset", [0, 4, 6]),
+        (Noting(), "reset", [0, 4, 6]),
+        (Polite(), "instruct", [0, 4, 8]),
+        (Eager(), "instruct", [0, 4, 6]),
+    ],
 )
 def test_a_policy_is_told_what_is_asked_now_and_decides_on_its_chunk(env: LiberoEnv, policy, how, asked):
     spec = replace(BOWL, condition="event", perturbations=(At(at_step(6), OTHER),), steps=10)

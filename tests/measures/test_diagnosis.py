@@ -231,11 +231,15 @@ def test_who_does_nothing_is_unable_and_the_rest_cannot_be_told(run, made):
 
 
 def test_without_paths_success_on_nonsense_tells_who_does_not_listen(run, made):
-    rows = []
-    for seed in range(6):
-        rows.append(made(True, seed=seed))
-        rows.append(made(True, seed=seed, condition="xxx", labels={"axis": "words", "plausible": False}))
-    found = diagnose(profile(run(rows), with_paths=False))
+    def diagnosed(condition: str, **more: bool) -> tuple[Finding, ...]:
+        labels = {"axis": "words", "plausible": False, **more}
+        rows = [made(True, seed=seed) for seed in range(6)]
+        rows += [made(True, seed=seed, condition=condition, labels=labels) for seed in range(6)]
+        return diagnose(profile(run(rows), with_paths=False))
+
+    guessed = diagnosed("shuffle", guessable=True)
+    assert by(guessed)[Flaw.IGNORES_WORDS] is Verdict.CANNOT_TELL, "a bag of words may be understood"
+    found = diagnosed("xxx")
     assert by(found)[Flaw.IGNORES_WORDS] is Verdict.FOUND
     (evidence,) = of(found, Flaw.IGNORES_WORDS).evidence
     assert evidence.measure == "nonsense" and counts(evidence)[:2] == (6, 6)

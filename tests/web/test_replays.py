@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
+from typing import Any
 
 import av
 import numpy as np
 import pytest
 
+from assay import processes
 from assay.episodes import EpisodeSpec
+from assay.errors import RenderingError
 from assay.runs.episode_video import HOLD, video_name
 from assay.runs.store import Store
 from assay.runs.worker import EpisodeRunner, WorkerConfig
@@ -164,12 +168,66 @@ def test_videos_come_before_stills_then_better_videos_then_what_nobody_waits_for
     assert order[4] is not None and order[4].name == unasked.name
 
 
+def test_an_episode_and_its_control_make_room_for_themselves_in_two_processes(
+    recorded: Recorded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    control, third = (replace(recorded, actions=recorded.actions[:count]) for count in (3, 4))
+    replays, hurried = Replays(tmp_path, processes=2), list[VideoProcess]()
+    began = dict.fromkeys(replays._processes, True)
+
+    def hurry(process: VideoProcess) -> bool:
+        hurried.append(process)
+        return began[process]
+
+    monkeypatch.setattr(VideoProcess, "hurry", hurry)
+    replays._shared.busy.update(dict.fromkeys(replays._processes, "fine"))
+    began[replays._processes[1]] = False  # it has not got its order yet
+    for each in (recorded, control, recorded):
+        replays.video(each)
+    assert hurried == [replays._processes[each] for each in (0, 1, 1)]
+    began[replays._processes[1]] = True
+    replays.video(control)
+    replays.video(third)
+    assert hurried == [replays._processes[each] for each in (0, 1, 1, 1)], "each once"
+
+
+def test_who_is_closed_while_it_starts_draws_nothing(
+    recorded: Recorded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    start, starting = processes.start, Event()
+
+    def slowly(*arguments: Any, **more: Any) -> Any:
+        starting.set()
+        time.sleep(0.3)
+        return start(*arguments, **more)
+
+    monkeypatch.setattr(processes, "start", slowly)
+    with Replays(tmp_path, processes=1) as replays:
+        replays.video(recorded)
+        assert starting.wait(10)
+        (process,) = replays._processes
+    assert process._process is not None and not process._process.is_alive()
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(RenderingError, match="nothing is drawn any more"):
+        process.begin()
+
+
+def test_what_is_odd_about_a_video_stays_as_long_as_the_video(recorded: Recorded, tmp_path: Path):
+    replays, name = Replays(tmp_path), recorded.name
+    files = [tmp_path / f"{name}{end}" for end in (".mp4", ".json", ".jpg")]
+    for each in files:
+        each.write_text('"odd"')
+        os.utime(each, (1, 1))
+    assert replays.video(recorded).said == "odd"
+    assert all(each.stat().st_mtime > 1 for each in files)
+
+
 def test_a_better_video_gives_way_to_a_first_one_that_somebody_waits_for(
     recorded: Recorded, tmp_path: Path, drawing: str, monkeypatch: pytest.MonkeyPatch
 ):
-    replays, told = Replays(tmp_path, processes=1), []
+    replays, told = Replays(tmp_path, processes=1), list[bool]()
     (process,) = replays._processes
-    monkeypatch.setattr(process, "hurry", lambda: told.append(True))
+    monkeypatch.setattr(process, "hurry", lambda: bool(told.append(True)) is False)  # type: ignore[func-returns-value]
     replays._shared.busy[process] = "still"
     replays.video(replace(recorded, actions=recorded.actions[:3]))  # a still is soon done
     replays._shared.busy[process] = "fine"
@@ -183,7 +241,7 @@ def test_a_better_video_gives_way_to_a_first_one_that_somebody_waits_for(
     assert list(tmp_path.iterdir()) == []
     started = VideoProcess()
     started.begin()
-    started.hurry()  # before there is anything to be put off
+    assert not started.hurry()  # there is nothing to be put off
     try:
         assert started.render(order) == "" and order.out.is_file()
 

@@ -191,6 +191,11 @@ class At(Perturbation):
         return self.what.plausible
 
     @property
+    def guessable(self) -> bool:  # type: ignore[override]
+        """if what happens is"""
+        return self.what.guessable
+
+    @property
     def rebuilds(self) -> bool:
         """Never: the episode begins as its control does."""
         return False

@@ -40,7 +40,6 @@ class Policy(Protocol):
         ...
 
 
-@runtime_checkable
 class Listening(Protocol):
     """A policy that need not begin anew when an event changes its instruction during an episode."""
 
@@ -53,7 +52,6 @@ class Listening(Protocol):
         ...
 
 
-@runtime_checkable
 class Informed(Protocol):
     """A policy that wants to know how its episodes end."""
 

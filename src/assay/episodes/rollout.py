@@ -12,7 +12,7 @@ import numpy as np
 
 from assay.episodes.episode import Episode
 from assay.episodes.latency import LookaheadPolicy, Timeline
-from assay.episodes.policy import Informed, Listening, Policy, Privileged
+from assay.episodes.policy import Policy, Privileged
 from assay.episodes.spec import EpisodeSpec
 from assay.episodes.stepwise import Stepwise
 from assay.episodes.world import Env
@@ -83,8 +83,9 @@ def _instructed(policy: Policy, step: int, instruction: Any, spec: EpisodeSpec) 
 
     One without a method ``instruct`` begins anew with it.
     """
-    if isinstance(policy, Listening):
-        return bool(_guarded(policy, step, policy.instruct, instruction))
+    instruct = getattr(policy, "instruct", None)  # which may also be an attribute of somebody's with a text
+    if callable(instruct):
+        return bool(_guarded(policy, step, instruct, instruction))
     _guarded(policy, step, policy.reset, instruction, spec)
     return True
 
@@ -122,9 +123,10 @@ def _told(policy: object, episode: Episode, took: list[float]) -> Episode:
         episode = replace(episode, inference=tuple(said))
     else:
         episode = replace(episode, inference=tuple(round(each, 3) for each in took))
-    if isinstance(policy, Informed):
+    tell = getattr(policy, "episode_ended", None)
+    if callable(tell):
         with suppress(Exception):  # it is over, whatever a server makes of that
-            policy.episode_ended(episode)
+            tell(episode)
     return episode
 
 

@@ -45,11 +45,19 @@ def replacing(path: Path, *, suffix: str = ".part") -> Iterator[Path]:
 
 def check_writable(path: Path, *, folder: bool = False) -> None:
     """Raise FileError now where a file, or a folder, cannot be written later; makes nothing."""
-    if path.exists() and path.is_dir() != folder:
-        raise FileError(f"{path} cannot be written: it is a {'file' if folder else 'folder'}")
-    there = next(each for each in (path.absolute(), *path.absolute().parents) if each.exists())
-    if not os.access(there, os.W_OK) or not (there.is_dir() or there == path.absolute()):
-        raise FileError(f"{path} cannot be written: {there} is nothing that one may write to")
+    whole = path.absolute()
+    try:
+        exists = whole.exists()
+        if exists and whole.is_dir() != folder:
+            raise FileError(f"{path} cannot be written: it is a {'file' if folder else 'folder'}")
+        needed = [whole] if exists else []
+        if whole.is_file() or not exists:  # what replaces a file is first written beside it
+            needed.append(next(each for each in whole.parents if each.exists()))
+        for each in needed:
+            if not os.access(each, os.W_OK) or not (each.is_dir() or each == whole):
+                raise FileError(f"{path} cannot be written: {each} is nothing that one may write to")
+    except OSError as error:
+        raise FileError(f"{path} cannot be written: {_reason(error)}") from None
 
 
 @contextmanager

@@ -55,7 +55,17 @@ from assay.measures.own_paths import (
 )
 from assay.measures.paths import Paths
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.table import START, atoms, controls, goal, in_another_world, judged, pairs, sums
+from assay.measures.table import (
+    START,
+    atoms,
+    controls,
+    goal,
+    guessable,
+    in_another_world,
+    judged,
+    pairs,
+    sums,
+)
 from assay.stats.intervals import Interval, effective_count, wilson_interval
 from assay.stats.significance import share_above
 
@@ -228,7 +238,7 @@ def _prepared(rows: pl.DataFrame) -> pl.DataFrame:
     label = have.get("distance", pl.lit(0.0)).cast(pl.Float64).fill_null(0.0)
     asked = have.get("asked_goal", pl.lit(None, pl.String)).cast(pl.String)
     sensible = have.get("plausible", pl.lit(True)).fill_null(True)
-    guessable = have.get("guessable", pl.lit(False)).fill_null(False)
+    guessed = pl.col("condition").is_in(guessable(rows)["condition"].unique().to_list())
     another = ~in_another_world() & (now != usual) & (now != "") & (usual != "")
     composed = pl.struct(asked.alias("asked"), "truth", "control_truth").map_elements(
         lambda each: _composed(**each), return_dtype=pl.Boolean
@@ -240,7 +250,7 @@ def _prepared(rows: pl.DataFrame) -> pl.DataFrame:
             measured=pl.col("_measured").is_not_null(),
             moved_by=pl.coalesce("_measured", label),
             other=~sensible | another,
-            guessable=~sensible & ~another & guessable,
+            guessable=~sensible & ~another & guessed,
             composed=(another | asked.is_not_null()) & composed,
             reached=sensible & (pl.col("success") == 1),
         )

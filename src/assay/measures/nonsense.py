@@ -6,11 +6,22 @@ from assay.measures.drops import DROPS, Drop
 from assay.measures.measure import Measure
 from assay.measures.result import MeasureError
 from assay.measures.run_data import RunData
+from assay.measures.table import guessable
 
 
 def nonsense(run: RunData) -> Drop:
-    """The condition with nonsense or counterfactual instructions in which the task's goal is reached least."""
-    mute = [drop for drop in run.result(DROPS) if not drop.plausible and drop.family.startswith("words")]
+    """The condition with nonsense or counterfactual instructions in which the task's goal is reached least.
+
+    Instructions that can be guessed are neither: to do what they say is no sign that they were not heard.
+    """
+    guessed = set(guessable(run.frame)["condition"])
+    mute = [
+        drop
+        for drop in run.result(DROPS)
+        if not drop.plausible
+        and drop.family.startswith("words")
+        and drop.group.get("condition") not in guessed
+    ]
     if all(drop.control == 0 for drop in mute):
         raise MeasureError(
             "no episode has a nonsense or counterfactual instruction and a control that succeeds"

@@ -121,6 +121,16 @@ def perturbed_rows(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(pl.col("condition") != CONTROL)
 
 
+def guessable(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows of conditions whose instruction may be guessed although it does not ask for the task any more.
+
+    One row that says so is enough: those of an older version of Assay in the same run do not.
+    """
+    if "guessable" not in frame.columns:
+        return frame.clear()
+    return frame.filter(pl.col("guessable").fill_null(False).any().over("condition"))
+
+
 def plausible(frame: pl.DataFrame) -> pl.DataFrame:
     """The rows in which success is expected: all that are not labelled implausible."""
     return frame.filter(pl.col("plausible").fill_null(True)) if "plausible" in frame.columns else frame

@@ -19,7 +19,7 @@ from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError, RunError, one_line
 from assay.extras import require
 from assay.files import CACHE_VARIABLE
-from assay.processes import environment_of_others
+from assay.processes import environment, environment_of_others
 from assay.runs.executor import Died, Done, Event, Source, Tick
 from assay.runs.local import LOADING, TICK
 from assay.runs.worker import EpisodeRunner, WorkerConfig
@@ -45,9 +45,10 @@ LEAN = {
 }
 """What keeps a Ray of our own from watching itself, and its workers from standing back (they would be niced by 15):
 its cores are for them."""
-PASSED_ON = (LIBERO_VARIABLE, ROBOSUITE_VARIABLE, STATES_VARIABLE, CACHE_VARIABLE)
-"""Environment variables that actors get from the driver: where assets and caches are; and no keys, but for that of
-the policy's own server. A Ray of our own has what other processes get, see `assay.processes`."""
+PASSED_ON = (LIBERO_VARIABLE, ROBOSUITE_VARIABLE, STATES_VARIABLE, CACHE_VARIABLE, "LP_NUM_THREADS")
+"""Environment variables that actors get from the driver: where assets and caches are, with how many threads software
+draws; and no keys, but for that of the policy's own server. A Ray of our own has what other processes get, see
+`assay.processes`."""
 STORE_MEMORY = 80_000_000
 """Bytes that Ray may use for objects on this machine, its least: an episode has some 10 kB."""
 
@@ -161,8 +162,9 @@ class RayActors:
         remote = self._ray.remote(_Actor).options(num_cpus=1, scheduling_strategy="SPREAD")
         actor = remote.remote()
         names = (*PASSED_ON, *self._config.variables)
-        environment = {name: os.environ[name] for name in names if name in os.environ}
-        calls = (actor.arrive.remote(), actor.load.remote(self._config, environment, sys.path))
+        shown = environment(names)
+        given = {name: shown[name] for name in names if name in shown}
+        calls = (actor.arrive.remote(), actor.load.remote(self._config, given, sys.path))
         return _Worker(actor, deque((None, call) for call in calls), time.monotonic())
 
     def _feed(self, worker: _Worker, source: Source) -> None:

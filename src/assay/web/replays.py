@@ -27,7 +27,7 @@ from assay.errors import AssayError
 from assay.files import cache_folder
 from assay.runs.episode_video import video_file
 from assay.sim.bare_mujoco import mujoco
-from assay.web.video_process import DiedError, Kind, Order, PutOffError, VideoProcess, note_file
+from assay.web.video_process import HURRY, DiedError, Kind, Order, PutOffError, VideoProcess, note_file
 
 PROCESSES = max(1, min(2, (os.cpu_count() or 1)))
 """That draw at the same time: an episode and its control."""
@@ -128,7 +128,7 @@ class _Shared:
     waiting: dict[Path, _Pending] = field(default_factory=dict)
     drawing: dict[Path, float] = field(default_factory=dict)
     """Since when, seconds of the clock."""
-    busy: dict[VideoProcess, Kind] = field(default_factory=dict)
+    busy: dict[VideoProcess, str] = field(default_factory=dict)
     """What each process that draws is at."""
     failed: dict[Path, str] = field(default_factory=dict)
     """Why."""
@@ -212,8 +212,9 @@ class Replays:
         return self._kept(path) if path.is_file() else self._ask(recorded, "still", path)
 
     def _kept(self, path: Path, poster: Path | None = None) -> Replay:
-        with suppress(OSError):
-            os.utime(path)
+        for each in (path, note_file(path), *([] if poster is None else [poster])):  # they go together, too
+            with suppress(OSError):
+                os.utime(each)
         return Replay("ready", said=_note(path), path=path, poster=poster)
 
     def _ask(self, recorded: Recorded, kind: Kind, out: Path, *, ahead: bool = False) -> Replay:
@@ -243,17 +244,23 @@ class Replays:
                 )
                 known = shared.waiting[out] = _Pending(order, now, now, ahead)
                 shared.changed.notify()
-                if kind == "rough" and not ahead:
-                    self._make_room()
             known.latest, known.ahead = now, known.ahead and ahead
+            if kind == "rough" and not ahead:
+                self._make_room()
             return Replay("waiting", known.first)
 
     def _make_room(self) -> None:
-        """Put off a video of many pictures, if every process is busy: somebody waits for a first one."""
+        """Put off videos of many pictures, if every process is busy: one for each first one that somebody waits for."""
         busy = self._shared.busy
-        if len(busy) == len(self._processes):
-            for process in [each for each, kind in busy.items() if kind == "fine"][:1]:
-                process.hurry()
+        if len(busy) < len(self._processes):
+            return
+        waited_for = sum(
+            each.order.kind == "rough" and not each.ahead for each in self._shared.waiting.values()
+        )
+        wanted = waited_for - sum(each == HURRY for each in busy.values())
+        for process in [each for each, kind in busy.items() if kind == "fine"][: max(wanted, 0)]:
+            if process.hurry():
+                busy[process] = HURRY
 
     def _serve(self, process: VideoProcess) -> None:
         """Draw until it is closed."""

@@ -78,13 +78,16 @@ class VideoProcess:
     def __init__(self) -> None:
         self._process: BaseProcess | None = None
         self._pipe: Connection | None = None
-        self._sending = Lock()
+        self._sending, self._starting = Lock(), Lock()
+        self._drawing = self._closed = False
 
-    def hurry(self) -> None:
-        """Let what is being drawn be put off, if it is a video of many pictures."""
+    def hurry(self) -> bool:
+        """Let what is being drawn be put off, if it is a video of many pictures; False where it has not begun."""
         with self._sending, suppress(OSError):  # it died: who waits for it is told
-            if self._pipe is not None:
+            if self._pipe is not None and self._drawing:
                 self._pipe.send(HURRY)
+                return True
+        return False
 
     def render(self, order: Order) -> str:
         """Draw; returns what is to be said about it.
@@ -96,6 +99,7 @@ class VideoProcess:
         try:
             with self._sending:
                 self._pipe.send(order)
+                self._drawing = True
             if not self._pipe.poll(PATIENCE):
                 self._process.kill()
                 self._process.join()  # or the next order would be given to it
@@ -104,6 +108,9 @@ class VideoProcess:
         except (EOFError, OSError):
             self._process.join(1.0)  # or the next order would be given to it
             raise DiedError("the process that draws died") from None
+        finally:
+            with self._sending:
+                self._drawing = False
         if works is None:
             raise PutOffError(str(said))
         if not works:
@@ -111,14 +118,19 @@ class VideoProcess:
         return str(said)
 
     def begin(self) -> None:
-        """Start the process, unless it is there."""
-        if self._process is None or not self._process.is_alive():
-            self._pipe, theirs = processes.context().Pipe()
-            self._process = processes.start(_work, theirs)
-            theirs.close()
+        """Start the process, unless it is there. Raises RenderingError once it was closed."""
+        with self._starting:
+            if self._closed:
+                raise RenderingError("nothing is drawn any more")
+            if self._process is None or not self._process.is_alive():
+                self._pipe, theirs = processes.context().Pipe()
+                self._process = processes.start(_work, theirs)
+                theirs.close()
 
     def close(self) -> None:
-        """End the process, whatever it is doing."""
+        """End the process, whatever it is doing, for good."""
+        with self._starting:
+            self._closed = True
         if self._process is not None:
             self._process.kill()
             self._process.join()

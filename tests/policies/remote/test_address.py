@@ -51,6 +51,13 @@ def test_a_key_comes_from_the_environment_and_stays_out_of_what_is_printed(
     assert "s3cret" not in repr(address)
 
 
+@pytest.mark.parametrize("address", ["openpi://me:s3/cret@h:1", "openpi://a, b:1", "openpi://a:1,b c"])
+def test_passwords_and_blanks_are_refused_and_no_password_is_printed(address: str):
+    with pytest.raises(PolicyError, match="openpi://host:port") as told:
+        parse(address, "openpi")
+    assert "s3" not in str(told.value) and "cret" not in str(told.value)
+
+
 def test_it_can_be_like_the_client_of_libero_x_but_for_what_the_address_sets():
     like = parse("openpi://h:1?client=libero-x", "openpi").adjusted
     assert like == parse("openpi://h:1?orientation=upright&replan=25&wait=0", "openpi").adjusted

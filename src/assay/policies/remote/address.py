@@ -114,6 +114,7 @@ def parse(
         or (beyond and not path)
         or parts.fragment
         or "@" in hosts_of
+        or any(each.isspace() for each in hosts_of)
     ):
         raise PolicyError(f"'{shown}' should be {valid}{'' if path or not beyond else ', without a path'}")
     places = tuple(
@@ -143,7 +144,7 @@ def parse(
 
 def without_secrets(address: str) -> str:
     """An address as errors show it: without a password, and without a key that somebody wrote there by mistake."""
-    hidden = re.sub(r"(?<=//)[^/?#]*@", "...@", address)
+    hidden = re.sub(r"(?<=//).*@", "...@", address, flags=re.DOTALL)  # a password may have a slash in it
     return re.sub(r"(?<=[?&])(key|bearer)=[^&#]*", r"\1=...", hidden)
 
 
