@@ -96,6 +96,25 @@ def test_seeds_are_named_as_on_the_command_line():
     assert run.frame()["seed"].to_list() == [7, 8]
 
 
+class Breaks:
+    """A policy that never acts."""
+
+    def reset(self, instruction: object, spec: object) -> None:
+        pass
+
+    def act(self, observation: object) -> np.ndarray:
+        raise ValueError("boom")
+
+
+def test_a_policy_that_breaks_is_told_in_what_is_printed():
+    broken = assay.run("libero", policy=Breaks(), tasks="libero_goal/7", seeds=1, steps=1)
+    assert "Every episode ended in an error" in broken.summary() and "boom" in broken.summary()
+    with pytest.raises(assay.AssayError, match="cannot be written"):
+        broken.report("/proc/x")
+    found = assay.evaluate(Breaks(), "libero", tasks="libero_goal/7", seeds=1, steps=1)
+    assert "1 of 1 episodes ended in an error" in str(found)
+
+
 def test_runs_are_compared_on_what_they_share(run: assay.Run, tmp_path: Path):
     other = assay.run(
         "libero",

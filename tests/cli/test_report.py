@@ -91,6 +91,7 @@ def test_what_can_be_reported_is_and_the_rest_is_said(assay: Callable, tmp_path:
         (["broken.assay", "--json", "-"], "broken.assay: not a run"),
         (["run.assay", "--out", "run.assay"], "File exists"),
         (["run.assay", "--json", "run.assay/no.json"], "run.assay/no.json cannot be written"),
+        (["run.assay", "--json", "run.assay"], "run.assay cannot be written: it is a run"),
     ],
 )
 def test_bad_input_is_one_line(

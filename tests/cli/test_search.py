@@ -43,7 +43,8 @@ def test_a_policy_that_breaks_is_told_with_what_broke(
     said = assay(
         "plan", "libero", "--policy", "python:breaking:Breaks", "--tasks", "libero_goal/7", "--seeds", "1"
     )
-    assert "all episodes that were tried broke: Breaks, step 0: ValueError: boom" in said.out
+    assert said.status == 2
+    assert "all episodes that were tried broke: Breaks, step 0: ValueError: boom" in said.err
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -75,20 +74,6 @@ def test_a_folder_that_videos_cannot_be_written_to_is_told_before_anything_is_pl
         "try", "idle", "--tasks", "libero_goal/7", "--seeds", "1", "--video", "all", "--out", file / inside
     )
     assert said.status == 2 and "file" in said.err and said.err.count("\n") == 1
-
-
-def test_json_is_written_into_what_is_no_file_and_into_new_folders(assay: Run, tmp_path: Path):
-    pipe, link = tmp_path / "pipe", tmp_path / "link"
-    link.symlink_to(tmp_path / "file")
-    (tmp_path / "file").touch(mode=0o600)
-    os.mkfifo(pipe)
-    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    for target in (pipe, link, tmp_path / "new" / "a.json"):
-        assert assay("tasks", "list", "libero_goal/7", "--json", target).status == 0
-    assert json.loads(os.read(reader, 10_000))[0]["id"] == "libero_goal/7" and pipe.is_fifo()
-    os.close(reader)
-    assert link.is_symlink() and (tmp_path / "file").stat().st_mode & 0o777 == 0o600
-    assert json.loads((tmp_path / "new" / "a.json").read_text()) == json.loads(link.read_text())
 
 
 def test_stored_states_that_do_not_exist_are_errors_and_not_failures(assay: Run, shared: Path):

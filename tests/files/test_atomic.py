@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -65,13 +67,45 @@ def test_only_what_an_earlier_one_left_is_taken_away(tmp_path: Path):
     assert (left / "thesis.txt").exists()
 
 
+def test_links_pipes_and_rights_stay(tmp_path: Path):
+    file, link, pipe = (tmp_path / name for name in ("file", "link", "pipe"))
+    file.touch(mode=0o600)
+    link.symlink_to(file)
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    for path in (link, pipe):
+        with replacing(path) as unfinished:
+            unfinished.write_text("all of it")
+    assert os.read(reader, 100) == b"all of it" and pipe.is_fifo()
+    os.close(reader)
+    assert link.is_symlink() and file.read_text() == "all of it" and file.stat().st_mode & 0o777 == 0o600
+    assert {each.name for each in tmp_path.iterdir()} == {"file", "link", "pipe"}
+
+
+def test_a_run_is_not_replaced_by_something_else(tmp_path: Path):
+    with sqlite3.connect(tmp_path / "run.assay") as made:
+        made.execute("CREATE TABLE a(b)")
+    before = (tmp_path / "run.assay").read_bytes()
+    with pytest.raises(FileError, match="it is a run"), replacing(tmp_path / "run.assay"):
+        raise AssertionError("nothing is begun")
+    assert (tmp_path / "run.assay").read_bytes() == before
+    with replacing(tmp_path / "run.assay", database=True) as unfinished:
+        unfinished.write_bytes(before)
+
+
 def test_what_cannot_be_written_is_told_before_the_work_and_nothing_is_made(tmp_path: Path):
     file = tmp_path / "file"
     file.touch()
     check_writable(file)
     check_writable(tmp_path / "new" / "out.csv")
     check_writable(tmp_path / "new", folder=True)
-    for path, folder in ((tmp_path, False), (file, True), (file / "out.csv", False), (file / "new", True)):
+    for path, folder in (
+        (tmp_path, False),
+        (file, True),
+        (file / "out.csv", False),
+        (file / "new", True),
+        (Path("/proc/x"), True),
+    ):
         with pytest.raises(FileError, match="cannot be written"):
             check_writable(path, folder=folder)
     assert list(tmp_path.iterdir()) == [file]

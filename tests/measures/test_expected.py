@@ -33,7 +33,7 @@ def test_what_is_tested_are_changes_and_not_what_cannot_be_lost():
     told = expected(specs)
     assert told.changes and all(each.named and each.starts == 6 for each in told.changes)
     unlikely = {spec.condition for spec in specs if spec.labels.get("plausible") is False}
-    assert unlikely == set(told.unexpected)
+    assert unlikely - {"corruption/shuffle"} == set(told.unexpected), "words in another order may be guessed"
     assert not unlikely & {name for each in told.changes for name in each.conditions}
 
 

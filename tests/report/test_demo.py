@@ -42,7 +42,7 @@ def test_the_demo_has_every_experiment_that_it_should_and_policies_that_exist():
 def test_what_the_oracle_cannot_solve_in_time_is_left_out_and_told(tmp_path: Path):
     part = Part("pro", "libero_goal/7", (0,), conditions=("control", "pro/words=xxx"), steps=20)
     page, _ = run_demo(tmp_path, policies=("idle",), parts=(part,), workers=1)
-    said = "too slow: the demonstrator needs more than 20 steps"
+    said = "too slow: the oracle needs more than 20 steps"
     assert said in page.read_text()
     with Store.reading(tmp_path / "runs" / "idle-pro.assay") as run:
         reasons = {each[-1].removeprefix("its control: ") for each in run.meta["refused"]}

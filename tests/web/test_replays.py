@@ -227,7 +227,12 @@ def test_a_better_video_gives_way_to_a_first_one_that_somebody_waits_for(
 ):
     replays, told = Replays(tmp_path, processes=1), list[bool]()
     (process,) = replays._processes
-    monkeypatch.setattr(process, "hurry", lambda: bool(told.append(True)) is False)  # type: ignore[func-returns-value]
+
+    def hurry() -> bool:
+        told.append(True)
+        return True
+
+    monkeypatch.setattr(process, "hurry", hurry)
     replays._shared.busy[process] = "still"
     replays.video(replace(recorded, actions=recorded.actions[:3]))  # a still is soon done
     replays._shared.busy[process] = "fine"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from assay.episodes import Episode, EpisodeSpec, Outcome, Trajectory, world_of
-from assay.errors import RunError
+from assay.errors import FileError, RunError
 from assay.plugins import PluginWarning, load_plugins
 from assay.runs.driver import Ending
 from assay.runs.replay import replay, write_video
@@ -79,12 +79,11 @@ class Run:
 
     def summary(self) -> str:
         """What the report says first, a sentence a line: what was found, or why nothing was, and what was measured."""
-        from assay.measures.diagnosis import diagnose
-        from assay.report.sentences import Diagnosis
+        from assay.report.run_report import RunReport
         from assay.report.summary import sentences
 
-        found = self.profile()
-        return "\n".join([*Diagnosis.of(diagnose(found)).found, *sentences(found)])
+        found = RunReport.read(self.path, self.path.stem)
+        return "\n".join([*found.told.found, *([] if found.only_errors else sentences(found.profile))])
 
     def report(
         self,
@@ -128,9 +127,12 @@ class Run:
         how = None if figures is None else Print.of(figures, width, font, font_size, chosen)
         found = [RunReport.read(path, name, near_far=rule) for name, path in runs.items()]
         built = build(found, compare_suites(runs, found))
-        if how is not None:
-            write_for_papers(built, runs, Path(folder), how)
-        return built.write(Path(folder))
+        try:
+            if how is not None:
+                write_for_papers(built, runs, Path(folder), how)
+            return built.write(Path(folder))
+        except OSError as error:
+            raise FileError(f"{folder} cannot be written: {error.strerror or error}") from None
 
     @cached_property
     def episodes(self) -> Episodes:

@@ -149,12 +149,8 @@ def write_json(content: object, target: str) -> bool:
         return True
     from assay.files import replacing
 
-    path = Path(target)
-    if path.exists():  # in place: it may be a device, a pipe or a link, or have rights of its own
-        path.write_text(text + "\n", encoding="utf-8")
-    else:
-        with replacing(path) as unfinished:
-            unfinished.write_text(text + "\n", encoding="utf-8")
+    with replacing(Path(target)) as unfinished:
+        unfinished.write_text(text + "\n", encoding="utf-8")
     errors.print(f"written to {target}", highlight=False, markup=False, soft_wrap=True)
     return False
 

@@ -105,8 +105,10 @@ def plan(
         {"experiment": experiment, "policy": policy, **found.as_json()}, target
     ):
         return
+    if found.broke:
+        raise RunError(f"all episodes that were tried broke: {found.broke}")
     print_forecast(work, found, policy)
-    if not found.tested:
+    if not found.tested or found.hopeless:
         return
     _ladder(found)
 
@@ -167,17 +169,17 @@ def print_forecast(work: Work, found: Forecast, policy: str | None) -> None:
             f"certificates: {need.missing:,} to make, {need.known:,} are cached; scenes that the oracle cannot "
             "solve are left out"
         )
-    if found.certificate_pace is not None and found.certificate_pace.succeeded == 0:
+    if found.hopeless:
+        assert found.certificate_pace is not None
         within = "" if work.options.steps is None else f" within --steps {work.options.steps}"
         say(
             f"the oracle solved none of {number_of(found.certificate_pace.timed, 'episode')} with nothing changed"
-            f"{within}: most scenes, or all, would be left out"
+            f"{within}: most scenes, or all, would be left out, so what the run can find is not known"
         )
+        return
     if found.seconds is None:
         why = "name --policy" if policy is None else "nothing tells how long an episode takes"
-        say(
-            f"time: not known: {f'all episodes that were tried broke: {found.broke}' if found.broke else why}"
-        )
+        say(f"time: not known: {why}")
     else:
         assert found.pace is not None
         how = f"{found.pace.seconds:.1f} s an episode ({found.pace.source})"
@@ -187,6 +189,10 @@ def print_forecast(work: Work, found: Forecast, policy: str | None) -> None:
         say(
             f"time: {found.pace.word} {duration(found.seconds)} with {number_of(found.workers, 'worker')}: {how}"
         )
+        if found.pace.succeeded is not None and not found.pace.at_least:
+            say(
+                f"{found.pace.succeeded} of the {found.pace.timed} that were timed succeeded, with nothing changed"
+            )
     if not found.tested:
         say("nothing is changed: there is no loss to find")
         return

@@ -156,6 +156,10 @@ def _print(table: Table) -> None:
 def _end(found: Searched) -> None:
     if found.reason:
         raise RunError(f"stopped: {found.reason}; the same command goes on when the policy is back")
+    if not found.played and found.refused:
+        raise RunError(
+            "nothing was played: the oracle solves none of the scenes; valid: other tasks, or more --steps"
+        )
     if found.left:
         which = "one search is" if found.left == 1 else f"{found.left} searches are"
         say(f"{which} not finished: the same command goes on", aside=True)

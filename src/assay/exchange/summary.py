@@ -96,6 +96,8 @@ class Summary:
 
     def __str__(self) -> str:
         lines = [str(each) for each in self.rates.values()]
+        if self.errors:
+            lines.append(f"{self.errors} of {self.episodes} episodes ended in an error, and count in no rate")
         return "\n".join([*lines, *([] if self.drop is None else [str(self.drop)])])
 
 

@@ -18,19 +18,31 @@ from pathlib import Path
 
 from assay.errors import FileError
 
+DATABASE = b"SQLite format 3\0"
+"""How runs and caches begin."""
+
 
 @contextmanager
-def replacing(path: Path, *, suffix: str = ".part") -> Iterator[Path]:
+def replacing(path: Path, *, suffix: str = ".part", database: bool = False) -> Iterator[Path]:
     """A place to write to, beside a path; what is there in the end takes the path's place.
 
-    ``suffix`` ends its name, which is this process's own and hidden. Raises FileError at once where nothing
-    can be written, before any work is done for it.
+    ``suffix`` ends its name, which is this process's own and hidden. What a link points to is replaced, not the link;
+    a device or a pipe is written to. Raises FileError at once where nothing can be written, before any work is done
+    for it; and where a run would be lost, unless what is written is a ``database`` itself.
     """
+    path = Path(os.path.realpath(path)) if path.is_symlink() else path
     ours = f".{path.name}."
     unfinished = path.with_name(f"{ours}{_whose()}{suffix}")
     try:
         if path.is_dir():
             raise IsADirectoryError(None, "is a folder")
+        if path.exists() and not path.is_file():
+            with scratch_folder() as folder:
+                yield Path(folder, unfinished.name)
+                path.write_bytes(Path(folder, unfinished.name).read_bytes())
+            return
+        if not database and _begins(path, DATABASE):
+            raise FileError(f"{path} cannot be written: it is a run, or another database; name another file")
         path.parent.mkdir(parents=True, exist_ok=True)
         _sweep(path.parent, ours)
         unfinished.write_bytes(b"")
@@ -38,9 +50,18 @@ def replacing(path: Path, *, suffix: str = ".part") -> Iterator[Path]:
         raise FileError(f"{path} cannot be written: {_reason(error)}") from None
     try:
         yield unfinished
+        with suppress(FileNotFoundError):
+            shutil.copymode(path, unfinished)
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def _begins(path: Path, content: bytes) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(content)) == content
 
 
 def check_writable(path: Path, *, folder: bool = False) -> None:
@@ -56,6 +77,10 @@ def check_writable(path: Path, *, folder: bool = False) -> None:
         for each in needed:
             if not os.access(each, os.W_OK) or not (each.is_dir() or each == whole):
                 raise FileError(f"{path} cannot be written: {each} is nothing that one may write to")
+            if each.is_dir():
+                tempfile.TemporaryFile(
+                    dir=each
+                ).close()  # rights are not all: there are folders without files
     except OSError as error:
         raise FileError(f"{path} cannot be written: {_reason(error)}") from None
 

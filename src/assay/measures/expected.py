@@ -65,7 +65,8 @@ class Expected:
     searched: int
     """Patterns that are looked for besides."""
     unexpected: tuple[str, ...]
-    """Conditions in which success is not expected: they tell of memory and of listening, not of a loss."""
+    """Conditions in which success is not expected: they tell of memory and of listening, not of a loss. Without those
+    whose instruction may be guessed, which tell of neither."""
 
 
 def expected(specs: Iterable[EpisodeSpec]) -> Expected:
@@ -81,7 +82,9 @@ def expected(specs: Iterable[EpisodeSpec]) -> Expected:
         starts = group.select("task", "start").n_unique()
         conditions = tuple(group["condition"].unique(maintain_order=True))
         changes.append(Tested(str(change), conditions, starts, named if alone else searched, alone))
-    without = rows.filter(~pl.col("plausible"))["condition"].unique(maintain_order=True)
+    without = rows.filter(~pl.col("plausible") & ~pl.col("guessable"))["condition"].unique(
+        maintain_order=True
+    )
     return Expected(tuple(changes), named, searched, tuple(without))
 
 
@@ -108,6 +111,7 @@ def _frame(specs: Iterable[EpisodeSpec]) -> pl.DataFrame:
                 "condition": spec.condition,
                 "instruction": text,
                 "plausible": sensible,
+                "guessable": bool(labels.get("guessable")),
                 "milder": bool(labels.get("milder")),
                 "other_task": labels.get("change") == Change.TASK,
                 "asked": labels.get("asked_goal") is not None or labels.get("change") == Change.TASK,

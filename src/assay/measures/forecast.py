@@ -64,6 +64,11 @@ class Forecast:
         return ((self.episodes - self.done) * self.pace.seconds + certifying) / self.workers
 
     @property
+    def hopeless(self) -> bool:
+        """Whether the demonstrator solved nothing that it tried, with nothing changed: hardly anything is certified."""
+        return self.certificate_pace is not None and self.certificate_pace.succeeded == 0
+
+    @property
     def worst(self) -> float | None:
         """The largest of the losses that can be found under each change; None where under one of them none can."""
         found = [each.detectable(self.success) for each in self.tested]

@@ -75,7 +75,7 @@ def write_connection(path: Path, patience: float = PATIENCE) -> tuple[sqlite3.Co
 
 def _make(path: Path) -> None:
     """A run without a plan; it is there whole or not at all, so that a killed command leaves none that is no run."""
-    with replacing(path) as unfinished:
+    with replacing(path, database=True) as unfinished:
         try:
             with closing(sqlite3.connect(unfinished, isolation_level=None)) as connection:
                 connection.executescript(SCHEMA)

@@ -26,7 +26,7 @@ def merge(paths: Sequence[Path], out: Path) -> int:
     """
     if out.exists():
         raise RunError(f"{out} exists already")
-    with replacing(out, suffix=SUFFIX) as growing, Store.writing(growing) as merged:
+    with replacing(out, suffix=SUFFIX, database=True) as growing, Store.writing(growing) as merged:
         shards = _plan_shards(merged, paths)
         for path in paths:
             with _up_to_date(path) as part:

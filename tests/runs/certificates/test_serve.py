@@ -68,7 +68,7 @@ def test_what_takes_the_demonstrator_longer_than_the_limit_is_refused(cache: Cac
     service = Service(cache)
     hurried = [replace(spec, steps=120) for spec in (CONTROL, MOVED)]
     assert list(service.serve(hurried)) == hurried[:1]
-    assert list(counted(service.refused)) == ["too slow: the demonstrator needs more than 120 steps"]
+    assert list(counted(service.refused)) == ["too slow: the oracle needs more than 120 steps"]
     *_, whole = summarise(hurried, cache)
     assert (whole.certified, whole.scenes) == (1, 2), "what is said to be certified is what is served"
 

@@ -72,5 +72,5 @@ def refusal(spec: EpisodeSpec, certificate: Certificate | None) -> str:
     if why := wording_conflict(spec.task, spec.pack, spec.perturbations):
         return f"{Verdict.UNPLACED}: {why}"
     if certificate.steps > horizon(spec):
-        return f"too slow: the demonstrator needs more than {horizon(spec)} steps"
+        return f"too slow: the oracle needs more than {horizon(spec)} steps"
     return ""

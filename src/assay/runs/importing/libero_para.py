@@ -121,7 +121,7 @@ class _Progress:
 def _import(folder: Path, controls: Path | None, wordings: _Wordings, out: Path) -> Imported:
     """One model's logs, one after the other: memory is that of the largest."""
     done = _Progress()
-    with replacing(out, suffix=SUFFIX) as unfinished, Store.writing(unfinished) as store:
+    with replacing(out, suffix=SUFFIX, database=True) as unfinished, Store.writing(unfinished) as store:
         for source in (folder, *((controls,) if controls is not None else ())):
             for file, seed, settings, log in read_logs(source):
                 if source == controls and not all(each.is_original for each in log.episodes):

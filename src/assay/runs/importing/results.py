@@ -179,7 +179,7 @@ def _write(evaluations: list[Evaluation], policy: str, out: Path) -> Imported:
                     "episode once, files of different conditions as CONDITION=FILE"
                 )
             planned[spec.key] = spec, episode
-    with replacing(out, suffix=SUFFIX) as unfinished, Store.writing(unfinished) as store:
+    with replacing(out, suffix=SUFFIX, database=True) as unfinished, Store.writing(unfinished) as store:
         store.plan(spec for spec, _ in planned.values())
         for waiting in store.todo():
             store.append(waiting.number, _episode(planned[waiting.key][1]))
