@@ -238,7 +238,7 @@ def killed(
 def _sums(tallies: dict[str, Tally]) -> dict[str, int]:
     return {
         key: sum(getattr(each, key) for each in tallies.values())
-        for key in ("kills", "trials", "equal", "orphans", "left")
+        for key in ("kills", "trials", "equal", "away", "orphans", "left")
     }
 
 
