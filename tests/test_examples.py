@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import runpy
+import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,16 +14,6 @@ from assay.sim.world import LiberoWorld
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
-@pytest.fixture
-def registry() -> Iterator[None]:
-    """What a script registers, later tests do not see."""
-    yield
-    kinds = sys.modules["assay.episodes.perturbation"]._KINDS
-    for kind in [kind for kind, made in kinds.items() if made.__module__ == "__main__"]:
-        del kinds[kind]
-
-
-@pytest.mark.usefixtures("registry")
 @pytest.mark.parametrize(
     ("name", "arguments", "written", "said", "outcome"),
     [
@@ -31,7 +21,6 @@ def registry() -> Iterator[None]:
         ("compare_policies", ("2",), "out/comparison/oracle.assay", "oracle - idle: +100 points", True),
         ("step_by_hand", (), "out/agentview.png", "the policy would be told: put the bowl away", True),
         ("figure_for_a_paper", ("1",), "out/figure/success.pdf", "success.pdf", False),
-        ("own_perturbation", ("1",), "out/politeness.assay", "'please please turn on the stove'", False),
     ],
 )
 def test_it_runs(
@@ -52,6 +41,16 @@ def test_it_runs(
         monkeypatch.setattr(LiberoWorld, "horizon", lambda self, spec: 2)
     runpy.run_path(script, run_name="__main__")
     assert said in capsys.readouterr().out and (tmp_path / written).is_file()
+
+
+def test_a_perturbation_of_a_script_is_known_to_its_workers(tmp_path: Path):
+    """In a process of its own, as a user runs it: what it defines is in ``__main__``."""
+    command = [sys.executable, str(EXAMPLES / "own_perturbation.py"), "1"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (
+        "'please please turn on the stove'" in done.stdout and (tmp_path / "out/politeness.assay").is_file()
+    )
 
 
 def test_there_are_five_and_all_are_listed():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from assay.api.choices import Seeds, chosen
 from assay.api.recorded import Run
+from assay.console import number_of
 from assay.episodes import Policy, WhileWaiting
 from assay.experiments import Experiment
 from assay.files import scratch_folder
@@ -175,5 +176,6 @@ class Evaluated:
         return self.summary.metrics(prefix)
 
     def __str__(self) -> str:
-        lines = [str(self.summary), f"{len(self.tasks)} tasks, {self.seeds} seeds, {self.seconds:.0f} s"]
+        about = f"{number_of(len(self.tasks), 'task')}, {number_of(self.seeds, 'seed')}, {self.seconds:.0f} s"
+        lines = [str(self.summary), about]
         return "\n".join([*lines, *(f"left out: {each}" for each in self.left_out)])

@@ -97,7 +97,9 @@ class Summary:
     def __str__(self) -> str:
         lines = [str(each) for each in self.rates.values()]
         if self.errors:
-            lines.append(f"{self.errors} of {self.episodes} episodes ended in an error, and count in no rate")
+            lines.append(
+                f"ended in an error, and count in no rate: {self.errors} of {self.episodes} episodes"
+            )
         return "\n".join([*lines, *([] if self.drop is None else [str(self.drop)])])
 
 

@@ -53,10 +53,10 @@ class Http:
                 reason = str(error) or type(error).__name__
             except TimeoutError:
                 reason = "does not answer"
-            if time.monotonic() + delay > deadline:
+            if (left := deadline - time.monotonic()) <= 0:
                 client.close()
                 raise UnreachableError(self.address.text, f"{reason}; tried for {patience.connect:g} s")
-            time.sleep(delay)
+            time.sleep(min(delay, left))
             delay, turn = min(2 * delay, LONGEST_DELAY), turn + 1
 
     def ask(self, message: bytes) -> bytes:

@@ -55,7 +55,7 @@ class Wire:
         headers = self.address.access.headers(self.address.text)
         deadline = time.monotonic() + self.address.patience.connect
         delay = FIRST_DELAY
-        copies = deque(self._urls)
+        copies, told = deque(self._urls), dict[str, str]()
         copies.rotate(-turn)
         while True:
             try:
@@ -82,16 +82,19 @@ class Wire:
                     getattr(error, "strerror", None) or f"cannot be talked to: {error!r}",
                     False,
                 )
+            told[copies[0].partition("://")[2]] = reason
+            if len(self._urls) > 1:  # which of them, and what of each
+                reason = ", ".join(f"{place}: {why}" for place, why in told.items())
             if hopeless:
                 copies.popleft()
                 if not copies:
                     raise UnreachableError(self.address.text, reason)
                 continue
             copies.rotate(-1)
-            if time.monotonic() + delay > deadline:
+            if (left := deadline - time.monotonic()) <= 0:
                 seconds = self.address.patience.connect
                 raise UnreachableError(self.address.text, f"{reason}; tried for {seconds:g} s")
-            time.sleep(delay)
+            time.sleep(min(delay, left))
             delay = min(2 * delay, LONGEST_DELAY)
 
     def send(self, message: bytes) -> None:
