@@ -22,6 +22,7 @@ from assay.files import CACHE_VARIABLE
 from assay.processes import environment, environment_of_others
 from assay.runs.executor import Died, Done, Event, Source, Tick
 from assay.runs.local import LOADING, TICK
+from assay.runs.ray_guard import RayGuard
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.sim.packs.locate import LIBERO_VARIABLE, ROBOSUITE_VARIABLE, STATES_VARIABLE
 
@@ -94,6 +95,7 @@ class RayActors:
         self._address = address
         self._timeout = timeout
         self._ours = False
+        self._guard: RayGuard | None = None
         self._growing = workers is None and address != LOCAL
         self.workers = workers or os.cpu_count() or 1
         if self._growing:
@@ -137,6 +139,7 @@ class RayActors:
                 for name, value in LEAN.items():
                     os.environ.setdefault(name, value)
                 with environment_of_others():
+                    self._guard = RayGuard()
                     self._ray.init(
                         LOCAL,
                         num_cpus=self.workers,
@@ -147,6 +150,7 @@ class RayActors:
             else:
                 self._ray.init(self._address, **quiet)
         except Exception as error:  # Ray raises whatever its parts raise
+            self._dismiss()
             raise RunError(f"--ray {self._address}: {one_line(error)}") from None
         self._ours = True
 
@@ -258,6 +262,12 @@ class RayActors:
         if self._ours:
             self._ray.shutdown()
             self._ours = False
+            self._dismiss()
+
+    def _dismiss(self) -> None:
+        if self._guard is not None:
+            self._guard.dismiss()
+            self._guard = None
 
 
 class _Actor:

@@ -57,6 +57,8 @@ context.free()
 
 
 _KILLED = f"died with status {-signal.SIGKILL}"
+_TIMES = 5
+"""How often a process is started that is killed each time; where memory is short, nothing helps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +72,12 @@ class Probe:
 
 
 def probe(backend: str) -> Probe:
-    """Try a backend in a process of its own, once more where somebody killed that."""
-    tried = _tried(backend)
-    return _tried(backend) if tried.detail == _KILLED else tried
+    """Try a backend in a process of its own, and again where somebody killed that."""
+    for _ in range(_TIMES):
+        tried = _tried(backend)
+        if tried.detail != _KILLED:
+            break
+    return tried
 
 
 def _tried(backend: str) -> Probe:
