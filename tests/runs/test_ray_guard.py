@@ -24,10 +24,12 @@ guard = RayGuard()
 worker = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(60)'])"
 raylet = subprocess.Popen([sys.argv[1], "-c", worker])
 own = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+with guard.starting():  # its parent, which Ray's workers lose first, is another
+    late = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
 if sys.argv[2] == "dismissed":
     time.sleep(1.5)
     guard.dismiss()
-print(raylet.pid, own.pid, flush=True)
+print(raylet.pid, own.pid, late.pid, flush=True)
 time.sleep(60)
 """
 
@@ -48,7 +50,7 @@ def test_rays_processes_end_with_a_driver_that_is_killed_and_others_do_not(tmp_p
         [sys.executable, str(script), named_raylet(tmp_path), ending], stdout=subprocess.PIPE, text=True
     )
     assert driver.stdout is not None
-    raylet, own = (psutil.Process(int(each)) for each in driver.stdout.readline().split())
+    raylet, own, late = (psutil.Process(int(each)) for each in driver.stdout.readline().split())
     until = time.monotonic() + 20
     while not (workers := raylet.children()) and time.monotonic() < until:
         time.sleep(0.05)
@@ -57,11 +59,11 @@ def test_rays_processes_end_with_a_driver_that_is_killed_and_others_do_not(tmp_p
     driver.kill()
     driver.wait()
     ended = ending == "killed"
-    _, alive = psutil.wait_procs([raylet, *workers], timeout=5 if ended else 1.5)
+    gone, alive = psutil.wait_procs([raylet, late, *workers], timeout=5 if ended else 1.5)
     try:
-        assert (not alive) is ended and own.is_running()
+        assert (gone if ended else alive) and not (alive if ended else gone) and own.is_running()
     finally:
-        for each in (raylet, *workers, own):
+        for each in (raylet, *workers, own, late):
             if each.is_running():
                 each.kill()
 

@@ -138,8 +138,8 @@ class RayActors:
             if self._address == LOCAL:
                 for name, value in LEAN.items():
                     os.environ.setdefault(name, value)
-                with environment_of_others():
-                    self._guard = RayGuard()
+                self._guard = RayGuard()
+                with environment_of_others(), self._guard.starting():
                     self._ray.init(
                         LOCAL,
                         num_cpus=self.workers,

@@ -2,7 +2,9 @@
 
 Ray's servers end at once with the driver, and the workers and agents that they have started some time after that: ten
 seconds and more on a busy machine. A small process of its own notes who they are while the driver lives, and ends them
-when it is gone. It is a script, with nothing of Assay's: it starts in a moment.
+when it is gone. It knows them by their descent; and those that began after its latest look by a variable that they have
+inherited, which the others have written over: a process that names itself does so there. It is a script, with nothing
+of Assay's: it starts in a moment.
 """
 
 from __future__ import annotations
@@ -12,13 +14,17 @@ import select
 import signal
 import subprocess
 import sys
-from contextlib import suppress
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 SERVERS = ("raylet", "gcs_server")
 """The names of Ray's processes that the driver starts; all others are their descendants."""
 OFTEN = 0.5
 """Seconds between two looks."""
+VARIABLE = "ASSAY_RAY_OF"
+"""The variable by which processes of a Ray are known: whose it is."""
 
 Process = tuple[int, int]
 """Its number, and when it began: numbers are used again."""
@@ -29,12 +35,22 @@ class RayGuard:
 
     def __init__(self) -> None:
         self._guard: subprocess.Popen[bytes] | None = None
+        self._whose = f"{os.getpid()}-{time.time_ns()}"
         if sys.platform == "linux":
             self._guard = subprocess.Popen(
-                [sys.executable, "-I", "-S", __file__, str(os.getpid())],
+                [sys.executable, "-I", "-S", __file__, str(os.getpid()), self._whose],
                 stdin=subprocess.PIPE,
                 start_new_session=True,  # Ctrl-C is for the driver, which dismisses it
             )
+
+    @contextmanager
+    def starting(self) -> Iterator[None]:
+        """While Ray is started: what is started now is known by a variable."""
+        os.environ[VARIABLE] = self._whose
+        try:
+            yield
+        finally:
+            os.environ.pop(VARIABLE, None)
 
     def dismiss(self) -> None:
         """Ray was shut down, or there is none."""
@@ -46,16 +62,27 @@ class RayGuard:
             self._guard = None
 
 
-def watch(driver: int) -> None:
+def watch(driver: int, whose: str) -> None:
     """Note who belongs to the driver's Ray; when the driver is gone and has not said that all is well, end them."""
     known: set[Process] = set()
     while not select.select([sys.stdin], [], [], OFTEN)[0]:
         known = belonging(driver, known)
     if not os.read(sys.stdin.fileno(), 1):
-        for number, began in belonging(driver, known):
+        for number, began in belonging(driver, known) | _inheriting(whose):
             if _began(number) == began:
                 with suppress(OSError):
                     os.kill(number, signal.SIGKILL)
+
+
+def _inheriting(whose: str) -> set[Process]:
+    """Who has the variable, with that value."""
+    wanted, found = f"{VARIABLE}={whose}".encode(), set()
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdecimal():
+            with suppress(OSError):
+                if wanted in (folder / "environ").read_bytes().split(b"\0"):
+                    found.add((int(folder.name), _began(int(folder.name)) or 0))
+    return found
 
 
 def belonging(driver: int, known: set[Process]) -> set[Process]:
@@ -87,4 +114,4 @@ def _stat(number: int) -> tuple[str, int, int] | None:
 
 
 if __name__ == "__main__":
-    watch(int(sys.argv[1]))
+    watch(int(sys.argv[1]), sys.argv[2])
