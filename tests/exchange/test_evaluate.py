@@ -33,7 +33,7 @@ def test_given_seeds_nothing_hangs_on_time_and_the_episodes_are_those_of_a_run(t
     assert metrics["eval/rate/control"] == 0.0 and metrics["eval/high/control"] == found.rates["control"].high
     whole = assay.run("pro", Still(), seeds=2, **given)
     assert found.run.frame()["key"].to_list() == whole.frame()["key"].to_list()
-    assert "1 tasks, 2 seeds" in str(found) and "drop" in str(found)
+    assert "1 task, 2 seeds" in str(found) and "drop" in str(found)
 
 
 def test_a_budget_decides_how_many_seeds_and_says_what_it_left_out(monkeypatch: pytest.MonkeyPatch):
