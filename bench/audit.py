@@ -15,7 +15,7 @@ from assay.measures.shortcuts import within_tasks
 from assay.policies.simple import STILL
 from assay.sim import Simulation, compile_scene, load_pack
 from assay.sim.world import LIBERO_WORLD, SceneEnv
-from assay.streams import stream
+from assay.support.streams import stream
 from bench.figure import Figure
 
 REPEATS = 2000

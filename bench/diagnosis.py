@@ -38,9 +38,9 @@ from assay.measures.headline import ABILITY
 from assay.measures.rates import CONTROLS
 from assay.measures.task_changes import TASK_CHANGES
 from assay.runs.store import Store
-from assay.stats.intervals import Interval, wilson
-from assay.stats.power import POWER
-from assay.stats.result import plain
+from assay.support.stats.intervals import Interval, wilson
+from assay.support.stats.power import POWER
+from assay.support.stats.result import plain
 from bench.figure import Figure
 from bench.synthetic import GOALS, Plan, Synthetic, changes_of, drawn, even, plan_of, planned, uneven
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 from scipy.special import expit
 
-from assay.stats.betting import SHARES
-from assay.stats.significance import SURE, sign_flip
+from assay.support.stats.betting import SHARES
+from assay.support.stats.significance import SURE, sign_flip
 from bench.figure import Figure
 
 TASKS, SEEDS, CONDITIONS = 10, 50, 4

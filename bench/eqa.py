@@ -11,15 +11,15 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.eqa.build import written
-from assay.eqa.episode import Episode, Tally
-from assay.eqa.pairs import Prepared, prepare
-from assay.eqa.quality import flaw
-from assay.eqa.question import Kind
-from assay.eqa.sources.schema import NEAR
-from assay.eqa.sources.video import VideoCamera
-from assay.eqa.views import View
-from assay.video import VideoWriter
+from assay.extensions.eqa.build import written
+from assay.extensions.eqa.episode import Episode, Tally
+from assay.extensions.eqa.pairs import Prepared, prepare
+from assay.extensions.eqa.quality import flaw
+from assay.extensions.eqa.question import Kind
+from assay.extensions.eqa.sources.schema import NEAR
+from assay.extensions.eqa.sources.video import VideoCamera
+from assay.extensions.eqa.views import View
+from assay.support.video import VideoWriter
 from bench.figure import Figure
 
 SIZE = 256

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.eqa.asking.answers import Answer, State, write
-from assay.eqa.question import LETTERS, Kind, Question
+from assay.extensions.eqa.asking.answers import Answer, State, write
+from assay.extensions.eqa.question import LETTERS, Kind, Question
 from bench.figure import Figure
 
 QUESTIONS, MODELS, EPISODES = 8_824, 34, 2_629
@@ -19,9 +19,9 @@ QUESTIONS, MODELS, EPISODES = 8_824, 34, 2_629
 _SCORE = """
 import json, sys, time
 from pathlib import Path
-from assay.eqa.question import load
-from assay.eqa.scoring.score import score
-from assay.eqa.scoring.sheet import sheet
+from assay.extensions.eqa.question import load
+from assay.extensions.eqa.scoring.score import score
+from assay.extensions.eqa.scoring.sheet import sheet
 
 start = time.perf_counter()
 folder = Path(sys.argv[1])

@@ -8,9 +8,9 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from assay.bridges.player import Player
 from assay.episodes import EpisodeSpec
 from assay.errors import RenderingError
+from assay.extensions.interop.bridges.player import Player
 from assay.policies.simple import STILL
 from assay.runs.planned import PlannedTask
 from bench.figure import Figure
@@ -41,8 +41,8 @@ def _overheads() -> dict[str, tuple[float, float]]:
     """By harness: how much longer a step takes, percent, and how long bare, ms; of some rounds the quickest."""
     import gymnasium
 
-    import assay.bridges.gym  # noqa: F401, it registers
-    from assay.bridges.lerobot import NEW_ROLLOUT, PlannedEnvironment
+    import assay.extensions.interop.bridges.gym  # noqa: F401, it registers
+    from assay.extensions.interop.bridges.lerobot import NEW_ROLLOUT, PlannedEnvironment
 
     play = Player().begin(SPEC)
 

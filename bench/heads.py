@@ -21,16 +21,16 @@ import torch
 from torch import Tensor
 
 from assay.episodes import EpisodeSpec, Outcome, rollout
+from assay.extensions.learn.visuomotor.checkpoint import trained
+from assay.extensions.learn.visuomotor.choices import Head, Input
+from assay.extensions.learn.visuomotor.frames import Frames, read
+from assay.extensions.learn.visuomotor.heads import BINS, Bins
+from assay.extensions.learn.visuomotor.network import Network
+from assay.extensions.learn.visuomotor.policy import EXECUTED, VisuomotorPolicy
+from assay.extensions.learn.visuomotor.settings import Settings
+from assay.extensions.learn.visuomotor.training import Examples
 from assay.policies.control import control
 from assay.policies.learned.schedule import Schedule
-from assay.policies.learned.visuomotor.checkpoint import trained
-from assay.policies.learned.visuomotor.choices import Head, Input
-from assay.policies.learned.visuomotor.frames import Frames, read
-from assay.policies.learned.visuomotor.heads import BINS, Bins
-from assay.policies.learned.visuomotor.network import Network
-from assay.policies.learned.visuomotor.policy import EXECUTED, VisuomotorPolicy
-from assay.policies.learned.visuomotor.settings import Settings
-from assay.policies.learned.visuomotor.training import Examples
 from bench.networks import SEEN_STARTS, STEPS, TASKS, said
 
 FAST = 0.9

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from assay import tasks
-from assay.formats.libero_para import COLUMNS, SUITE
 from assay.perturb.words.grid.cells import CELLS
+from assay.tasks.formats.libero_para import COLUMNS, SUITE
 from bench.figure import Figure
 
 WORDINGS, SEEDS = 4_092, range(7, 12)
@@ -27,7 +27,7 @@ _IMPORT = """
 import resource, sys, time
 from pathlib import Path
 start = time.perf_counter()
-from assay.runs.importing.libero_para import import_libero_para
+from assay.extensions.interop.importing.libero_para import import_libero_para
 logs, metadata, out = map(Path, sys.argv[1:])
 done = import_libero_para(logs, metadata, out)
 assert done.paths == done.episodes

@@ -29,7 +29,7 @@ import numpy as np
 import psutil
 
 from assay.runs.store import Store
-from assay.streams import stream
+from assay.support.streams import stream
 
 WITHIN = 5.0
 """Seconds in which every process must be gone after its driver."""

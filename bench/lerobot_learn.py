@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.policies.learned.visuomotor.frames import read
+from assay.extensions.learn.visuomotor.frames import read
 from assay.policies.remote.pictures import Orientation
-from assay.streams import stream
+from assay.support.streams import stream
 from bench.figure import Figure
 from bench.lerobot_open import NotMeasuredError, environment, last_line
 

@@ -19,9 +19,9 @@ import numpy as np
 
 from assay import tasks
 from assay.errors import RenderingError
-from assay.policies.demonstrations import collect, dataset
-from assay.policies.demonstrations.demonstration import Episode
-from assay.policies.demonstrations.features import ACTION, CAMERAS, STATE, state
+from assay.extensions.learn.demonstrations import collect, dataset
+from assay.extensions.learn.demonstrations.demonstration import Episode
+from assay.extensions.learn.demonstrations.features import ACTION, CAMERAS, STATE, state
 from assay.policies.remote.pictures import Orientation, turned
 from assay.sim import Simulation, compile_scene, load_pack
 from bench.figure import Figure

@@ -16,13 +16,13 @@ from pathlib import Path
 from assay.episodes import Outcome
 from assay.errors import AssayError
 from assay.experiments import load_experiment
-from assay.formats import libero_x as x
-from assay.formats.libero_x import TaskFile
 from assay.runs.trials import attempts
 from assay.sim.compile import compile_scene
 from assay.sim.packs.registry import load_pack
 from assay.sim.predicates import Predicates
 from assay.tasks import Arena, Entity, Scene
+from assay.tasks.formats import libero_x as x
+from assay.tasks.formats.libero_x import TaskFile
 from bench.figure import Figure
 
 FOLDER = "ASSAY_LIBERO_X"

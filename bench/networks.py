@@ -23,10 +23,10 @@ from pathlib import Path
 
 import assay
 from assay.episodes import CONTROL, Outcome
+from assay.extensions.learn.visuomotor.checkpoint import load
 from assay.measures import Flaw, Verdict
-from assay.policies.learned.visuomotor.checkpoint import load
 from assay.report.sentences import sentence
-from assay.stats.intervals import wilson
+from assay.support.stats.intervals import wilson
 
 TASKS = "libero_goal/1,libero_goal/5,libero_goal/7,libero_goal/8"
 STEPS = 200

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
-from assay.runs.importing.results import Source, import_results
+from assay.extensions.interop.importing.results import Source, import_results
 from assay.runs.store import Store
 from bench.figure import Figure
 

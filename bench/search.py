@@ -20,10 +20,10 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import norm
 
-from assay.searches.asking import UNCHANGED, Item, settle
-from assay.searches.combination import Combination
-from assay.searches.threshold import Threshold
-from assay.streams import stream
+from assay.api.searches.asking import UNCHANGED, Item, settle
+from assay.api.searches.combination import Combination
+from assay.api.searches.threshold import Threshold
+from assay.support.streams import stream
 from bench.figure import Figure
 
 REPEATS = 100

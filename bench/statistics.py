@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 from scipy.special import expit
 
-from assay.eqa.scoring.accuracy import _Known
+from assay.extensions.eqa.scoring.accuracy import _Known
 from assay.measures.attribution import _design, _within_tasks
 from assay.measures.compare import compare
 from assay.measures.rates import rates
 from assay.runs.sequential import Pairs, anytime_p, parse_until
-from assay.stats.intervals import (
+from assay.support.stats.intervals import (
     Interval,
     Z,
     difference_of,
@@ -23,9 +23,9 @@ from assay.stats.intervals import (
     tested,
     wilson_interval,
 )
-from assay.stats.permutation import labels_behind, table_correlation
-from assay.stats.sampled_tasks import mean_over_tasks, share_over_tasks
-from assay.stats.significance import paired
+from assay.support.stats.permutation import labels_behind, table_correlation
+from assay.support.stats.sampled_tasks import mean_over_tasks, share_over_tasks
+from assay.support.stats.significance import paired
 from bench.figure import Figure
 
 TASKS = 10

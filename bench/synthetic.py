@@ -24,7 +24,7 @@ from assay.episodes.perturbation import TOGETHER
 from assay.experiments import load_experiment
 from assay.perturb.words.rewordings.other_task import Counterfactual, OtherTask
 from assay.runs.store import Store
-from assay.streams import stream
+from assay.support.streams import stream
 
 GOALS = tuple(task.id for task in tasks.resolve("libero_goal"))
 """LIBERO's ten tasks of one scene."""

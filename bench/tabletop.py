@@ -7,8 +7,8 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 from assay.errors import RenderingError
+from assay.extensions.tabletop import Difficulty, Setting, TableOracle, TableSimulation, action, make, play
 from assay.sim import gl
-from assay.tabletop import Difficulty, Setting, TableOracle, TableSimulation, action, make, play
 from bench.figure import Figure
 
 PRIMITIVES, OBSERVATIONS, EPISODES, WORKERS = 100, 40, 200, 2

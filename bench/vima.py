@@ -23,11 +23,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from assay.bridges.vima import play_there
 from assay.episodes import Policy
-from assay.policies.tabletop.reader.policy import PromptReader
-from assay.stats.intervals import wilson_interval
-from assay.tabletop import KINDS, Level, Setting, TableOracle, make, play
+from assay.extensions.tabletop import KINDS, Level, Setting, TableOracle, make, play
+from assay.extensions.tabletop.policies.reader.policy import PromptReader
+from assay.extensions.tabletop.vima_bridge import play_there
+from assay.support.stats.intervals import wilson_interval
 
 PLAYERS = ("oracle", "reader")
 WORLDS = ("VIMA-Bench", "Assay")

@@ -26,7 +26,7 @@ from assay.sim.planned_view import planned_sights
 from assay.sim.render import CAMERAS
 from assay.sim.simulation import Simulation
 from assay.sim.visibility import PICTURE, PIXELS, SHARE
-from assay.streams import stream
+from assay.support.streams import stream
 from assay.tasks import Task
 from bench.figure import Figure
 

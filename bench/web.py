@@ -22,10 +22,10 @@ import psutil
 
 from assay.episodes import EpisodeSpec
 from assay.errors import RenderingError
-from assay.files import CACHE_VARIABLE
 from assay.runs.store import Store
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.sim import gl
+from assay.support.files import CACHE_VARIABLE
 from bench.figure import Figure
 from bench.measures import WORDINGS, _plan, _write
 

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from assay.errors import AssayError
-from assay.streams import stream
+from assay.support.streams import stream
 from fuzz.targets import entries
 
 LIMIT, LONGEST = 30, 600

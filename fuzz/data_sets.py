@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 from tests.eqa.conftest import bridge_episode, picture, record, walk
 
-from assay.eqa.episode import Episode, Tally
-from assay.eqa.sources import opened
-from assay.formats.lerobot import LerobotFolder
-from assay.policies.demonstrations import dataset
-from assay.video import VideoWriter
+from assay.extensions.eqa.episode import Episode, Tally
+from assay.extensions.eqa.sources import opened
+from assay.extensions.learn.demonstrations import dataset
+from assay.support.video import VideoWriter
+from assay.tasks.formats.lerobot import LerobotFolder
 from fuzz.mutations import Rng, pick, spoiled_bytes, spoiled_json
 
 
@@ -185,10 +185,10 @@ class Checkpoints(Folders):
         """One that nobody trained."""
         import torch
 
+        from assay.extensions.learn.visuomotor.checkpoint import Description
+        from assay.extensions.learn.visuomotor.network import Network
+        from assay.extensions.learn.visuomotor.settings import Settings
         from assay.policies.learned import checkpoint
-        from assay.policies.learned.visuomotor.checkpoint import Description
-        from assay.policies.learned.visuomotor.network import Network
-        from assay.policies.learned.visuomotor.settings import Settings
 
         settings = Settings(pixels=32, chunk=2, width=16)
         network = Network(settings)
@@ -215,7 +215,7 @@ class Checkpoints(Folders):
 
     def read(self, folder: Path) -> None:
         """As a run does."""
-        from assay.policies.learned.visuomotor.checkpoint import load
+        from assay.extensions.learn.visuomotor.checkpoint import load
 
         load(folder / "network.safetensors")
 

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 
 from assay.episodes import EpisodeSpec
-from assay.llm import Client, Endpoint, Ledger, client
-from assay.llm.cache import Cache
-from assay.llm.prompt import Prompt
-from assay.llm.protocols import SPEECHES
 from assay.policies.remote import codec, load_remote
 from assay.sim.world import LIBERO_WORLD
+from assay.support.llm import Client, Endpoint, Ledger, client
+from assay.support.llm.cache import Cache
+from assay.support.llm.prompt import Prompt
+from assay.support.llm.protocols import SPEECHES
 from assay.tasks import Instruction
 from fuzz.mutations import HOSTILE_TEXTS, Rng, pick, spoiled_bytes, spoiled_json
 

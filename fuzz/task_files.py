@@ -17,11 +17,11 @@ import numpy as np
 from assay import tasks
 from assay.errors import AssayError
 from assay.experiments import load_experiment
-from assay.formats.init_files import read_states
-from assay.runs.importing.results import Source, import_results
+from assay.extensions.interop.importing.results import Source, import_results
 from assay.tasks import bddl
 from assay.tasks.archives import task_files as in_archive
 from assay.tasks.files import from_json, load_file, to_json
+from assay.tasks.formats.init_files import read_states
 from fuzz.mutations import HOSTILE_TEXTS, Rng, corpus, pick, spoiled_bytes, spoiled_json, spoiled_text
 from fuzz.run_files import command
 

@@ -45,7 +45,7 @@ def vla_eval(folder: Path) -> tuple[str, Path]:
         "output_dir": str(folder / "results"),
         "benchmarks": [
             {
-                "benchmark": "assay.bridges.vla_eval:AssayBenchmark",
+                "benchmark": "assay.extensions.interop.bridges.vla_eval:AssayBenchmark",
                 "episodes_per_task": SEEDS,
                 "params": params,
             }

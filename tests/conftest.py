@@ -21,11 +21,10 @@ import pytest
 from hypothesis import settings
 from tests.forked import Forked
 
-from assay import console, tasks
+from assay import tasks
 from assay.cli.app import main
 from assay.episodes import EpisodeSpec
 from assay.errors import RenderingError
-from assay.files import CACHE_VARIABLE
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.sim import gl
 from assay.sim.compile import CompiledScene, compile_scene
@@ -33,6 +32,8 @@ from assay.sim.packs.libero import LiberoPack
 from assay.sim.packs.locate import LIBERO_VARIABLE, ROBOSUITE_VARIABLE
 from assay.sim.packs.primitives import PrimitivesPack
 from assay.sim.simulation import Simulation
+from assay.support import console
+from assay.support.files import CACHE_VARIABLE
 from assay.tasks import Scene
 
 # Models and images are made anew by test after test: their memory is kept, not given back and cleared each time.

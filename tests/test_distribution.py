@@ -19,7 +19,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from assay import __version__
-from assay.extras import DISTRIBUTION
+from assay.support.extras import DISTRIBUTION
 
 ROOT = Path(__file__).parents[1]
 RELATIVE = re.compile(r"\]\((?!\w+:|#)")

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from assay.experiments import Experiment as Experiment
     from assay.experiments import Variant as Variant
     from assay.perturb.words.distance import distance as distance
-    from assay.plugins import register as register
+    from assay.support.plugins import register as register
 
 __version__ = "0.2.0.dev0"
 
@@ -69,7 +69,7 @@ _HOMES = {
     "make_env": "assay.api",
     "open": "assay.api",
     "perturbation": "assay.episodes",
-    "register": "assay.plugins",
+    "register": "assay.support.plugins",
     "run": "assay.api",
     "search": "assay.api",
 }

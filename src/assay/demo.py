@@ -14,7 +14,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from assay import processes
 from assay.api import run
 from assay.episodes import CONTROL, LIBERO, WORLDS, Episode, EpisodeSpec
 from assay.errors import RunError
@@ -32,6 +31,7 @@ from assay.report.wording import between
 from assay.runs.certificates import Cache, cache_file
 from assay.runs.execute import Observer, Options, make_certificates
 from assay.runs.worker import WorkerConfig
+from assay.support import processes
 
 PLANTED: Mapping[str, str] = MappingProxyType(
     {

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from assay import console
 from assay.sim.packs.locate import config_file
+from assay.support import console
 
 Run = Callable[..., Any]
 

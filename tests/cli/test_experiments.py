@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from assay import console
 from assay.experiments import EXPERIMENTS
+from assay.support import console
 
 
 def test_the_list_is_readable_on_eighty_columns(assay: Callable[..., Any], monkeypatch: pytest.MonkeyPatch):

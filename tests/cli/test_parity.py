@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay import console
 from assay.sim.packs.libero import LiberoPack
+from assay.support import console
 
 Run = Callable[..., Any]
 

@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
-from assay import console, tasks
+from assay import tasks
 from assay.errors import RunError
 from assay.experiments import load_experiment
 from assay.runs.seeds import parse_seeds
 from assay.runs.store import Store
+from assay.support import console
 
 Run = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("no_assets")

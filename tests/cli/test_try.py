@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from assay import console
+from assay.support import console
 
 Run = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("no_assets")

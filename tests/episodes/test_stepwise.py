@@ -15,7 +15,7 @@ from assay.perturb.senses.actuators import ActionDelay, ActionNoise
 from assay.perturb.senses.proprioception import ProprioceptionNoise
 from assay.policies.registry import load_policy
 from assay.sim.observation import Observation
-from assay.streams import stream
+from assay.support.streams import stream
 
 SPEC = EpisodeSpec("libero_goal/7", 3, steps=25)
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from assay.episodes import Episode, EpisodeSpec, Outcome, horizon, rollout
+from assay.extensions.tabletop import TABLETOP_WORLD, Prompt, TableObservation, action
+from assay.extensions.tabletop.build import VIEWS
 from assay.policies.registry import load_policy
-from assay.tabletop import TABLETOP_WORLD, Prompt, TableObservation, action
-from assay.tabletop.build import VIEWS
 
 SPEC = EpisodeSpec("tabletop/T1/L1", 0, "tabletop")
 STILL = action((0.5, 0.0), (0.5, 0.0))

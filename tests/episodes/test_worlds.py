@@ -10,9 +10,9 @@ import pytest
 
 from assay.episodes import WORLDS, EpisodeSpec, Traits, horizon, rollout, task_of, world_name
 from assay.errors import WorldError
+from assay.extensions.tabletop import TableSimulation
 from assay.policies.registry import load_policy
 from assay.sim import Simulation
-from assay.tabletop import TableSimulation
 
 SPECS = {
     "libero": EpisodeSpec("libero_goal/7", 0, steps=2),

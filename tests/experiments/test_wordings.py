@@ -13,11 +13,11 @@ from assay.episodes import CONTROL, Episode, Outcome, task_of
 from assay.episodes.episode import no_trajectory
 from assay.errors import AssayError, ExperimentError, PerturbationError
 from assay.experiments import load_experiment
-from assay.formats.release import ReleaseError
 from assay.perturb.words.grid.generate import paraphrases
 from assay.perturb.words.grid.table import write
 from assay.runs.store import Store
 from assay.tasks import Instruction, bddl
+from assay.tasks.formats.release import ReleaseError
 
 HEADER = "high,mid,low,eval,batch_idx,new_instruction,original_instruction,structural_similarity,keyword_similarity"
 ROWS = (

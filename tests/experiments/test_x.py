@@ -14,7 +14,7 @@ from assay.perturb.world.exchange import APART, things_about
 from assay.perturb.world.ground import Ground, standing_region
 from assay.perturb.world.objects import NEW_COLOURS
 from assay.perturb.world.targets import NEW_PATTERNS, NEW_SIZES, moved_things, new_names
-from assay.streams import stream
+from assay.support.streams import stream
 from assay.tasks import Rectangle, Scene, Task
 from assay.tasks.names import mentions, names_of, words
 

@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.formats.libero_para import COLUMNS, official
+from assay.extensions.interop.importing.libero_para import import_libero_para
 from assay.measures import MeasureError, Paths, failures
 from assay.measures.nearness import OURS, PAPER, QUANTILES, Failures, NearFar, NearFarRule
-from assay.runs.importing.libero_para import import_libero_para
 from assay.runs.store import Store
+from assay.tasks.formats.libero_para import COLUMNS, official
 
 K = 50
 ORIGINALS = {

@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from assay.measures import compare, overestimation, pride, sweep
 from assay.measures.clustering import UNVARIED, mean, medians, shares
-from assay.stats.intervals import wilson_interval
+from assay.support.stats.intervals import wilson_interval
 
 TASKS, SEEDS, WORDINGS = 5, 6, 12
 SIZE = (TASKS, SEEDS, WORDINGS)

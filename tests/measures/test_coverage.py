@@ -15,9 +15,9 @@ from scipy.special import expit, ndtri
 
 from assay.measures.attribution import _linear, _losses
 from assay.measures.rates import rates
-from assay.stats import logistic
-from assay.stats.bootstrap import bootstrap
-from assay.stats.intervals import (
+from assay.support.stats import logistic
+from assay.support.stats.bootstrap import bootstrap
+from assay.support.stats.intervals import (
     Interval,
     median_interval,
     paired_difference,

@@ -17,7 +17,7 @@ from assay.measures.kinds import LabelRate
 from assay.perturb import Say
 from assay.perturb.world import Displace, Recolour
 from assay.report.sentences import sentence
-from assay.stats.intervals import Interval, wilson_interval
+from assay.support.stats.intervals import Interval, wilson_interval
 
 WORDS = {
     ("none", "hint"): "the bowl is not on the stove yet",

@@ -8,7 +8,7 @@ from scipy import stats
 from assay.measures import MeasureError, drops
 from assay.measures.drops import pooled
 from assay.runs.sequential import anytime_p
-from assay.stats.significance import least_p
+from assay.support.stats.significance import least_p
 
 
 def test_a_drop_counts_pairs_and_their_outcomes(run, made):

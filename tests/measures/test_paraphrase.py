@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assay.extensions.interop.importing.libero_para import import_libero_para
 from assay.measures import (
     MeasureError,
     distance_correlation,
@@ -17,7 +18,6 @@ from assay.measures import (
     success_rate,
     sweep,
 )
-from assay.runs.importing.libero_para import import_libero_para
 from assay.runs.store import Store
 
 

@@ -11,8 +11,8 @@ import mujoco
 import numpy as np
 import pytest
 
+from assay.extensions.tabletop import TableTask
 from assay.sim import CompiledScene, Simulation, compile_scene, load_pack
-from assay.tabletop import TableTask
 from assay.tasks import Atom, Entity, Region, Task
 from assay.tasks.staging import CameraChange
 

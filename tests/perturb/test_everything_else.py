@@ -13,8 +13,10 @@ from assay import tasks
 from assay.episodes import At, Effect, kinds
 from assay.episodes.events import near
 from assay.episodes.senses import Sense
+from assay.extensions.tabletop import make
+from assay.extensions.tabletop import perturb as prompts
+from assay.extensions.tabletop.tasks.base import Setting
 from assay.perturb import Perturbation, Say, apply_perturbations, rewordings
-from assay.perturb import tabletop as prompts
 from assay.perturb.catalogue import listed
 from assay.perturb.events import Cancel, Knock, Shut
 from assay.perturb.senses.catalogue import others_at, pictures_at
@@ -47,8 +49,6 @@ from assay.perturb.world import (
     UnseenTargets,
     VariedTarget,
 )
-from assay.tabletop import make
-from assay.tabletop.tasks.base import Setting
 from assay.tasks import Arena
 from assay.tasks.staging import Pattern, Surface
 

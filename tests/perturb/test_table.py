@@ -6,9 +6,8 @@ import pytest
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.perturb import Perturbation, Say, apply_perturbations, from_json, to_json
-from assay.perturb.senses import Fog
-from assay.perturb.tabletop import (
+from assay.extensions.tabletop import KINDS, Effect, Setting, TableOracle, make, play
+from assay.extensions.tabletop.perturb import (
     Gobbledygook,
     OtherInstruction,
     Paraphrase,
@@ -18,8 +17,9 @@ from assay.perturb.tabletop import (
     TextReferents,
     Unit,
 )
-from assay.perturb.tabletop.base import TablePerturbation
-from assay.tabletop import KINDS, Effect, Setting, TableOracle, make, play
+from assay.extensions.tabletop.perturb.base import TablePerturbation
+from assay.perturb import Perturbation, Say, apply_perturbations, from_json, to_json
+from assay.perturb.senses import Fog
 
 PROMPTS: tuple[TablePerturbation, ...] = (
     Paraphrase(),

@@ -4,7 +4,7 @@ from matplotlib.figure import Figure
 
 from assay.measures.timing import Limit
 from assay.report.figures.curves import limits_axes
-from assay.stats.intervals import Interval
+from assay.support.stats.intervals import Interval
 
 
 def limits(*factors: float | None) -> list[Limit]:

@@ -19,7 +19,9 @@ def objects() -> set[type[Result]]:
     while left:
         kinds = left.pop().__subclasses__()
         left += kinds
-        found |= {kind for kind in kinds if kind.__module__.startswith(("assay.measures.", "assay.stats."))}
+        found |= {
+            kind for kind in kinds if kind.__module__.startswith(("assay.measures.", "assay.support.stats."))
+        }
     apart = "assay.measures.shortcuts"  # of audits, which are no reports
     return {kind for kind in found if kind.__name__ != "Difference" and kind.__module__ != apart}
 

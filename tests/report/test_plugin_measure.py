@@ -29,7 +29,7 @@ from assay.report.run_report import RunReport
 from assay.report.sentences import sentence
 from assay.report.style import Drawing, draw
 from assay.report.table import Column, Table
-from assay.stats.intervals import Interval
+from assay.support.stats.intervals import Interval
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from assay.report.figures.forest import Mark, fits_a_column, forest, height
 from assay.report.main_table import main_table
 from assay.report.printing import COLUMN, Print, read_names, readable
 from assay.report.style import WIDTH, Drawing, draw
-from assay.stats.intervals import Interval
+from assay.support.stats.intervals import Interval
 
 Run = Callable[..., Any]
 

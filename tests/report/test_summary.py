@@ -10,7 +10,7 @@ from assay.report.sentences import sentence
 from assay.report.summary import key_numbers, sentences
 from assay.report.wording import between, number, points
 from assay.runs.store import Store
-from assay.stats.intervals import Interval
+from assay.support.stats.intervals import Interval
 
 
 def measured(path: Path):

@@ -4,7 +4,7 @@ import csv
 from io import StringIO
 
 from assay.report.table import Column, Table, latex
-from assay.stats.intervals import Interval
+from assay.support.stats.intervals import Interval
 
 TABLE = Table(
     "t",

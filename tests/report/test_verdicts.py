@@ -10,7 +10,7 @@ from assay.measures.compare import Aspect, Comparison, Contrast, Decision, Robus
 from assay.report.comparison import robustness_table
 from assay.report.figures.comparison import robustness_figure
 from assay.report.verdicts import in_a_word, seeds_more, verdicts
-from assay.stats.intervals import Interval
+from assay.support.stats.intervals import Interval
 
 INTERVAL = Interval(0.05, 0.25, "x")
 

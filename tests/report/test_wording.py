@@ -18,7 +18,7 @@ from assay.report.wording import (
     told,
     turned,
 )
-from assay.stats.intervals import Interval
+from assay.support.stats.intervals import Interval
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from assay.runs.executor import Done, Event, Executor, Source
 from assay.runs.store import Store
 from assay.runs.work import Options
 from assay.runs.worker import WorkerConfig
-from assay.stats.judgement import Verdict
-from assay.streams import stream
+from assay.support.stats.judgement import Verdict
+from assay.support.streams import stream
 
 WORDS = Experiment(
     "words",

@@ -13,9 +13,9 @@ import pytest
 from assay import __version__
 from assay.episodes import Episode, EpisodeSpec, Outcome, no_trajectory
 from assay.errors import RunError
-from assay.plugins import load_plugins
 from assay.runs.provenance import check, commit_of, describe, provenance
 from assay.runs.store import Store
+from assay.support.plugins import load_plugins
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ class Hush(Say):
 design = assay.Experiment("hush", "Quiet.", variants=lambda task: (assay.Variant("hush", (Hush("hush"),)),))
 run = assay.run(design, policy="idle", tasks="libero_goal/7", seeds=1, steps=1, workers=0, out="run.assay")
 assert [each["module"] for each in run.meta["plugins"]] == ["__main__"], run.meta["plugins"]
-from assay.plugins import load_plugins
+from assay.support.plugins import load_plugins
 assert not load_plugins(run.meta["plugins"]), "here it is at hand"
 """
     )

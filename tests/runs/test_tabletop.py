@@ -10,12 +10,12 @@ import pytest
 from assay.episodes import EpisodeSpec, task_of
 from assay.episodes.episode import Outcome
 from assay.experiments import load_experiment
+from assay.extensions.tabletop import TableSimulation
 from assay.runs.display import condition_table
 from assay.runs.driver import drive
 from assay.runs.local import LocalProcesses
 from assay.runs.store import Store
 from assay.runs.worker import EpisodeRunner, WorkerConfig
-from assay.tabletop import TableSimulation
 
 MODULE = """
 import numpy as np

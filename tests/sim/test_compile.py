@@ -10,11 +10,11 @@ import pytest
 
 from assay import tasks
 from assay.errors import AssayError, AssetError, TaskError
-from assay.formats.init_files import read_states
 from assay.sim.compile import CompiledScene, bounding_box, compile_scene
 from assay.sim.packs.base import Part
 from assay.sim.packs.primitives import PrimitivesPack
 from assay.tasks import Entity, Rectangle, Region, bddl
+from assay.tasks.formats.init_files import read_states
 
 Compiled = Callable[[str], CompiledScene]
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from assay.errors import StateError
-from assay.formats.init_files import read_states
 from assay.sim.compile import CompiledScene
 from assay.sim.placement import central_fixtures
 from assay.sim.simulation import Simulation
 from assay.sim.states import InitialState, checked, stored_states
+from assay.tasks.formats.init_files import read_states
 
 Compiled = Callable[[str], CompiledScene]
 SimulationOf = Callable[[CompiledScene], Simulation]

@@ -15,13 +15,13 @@ import av
 import numpy as np
 import pytest
 
-from assay import processes
 from assay.episodes import EpisodeSpec
 from assay.errors import RenderingError
+from assay.extensions.tabletop.world import PACK
 from assay.runs.episode_video import HOLD, video_name
 from assay.runs.store import Store
 from assay.runs.worker import EpisodeRunner, WorkerConfig
-from assay.tabletop.world import PACK
+from assay.support import processes
 from assay.web import replays as module
 from assay.web.replays import Recorded, Replay, Replays, own_video
 from assay.web.video_process import DiedError, Drawer, Order, PutOffError, VideoProcess

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import assay
-from assay.eqa.sources.demo import DemoSource
+from assay.extensions.eqa.sources.demo import DemoSource
 
 
 @assay.register("question source", "example-questions")
 class ExampleSource(DemoSource):
-    """Whatever yields `assay.eqa.episode.Episode` values can be asked about."""
+    """Whatever yields `assay.extensions.eqa.episode.Episode` values can be asked about."""
 
     name = "example-questions"
 

@@ -13,10 +13,10 @@ import polars as pl
 
 from assay.episodes import Episode, EpisodeSpec, Outcome, Trajectory, world_of
 from assay.errors import FileError, RunError
-from assay.plugins import PluginWarning, load_plugins
 from assay.runs.driver import Ending
 from assay.runs.replay import replay, write_video
 from assay.runs.store import Store
+from assay.support.plugins import PluginWarning, load_plugins
 
 if TYPE_CHECKING:
     from assay.measures.findings import Finding

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Literal
 
 from assay.api.choices import Seeds, chosen
 from assay.api.recorded import Run
-from assay.console import number_of
 from assay.episodes import Policy, WhileWaiting
 from assay.experiments import Experiment
-from assay.files import scratch_folder
 from assay.runs.display import RunDisplay
 from assay.runs.execute import Observer, Videos, default_path, execute
+from assay.support.console import number_of
+from assay.support.files import scratch_folder
 
 if TYPE_CHECKING:
-    from assay.exchange.summary import Cost, Share, Summary
+    from assay.extensions.interop.exchange.summary import Cost, Share, Summary
 
 
 def run(
@@ -124,7 +124,7 @@ def evaluate(
     policy gives the same episodes for the same tasks and seeds. ``out`` keeps the run; without it, the run lives as
     long as the result does.
     """
-    from assay.exchange.evaluate import fit
+    from assay.extensions.interop.exchange.evaluate import fit
 
     scratch = None
     if out is None:

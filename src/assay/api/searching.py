@@ -13,7 +13,7 @@ from assay.errors import ExperimentError, RunError
 from assay.runs.execute import Observer, default_path
 
 if TYPE_CHECKING:
-    from assay.searches.run import Searched
+    from assay.api.searches.run import Searched
 
 
 def search(
@@ -47,7 +47,7 @@ def search(
     same call goes on where it stopped. The other parameters are those of `run`. None where the observer did not
     approve of so much work.
     """
-    from assay.searches.run import search as searched
+    from assay.api.searches.run import search as searched
 
     if out is None:
         if not isinstance(policy, str):

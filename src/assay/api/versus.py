@@ -16,7 +16,7 @@ from assay.runs.execute import Observer
 
 if TYPE_CHECKING:
     from assay.runs.duel import Duel
-    from assay.stats.judgement import Judgement
+    from assay.support.stats.judgement import Judgement
 
 
 def duel(

@@ -21,18 +21,12 @@ from assay.cli import (
     assets,
     audit,
     certify,
-    collect,
     compare,
     demo,
     doctor,
     duel,
-    eqa,
     experiments,
-    export,
     gate,
-    import_,
-    learn,
-    libero,
     parity,
     plan,
     policies,
@@ -40,17 +34,23 @@ from assay.cli import (
     report,
     run_,
     runs,
-    scenes,
     search,
     serve,
-    tabletop,
     tasks,
     try_,
     ui,
     words,
 )
-from assay.console import errors, say
 from assay.errors import AssayError, traceback_of
+from assay.extensions.dropin import command as dropin_command
+from assay.extensions.eqa import commands as eqa_commands
+from assay.extensions.generate import command as generate_command
+from assay.extensions.interop import export_command as interop_export_command
+from assay.extensions.interop import import_command as interop_import_command
+from assay.extensions.learn import collect_command as learn_collect_command
+from assay.extensions.learn import learn_command as learn_learn_command
+from assay.extensions.tabletop import commands as tabletop_commands
+from assay.support.console import errors, say
 
 app = typer.Typer(
     name="assay",
@@ -74,22 +74,22 @@ COMMANDS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = Mappin
         "Policies": {
             "policies": policies.policies,
             "probe": probe.probe,
-            "libero": libero.libero,
+            "libero": dropin_command.libero,
             "serve": serve.serve,
-            "collect": collect.collect,
-            "learn": learn.learn,
+            "collect": learn_collect_command.collect,
+            "learn": learn_learn_command.learn,
         },
         "Experiments, tasks, instructions": {
             "experiments": experiments.app,
             "certify": certify.certify,
             "audit": audit.audit,
             "tasks": tasks.app,
-            "scenes": scenes.app,
+            "scenes": generate_command.app,
             "words": words.app,
-            "tabletop": tabletop.app,
+            "tabletop": tabletop_commands.app,
         },
-        "Runs": {"runs": runs.app, "import": import_.app, "export": export.export},
-        "Vision-language models": {"eqa": eqa.app},
+        "Runs": {"runs": runs.app, "import": interop_import_command.app, "export": interop_export_command.export},
+        "Vision-language models": {"eqa": eqa_commands.app},
         "This machine": {
             "doctor": doctor.doctor,
             "assets": assets.app,

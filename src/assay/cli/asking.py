@@ -9,16 +9,16 @@ import typer
 from rich.progress import Progress
 
 from assay.cli.plan import print_forecast
-from assay.console import progress_bar, say
 from assay.episodes import Episode, EpisodeSpec
 from assay.errors import RunError
 from assay.measures.forecast import FEW, Forecast, forecast
-from assay.plugins import PYTHON
 from assay.runs.display import RunDisplay
 from assay.runs.execute import workers_of
 from assay.runs.planning import duration
 from assay.runs.store import Store
 from assay.runs.work import Work
+from assay.support.console import progress_bar, say
+from assay.support.plugins import PYTHON
 
 LONG = 30 * 60.0
 """Seconds of work above which a run is not begun unasked."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.console import output, progress_bar, say, table_of
 from assay.errors import AssetError
+from assay.support.console import output, progress_bar, say, table_of
 
 if TYPE_CHECKING:
     from assay.sim.packs.locate import Assets

@@ -25,9 +25,9 @@ from assay.cli.execution import (
     write_json,
 )
 from assay.cli.verdicts import Markdown
-from assay.console import number_of, output, say, table_of
 from assay.errors import RunError
 from assay.runs.seeds import parse_seeds
+from assay.support.console import number_of, output, say, table_of
 
 if TYPE_CHECKING:
     from assay.report.table import Table

@@ -22,9 +22,9 @@ from assay.cli.execution import (
     Workers,
     write_json,
 )
-from assay.console import number_of, output, say, table_of
 from assay.errors import ExperimentError
 from assay.runs.seeds import parse_seeds
+from assay.support.console import number_of, output, say, table_of
 
 if TYPE_CHECKING:
     from assay.runs.certificates import Summary
@@ -52,13 +52,13 @@ def certify(
     Certificates are kept in the user's cache (or in the folder that ASSAY_CACHE names), for all runs.
     """
     from assay.experiments import load_experiment
-    from assay.files import check_writable
     from assay.runs.certificates import Cache, cache_file, summarise
     from assay.runs.display import RunDisplay, print_counts
     from assay.runs.execute import Options, make_certificates
     from assay.runs.provenance import states_digest
     from assay.runs.work import plugins_used
     from assay.runs.worker import WorkerConfig
+    from assay.support.files import check_writable
 
     design = load_experiment(experiment).only(conditions)
     demonstrator = design.played_in.traits.demonstrator

@@ -13,8 +13,8 @@ from rich.table import Column
 
 from assay.cli.execution import JsonFile, write_json
 from assay.cli.printing import FigureFormat, FigureWidth, Font, FontSize, Names, Out, print_of
-from assay.console import number_of, output, say, styled, table_of
 from assay.errors import RunError
+from assay.support.console import number_of, output, say, styled, table_of
 
 if TYPE_CHECKING:
     from assay.measures.compare import Contrast, Robustness

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.execution import Assets, Processes
-from assay.console import progress_bar, say
+from assay.support.console import progress_bar, say
 
 PRIMITIVES = "primitives"
 

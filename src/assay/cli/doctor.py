@@ -9,8 +9,8 @@ import typer
 from rich.text import Text
 
 from assay import __version__
-from assay.console import number_of, output, say, styled, table_of
 from assay.errors import AssetError
+from assay.support.console import number_of, output, say, styled, table_of
 
 NOT_SET_UP = styled("not set up", "yellow")
 GOOD, BAD = styled("works", "green"), styled("does not work", "red")

@@ -26,9 +26,9 @@ from assay.cli.execution import (
     say_on_primitives,
 )
 from assay.cli.verdicts import Each, JUnit, Margin, Markdown, tell
-from assay.console import number_of, say
 from assay.errors import RunError
 from assay.runs.seeds import parse_seeds
+from assay.support.console import number_of, say
 
 
 def duel(

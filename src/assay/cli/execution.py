@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 import typer
 
 from assay.cli import completing
-from assay.console import errors, say
 from assay.errors import RunError
+from assay.support.console import errors, say
 
 PRIMITIVES = "primitives"
 ON_PRIMITIVES = (
@@ -147,7 +147,7 @@ def write_json(content: object, target: str) -> bool:
     if target == "-":
         typer.echo(text)
         return True
-    from assay.files import replacing
+    from assay.support.files import replacing
 
     with replacing(Path(target)) as unfinished:
         unfinished.write_text(text + "\n", encoding="utf-8")

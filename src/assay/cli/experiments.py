@@ -16,7 +16,7 @@ from assay.cli import completing
 from assay.cli.execution import Assets, Conditions
 from assay.cli.listing import described
 from assay.cli.pictures import check_picture
-from assay.console import output, progress_bar, say, table_of
+from assay.support.console import output, progress_bar, say, table_of
 
 if TYPE_CHECKING:
     from assay.episodes import EpisodeSpec
@@ -75,7 +75,7 @@ def show(
     from assay.episodes import At, task_of
     from assay.errors import AssayError, ExperimentError
     from assay.experiments import load_experiment
-    from assay.plugins import imported
+    from assay.support.plugins import imported
 
     design = load_experiment(experiment).only(conditions)
     chosen = design.choose(selection)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.execution import JsonFile, write_json
-from assay.console import output, progress_bar, say, styled, table_of
+from assay.support.console import output, progress_bar, say, styled, table_of
 
 if TYPE_CHECKING:
     from assay.sim.parity import Parity

@@ -23,9 +23,9 @@ from assay.cli.execution import (
     Workers,
     write_json,
 )
-from assay.console import number_of, output, say, table_of, working
 from assay.errors import RunError
 from assay.runs.seeds import parse_seeds
+from assay.support.console import number_of, output, say, table_of, working
 
 if TYPE_CHECKING:
     from assay.measures.expected import Tested

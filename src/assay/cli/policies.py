@@ -8,13 +8,13 @@ from rich.box import SIMPLE
 from rich.table import Column
 
 from assay.cli.listing import described
-from assay.console import output, say, table_of
+from assay.support.console import output, say, table_of
 
 
 def policies() -> None:
     """List the policies of each world, and the fields an address may set: clumsy?miss=0.3."""
     from assay.episodes import WORLDS
-    from assay.plugins import imported
+    from assay.support.plugins import imported
 
     columns = (Column("world", no_wrap=True), Column("policy", no_wrap=True), "what it is, and its fields")
     table = table_of(*columns, box=SIMPLE)

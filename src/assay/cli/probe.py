@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.execution import Assets, JsonFile, Tasks, write_json
-from assay.console import output, progress_bar, say, table_of
 from assay.runs.seeds import parse_seeds
+from assay.support.console import output, progress_bar, say, table_of
 
 if TYPE_CHECKING:
     from assay.policies.probe import Examination, Settled

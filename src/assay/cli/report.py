@@ -9,8 +9,8 @@ import typer
 
 from assay.cli.execution import JsonFile, write_json
 from assay.cli.printing import FigureFormat, FigureWidth, Font, FontSize, Names, print_of
-from assay.console import output, say, styled, working
 from assay.errors import AssayError, RunError
+from assay.support.console import output, say, styled, working
 
 if TYPE_CHECKING:
     from assay.measures.nearness import NearFarRule

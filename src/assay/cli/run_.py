@@ -34,9 +34,9 @@ from assay.cli.execution import (
     parse_latency,
     say_on_primitives,
 )
-from assay.console import number_of, output, say
 from assay.errors import RunError
 from assay.runs.seeds import parse_seeds
+from assay.support.console import number_of, output, say
 
 if TYPE_CHECKING:
     from assay.runs.execute import Observer
@@ -196,8 +196,8 @@ def _tracked(display: Observer, track: str | None, project: str) -> Iterator[Obs
     if track is None:
         yield display
         return
-    from assay.exchange.tracker import Tracked
-    from assay.exchange.trackers import tracker
+    from assay.extensions.interop.exchange.tracker import Tracked
+    from assay.extensions.interop.exchange.trackers import tracker
 
     observer = Tracked(display, tracker(track), project)
     try:

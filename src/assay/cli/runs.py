@@ -12,8 +12,8 @@ from rich.box import SIMPLE
 from rich.table import Column
 
 from assay.cli.execution import JsonFile, write_json
-from assay.console import number_of, output, say, table_of
 from assay.errors import RunError
+from assay.support.console import number_of, output, say, table_of
 
 app = typer.Typer(help="List, show and merge runs.", no_args_is_help=True)
 

@@ -24,13 +24,13 @@ from assay.cli.execution import (
     say_on_primitives,
     write_json,
 )
-from assay.console import number_of, output, say, table_of
 from assay.errors import RunError
 from assay.runs.seeds import parse_seeds
+from assay.support.console import number_of, output, say, table_of
 
 if TYPE_CHECKING:
+    from assay.api.searches.run import Searched
     from assay.report.table import Table
-    from assay.searches.run import Searched
 
 
 def search(
@@ -122,7 +122,7 @@ def search(
         raise typer.Exit(1)
     written: dict[str, str] = {}
     if report is not None:
-        from assay.searches.writing import write
+        from assay.api.searches.writing import write
 
         written = write(found, report, videos)
         say(f"written to {report}", aside=True)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from assay.console import say
+from assay.support.console import say
 
 
 def serve(

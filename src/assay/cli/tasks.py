@@ -18,8 +18,8 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from assay.cli.execution import JsonFile, write_json
-from assay.console import errors, output, say, styled, table_of, working
 from assay.errors import AssayError, TaskError
+from assay.support.console import errors, output, say, styled, table_of, working
 
 if TYPE_CHECKING:  # tasks bring numpy and pydantic along, for which other commands need not wait
     from assay import tasks
@@ -156,8 +156,13 @@ def _census_table(first: str, second: str, parts: Mapping[str, Mapping[str, Freq
 
 
 def _write_census(found: Census, folder: Path) -> None:
+    from assay.extensions.papers.libero_x.dataset import (
+        flow_figure,
+        frequency_table,
+        label_table,
+        tree_figure,
+    )
     from assay.report.page import write_files
-    from assay.report.papers.libero_x.dataset import flow_figure, frequency_table, label_table, tree_figure
 
     drawings = tree_figure(found), flow_figure(found)
     write_files(folder, ".", drawings, (label_table(found), frequency_table({"": found})))

@@ -27,9 +27,9 @@ from assay.cli.execution import (
     say_on_primitives,
     write_json,
 )
-from assay.console import output, progress_bar, say, table_of
 from assay.errors import RunError, TaskError
 from assay.runs.seeds import parse_seeds
+from assay.support.console import output, progress_bar, say, table_of
 
 if TYPE_CHECKING:
     from assay.episodes import World
@@ -59,11 +59,11 @@ def try_(
     """Let a policy try tasks from several initial states, and count its successes."""
     from assay.episodes import EpisodeSpec, Outcome, horizon, world_name, world_of
     from assay.episodes.latency import WAYS, check_latency
-    from assay.files import check_writable
     from assay.policies.registry import check_address
     from assay.runs.clipping import Clipping
     from assay.runs.display import print_clipping, print_reasons, print_tracebacks
     from assay.runs.trials import Attempt, attempts, by_task
+    from assay.support.files import check_writable
 
     first = selection.partition(",")[0].strip()
     world = world_of(first)

@@ -10,10 +10,10 @@ import typer
 from rich.table import Column
 
 from assay.cli.execution import write_json
-from assay.console import output, say, styled, table_of
+from assay.support.console import output, say, styled, table_of
 
 if TYPE_CHECKING:
-    from assay.stats.judgement import Judgement
+    from assay.support.stats.judgement import Judgement
 
 Margin = Annotated[
     float, typer.Option(metavar="SHARE", help="Differences within it do not matter; 0.05 is five points.")

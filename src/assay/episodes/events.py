@@ -29,8 +29,8 @@ from assay.episodes.perturbation import Change, Effect, Perturbation, from_json,
 from assay.episodes.senses import Sense, Senses
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import PerturbationError, SpecError, WorldError
-from assay.plugins import imported
-from assay.streams import stream
+from assay.support.plugins import imported
+from assay.support.streams import stream
 
 
 class TriggerKind(StrEnum):

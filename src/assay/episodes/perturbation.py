@@ -17,10 +17,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from assay.episodes.fields import check
 from assay.errors import PerturbationError, PluginError, did_you_mean
-from assay.plugins import load_entry_points
-from assay.streams import stream
+from assay.support.plugins import load_entry_points
+from assay.support.streams import stream
 
-BUILT_IN = ("assay.perturb", "assay.perturb.tabletop")
+BUILT_IN = ("assay.perturb", "assay.extensions.tabletop.perturb")
 """Packages that register Assay's own perturbations when they are imported; the second needs the tabletop."""
 
 

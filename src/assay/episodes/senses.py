@@ -12,7 +12,7 @@ import numpy as np
 
 from assay.episodes.perturbation import Change, Effect, Perturbation
 from assay.errors import PolicyError
-from assay.streams import stream
+from assay.support.streams import stream
 
 Key = tuple[str | int, ...]
 """What the random streams of one perturbation in one episode hang on."""

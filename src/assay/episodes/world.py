@@ -18,7 +18,7 @@ from assay.episodes.episode import Intervals, Position, Trajectory
 from assay.episodes.instruction import Instruction
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import WorldError
-from assay.plugins import PYTHON, Registry
+from assay.support.plugins import PYTHON, Registry
 
 
 class Task(Protocol):
@@ -238,7 +238,7 @@ LIBERO = "libero"
 WORLDS: Registry[World] = Registry(
     "world",
     WorldError,
-    {LIBERO: "assay.sim.world:LIBERO_WORLD", "tabletop": "assay.tabletop.world:TABLETOP_WORLD"},
+    {LIBERO: "assay.sim.world:LIBERO_WORLD", "tabletop": "assay.extensions.tabletop.world:TABLETOP_WORLD"},
 )
 
 

@@ -19,7 +19,7 @@ from assay.perturb.words.distance.pride import Distance
 from assay.perturb.words.grid.generate import paraphrases
 from assay.perturb.world import Displace, Orbit, Relight, Resize
 from assay.perturb.world.ground import carrier, movable, target
-from assay.plugins import Registry
+from assay.support.plugins import Registry
 from assay.tasks import Task
 
 PER_CELL = 2

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from assay.experiments.base import Experiment, Variant
 from assay.perturb.words.rewordings import LADDER, STYLES, Rewording, counterfactuals
-from assay.streams import stream
+from assay.support.streams import stream
 from assay.tasks import Task
 
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from assay.episodes import Label, Perturbation
 from assay.episodes.perturbation import changed_by
-from assay.language.attributes import DISTANCES, SIDES, is_ranked, looks_named
 from assay.perturb.world.ground import owner
 from assay.sim.categories import OPENING
 from assay.sim.render import CAMERAS
 from assay.tasks import Predicate, Scene, Task
 from assay.tasks.census import Asked
 from assay.tasks.labels import FAMILIES, written
+from assay.tasks.language.attributes import DISTANCES, SIDES, is_ranked, looks_named
 from assay.tasks.names import words
 
 AXES = ("words", "world", "senses", "release")

@@ -30,7 +30,7 @@ from assay.perturb.world import (
 )
 from assay.perturb.world.ground import carrier, movable, target
 from assay.perturb.world.position import LARGEST, SWEEP
-from assay.streams import stream
+from assay.support.streams import stream
 from assay.tasks import Task
 from assay.tasks.horizons import horizon
 from assay.tasks.staging import Pattern

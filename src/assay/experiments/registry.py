@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from urllib.parse import unquote_plus
 
-from assay.addresses import configured
 from assay.errors import ExperimentError
 from assay.experiments.base import Experiment
-from assay.plugins import Registry
+from assay.support.addresses import configured
+from assay.support.plugins import Registry
 
 CONDITIONS = "conditions"
 """The field that every experiment has."""
@@ -35,8 +35,8 @@ EXPERIMENTS: Registry[Callable[..., Experiment] | Experiment] = Registry(
         "plus": "assay.experiments.plus:plus",
         "factors": "assay.experiments.factors:factors",
         "search": "assay.experiments.search:search",
-        "tabletop": "assay.experiments.tabletop:tabletop",
-        "prompts": "assay.experiments.tabletop:prompts",
+        "tabletop": "assay.extensions.tabletop.experiments:tabletop",
+        "prompts": "assay.extensions.tabletop.experiments:prompts",
     },
 )
 """Functions that make an experiment, or experiments themselves."""

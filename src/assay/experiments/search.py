@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from assay.episodes import Label
 from assay.experiments.axes import AXES, AxisError, Rung
 from assay.experiments.base import Experiment, Variant
-from assay.streams import stream
+from assay.support.streams import stream
 from assay.tasks import Task
 
 NAME = "search"

@@ -10,15 +10,15 @@ from functools import cached_property
 from assay.episodes.spec import Label
 from assay.errors import ExperimentError, PerturbationError
 from assay.experiments.base import Experiment, Variant
-from assay.formats.release import instruction
 from assay.perturb import Say
 from assay.perturb.words.distance.memory import remembered_attempts
 from assay.perturb.words.distance.pride import ALPHA, Distance
 from assay.perturb.words.grid.cells import cell_of
 from assay.perturb.words.grid.table import Row, plain, with_tasks
-from assay.streams import stream
+from assay.support.streams import stream
 from assay.tasks import Task
 from assay.tasks.files import called
+from assay.tasks.formats.release import instruction
 
 PUBLISHED, COMPUTED, NONE = "published", "computed", "none"
 """Whose similarities an episode is labelled with: the table's, those of our scorer, or nobody's."""

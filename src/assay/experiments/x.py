@@ -27,7 +27,7 @@ from assay.perturb.world import (
 )
 from assay.perturb.world.ground import movable, target
 from assay.perturb.world.targets import moves_things
-from assay.streams import stream
+from assay.support.streams import stream
 from assay.tasks import Task
 from assay.tasks.labels import CONFOUNDING, UNSEEN
 

@@ -12,8 +12,8 @@ from assay.episodes.perturbation import Change
 from assay.measures.measure import Measure
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.table import codes, judged, require
-from assay.stats.intervals import Interval, stratified, tested
-from assay.stats.significance import holm, within
+from assay.support.stats.intervals import Interval, stratified, tested
+from assay.support.stats.significance import holm, within
 
 STRATUM = ("task", "object")
 

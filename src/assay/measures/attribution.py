@@ -24,11 +24,11 @@ from assay.episodes.spec import CONTROL
 from assay.measures.measure import Measure, Panel
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import START, judged
-from assay.stats import logistic
-from assay.stats.bootstrap import ENOUGH, FEWEST, percentiles, resampled
-from assay.stats.distributions import t_below, t_quantile
-from assay.stats.intervals import LEVEL, Interval, stratified, tested
-from assay.stats.significance import sign_flip, within
+from assay.support.stats import logistic
+from assay.support.stats.bootstrap import ENOUGH, FEWEST, percentiles, resampled
+from assay.support.stats.distributions import t_below, t_quantile
+from assay.support.stats.intervals import LEVEL, Interval, stratified, tested
+from assay.support.stats.significance import sign_flip, within
 
 PREFIX = "factor:"
 MOST = 8

@@ -71,7 +71,7 @@ def renamed(task: str, text: str) -> str:
 def _nouns(task: str) -> Mapping[str, str]:
     """The nouns of a task's instruction, and how they are written; empty if it cannot be read."""
     from assay import tasks  # the reader of instructions is heavy, and only paraphrases need it
-    from assay.language import lexicon, read_task
+    from assay.tasks.language import lexicon, read_task
 
     try:
         said = read_task(tasks.load(task), lexicon()).mentions

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from assay.measures.table import START, Codes, held, nested, with_starts
-from assay.stats.intervals import (
+from assay.support.stats.intervals import (
     Difference,
     Interval,
     bernoulli_variance,
@@ -26,7 +26,7 @@ from assay.stats.intervals import (
     small_sample_factor,
     wilson_interval,
 )
-from assay.stats.intervals import Z as _Z
+from assay.support.stats.intervals import Z as _Z
 
 UNIT = pl.col("task").is_not_null().cast(pl.Float64)
 """The weight of every row, where all count the same."""

@@ -21,11 +21,11 @@ from assay.measures.clustering import UNIT, difference, variances
 from assay.measures.contrasts import Aspect, Comparison, Contrast, Decision, Robustness
 from assay.measures.result import MeasureError
 from assay.measures.table import PAIR, START, judged, sums
-from assay.stats.distributions import normal_below, normal_quantile
-from assay.stats.intervals import Interval, Z, tested
-from assay.stats.power import POWER
-from assay.stats.sampled_tasks import mean_over_tasks
-from assay.stats.significance import SURE, holm, least_p, sign_flip
+from assay.support.stats.distributions import normal_below, normal_quantile
+from assay.support.stats.intervals import Interval, Z, tested
+from assay.support.stats.power import POWER
+from assay.support.stats.sampled_tasks import mean_over_tasks
+from assay.support.stats.significance import SURE, holm, least_p, sign_flip
 
 __all__ = ["COLUMNS", "MARGIN", "Aspect", "Comparison", "Contrast", "Decision", "Robustness", "compare"]
 

@@ -14,7 +14,7 @@ from assay.measures.clustering import shares
 from assay.measures.result import MeasureError
 from assay.measures.table import atoms
 from assay.measures.timing import FACTORS, REFERENCE, possible, with_references
-from assay.stats.intervals import Interval
+from assay.support.stats.intervals import Interval
 from assay.tasks.names import thing_of
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from assay.measures.result import Result
-from assay.stats.intervals import Interval
+from assay.support.stats.intervals import Interval
 
 
 class Decision(StrEnum):

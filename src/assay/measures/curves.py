@@ -16,8 +16,8 @@ from assay.measures.rates import Rate, rates
 from assay.measures.result import MeasureError, Missing, Result
 from assay.measures.run_data import RunData
 from assay.measures.table import START, judged, plausible, require
-from assay.stats.intervals import Interval, stratified, tested
-from assay.stats.significance import paired
+from assay.support.stats.intervals import Interval, stratified, tested
+from assay.support.stats.significance import paired
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from assay.measures.particular import particular
 from assay.measures.profile import Profile
 from assay.measures.search import Kind, Pattern, search
 from assay.measures.task_changes import TASK_CHANGES, TaskChanges, cells, pooled, uneven_p
-from assay.stats.significance import SURE
+from assay.support.stats.significance import SURE
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,10 @@ from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.run_data import RunData
 from assay.measures.table import START, judged, pairs, perturbed_rows, plausible
 from assay.runs.sequential import anytime_p, start_order
-from assay.stats.bootstrap import bootstrap
-from assay.stats.conditional import LogOdds, conditional_log_odds
-from assay.stats.distributions import normal_below
-from assay.stats.intervals import (
+from assay.support.stats.bootstrap import bootstrap
+from assay.support.stats.conditional import LogOdds, conditional_log_odds
+from assay.support.stats.distributions import normal_below
+from assay.support.stats.intervals import (
     Interval,
     difference_of,
     effective_count,
@@ -28,8 +28,8 @@ from assay.stats.intervals import (
     share_interval,
     tested,
 )
-from assay.stats.sampled_tasks import mean_over_tasks
-from assay.stats.significance import SURE, holm, least_p, paired, telling
+from assay.support.stats.sampled_tasks import mean_over_tasks
+from assay.support.stats.significance import SURE, holm, least_p, paired, telling
 
 _AXES = "axes"
 """The family of the axes themselves."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.jit import compiled
+from assay.support.jit import compiled
 
 
 def distances(paths: np.ndarray, references: np.ndarray, which: np.ndarray | None = None) -> np.ndarray:

@@ -12,7 +12,7 @@ from assay.measures.clustering import mean
 from assay.measures.measure import Measure
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import judged
-from assay.stats.intervals import Interval
+from assay.support.stats.intervals import Interval
 
 
 @dataclass(frozen=True, slots=True)

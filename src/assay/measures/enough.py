@@ -13,11 +13,16 @@ import polars as pl
 import scipy
 
 from assay.measures.result import Result
-from assay.stats.distributions import binomial_at_least, hypergeometric_moments, normal_below, normal_quantile
-from assay.stats.intervals import Interval, Z
-from assay.stats.power import POWER
-from assay.stats.significance import SURE, paired
-from assay.streams import stream
+from assay.support.stats.distributions import (
+    binomial_at_least,
+    hypergeometric_moments,
+    normal_below,
+    normal_quantile,
+)
+from assay.support.stats.intervals import Interval, Z
+from assay.support.stats.power import POWER
+from assay.support.stats.significance import SURE, paired
+from assay.support.streams import stream
 
 MOST_SEEDS = 500
 """More than that is no advice."""

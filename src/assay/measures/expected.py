@@ -21,7 +21,7 @@ from assay.measures.memorisation import FAR
 from assay.measures.search import sayings
 from assay.measures.surface import LABEL
 from assay.measures.table import plausible
-from assay.stats.power import NAMED, SEARCHED, detectable, starts_for
+from assay.support.stats.power import NAMED, SEARCHED, detectable, starts_for
 from assay.tasks.labels import COLUMN
 
 _WORDS = ("action", "object")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.stats.significance import SURE, holm
+from assay.support.stats.significance import SURE, holm
 
 NAMED = 0.8
 """The part of the 5 % that is for flaws named beforehand."""

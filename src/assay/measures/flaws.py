@@ -9,7 +9,7 @@ from functools import cache
 from types import MappingProxyType
 
 from assay.episodes.perturbation import TOGETHER, Change
-from assay.stats.intervals import Interval
+from assay.support.stats.intervals import Interval
 
 
 class Flaw(StrEnum):

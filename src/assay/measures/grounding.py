@@ -18,7 +18,7 @@ from assay.measures.clustering import shares
 from assay.measures.measure import Measure, Panel
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import atoms, judged
-from assay.stats.intervals import Interval
+from assay.support.stats.intervals import Interval
 from assay.tasks.names import thing_of
 
 Contact = Literal["touched", "moved"]

@@ -17,7 +17,7 @@ from assay.measures.profile import Profile
 from assay.measures.rates import CONTROLS, SUCCESS_RATE
 from assay.measures.search import Kind
 from assay.measures.task_changes import TaskChanges
-from assay.stats.significance import SURE
+from assay.support.stats.significance import SURE
 
 ABILITY = (Flaw.UNABLE, Flaw.MISSES, Flaw.KIND)
 """Flaws that show with nothing changed: they say nothing about robustness."""

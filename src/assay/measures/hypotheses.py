@@ -43,8 +43,8 @@ from assay.measures.result import Result
 from assay.measures.starts import STARTS
 from assay.measures.surface import SURFACE
 from assay.measures.table import START
-from assay.stats.intervals import Interval, wilson_interval
-from assay.stats.significance import SURE, holm
+from assay.support.stats.intervals import Interval, wilson_interval
+from assay.support.stats.significance import SURE, holm
 
 T = TypeVar("T")
 

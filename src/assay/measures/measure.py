@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from assay.measures.flaws import OwnFlaw
 from assay.measures.result import MeasureError
 from assay.measures.run_data import RunData
-from assay.plugins import Registry, imported
+from assay.support.plugins import Registry, imported
 
 T_co = TypeVar("T_co", covariant=True)
 Lazy = str | Callable[..., Any]

@@ -66,8 +66,8 @@ from assay.measures.table import (
     pairs,
     sums,
 )
-from assay.stats.intervals import Interval, effective_count, wilson_interval
-from assay.stats.significance import share_above
+from assay.support.stats.intervals import Interval, effective_count, wilson_interval
+from assay.support.stats.significance import share_above
 
 __all__ = [
     "ELSEWHERE",

@@ -12,8 +12,8 @@ from assay.measures.changes import JOINED
 from assay.measures.measure import Measure, Panel
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.table import judged
-from assay.stats.intervals import Interval, stratified, tested
-from assay.stats.significance import paired
+from assay.support.stats.intervals import Interval, stratified, tested
+from assay.support.stats.significance import paired
 
 WORDS = "Words"
 """The section of the report about instructions."""

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from assay.addresses import configured
 from assay.episodes.spec import CONTROL
 from assay.errors import did_you_mean
 from assay.measures.clustering import shares
@@ -26,8 +25,9 @@ from assay.measures.paraphrase import ACTIONS, NONE, OBJECTS
 from assay.measures.paths import Paths
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.table import START, goal, in_another_world, judged, perturbed_rows, plausible, sums
-from assay.stats.intervals import Interval
-from assay.stats.significance import mostly
+from assay.support.addresses import configured
+from assay.support.stats.intervals import Interval
+from assay.support.stats.significance import mostly
 
 QUANTILES = {"max": 1.0, "p99": 0.99, "p95": 0.95, "p90": 0.9}
 """Name -> share of a task's successes that its threshold covers."""

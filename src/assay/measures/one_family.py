@@ -17,8 +17,8 @@ from assay.measures.other_tasks import OTHER_TASKS, fair
 from assay.measures.profile import Profile
 from assay.measures.search import by_axis
 from assay.measures.starts import STARTS
-from assay.stats.intervals import Interval, tested
-from assay.stats.significance import holm
+from assay.support.stats.intervals import Interval, tested
+from assay.support.stats.significance import holm
 
 Adjusted = Mapping[tuple[int, str, str], float]
 """Run, measure and part (a change, an axis, a condition) -> p, one-sided, adjusted for the whole family."""

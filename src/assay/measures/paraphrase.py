@@ -13,8 +13,8 @@ from assay.measures.names import WORDS
 from assay.measures.rates import Rate, rates
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import judged, require, sums
-from assay.stats.intervals import Interval, paired_difference
-from assay.stats.permutation import table_correlation
+from assay.support.stats.intervals import Interval, paired_difference
+from assay.support.stats.permutation import table_correlation
 
 NONE = "none"
 """Said as in the original instruction."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.episodes.episode import Trajectory
-from assay.jit import compiled
 from assay.runs.store import Store
+from assay.support.jit import compiled
 
 POINTS = 50
 """As many as LIBERO-Para uses."""

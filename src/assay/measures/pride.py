@@ -19,7 +19,7 @@ from assay.measures.names import WORDS
 from assay.measures.paraphrase import reworded, wording
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import judged, require
-from assay.stats.intervals import Interval
+from assay.support.stats.intervals import Interval
 
 ALPHA = 0.5
 FEWEST = 5

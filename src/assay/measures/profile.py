@@ -15,7 +15,7 @@ from assay.measures.nearness import OURS, NearFarRule
 from assay.measures.result import Missing
 from assay.measures.run_data import RunData
 from assay.runs.store import Store
-from assay.stats.result import plain
+from assay.support.stats.result import plain
 
 T = TypeVar("T")
 

@@ -20,7 +20,7 @@ from assay.measures.clustering import shares
 from assay.measures.measure import Measure, Panel
 from assay.measures.result import Result
 from assay.measures.table import judged
-from assay.stats.intervals import Interval
+from assay.support.stats.intervals import Interval
 
 HIDDEN = "What success hides"
 """The section of the report."""

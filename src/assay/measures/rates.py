@@ -15,8 +15,8 @@ from assay.measures.measure import Measure, Panel
 from assay.measures.result import MeasureError, Result
 from assay.measures.run_data import RunData
 from assay.measures.table import judged
-from assay.stats.intervals import Interval
-from assay.stats.sampled_tasks import share_over_tasks
+from assay.support.stats.intervals import Interval
+from assay.support.stats.sampled_tasks import share_over_tasks
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from assay.measures.flaws import shown_by
 from assay.measures.other_tasks import OTHER_TASKS, fair
 from assay.measures.profile import Profile
 from assay.measures.task_changes import TASK_CHANGES, by_cell
-from assay.stats.significance import SURE, within
+from assay.support.stats.significance import SURE, within
 
 FORMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {

@@ -15,8 +15,8 @@ from assay.measures.rates import Rate, rates
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import judged, plausible
 from assay.runs.audit import Probe
-from assay.stats.intervals import Difference, Interval, newcombe, tested, wilson_interval
-from assay.stats.significance import within
+from assay.support.stats.intervals import Difference, Interval, newcombe, tested, wilson_interval
+from assay.support.stats.significance import within
 
 LEAST = 0.5
 """The share of episodes above which a condition counts as solved."""

@@ -18,7 +18,7 @@ from assay.measures.progress import HIDDEN
 from assay.measures.result import MeasureError, Result
 from assay.measures.run_data import RunData
 from assay.measures.timing import REFERENCE, with_references
-from assay.stats.intervals import Interval
+from assay.support.stats.intervals import Interval
 
 MOVED = 0.02
 """Metres from where it stood at which a thing that the goal does not name was moved."""

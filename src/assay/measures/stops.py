@@ -16,7 +16,7 @@ from assay.measures.progress import HIDDEN, NO_ATOMS
 from assay.measures.result import MeasureError, Result
 from assay.measures.run_data import RunData
 from assay.measures.table import judged
-from assay.stats.intervals import Interval
+from assay.support.stats.intervals import Interval
 
 ORDER = (
     UNTOUCHED,

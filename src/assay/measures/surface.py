@@ -10,7 +10,7 @@ from assay.measures.enough import least_one_sided, telling
 from assay.measures.evidence import Among, FlawTest, Shows, Untested, drop_evidence, loss, one_sided_p
 from assay.measures.flaws import Flaw
 from assay.measures.measure import Measure
-from assay.stats.significance import SURE, holm
+from assay.support.stats.significance import SURE, holm
 
 
 def ways_to_write_it(among: Among) -> Iterator[FlawTest | Untested]:

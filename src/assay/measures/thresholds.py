@@ -15,8 +15,8 @@ from assay.experiments.search import AXIS, FRESH, MAGNITUDE
 from assay.measures.measure import Measure, Panel
 from assay.measures.result import MeasureError, Result
 from assay.measures.run_data import RunData
-from assay.stats.betting import Wager, share_of
-from assay.stats.thresholds import ALPHA, LEVEL, Evidence
+from assay.support.stats.betting import Wager, share_of
+from assay.support.stats.thresholds import ALPHA, LEVEL, Evidence
 
 META = "search"
 """Of the run's meta table: level, confidence, and the ladders that were searched."""

@@ -18,7 +18,7 @@ from assay.measures.measure import Measure, Panel
 from assay.measures.progress import NO_ATOMS
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import controls, judged
-from assay.stats.intervals import Interval
+from assay.support.stats.intervals import Interval
 
 FACTORS = (0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, None)
 """Limits as multiples of a reference time, as LIBERO-X has them; None for no limit."""

@@ -13,12 +13,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from assay.addresses import arguments
 from assay.episodes import LIBERO, Policy
 from assay.errors import PolicyError, one_line
-from assay.files import digest_of_file
-from assay.plugins import PYTHON, SCRIPT
 from assay.policies.registry import maker
+from assay.support.addresses import arguments
+from assay.support.files import digest_of_file
+from assay.support.plugins import PYTHON, SCRIPT
 
 FINGERPRINT = "fingerprint"
 """The class method, of objects the method, with which a policy says what else it hangs on."""

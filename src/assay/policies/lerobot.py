@@ -16,13 +16,13 @@ import numpy as np
 
 from assay.episodes import EpisodeSpec
 from assay.errors import PolicyError
-from assay.files import digest_of_file
-from assay.policies.demonstrations.features import STATE, state
-from assay.policies.learned.visuomotor.frames import NAMES
+from assay.extensions.learn.demonstrations.features import STATE, state
+from assay.extensions.learn.visuomotor.frames import NAMES
 from assay.policies.remote.pictures import Orientation, parsed, turned
 from assay.policies.simple import STILL
 from assay.sim import Observation
-from assay.streams import stream
+from assay.support.files import digest_of_file
+from assay.support.streams import stream
 from assay.tasks import Instruction
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from assay.addresses import arguments
 from assay.episodes import LIBERO, WORLDS, Policy
 from assay.errors import PolicyError, did_you_mean, one_line, short_traceback
-from assay.plugins import PYTHON, from_python, imported
+from assay.support.addresses import arguments
+from assay.support.plugins import PYTHON, from_python, imported
 
 LEROBOT = "lerobot:"
 """How the address of a policy of LeRobot's begins; its folder follows."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from assay.episodes import EpisodeSpec
 from assay.sim import Observation
-from assay.streams import stream
+from assay.support.streams import stream
 from assay.tasks import Instruction
 
 STILL = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0])

@@ -15,7 +15,7 @@ from assay.report.style import FAINT, INK, ORANGE, SHADES
 from assay.report.table import Column, Table, Value
 from assay.report.wording import NOT, between, listed, number, p_phrase, percent, plural, points
 from assay.runs.audit import KINDS, MEMORY, Probe
-from assay.stats.intervals import LEVEL
+from assay.support.stats.intervals import LEVEL
 
 FORMATS = (".png", ".svg", ".pdf")
 """How the names of figures may end."""

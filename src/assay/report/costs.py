@@ -12,7 +12,7 @@ from assay.report.evidence_words import change_said
 from assay.report.run_report import RunReport
 from assay.report.table import Column, Table
 from assay.report.wording import between, group_name, listed, natural, p_phrase, percent, points
-from assay.stats.significance import SURE
+from assay.support.stats.significance import SURE
 
 _MOST = 3
 """Changes that a sentence names."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 from assay.episodes.perturbation import TOGETHER
+from assay.extensions.tabletop.measures.flaw_tests import NothingMore
 from assay.measures.ability import Ability
 from assay.measures.evidence import Evidence, Shows
 from assay.measures.findings import Claim, Finding, Where
@@ -14,10 +15,9 @@ from assay.measures.hypotheses import CalledBy, Onset
 from assay.measures.measure import MEASURES, load
 from assay.measures.memorisation import Calls
 from assay.measures.search import Kind
-from assay.measures.tabletop.flaw_tests import NothingMore
 from assay.report.wording import between, listed, natural, p_phrase, percent, points
-from assay.stats.intervals import Interval
-from assay.stats.significance import SURE
+from assay.support.stats.intervals import Interval
+from assay.support.stats.significance import SURE
 
 _TASKS = 4
 """Tasks that are named one by one."""

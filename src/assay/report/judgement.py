@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from assay.report.wording import NOT, number, percent, plural, points
-from assay.stats.judgement import Judgement, Line, Verdict
+from assay.support.stats.judgement import Judgement, Line, Verdict
 
 HEADS = ("condition", "pairs", "A %", "B %", "B - A", "interval", "B is")
 _CLAIMS = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from assay.console import readable
+from assay.support.console import readable
 
 
 def rendered(template: str, *, finalize: Callable[..., Any] | None = None, **values: object) -> str:

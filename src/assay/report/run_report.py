@@ -20,13 +20,13 @@ from assay.measures.findings import Finding
 from assay.measures.measure import Measure
 from assay.measures.nearness import FAILURES, OURS, NearFarRule
 from assay.measures.profile import Profile, profile
-from assay.plugins import load_plugins
 from assay.report.sampled_paths import TaskPaths, sample_paths
 from assay.report.sentences import Diagnosis, sentence
 from assay.report.wording import listed, plural
 from assay.runs.about import lateness
 from assay.runs.certificates.serve import META as REFUSED
 from assay.runs.store import Store
+from assay.support.plugins import load_plugins
 
 T = TypeVar("T")
 RANDOM = "random"

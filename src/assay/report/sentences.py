@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from assay.extensions.tabletop.measures.flaw_tests import ENOUGH
 from assay.measures.enough import MoreSeeds
 from assay.measures.evidence import Untested
 from assay.measures.findings import Claim, Fall, Finding, Unnoticed, Verdict
 from assay.measures.flaws import Degree, Flaw, OwnFlaw
 from assay.measures.measure import MEASURES
-from assay.measures.tabletop.flaw_tests import ENOUGH
 from assay.report.evidence_words import change_said, in_which_tasks, rests_on_nonsense, worded
 from assay.report.wording import listed, p_phrase, plural
 

@@ -27,7 +27,7 @@ from assay.report.wording import (
     points,
     signed,
 )
-from assay.stats.intervals import Interval
+from assay.support.stats.intervals import Interval
 
 _MOST = 3
 """Conditions and reasons that are told one by one."""

@@ -9,7 +9,7 @@ from io import StringIO
 from typing import Literal
 
 from assay.report.wording import NOT, between, number, p_value, signed
-from assay.stats.intervals import Interval
+from assay.support.stats.intervals import Interval
 
 Value = str | int | float | bool | Interval | None
 Kind = Literal["text", "count", "share", "chance", "change", "p", "number", "metres"]

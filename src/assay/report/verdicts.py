@@ -6,7 +6,7 @@ import math
 
 from assay.measures.compare import Aspect, Comparison, Contrast, Decision, Robustness
 from assay.report.wording import between, number, p_phrase, percent, plural, points
-from assay.stats.significance import SURE
+from assay.support.stats.significance import SURE
 
 Decided = Contrast | Robustness
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from assay import tasks
 from assay.episodes.spec import Label
 from assay.errors import AssayError
-from assay.stats.intervals import Interval
+from assay.support.stats.intervals import Interval
 
 NOT = "\N{EN DASH}"
 """Stands for a number that there is not."""

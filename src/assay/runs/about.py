@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from assay.console import number_of
+from assay.support.console import number_of
 
 DIGITS = 12
 """Of a digest that is shown: enough to tell two apart."""

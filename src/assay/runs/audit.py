@@ -150,7 +150,7 @@ def _learned(checkpoint: Path) -> Probe:
     from assay.policies.learned import require_torch
 
     require_torch()
-    from assay.policies.learned.visuomotor.checkpoint import load
+    from assay.extensions.learn.visuomotor.checkpoint import load
 
     without = load(checkpoint)[1].settings.without
     if not without:

@@ -11,12 +11,12 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 from assay.errors import RunError
-from assay.files import locked, replacing
-from assay.files.locks import PATIENCE
 from assay.runs import format_1
 from assay.runs.rows import ADDED, APPLICATION, SCHEMA, SINCE, UNCOUNTED, VERSION
 from assay.runs.signature import signature
 from assay.runs.soundness import Damage, conceal, examine
+from assay.support.files import locked, replacing
+from assay.support.files.locks import PATIENCE
 
 SUFFIX = ".assay"
 TABLES = ("specs", "episodes", "trajectories", *SINCE)

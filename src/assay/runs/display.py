@@ -19,11 +19,11 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from assay.console import Pulse, errors, number_of, progress_bar, say, table_of
 from assay.episodes import Episode, EpisodeSpec
 from assay.runs.clipping import Clipping
 from assay.runs.execute import Observer
 from assay.runs.store import Store
+from assay.support.console import Pulse, errors, number_of, progress_bar, say, table_of
 
 MOST_CONDITIONS = 20
 """How many conditions are shown while it runs; the latest ones."""

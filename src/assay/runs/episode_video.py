@@ -68,7 +68,9 @@ class EpisodeVideo:
         every = max(self._every, self._steps(seconds))
         shown = [each for each in self._seen if each.step % every == 0 and each is not self._last]
         fps = Fraction(1 / world_of(self._spec.task).frame_seconds).limit_denominator(1000) / every
-        from assay.video import VideoWriter  # most runs make no videos, and codecs take long to import
+        from assay.support.video import (
+            VideoWriter,  # most runs make no videos, and codecs take long to import
+        )
 
         with VideoWriter(path, fps=fps, keyframes=KEYFRAMES, quick=True) as video:
             for observation in shown:

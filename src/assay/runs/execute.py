@@ -13,7 +13,6 @@ from assay.episodes import Episode, EpisodeSpec, Policy
 from assay.errors import PolicyError, RunError
 from assay.experiments import Experiment
 from assay.experiments.reference_times import limited
-from assay.plugins import SCRIPT
 from assay.policies.identity import identity, identity_of
 from assay.policies.registry import check_address, lacking
 from assay.runs.batching import BatchingProcesses
@@ -37,6 +36,7 @@ from assay.runs.shards import Shard, check_shard
 from assay.runs.store import Store, Waiting
 from assay.runs.work import Options, Videos, Work, prepare, refuse_latency
 from assay.runs.worker import WorkerConfig
+from assay.support.plugins import SCRIPT
 
 __all__ = ["Observer", "Options", "Videos", "default_path", "execute", "make_certificates", "workers_of"]
 

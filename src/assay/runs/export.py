@@ -6,8 +6,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Literal
 
-from assay.files import replacing
 from assay.runs.store import Store
+from assay.support.files import replacing
 
 Format = Literal["parquet", "csv", "json"]
 

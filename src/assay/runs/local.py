@@ -13,11 +13,11 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from assay import processes
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError, PolicyError, RunError, traceback_of
 from assay.runs.executor import Died, Done, Event, Source, Tick
 from assay.runs.worker import EpisodeRunner, WorkerConfig
+from assay.support import processes
 
 TICK = 0.2
 """Seconds between looks at the clock."""

@@ -8,7 +8,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from assay.errors import RunError
-from assay.files import replacing, scratch_folder
 from assay.runs.certificates.serve import META, recall
 from assay.runs.connections import SUFFIX
 from assay.runs.provenance import all_conditions, all_plugins, differing
@@ -16,6 +15,7 @@ from assay.runs.rows import VERSION
 from assay.runs.shards import MERGED, in_order, together
 from assay.runs.shards import META as META_SHARD
 from assay.runs.store import Store
+from assay.support.files import replacing, scratch_folder
 
 
 def merge(paths: Sequence[Path], out: Path) -> int:

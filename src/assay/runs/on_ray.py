@@ -17,14 +17,14 @@ from assay import __version__
 from assay.episodes.episode import Episode
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError, RunError, one_line
-from assay.extras import require
-from assay.files import CACHE_VARIABLE
-from assay.processes import environment, environment_of_others
 from assay.runs.executor import Died, Done, Event, Source, Tick
 from assay.runs.local import LOADING, TICK
 from assay.runs.ray_guard import RayGuard
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.sim.packs.locate import LIBERO_VARIABLE, ROBOSUITE_VARIABLE, STATES_VARIABLE
+from assay.support.extras import require
+from assay.support.files import CACHE_VARIABLE
+from assay.support.processes import environment, environment_of_others
 
 LOCAL = "local"
 """The address that stands for a Ray of our own, on this machine."""
@@ -49,7 +49,7 @@ its cores are for them."""
 PASSED_ON = (LIBERO_VARIABLE, ROBOSUITE_VARIABLE, STATES_VARIABLE, CACHE_VARIABLE, "LP_NUM_THREADS")
 """Environment variables that actors get from the driver: where assets and caches are, with how many threads software
 draws; and no keys, but for that of the policy's own server. A Ray of our own has what other processes get, see
-`assay.processes`."""
+`assay.support.processes`."""
 STORE_MEMORY = 80_000_000
 """Bytes that Ray may use for objects on this machine, its least: an episode has some 10 kB."""
 

@@ -11,7 +11,7 @@ import os
 from contextlib import suppress
 from importlib import import_module
 
-from assay.processes import IMPORTED, MAIN, STARTED_BY, end_with_parent
+from assay.support.processes import IMPORTED, MAIN, STARTED_BY, end_with_parent
 
 end_with_parent(True)
 starter, _, thread = os.environ.pop(STARTED_BY, "").partition(" ")

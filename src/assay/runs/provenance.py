@@ -14,11 +14,11 @@ from typing import Any
 from assay import __version__
 from assay.episodes import LIBERO, WORLDS
 from assay.errors import RunError
-from assay.extras import DISTRIBUTION
-from assay.files import digest_of
-from assay.plugins import Plugin
 from assay.runs.store import Store
 from assay.sim.bare_mujoco import mujoco_version
+from assay.support.extras import DISTRIBUTION
+from assay.support.files import digest_of
+from assay.support.plugins import Plugin
 
 DECIDING = ("experiment", "policy", "policy_metadata", "pack", "pack_digest", "mujoco", "settings")
 """What must be the same for a run to be resumed."""

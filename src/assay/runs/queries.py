@@ -17,11 +17,11 @@ from typing import Any
 
 from assay.episodes.spec import CONTROL, EpisodeSpec, Label
 from assay.errors import AssayError
-from assay.plugins import load_plugins
 from assay.runs.connections import attached, read_connection
 from assay.runs.rows import COUNTED
 from assay.runs.soundness import labels_of
 from assay.runs.store import Store
+from assay.support.plugins import load_plugins
 
 PAGE = 50
 """Episodes on one page."""

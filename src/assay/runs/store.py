@@ -34,12 +34,10 @@ from typing import Any, Literal, NamedTuple, Self
 
 import polars as pl
 
-from assay.console import number_of
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Traits, Trajectory, world_of
 from assay.episodes.conduct import Aftermath, SideEffects
 from assay.episodes.perturbation import changed_by, known_kind
 from assay.errors import RunError
-from assay.files.locks import PATIENCE
 from assay.runs.clipping import Clipping
 from assay.runs.connections import SUFFIX, TABLES, attached, read_connection, tables_of, write_connection
 from assay.runs.rows import (
@@ -71,6 +69,8 @@ from assay.runs.soundness import (
     meta_of,
     rules_of,
 )
+from assay.support.console import number_of
+from assay.support.files.locks import PATIENCE
 
 _AFTER_ALL = "~"
 """Greater than every key."""

@@ -12,12 +12,12 @@ from assay.episodes.latency import WAYS, check_latency
 from assay.episodes.stepwise import NOT_HERE
 from assay.errors import RunError
 from assay.experiments import Experiment, load_experiment
-from assay.plugins import PYTHON, Plugin, imported, plugins_of
 from assay.runs.certificates import engine_digest
 from assay.runs.provenance import states_digest
 from assay.runs.sequential import Until, parse_until
 from assay.runs.shards import Part, Shard, divided
 from assay.runs.store import Retry
+from assay.support.plugins import PYTHON, Plugin, imported, plugins_of
 
 MEASURED: Literal["measured"] = "measured"
 Videos = Literal["failures", "all"]

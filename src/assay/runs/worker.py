@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from assay.episodes import LIBERO, Episode, EpisodeSpec, Outcome, Policy, load_world, no_trajectory, rollout
 from assay.errors import AssayError, one_line, short_traceback
-from assay.plugins import import_module
 from assay.policies.registry import load_policy
+from assay.support.plugins import import_module
 
 if TYPE_CHECKING:
     from assay.runs.episode_video import EpisodeVideo

@@ -20,7 +20,7 @@ from assay.errors import PlacementError
 from assay.sim.categories import OPENING, SWITCHING, Mechanism, resting_pose
 from assay.sim.compile import CompiledScene, RegionIndex
 from assay.sim.placement_scene import PlacementScene, RefusedError
-from assay.streams import stream
+from assay.support.streams import stream
 from assay.tasks.scene import Atom, Predicate, Rectangle, Region
 
 ATTEMPTS = 40

@@ -12,11 +12,11 @@ from functools import lru_cache
 import mujoco
 import numpy as np
 
-from assay.jit import compiled
 from assay.sim.footprints import resting_model
 from assay.sim.layout import LAYOUTS
 from assay.sim.packs.base import AssetPack
 from assay.sim.visibility import PICTURE
+from assay.support.jit import compiled
 from assay.tasks.scene import Arena, Entity
 
 FINE = 3

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from assay.jit import compiled as machine_code
 from assay.sim.compile import CompiledScene
 from assay.sim.compose import GRIPPER, MOUNT, ROBOT
+from assay.support.jit import compiled as machine_code
 
 ARENA = "arena"
 """What everything is called that is neither the robot nor an entity: the table, the floor."""

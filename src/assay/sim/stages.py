@@ -13,11 +13,11 @@ import mujoco
 import numpy as np
 
 from assay.episodes.conduct import FIXED, LIFTING, PLACING, TURNING
-from assay.jit import compiled as machine_code
 from assay.sim.categories import OPENING, SWITCHING
 from assay.sim.compile import CompiledScene, EntityIndex, RegionIndex
 from assay.sim.compose import GRIPPER
 from assay.sim.robot_contacts import RobotContacts, Touches
+from assay.support.jit import compiled as machine_code
 from assay.tasks.scene import Atom, Goal, Predicate
 
 REACHED = 0.05

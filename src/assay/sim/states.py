@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from assay.errors import StateError
-from assay.formats.init_files import read_states
 from assay.sim.compile import CompiledScene
 from assay.sim.controller import Drive
 from assay.sim.placement import central_fixtures
+from assay.tasks.formats.init_files import read_states
 
 
 @dataclass(frozen=True, slots=True, eq=False)

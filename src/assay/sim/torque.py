@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from assay.jit import compiled
+from assay.support.jit import compiled
 
 ARM = 7
 """Joints of the arm; they come first in every model."""

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from assay.jit import compiled
 from assay.sim.compose import GRIPPER, MOUNT, ROBOT
 from assay.sim.render import CAMERAS
 from assay.sim.simulation import Simulation
+from assay.support.jit import compiled
 
 MAIN = CAMERAS[0]
 """The camera that looks at the whole workspace."""

@@ -23,7 +23,6 @@ from assay.episodes import (
     apply_perturbations,
 )
 from assay.errors import PerturbationError, SpecError, StateError, TaskError
-from assay.formats.init_files import read_states
 from assay.sim.compile import compile_scene
 from assay.sim.observation import Observation
 from assay.sim.packs.locate import locate_states
@@ -36,6 +35,7 @@ from assay.sim.stopping import Stop
 from assay.sim.trace import Trace
 from assay.sim.triggers import watch
 from assay.tasks import Scene, Task
+from assay.tasks.formats.init_files import read_states
 from assay.tasks.horizons import horizon
 
 SIMULATIONS = 2
@@ -73,7 +73,7 @@ class LiberoWorld:
             "glance": "assay.policies.calibration.glance:Glance",
             "deaf": "assay.policies.calibration.deaf:Deaf",
             "unstoppable": "assay.policies.calibration.unstoppable:Unstoppable",
-            "learned": "assay.policies.learned.visuomotor.policy:VisuomotorPolicy",
+            "learned": "assay.extensions.learn.visuomotor.policy:VisuomotorPolicy",
             "lerobot": "assay.policies.lerobot:LerobotPolicy",
             "random": "assay.policies.simple:Random",
             "idle": "assay.policies.simple:Idle",

@@ -14,7 +14,6 @@ import polars as pl
 
 from assay.episodes.spec import CONTROL
 from assay.errors import AssayError, RunError
-from assay.files import is_locked
 from assay.measures import Missing, attempt
 from assay.measures.rates import Rate, success_rate
 from assay.measures.table import perturbed_rows, plausible
@@ -22,6 +21,7 @@ from assay.runs.connections import SUFFIX, lock_file
 from assay.runs.queries import NotFoundError, Run, reading
 from assay.runs.rows import COLUMNS, FRAME, with_labels
 from assay.runs.signature import signature
+from assay.support.files import is_locked
 from assay.web.memo import Memo
 
 _NEEDED = (

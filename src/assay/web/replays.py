@@ -24,9 +24,9 @@ from assay import __version__
 from assay.episodes import world_of
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError
-from assay.files import cache_folder
 from assay.runs.episode_video import video_file
 from assay.sim.bare_mujoco import mujoco
+from assay.support.files import cache_folder
 from assay.web.video_process import HURRY, DiedError, Kind, Order, PutOffError, VideoProcess, note_file
 
 PROCESSES = max(1, min(2, (os.cpu_count() or 1)))

@@ -18,14 +18,14 @@ from typing import Any, Literal
 import numpy as np
 from PIL import Image
 
-from assay import processes
 from assay.episodes import WORLDS, Env, Episode, EpisodeSpec, world_of
 from assay.errors import AssayError, RenderingError
-from assay.files import replacing
-from assay.plugins import import_module
 from assay.runs.episode_video import EpisodeVideo
 from assay.runs.replay import replay
 from assay.sim import gl
+from assay.support import processes
+from assay.support.files import replacing
+from assay.support.plugins import import_module
 
 ROUGH, FINE = 1.0, 0.1
 """One picture for so much simulated time, seconds: in the video that is shown first, and in the one after it."""
@@ -209,7 +209,7 @@ def _work(pipe: Connection) -> None:
     draw: Callable[[Order], str] = Drawer(lambda: pipe.poll() and pipe.recv() == HURRY)
     with suppress(AssayError):  # told with the first order
         gl.backend()
-    importlib.import_module("assay.video")  # now, not while somebody waits for the first video
+    importlib.import_module("assay.support.video")  # now, not while somebody waits for the first video
     with suppress(EOFError, OSError):
         while True:
             order = pipe.recv()

@@ -10,8 +10,6 @@ from assay import tasks
 from assay.episodes import CONTROL, EpisodeSpec, Perturbation, apply_perturbations, task_of
 from assay.errors import AssayError, ExperimentError, PerturbationError
 from assay.experiments import load_experiment
-from assay.formats.init_files import read_states
-from assay.formats.release import ReleaseError
 from assay.perturb import Say
 from assay.perturb.releases.draws import AnyGoal
 from assay.perturb.releases.values import Exchange, Recategorise, Unavailable, places
@@ -20,6 +18,8 @@ from assay.perturb.world import Displace, Distractors, Room
 from assay.sim import Simulation, compile_scene, load_pack
 from assay.sim.world import LiberoEnv
 from assay.tasks import Arena, bddl
+from assay.tasks.formats.init_files import read_states
+from assay.tasks.formats.release import ReleaseError
 
 
 @pytest.fixture

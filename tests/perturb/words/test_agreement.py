@@ -9,7 +9,7 @@ import pytest
 from assay.errors import PerturbationError
 from assay.perturb.words.agreement import Marks, agreement, read_sheets, sample, write_sheet
 from assay.perturb.words.grid.table import Row
-from assay.stats.agreement import gwet_ac1
+from assay.support.stats.agreement import gwet_ac1
 
 
 def rows(count: int) -> list[Row]:

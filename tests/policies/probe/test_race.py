@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 
 from assay.policies.probe.race import Refused, race
-from assay.streams import stream
+from assay.support.streams import stream
 
 
 def test_the_best_wins_and_the_bad_drop_out_early():

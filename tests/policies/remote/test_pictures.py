@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from assay.policies.remote.pictures import Orientation, resized, turned
-from assay.streams import stream
+from assay.support.streams import stream
 
 UPRIGHT = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
 

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation as Turn
 
 from assay.policies.remote.rotations import Rotation, of_grip_site, quaternion, rotation_vector, written
 from assay.sim import CompiledScene, Simulation
-from assay.streams import stream
+from assay.support.streams import stream
 
 COMPONENTS = st.lists(st.floats(-1.0, 1.0), min_size=4, max_size=4)
 

@@ -12,10 +12,10 @@ import pytest
 
 from assay.episodes import horizon, task_of
 from assay.errors import AssayError, RunError
-from assay.formats.release import ReleaseError
+from assay.extensions.interop.importing.libero_para import import_libero_para, import_models
 from assay.measures.table import judged, pairs
-from assay.runs.importing.libero_para import import_libero_para, import_models
 from assay.runs.store import Store
+from assay.tasks.formats.release import ReleaseError
 
 COLUMNS = [
     *("high", "mid", "low", "eval", "batch_idx", "new_instruction", "original_instruction"),

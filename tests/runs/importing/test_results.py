@@ -12,10 +12,10 @@ import pytest
 
 from assay import api, tasks
 from assay.errors import AssayError, RunError
-from assay.formats.libero_plus import wordings
-from assay.formats.release import ReleaseError
-from assay.runs.importing.results import Imported, Source, import_results
+from assay.extensions.interop.importing.results import Imported, Source, import_results
 from assay.runs.store import Store
+from assay.tasks.formats.libero_plus import wordings
+from assay.tasks.formats.release import ReleaseError
 
 STOVE = "turn on the stove"
 DRAWER = "open the middle drawer of the cabinet"

@@ -22,7 +22,7 @@ from assay.episodes import (
 )
 from assay.episodes.fields import within
 from assay.errors import AssetError, TaskError, did_you_mean
-from assay.streams import stream
+from assay.support.streams import stream
 
 NAME = "point"
 PLACES = {"north": (0.0, 4.0), "east": (4.0, 0.0), "south": (0.0, -4.0), "west": (-4.0, 0.0)}

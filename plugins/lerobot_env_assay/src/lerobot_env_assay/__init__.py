@@ -15,7 +15,7 @@ from lerobot.envs.configs import EnvConfig
 from lerobot.envs.utils import _LazyAsyncVectorEnv
 from lerobot.utils.constants import ACTION, OBS_IMAGES, OBS_STATE
 
-from assay.bridges.lerobot import PIXELS, PlannedEnvironment, suites
+from assay.extensions.interop.bridges.lerobot import PIXELS, PlannedEnvironment, suites
 
 
 @EnvConfig.register_subclass("assay")

@@ -12,7 +12,7 @@ import typer
 
 from assay.cli.execution import JsonFile, write_json
 from assay.cli.words.scenes import draw_scenes, task_loader
-from assay.console import say
+from assay.support.console import say
 
 if TYPE_CHECKING:
     from assay.perturb.words.agreement import Failing

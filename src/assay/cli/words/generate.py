@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.console import say
 from assay.errors import PerturbationError
+from assay.support.console import say
 
 if TYPE_CHECKING:
     from assay.tasks import Task

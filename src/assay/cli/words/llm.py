@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from assay.cli.words.generate import tasks_named
-from assay.console import progress_bar, say
+from assay.support.console import progress_bar, say
 
 if TYPE_CHECKING:
     from assay.perturb.words.grid.generate import Paraphrase
@@ -51,7 +51,6 @@ def llm(
     answer is kept: the same command goes on where it was interrupted, and asks nothing twice. Exit status 1 if
     a cell is short.
     """
-    from assay.files import replacing
     from assay.perturb.words.grid import table
     from assay.perturb.words.grid.cells import CELLS
     from assay.perturb.words.llm import (
@@ -64,6 +63,7 @@ def llm(
         paraphrases,
         read_prompts,
     )
+    from assay.support.files import replacing
 
     chosen = tasks_named(selection)
     told, use = read_prompts(prompts), RuleUse(rules)

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from assay.cli.words.scenes import drawn_scenes, task_loader
-from assay.console import say
 from assay.errors import PerturbationError
+from assay.support.console import say
 
 
 def review(
@@ -37,9 +37,9 @@ def review(
     First --sheet review.html, which is opened in a browser and saves decisions.csv; then --decisions
     decisions.csv --out kept.csv. Rows that nobody decided are kept.
     """
-    from assay.files import replacing
     from assay.perturb.words.grid.table import read, with_tasks
     from assay.perturb.words.review import keep, read_decisions, write_sheet
+    from assay.support.files import replacing
 
     rows = with_tasks(read(table, with_cells=True))
     if not rows:

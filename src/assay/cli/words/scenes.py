@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.words.generate import tasks_named
-from assay.console import progress_bar
-from assay.files import scratch_folder
+from assay.support.console import progress_bar
+from assay.support.files import scratch_folder
 
 if TYPE_CHECKING:
     from assay.tasks import Task

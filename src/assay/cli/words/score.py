@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.console import progress_bar, say
+from assay.support.console import progress_bar, say
 
 
 def score(
@@ -29,9 +29,9 @@ def score(
 
     Exit status 1 if a row has no score; the column pd_warning says why.
     """
-    from assay.files import replacing
     from assay.perturb.words.distance.models import MINILM
     from assay.perturb.words.distance.table import read_table, score_table
+    from assay.support.files import replacing
 
     frame = read_table(table)
     with replacing(out) as unfinished:

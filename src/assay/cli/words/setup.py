@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.console import progress_bar, say
+from assay.support.console import progress_bar, say
 
 
 def setup(

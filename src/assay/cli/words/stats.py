@@ -11,8 +11,8 @@ import typer
 from rich.table import Column
 
 from assay.cli.execution import JsonFile, write_json
-from assay.console import output, say, table_of
 from assay.errors import PerturbationError
+from assay.support.console import output, say, table_of
 
 if TYPE_CHECKING:
     from assay.perturb.words.grid.stats import CellStats, GridStats
@@ -97,9 +97,9 @@ def _number(value: float | None) -> str:
 def _write(found: GridStats, folder: Path) -> None:
     from dataclasses import replace
 
+    from assay.extensions.papers.libero_para import dataset
     from assay.measures.result import MeasureError
     from assay.report.page import write_files
-    from assay.report.papers.libero_para import dataset
 
     tables = {
         "table-8": dataset.counts_table,

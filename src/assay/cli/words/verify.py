@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.words.scenes import task_loader
-from assay.console import say
 from assay.errors import PerturbationError
+from assay.support.console import say
 
 if TYPE_CHECKING:
     from assay.perturb.words.grid.verify import Fault

@@ -12,9 +12,9 @@ from assay.episodes.perturbation import changed_by
 from assay.errors import ExperimentError
 from assay.experiments.base import Experiment, Variant
 from assay.experiments.differences import differences
-from assay.formats.release import ReleaseError
 from assay.tasks import Task
 from assay.tasks.files import located
+from assay.tasks.formats.release import ReleaseError
 
 Variants = Mapping[str, Iterable[Variant]]
 """Task id -> what the release does to it."""

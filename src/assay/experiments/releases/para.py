@@ -9,8 +9,8 @@ from assay.experiments.base import Experiment, Variant
 from assay.experiments.para import SEEDS
 from assay.experiments.releases.base import named
 from assay.experiments.wordings import Wordings
-from assay.formats import libero_para as release
 from assay.perturb.words.grid.table import Row, read
+from assay.tasks.formats import libero_para as release
 
 NAME = "libero-para"
 

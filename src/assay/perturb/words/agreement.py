@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from assay.errors import PerturbationError
 from assay.perturb.words.grid.table import COLUMNS, Row, rows
-from assay.stats.agreement import gwet_ac1
-from assay.streams import stream
+from assay.support.stats.agreement import gwet_ac1
+from assay.support.streams import stream
 
 YES = frozenset({"yes", "y", "true", "same", "o"})
 NO = frozenset({"no", "n", "false", "different", "x"})

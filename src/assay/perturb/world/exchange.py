@@ -18,7 +18,7 @@ from assay.perturb.world.position import fits
 from assay.perturb.world.spoken import Relation, Spoken
 from assay.sim.packs.base import AssetPack
 from assay.sim.packs.registry import planning_pack
-from assay.streams import stream
+from assay.support.streams import stream
 from assay.tasks import Scene, Task
 
 APART = 0.11

@@ -11,12 +11,12 @@ import numpy as np
 from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.episodes.fields import between, check_change, within
 from assay.errors import PerturbationError
-from assay.language import COLOURS
 from assay.perturb.world.ground import named_entity, owner, target
 from assay.perturb.world.kinds import Among, candidates, check_category, places_of, works_alike
 from assay.perturb.world.spoken import colours_said, true_to
 from assay.sim.footprints import footprint
 from assay.tasks import Entity, Scene, Task
+from assay.tasks.language import COLOURS
 from assay.tasks.staging import Colour, Finish, Pattern
 
 NEW_COLOURS = ("red", "blue", "green", "yellow", "purple", "orange")

@@ -16,12 +16,12 @@ from math import hypot, inf
 import numpy as np
 
 from assay.errors import PerturbationError
-from assay.language.attributes import COLOURS, colours_of
-from assay.language.positions import positions
 from assay.perturb.world.ground import Ground, Spot, carrier, owner
 from assay.perturb.world.kinds import sort_of
 from assay.sim.layout import layout_of
 from assay.tasks import Entity, Scene, Task
+from assay.tasks.language.attributes import COLOURS, colours_of
+from assay.tasks.language.positions import positions
 from assay.tasks.names import names_of, words
 from assay.tasks.staging import Colour
 

@@ -15,8 +15,6 @@ import numpy as np
 
 from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.errors import PerturbationError
-from assay.language import COLOURS, lexicon
-from assay.language.moved import rename_moved
 from assay.perturb.world.ground import Ground, added, fresh_name, movable, owner
 from assay.perturb.world.kinds import sort_of, unseen
 from assay.perturb.world.objects import NEW_COLOURS, Replace, with_entity
@@ -26,6 +24,8 @@ from assay.sim.footprints import footprint
 from assay.sim.packs.registry import planning_pack
 from assay.sim.portraits import portrait
 from assay.tasks import Entity, Instruction, Predicate, Task
+from assay.tasks.language import COLOURS, lexicon
+from assay.tasks.language.moved import rename_moved
 from assay.tasks.staging import Colour, Finish, Pattern
 
 NEW_PATTERNS = {"striped": Pattern.STRIPES, "checkered": Pattern.CHECKER, "speckled": Pattern.SPECKLES}

@@ -10,7 +10,7 @@ import numpy as np
 from assay.errors import PolicyError
 from assay.policies.calibration.glance import Glance
 from assay.policies.oracle.motion import CLOSED, OPEN
-from assay.streams import stream
+from assay.support.streams import stream
 
 LATE = 15
 """Control steps by which its fingers are late when it misses: the hand has left the thing by then."""

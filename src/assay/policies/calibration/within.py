@@ -11,7 +11,7 @@ from assay.errors import PolicyError
 from assay.perturb.senses import ActionDelay
 from assay.policies.calibration.flawed import Flawed
 from assay.policies.control import control
-from assay.streams import stream
+from assay.support.streams import stream
 from assay.tasks import Goal, Instruction
 
 

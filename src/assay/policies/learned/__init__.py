@@ -8,7 +8,7 @@ Torch, the extra ``learn``, is needed to train them and to let them act.
 """
 
 from assay.errors import PolicyError
-from assay.extras import require
+from assay.support.extras import require
 
 __all__ = ["require_torch"]
 

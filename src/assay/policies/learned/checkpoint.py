@@ -13,7 +13,7 @@ from safetensors.torch import load_model, save_model
 from torch import nn
 
 from assay.errors import PolicyError, one_line
-from assay.files import replacing
+from assay.support.files import replacing
 
 _KEY = "assay"
 D = TypeVar("D", bound=BaseModel)

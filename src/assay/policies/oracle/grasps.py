@@ -13,11 +13,11 @@ from itertools import product
 
 import numpy as np
 
-from assay.jit import compiled
 from assay.policies.oracle.motion import DOWN, cross, facing
 from assay.policies.oracle.sight import Sight
 from assay.sim.bare_mujoco import mujoco
 from assay.sim.compile import EntityIndex
+from assay.support.jit import compiled
 
 WIDEST = 0.074
 """Widest piece that is taken hold of, metres; the hand opens to 0.08."""

@@ -12,7 +12,7 @@ from assay.errors import PolicyError
 from assay.policies.control import control
 from assay.policies.oracle.policy import Oracle
 from assay.sim import Observation
-from assay.streams import stream
+from assay.support.streams import stream
 
 AHEAD = 5
 """How many of the demonstrator's next actions are compared: a quarter of a second."""

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from assay.stats.betting import evidence
+from assay.support.stats.betting import evidence
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.errors import one_line
-from assay.files import scratch_folder
 from assay.policies.remote import errors
 from assay.policies.remote.address import Address
 from assay.policies.remote.errors import LostError, RemoteError, StalledError, UnreachableError
 from assay.policies.remote.joining import JOINERS, Joiner, Request
+from assay.support.files import scratch_folder
 
 if TYPE_CHECKING:
     from assay.policies.remote.client import Carrier, RemotePolicy

@@ -7,10 +7,10 @@ import time
 from typing import Any
 
 from assay.errors import PolicyError
-from assay.extras import require
 from assay.policies.remote.address import Address
 from assay.policies.remote.errors import LostError, ReplyError, StalledError, UnreachableError
 from assay.policies.remote.wire import LARGEST_REPLY
+from assay.support.extras import require
 
 
 class ZmqWire:

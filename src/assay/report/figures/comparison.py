@@ -9,7 +9,7 @@ from assay.measures.result import MeasureError
 from assay.report.figures.forest import MOST, Mark, fits_a_column, forest, height
 from assay.report.style import BLUE, ORANGE, WIDTH, Drawing, draw, points_axis
 from assay.report.wording import between, p_value, plural, points
-from assay.stats.significance import SURE
+from assay.support.stats.significance import SURE
 
 
 def robustness_figure(found: Comparison, suffix: str = "") -> Drawing:

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from assay.report.style import BLUE, FAINT, INK, printing
-from assay.stats.intervals import Interval
+from assay.support.stats.intervals import Interval
 
 ROW = 0.19
 """Height of a row, inches."""

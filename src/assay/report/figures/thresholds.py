@@ -11,7 +11,7 @@ from assay.measures.thresholds import Threshold, Thresholds
 from assay.report.style import BLUE, ORANGE, WIDTH, Drawing, draw, share_limits
 from assay.report.thresholds import in_words
 from assay.report.wording import percent
-from assay.stats.intervals import wilson_interval
+from assay.support.stats.intervals import wilson_interval
 
 MOST = 12
 """Panels that are drawn."""

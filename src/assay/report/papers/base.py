@@ -20,9 +20,9 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from assay.errors import AssayError
 from assay.measures.result import MeasureError, Missing
 from assay.measures.run_data import RunData
-from assay.plugins import Registry
 from assay.report.style import Drawing
 from assay.report.table import Table
+from assay.support.plugins import Registry
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -184,10 +184,10 @@ PAPERS: Registry[Paper] = Registry(
     "paper",
     PaperError,
     {
-        "cogelot": "assay.report.papers.cogelot:PAPER",
-        "libero-para": "assay.report.papers.libero_para:PAPER",
-        "libero-pro": "assay.report.papers.libero_pro:PAPER",
-        "libero-x": "assay.report.papers.libero_x:PAPER",
+        "cogelot": "assay.extensions.tabletop.cogelot:PAPER",
+        "libero-para": "assay.extensions.papers.libero_para:PAPER",
+        "libero-pro": "assay.extensions.papers.libero_pro:PAPER",
+        "libero-x": "assay.extensions.papers.libero_x:PAPER",
     },
 )
 """Papers by name; a plugin's: ``assay.register("paper", "mine")(Paper(...))``."""

@@ -10,10 +10,10 @@ from typing import Self
 
 from assay.episodes import EpisodeSpec, task_of, world_name
 from assay.errors import RunError
-from assay.files import CACHE_VARIABLE, KeyValues, cache_folder
-from assay.plugins import plugins_of
 from assay.runs.certificates.engine import engine_digest
 from assay.runs.certificates.verdict import Certificate, Verdict
+from assay.support.files import CACHE_VARIABLE, KeyValues, cache_folder
+from assay.support.plugins import plugins_of
 
 
 def cache_file() -> Path:

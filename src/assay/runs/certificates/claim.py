@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from assay.episodes import EpisodeSpec, Perturbation, horizon, task_of, world_of
 from assay.errors import PerturbationError
-from assay.plugins import imported
+from assay.support.plugins import imported
 
 CLAIM = "certificate"
 """Experiment and condition of all claims."""

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import assay
 from assay.episodes import WORLDS
-from assay.files import digest_of
-from assay.plugins import plugins_of
 from assay.sim.bare_mujoco import mujoco_version
+from assay.support.files import digest_of
+from assay.support.plugins import plugins_of
 
 SOURCES = (
     "streams.py",

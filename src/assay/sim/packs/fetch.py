@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from assay.errors import AssetError
-from assay.files import data_folder, locked, scratch_folder
-from assay.files.wheels import download
 from assay.sim.packs.locate import Assets, add
+from assay.support.files import data_folder, locked, scratch_folder
+from assay.support.files.wheels import download
 
 COMMAND = "assay assets get"
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.errors import AssetError
-from assay.files import config_folder
+from assay.support.files import config_folder
 
 LIBERO_VARIABLE = "ASSAY_LIBERO_ASSETS"
 ROBOSUITE_VARIABLE = "ASSAY_ROBOSUITE_ASSETS"

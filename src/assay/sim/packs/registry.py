@@ -9,10 +9,10 @@ from functools import cache
 from pathlib import Path
 
 from assay.errors import AssetError
-from assay.plugins import Registry
 from assay.sim.packs.base import AssetPack
 from assay.sim.packs.libero import LiberoPack
 from assay.sim.packs.locate import LIBERO_VARIABLE, ROBOSUITE_VARIABLE, locate
+from assay.support.plugins import Registry
 
 PACKS: Registry[Callable[[], AssetPack]] = Registry(
     "asset pack",

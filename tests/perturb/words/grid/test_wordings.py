@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from assay import tasks
-from assay.language import lexicon, read_task
 from assay.perturb.words.grid.cells import ObjectType
 from assay.perturb.words.grid.wordings import fitting_names, wordings
 from assay.tasks import Task
+from assay.tasks.language import lexicon, read_task
 
 
 def names(task: Task, noun: str, type: ObjectType) -> list[str]:

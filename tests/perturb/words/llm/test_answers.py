@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import tasks
-from assay.llm.cache import Reply
-from assay.llm.ledger import Ledger
 from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
 from assay.perturb.words.grid.verify import Rules
 from assay.perturb.words.llm.answers import accepted_candidates, scene_names, usable_rewordings
+from assay.support.llm.cache import Reply
+from assay.support.llm.ledger import Ledger
 
 RULES = Rules(tasks.load("libero_goal/1"))  # put the bowl on the stove
 ACTION = Cell(ObjectType.NONE, ActionType.HABITUAL)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from assay.llm import Cache, Client, Endpoint, Ledger, LLMError, Price, Prompt, Reply
-from assay.llm.client import MOST_BYTES
+from assay.support.llm import Cache, Client, Endpoint, Ledger, LLMError, Price, Prompt, Reply
+from assay.support.llm.client import MOST_BYTES
 
 KEY = "sk-not-for-anybodys-eyes"
 

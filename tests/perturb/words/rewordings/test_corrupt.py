@@ -15,7 +15,7 @@ from assay.perturb.words.rewordings.corrupt import (
     shuffle_words,
     substitute_words,
 )
-from assay.streams import stream
+from assay.support.streams import stream
 from assay.tasks.names import names_of, words
 
 

@@ -10,7 +10,7 @@ from assay.perturb import apply_perturbations
 from assay.perturb.words.distance.errors import ModelError
 from assay.perturb.words.rewordings import GobbledygookTokens, gobbledygook
 from assay.perturb.words.rewordings.gobbledygook import random_letters, random_tokens, token_count
-from assay.streams import stream
+from assay.support.streams import stream
 
 
 def test_words_keep_their_lengths_and_no_letter_has_a_meaning():

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from assay import tasks
-from assay.language import read_steps
 from assay.perturb.words.rewordings.synonyms import swap_synonyms, synonyms_in
-from assay.streams import stream
+from assay.support.streams import stream
 from assay.tasks import Entity
+from assay.tasks.language import read_steps
 from assay.tasks.names import mentions, names_of
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from assay.errors import PerturbationError
 from assay.perturb.words.rewordings.typos import NEIGHBOURS, Typos, mistype
-from assay.streams import stream
+from assay.support.streams import stream
 
 TEXT = "pick up the chocolate pudding and place it in the basket"
 

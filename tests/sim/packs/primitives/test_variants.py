@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from assay import tasks
-from assay.formats import libero_pro
 from assay.sim.categories import GLOWING, OPENING, SWITCHING, resting_pose
 from assay.sim.compile import bounding_box
 from assay.sim.packs.primitives import PrimitivesPack, fixtures, objects
 from assay.sim.packs.primitives.variants import build_variant
 from assay.sim.variants import VARIANTS, CategoryVariant
+from assay.tasks.formats import libero_pro
 
 PACK = PrimitivesPack()
 BASES = {**objects.BUILDERS, **fixtures.BUILDERS, **objects.BLANKS}

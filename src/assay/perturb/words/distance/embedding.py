@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from safetensors.numpy import load
 from tokenizers import Tokenizer
 
-from assay.jit import compiled
 from assay.perturb.words.distance.models import TOKENIZER, WEIGHTS
 from assay.perturb.words.distance.threads import one_thread
+from assay.support.jit import compiled
 
 Array = NDArray[np.float64]
 _PREFIX = re.compile(r"^(?:bert|roberta)\.")

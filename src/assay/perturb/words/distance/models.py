@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from importlib.metadata import Distribution, PackageNotFoundError, PackagePath, distribution
 from pathlib import Path
 
-from assay.files import data_folder
 from assay.perturb.words.distance.errors import ModelError
+from assay.support.files import data_folder
 
 SETUP = "assay words setup"
 

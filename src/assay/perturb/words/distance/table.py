@@ -10,11 +10,11 @@ from pathlib import Path
 
 import polars as pl
 
-from assay.extras import require
 from assay.perturb.words.distance.errors import DistanceError
 from assay.perturb.words.distance.models import MINILM
 from assay.perturb.words.distance.pride import ALPHA, Distance, attempts, scorer
 from assay.perturb.words.grid.table import ORIGINAL, TEXT
+from assay.support.extras import require
 
 COLUMNS = tuple(zip(ORIGINAL, TEXT, strict=True))[::-1]
 """Names under which a table may have its texts: LIBERO-Para's, and those of ``assay words generate``."""

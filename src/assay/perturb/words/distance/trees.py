@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.jit import compiled
+from assay.support.jit import compiled
 
 
 @dataclass(frozen=True, slots=True, eq=False)

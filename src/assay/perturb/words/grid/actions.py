@@ -6,13 +6,13 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from assay.language import Meaning, Step, Verb, verb_named
-from assay.language.phrases import is_long, pronoun
-from assay.language.verbs import verb_table
 from assay.perturb.words.grid.cells import ActionType
 from assay.perturb.words.grid.clauses import act, all_steps, one_step
 from assay.perturb.words.grid.frames import Pragmatic, frames
 from assay.perturb.words.grid.structure import coordinations, subordinations
+from assay.tasks.language import Meaning, Step, Verb, verb_named
+from assay.tasks.language.phrases import is_long, pronoun
+from assay.tasks.language.verbs import verb_table
 
 _HOLDING = ("on", "onto", "in", "into", "inside", "on top of")
 _TAKING = ("on", "onto", "in", "into")

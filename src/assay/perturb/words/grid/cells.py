@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from assay.errors import PerturbationError, did_you_mean
-from assay.formats.libero_para import official
+from assay.tasks.formats.libero_para import official
 
 
 class ObjectType(StrEnum):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.language import Step, Verb
-from assay.language.phrases import TOWARDS, is_plural, noun_alone, pronoun, without_both
+from assay.tasks.language import Step, Verb
+from assay.tasks.language.phrases import TOWARDS, is_plural, noun_alone, pronoun, without_both
 
 
 def act(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-from assay.language.entries import Entry, load_yaml, validate
+from assay.tasks.language.entries import Entry, load_yaml, validate
 
 Sentences = tuple[str, ...]
 

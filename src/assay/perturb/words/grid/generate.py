@@ -13,12 +13,12 @@ from typing import TypeVar
 import numpy as np
 
 from assay.errors import PerturbationError
-from assay.language import Lexicon, lexicon, read_task
 from assay.perturb.words.grid.actions import templates
 from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
 from assay.perturb.words.grid.wordings import wordings
-from assay.streams import stream
+from assay.support.streams import stream
 from assay.tasks import Task
+from assay.tasks.language import Lexicon, lexicon, read_task
 
 _T = TypeVar("_T")
 DOUBLED = re.compile(r"\b(\w+) \1\b")

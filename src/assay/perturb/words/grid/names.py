@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from assay.language import Meaning, Mention, Noun
 from assay.perturb.words.grid.cells import ObjectType
 from assay.perturb.words.grid.wordings import new_names
+from assay.tasks.language import Meaning, Mention, Noun
 
 _ARTICLE = re.compile("a|an|both|each|its|my|our|that|the|their|these|this|those|two|your")
 _BOUND = re.compile(

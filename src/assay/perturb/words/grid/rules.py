@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from assay.language import Meaning
-from assay.language.attributes import attribute_words
-from assay.language.phrases import FIELD
 from assay.perturb.words.grid.cells import Cell, ObjectType
 from assay.perturb.words.grid.generate import DOUBLED
 from assay.perturb.words.grid.names import Finder, FoundName, Naming, naming, words_of
 from assay.perturb.words.grid.shapes import shape_flaws
+from assay.tasks.language import Meaning
+from assay.tasks.language.attributes import attribute_words
+from assay.tasks.language.phrases import FIELD
 
 MAX_CHARACTERS = 1000
 _ARTICLE = re.compile(r"\b(an?) ([a-z]+)", re.IGNORECASE)

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 
-from assay.language import Meaning, Step
-from assay.language.phrases import pronoun
-from assay.language.verbs import PARTICLES, verb_table
 from assay.perturb.words.grid.cells import ActionType
 from assay.perturb.words.grid.names import words_of
+from assay.tasks.language import Meaning, Step
+from assay.tasks.language.phrases import pronoun
+from assay.tasks.language.verbs import PARTICLES, verb_table
 
 _NO_NAME = "after|and|as|down|in|is|it|on|once|open|out|over|shut|so|them|then|to|until|up|when"
 _NAME_WORD = rf"(?!(?:{_NO_NAME})\b)[a-z0-9'-]+"

@@ -10,12 +10,12 @@ from typing import Any
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.formats.libero_para import SUITE
-from assay.language import lexicon, read_task
 from assay.perturb.words.distance.pride import ALPHA
 from assay.perturb.words.grid.cells import ActionType, ObjectType, cell_of
 from assay.perturb.words.grid.table import Row, plain, read, with_tasks
 from assay.tasks import Task
+from assay.tasks.formats.libero_para import SUITE
+from assay.tasks.language import lexicon, read_task
 
 Key = tuple[str, str]
 """An object type and an action type."""

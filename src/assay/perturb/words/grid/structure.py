@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from assay.language import Step, Verb, verb_named
-from assay.language.phrases import is_long, part_and_whole, pronoun
-from assay.language.verbs import Before, verb_table
 from assay.perturb.words.grid.clauses import act, one_step
 from assay.perturb.words.grid.frames import frames
+from assay.tasks.language import Step, Verb, verb_named
+from assay.tasks.language.phrases import is_long, part_and_whole, pronoun
+from assay.tasks.language.verbs import Before, verb_table
 
 
 def coordinations(steps: Sequence[Step]) -> Iterator[str]:

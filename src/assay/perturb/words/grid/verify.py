@@ -8,12 +8,12 @@ from pathlib import Path
 
 from assay import tasks
 from assay.errors import AssayError
-from assay.language import lexicon, read_task
 from assay.perturb.words.grid.cells import Cell, cell_of
 from assay.perturb.words.grid.names import Finder
 from assay.perturb.words.grid.rules import Flaw, flaws
 from assay.perturb.words.grid.table import Row
 from assay.tasks import Task
+from assay.tasks.language import lexicon, read_task
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping
 
-from assay.language import Meaning, Noun
 from assay.perturb.words.grid.cells import ObjectType
+from assay.tasks.language import Meaning, Noun
 
 Wording = Mapping[str, str]
 """Field of a noun -> what it is called: ``{"n0": "basin", "n1": "stove"}``."""

@@ -1,4 +1,4 @@
-"""Paraphrases from a language model (`assay.llm`). Optional.
+"""Paraphrases from a language model (`assay.support.llm`). Optional.
 
 prompts    what is asked in each step
 screen     what becomes of lines that break a rule
@@ -6,10 +6,10 @@ answers    what an answer says
 pipeline   generate, verify, merge, verify again
 """
 
-from assay.llm import KEY_VARIABLE, Cache, Endpoint, Ledger, LLMError, Price, key_from_environment
 from assay.perturb.words.llm.pipeline import paraphrases
 from assay.perturb.words.llm.prompts import Prompts, read_prompts
 from assay.perturb.words.llm.screen import RuleUse
+from assay.support.llm import KEY_VARIABLE, Cache, Endpoint, Ledger, LLMError, Price, key_from_environment
 
 __all__ = [
     "KEY_VARIABLE",

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from assay.llm.cache import Reply
-from assay.llm.ledger import Ledger
 from assay.perturb.words.grid.cells import Cell
 from assay.perturb.words.grid.verify import Rules
 from assay.perturb.words.llm.screen import Sentences
+from assay.support.llm.cache import Reply
+from assay.support.llm.ledger import Ledger
 from assay.tasks import Task
 from assay.tasks.names import names_of, words
 

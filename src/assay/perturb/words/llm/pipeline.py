@@ -16,17 +16,17 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 
-from assay.llm.cache import Cache
-from assay.llm.client import Client
-from assay.llm.endpoint import Endpoint
-from assay.llm.ledger import Ledger
-from assay.llm.prompt import Prompt
 from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
 from assay.perturb.words.grid.generate import Paraphrase
 from assay.perturb.words.grid.verify import Rules
 from assay.perturb.words.llm.answers import accepted_candidates, scene_names, usable_rewordings
 from assay.perturb.words.llm.prompts import Prompts, read_prompts
 from assay.perturb.words.llm.screen import RuleUse, Sentences
+from assay.support.llm.cache import Cache
+from assay.support.llm.client import Client
+from assay.support.llm.endpoint import Endpoint
+from assay.support.llm.ledger import Ledger
+from assay.support.llm.prompt import Prompt
 from assay.tasks import Task
 from assay.tasks.names import words as words_of
 

@@ -22,10 +22,10 @@ from itertools import combinations
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.language import Step, read_steps
-from assay.language.phrases import is_located, pronoun
 from assay.tasks import Atom, Entity, Goal, Instruction, Predicate, Region, Scene, Task
 from assay.tasks.checks import flaws
+from assay.tasks.language import Step, read_steps
+from assay.tasks.language.phrases import is_located, pronoun
 from assay.tasks.names import mentions, names_of
 
 _PARTS = (("top", "middle", "bottom"), ("left", "right"), ("front", "back"))

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.episodes import perturbation
-from assay.language import Action, Step, read_steps, write_steps
-from assay.language.phrases import (
+from assay.perturb.words.rewordings.base import TextPerturbation
+from assay.tasks import Scene
+from assay.tasks.language import Action, Step, read_steps, write_steps
+from assay.tasks.language.phrases import (
     TOWARDS,
     is_located,
     pronoun,
@@ -16,9 +18,7 @@ from assay.language.phrases import (
     without_articles,
     without_whole,
 )
-from assay.language.sentences import depends, is_named_before, with_before, write_place, write_step
-from assay.perturb.words.rewordings.base import TextPerturbation
-from assay.tasks import Scene
+from assay.tasks.language.sentences import depends, is_named_before, with_before, write_place, write_step
 
 _FRAMES = (
     "Have a look at what is in front of you and then, please, {}. That is all there is to do.",

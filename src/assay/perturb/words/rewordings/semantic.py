@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.episodes import perturbation
-from assay.language import Action, Step, read_steps, verb_named, write_steps
-from assay.language.phrases import TOWARDS, with_place_clause
-from assay.language.sentences import depends
-from assay.language.verbs import plain_synonyms
 from assay.perturb.words.rewordings.base import TextPerturbation
 from assay.perturb.words.rewordings.level5 import last_step_first
 from assay.tasks import Scene
+from assay.tasks.language import Action, Step, read_steps, verb_named, write_steps
+from assay.tasks.language.phrases import TOWARDS, with_place_clause
+from assay.tasks.language.sentences import depends
+from assay.tasks.language.verbs import plain_synonyms
 
 _PART = re.compile(r"the (?P<part>(?:[\w-]+ )?[\w-]+) of the (?P<whole>[\w -]+)")
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.episodes import perturbation
-from assay.language import Action, Step, Verb, lexicon, read_steps, write_steps
-from assay.language.verbs import plain_synonyms
 from assay.perturb.words.rewordings.base import TextPerturbation
 from assay.perturb.world.kinds import unseen
 from assay.tasks import Scene
+from assay.tasks.language import Action, Step, Verb, lexicon, read_steps, write_steps
+from assay.tasks.language.verbs import plain_synonyms
 
 PLAIN = 2
 """How many synonyms of a noun are plain enough; the lexicon lists the plainest first."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.episodes import perturbation
-from assay.language import Step, read_steps
-from assay.language.phrases import without_articles, without_whole
-from assay.language.sentences import is_named_before, with_before, write_place
 from assay.perturb.words.rewordings.base import TextPerturbation
 from assay.tasks import Scene
+from assay.tasks.language import Step, read_steps
+from assay.tasks.language.phrases import without_articles, without_whole
+from assay.tasks.language.sentences import is_named_before, with_before, write_place
 
 
 @perturbation

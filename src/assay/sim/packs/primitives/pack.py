@@ -11,11 +11,11 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, tostring
 
 from assay.errors import AssetError, FileError, did_you_mean
-from assay.files import cache_folder, digest_of, replacing
 from assay.sim.packs.base import Part
 from assay.sim.packs.primitives import arenas, fixtures, objects, robot
 from assay.sim.packs.primitives.variants import build_variant
 from assay.sim.variants import VARIANTS, with_variants
+from assay.support.files import cache_folder, digest_of, replacing
 from assay.tasks.scene import Arena
 
 _BASES: Mapping[str, Callable[[], Element]] = {**objects.BUILDERS, **fixtures.BUILDERS}

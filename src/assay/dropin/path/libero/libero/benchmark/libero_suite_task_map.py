@@ -1,5 +1,0 @@
-"""The names of each suite's tasks."""
-
-from assay.dropin.benchmark import libero_suites, task_maps
-
-libero_task_map = {suite: list(task_maps[suite]) for suite in libero_suites}

@@ -1,5 +1,0 @@
-"""Task files."""
-
-from assay.dropin.bddl_utils import get_problem_info, robosuite_parse_problem
-
-__all__ = ["get_problem_info", "robosuite_parse_problem"]

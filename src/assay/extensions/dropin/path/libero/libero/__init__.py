@@ -1,0 +1,15 @@
+"""LIBERO's paths."""
+
+try:
+    import assay.extensions.dropin  # noqa: F401
+except ModuleNotFoundError as error:
+    import sys
+
+    raise ModuleNotFoundError(
+        f"assay libero: {sys.executable} lacks {error.name}: install assay-robotics there, where the script runs",
+        name=error.name,
+    ) from None
+
+from assay.extensions.dropin.paths import get_default_path_dict, get_libero_path, set_libero_default_path
+
+__all__ = ["get_default_path_dict", "get_libero_path", "set_libero_default_path"]

@@ -1,0 +1,33 @@
+"""LIBERO's suites and tasks."""
+
+from assay.extensions.dropin.benchmark import _ORDERS as task_orders  # noqa: N811
+from assay.extensions.dropin.benchmark import (
+    BENCHMARK_MAPPING,
+    Benchmark,
+    Task,
+    get_benchmark,
+    get_benchmark_dict,
+    grab_language_from_filename,
+    libero_suites,
+    print_benchmark,
+    register_benchmark,
+    task_maps,
+)
+from assay.extensions.dropin.paths import get_libero_path
+
+globals().update({made.__name__: made for made in BENCHMARK_MAPPING.values()})  # LIBERO_GOAL and its like
+
+__all__ = [
+    "BENCHMARK_MAPPING",
+    "Benchmark",
+    "Task",
+    "get_benchmark",
+    "get_benchmark_dict",
+    "get_libero_path",
+    "grab_language_from_filename",
+    "libero_suites",
+    "print_benchmark",
+    "register_benchmark",
+    "task_maps",
+    "task_orders",
+]

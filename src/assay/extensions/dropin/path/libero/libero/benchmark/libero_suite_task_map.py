@@ -1,0 +1,5 @@
+"""The names of each suite's tasks."""
+
+from assay.extensions.dropin.benchmark import libero_suites, task_maps
+
+libero_task_map = {suite: list(task_maps[suite]) for suite in libero_suites}

@@ -1,0 +1,10 @@
+"""LIBERO's environments."""
+
+from assay.extensions.dropin.env_wrapper import (
+    ControlEnv,
+    DemoRenderEnv,
+    OffScreenRenderEnv,
+    SegmentationRenderEnv,
+)
+
+__all__ = ["ControlEnv", "DemoRenderEnv", "OffScreenRenderEnv", "SegmentationRenderEnv"]

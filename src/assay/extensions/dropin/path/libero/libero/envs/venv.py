@@ -1,0 +1,21 @@
+"""Several environments at once."""
+
+from assay.extensions.dropin.venv import (
+    BaseVectorEnv,
+    CloudpickleWrapper,
+    DummyEnvWorker,
+    DummyVectorEnv,
+    EnvWorker,
+    SubprocEnvWorker,
+    SubprocVectorEnv,
+)
+
+__all__ = [
+    "BaseVectorEnv",
+    "CloudpickleWrapper",
+    "DummyEnvWorker",
+    "DummyVectorEnv",
+    "EnvWorker",
+    "SubprocEnvWorker",
+    "SubprocVectorEnv",
+]

@@ -1,0 +1,1 @@
+"""Third-party formats, evaluation harnesses and experiment trackers."""

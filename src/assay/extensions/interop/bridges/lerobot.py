@@ -1,0 +1,171 @@
+"""What the plugin ``lerobot_env_assay`` plays: a planned task as an environment of LeRobot's kind.
+
+Gymnasium alone is needed. LeRobot's loop steps a batch of environments until all are done, and Gymnasium resets those
+that are done early. Such a reset, which LeRobot does not mean, begins nothing here: the last step is repeated until
+LeRobot begins its next rollout.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from assay.episodes import Stepwise, horizon, task_of
+from assay.experiments.registry import EXPERIMENTS
+from assay.extensions.interop.bridges.player import Player
+from assay.extensions.learn.demonstrations.features import CAMERAS, STATE_NAMES, state
+from assay.policies.remote.pictures import Orientation, parsed, turned
+from assay.policies.simple import STILL
+from assay.runs.planned import PlannedTask, planned_tasks
+from assay.runs.recording import begin
+from assay.runs.seeds import as_seeds
+from assay.runs.work import Options
+from assay.sim import Observation
+from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ
+
+NEW_ROLLOUT = "lerobot_new_rollout"
+"""The option of ``reset`` with which LeRobot begins a rollout."""
+PIXELS = {feature.rpartition(".")[2]: camera for feature, camera in CAMERAS.items()}
+"""What LeRobot calls the images, and their cameras: those of `assay collect`."""
+
+Step = tuple[dict[str, Any], float, bool, bool, dict[str, Any]]
+
+
+def suites(
+    task: str,
+    *,
+    seeds: str | None = None,
+    conditions: str | None = None,
+    assets: str | None = None,
+    states: str | None = None,
+    steps: int | None = None,
+    certified: bool | None = None,
+    out: str | None = None,
+    policy: str = "lerobot",
+) -> dict[str, dict[int, PlannedTask]]:
+    """Conditions as LeRobot's suites, with their tasks by number, of ``EXPERIMENT/TASKS`` or of ``TASKS`` alone.
+
+    The options are those of ``assay run``; the run ``out`` is begun.
+    """
+    experiment, _, selection = task.partition("/")
+    if experiment.partition("?")[0] not in EXPERIMENTS:
+        experiment, selection = "libero", task
+    options = Options(
+        tasks=selection or None,
+        seeds=None if seeds is None else as_seeds(seeds),
+        conditions=conditions,
+        assets=assets,
+        states=None if states is None else Path(states),
+        steps=steps,
+        certified=certified,
+    )
+    found: dict[str, dict[int, PlannedTask]] = {}
+    for each in planned_tasks(begin(None if out is None else Path(out), experiment, policy, options)):
+        tasks = found.setdefault(each.condition, {})
+        number = each.task.rpartition("/")[2]
+        own = int(number) if number.isdigit() and int(number) not in tasks else len(tasks)
+        while own in tasks:
+            own += 1
+        tasks[own] = each
+    return found
+
+
+class PlannedEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
+    """One of ``of`` environments that go through the episodes of a planned task together."""
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": CONTROL_HZ}
+
+    def __init__(
+        self,
+        planned: PlannedTask,
+        index: int = 0,
+        of: int = 1,
+        *,
+        out: str | None = None,
+        states: str | None = None,
+        size: int = 256,
+        orientation: str = Orientation.ROTATED,
+        wait: int = 10,
+        render_mode: str = "rgb_array",
+    ) -> None:
+        """``wait``: steps in which nothing moves at the start, as LeRobot's LIBERO has them; they do not count."""
+        self._planned, self._next, self._of = planned, index, of
+        self._player = Player(None if out is None else Path(out), None if states is None else Path(states))
+        self._size, self._orientation, self._wait = size, parsed(orientation), wait
+        self._last: Step | None = None
+        self.render_mode = render_mode
+        self.task = planned.name
+        self.task_description = task_of(planned.specs[0]).instruction.text
+        """What the policy is told: that of the episode, once it has begun."""
+        self._max_episode_steps = max(map(horizon, planned.specs))
+        image = spaces.Box(0, 255, (size, size, 3), np.uint8)
+        self.observation_space = spaces.Dict(
+            {
+                "pixels": spaces.Dict(dict.fromkeys(PIXELS, image)),
+                "agent_pos": spaces.Box(-np.inf, np.inf, (len(STATE_NAMES),), np.float32),
+            }
+        )
+        self.action_space = spaces.Box(-1.0, 1.0, (ACTION_SIZE,), np.float32)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Begin the next of its episodes, whatever LeRobot's seed is: conditions and control have the same starts."""
+        super().reset(seed=seed)
+        if self._last is not None and not (options or {}).get(NEW_ROLLOUT):
+            return self._last[0], self._last[4]
+        if self._next >= len(self._planned.specs):
+            said = f"{self.task} has {len(self._planned.specs)} episodes, which are played again: set --env.seeds"
+            warnings.warn(said, stacklevel=2)
+        play = self._player.begin(self._planned.episode(self._next))
+        self._next += self._of
+        self._last = None
+        self.task_description = play.instruction.text
+        play.horizon += self._wait
+        for _ in range(self._wait):
+            play.step(STILL)
+        return self._observed(), self._info(play)
+
+    def step(self, action: np.ndarray) -> Step:
+        """Carry out one action, (7,); once the episode is over, its last step again."""
+        if self._last is not None:
+            observation, _, terminated, truncated, info = self._last
+            return observation, 0.0, terminated, truncated, info
+        play = self._player.play
+        play.step(action)
+        self.task_description = play.instruction.text  # an event may have changed it
+        made: Step = (
+            self._observed(),
+            float(play.succeeded),
+            play.succeeded,
+            play.truncated,
+            self._info(play),
+        )
+        if play.over:
+            self._player.end()
+            self._last = made
+        return made
+
+    def render(self) -> np.ndarray:
+        """Both cameras side by side, upright."""
+        play = self._player.play
+        return play.env.frame(play.observation)
+
+    def close(self) -> None:
+        """Give back what it holds."""
+        self._player.close()
+
+    def _observed(self) -> dict[str, Any]:
+        seen: Observation = self._player.play.observation
+        images = {
+            name: turned(seen.image(camera, self._size), self._orientation) for name, camera in PIXELS.items()
+        }
+        return {"pixels": images, "agent_pos": state(seen)}
+
+    def _info(self, play: Stepwise) -> dict[str, Any]:
+        return {"is_success": play.succeeded, "task": self.task}

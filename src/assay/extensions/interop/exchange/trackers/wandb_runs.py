@@ -1,0 +1,38 @@
+"""Weights & Biases. ``WANDB_MODE=offline`` needs no account; ``wandb sync`` sends it later."""
+
+from __future__ import annotations
+
+import wandb
+
+from assay.extensions.interop.exchange.summary import Summary
+from assay.extensions.interop.exchange.tracker import About, Row
+
+
+class Wandb:
+    """A run of W&B: a step for each episode, a table of rates at the end."""
+
+    def start(self, about: About) -> int:
+        """Begin a run, or go on with the one of the same id."""
+        self._run = wandb.init(
+            project=about.project,
+            name=about.name,
+            id=about.id,
+            config=dict(about.config),
+            resume="allow",
+            dir=str(about.folder),
+        )
+        return int(self._run.step)
+
+    def episode(self, row: Row) -> None:
+        """Log one episode."""
+        texts = {f"episode/{name}": value for name, value in row.texts().items()}
+        self._run.log({**row.scalars(), **texts}, step=row.number)
+
+    def finish(self, summary: Summary) -> None:
+        """Say rates with intervals, and end."""
+        table = wandb.Table(columns=["condition", "rate", "low", "high", "episodes", "errors"])
+        for each in summary.rates.values():
+            table.add_data(each.condition, each.rate, each.low, each.high, each.episodes, each.errors)
+        self._run.summary.update(summary.metrics("final/"))
+        self._run.log({"conditions": table})
+        self._run.finish()

@@ -1,0 +1,1 @@
+"""Readers for the result files of other evaluation tools."""

@@ -1,0 +1,1 @@
+"""Collect demonstrations and train small visuomotor policies."""

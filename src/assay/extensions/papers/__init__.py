@@ -1,0 +1,1 @@
+"""Tables and figures of LIBERO-Para, LIBERO-PRO and LIBERO-X, made from one's own runs."""

@@ -1,0 +1,117 @@
+"""`assay tabletop`: tasks told in words and images, and policies that learn them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.execution import Processes
+from assay.cli.pictures import check_picture
+from assay.errors import PolicyError
+from assay.support.console import number_of, progress_bar, say
+
+app = typer.Typer(help="Tasks on a table, told in words and images.", no_args_is_help=True)
+
+
+@app.callback()
+def root() -> None:
+    """Tasks on a table, told in words and images."""
+
+
+@app.command()
+def sheet(
+    out: Annotated[Path, typer.Option(help="The image to write, a .png.")],
+    seed: Annotated[int, typer.Option(help="Another seed gives other scenes.")] = 0,
+    difficulty: Annotated[
+        str, typer.Option(help="default, distracting, extreme or extremely-distracting.")
+    ] = "default",
+) -> None:
+    """Draw every task's prompt, its start, and the table once the demonstrator is done."""
+    from assay.extensions.tabletop.pools import Difficulty, parsed
+    from assay.extensions.tabletop.sheet import every_kind, save_table_sheet
+
+    check_picture(out, "--out")
+    path = save_table_sheet(out, every_kind(seed, parsed(Difficulty, difficulty)))
+    say(str(path))
+
+
+@app.command()
+def demos(
+    out: Annotated[Path, typer.Option(help="Folder of the demonstrations: a new one, or one to extend.")],
+    per_task: Annotated[int, typer.Option(min=1, help="Episodes of each task.")] = 1000,
+    tasks: Annotated[
+        str | None, typer.Option(help="Tasks with commas, as T1,T3; the thirteen of training by default.")
+    ] = None,
+    workers: Processes = None,
+) -> None:
+    """Record demonstrations for `assay tabletop train`, on the training pools of shapes and textures.
+
+    Now and then its hand slips, so that it has to recover. Episodes that it fails are left out. What is in the folder
+    already is not done again.
+    """
+    from assay.extensions.tabletop.networks import demos as recording
+
+    names = recording.TASKS if tasks is None else tuple(name.strip() for name in tasks.split(","))
+    wanted = recording.jobs(out, names, per_task)
+    with progress_bar() as bar:
+        progress = bar.add_task("episodes", total=per_task * len(names))
+        there = 0
+        for job, count in recording.record(wanted, workers or os.cpu_count() or 1):
+            there += count
+            bar.update(progress, advance=len(job.seeds), description=job.task)
+    left_out = per_task * len(names) - there
+    say(f"{out}: {number_of(there, 'episode')} of {', '.join(names)}; failed attempts left out {left_out}")
+    taken = recording.actions_taken(wanted)
+    say("actions: " + ", ".join(f"{task} {low} to {high}" for task, (low, high) in taken.items()))
+
+
+@app.command()
+def train(
+    folder: Annotated[Path, typer.Argument(help="Folder that assay tabletop demos wrote.")],
+    out: Annotated[Path, typer.Option(help="The checkpoint to write, a .safetensors.")],
+    model: Annotated[
+        str, typer.Option(help="cross-objects, cross-patches, concat-objects or concat-patches.")
+    ] = "cross-objects",
+    minutes: Annotated[float | None, typer.Option(min=0.01, help="Train so long; 20 unless --steps.")] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Train so many batches; repeatable.")] = None,
+    batch: Annotated[int, typer.Option(min=1, help="Actions in a batch.")] = 64,
+    seed: Annotated[int, typer.Option(help="Another seed gives another network.")] = 0,
+    permute: Annotated[bool, typer.Option(help="Show objects in another order each time.")] = False,
+    paraphrase: Annotated[
+        bool, typer.Option("--paraphrase/--original", help="Prompts in many wordings, or in their own.")
+    ] = True,
+) -> None:
+    """Train a small policy to do as in the demonstrations, on one core.
+
+    Run it by `assay run tabletop --policy learned?checkpoint=FILE`. Needs torch, the extra learn.
+    """
+    from assay.extensions.tabletop.networks.models import model as model_of
+    from assay.policies.learned import require_torch
+    from assay.policies.learned.schedule import Progress, Schedule
+
+    chosen = model_of(model)
+    if out.suffix != ".safetensors":
+        raise PolicyError(f"--out {out}: a checkpoint is a .safetensors file")
+    require_torch()
+    from assay.extensions.tabletop.networks.checkpoint import trained
+
+    schedule = Schedule(steps or 0, minutes or (0.0 if steps else 20.0), batch)
+    with progress_bar() as bar:
+        task = bar.add_task(model, total=100)
+
+        def watch(progress: Progress) -> None:
+            share, loss = round(100 * progress.share), f"{progress.loss:.3f}"
+            bar.update(
+                task, completed=share, description=f"{model}, step {progress.step}, loss {loss}: per cent"
+            )
+
+        made = trained(
+            folder, out, chosen, schedule, seed=seed, permute=permute, paraphrase=paraphrase, watch=watch
+        )
+    say(f"{out}: {made.model}, {made.parameters:,} parameters, {number_of(made.steps, 'step')} of {batch}")
+    say("nearly the demonstrator's action in episodes held out:")
+    for name, share in made.held_out.items():
+        say(f"{name} {share:.0%}")

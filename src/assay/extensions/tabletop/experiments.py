@@ -1,0 +1,134 @@
+"""Experiments of tabletop tasks: four levels of novelty made harder, and prompts that say less and less."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from assay.episodes import EpisodeSpec, Label, Perturbation
+from assay.errors import ExperimentError
+from assay.experiments.base import Experiment, Variant
+from assay.extensions.tabletop import Difficulty, TableEntry
+from assay.extensions.tabletop.perturb import (
+    Gobbledygook,
+    Harder,
+    OtherInstruction,
+    Paraphrase,
+    Part,
+    PermutedObjects,
+    PromptMask,
+    TextReferents,
+    Unit,
+)
+from assay.extensions.tabletop.perturb.base import TablePerturbation
+from assay.extensions.tabletop.pools import parsed
+from assay.extensions.tabletop.world import TABLETOP_WORLD
+
+WORLD = "tabletop"
+SEEDS = tuple(range(20))
+
+
+def _design(
+    name: str,
+    about: str,
+    variants: Callable[[TableEntry], Iterable[Variant]],
+    mistakes: bool,
+    actions: int | None,
+) -> Experiment:
+    if actions is not None and actions < 1:
+        raise ExperimentError(f"{name}: actions={actions}: an episode has one action at least")
+    return Experiment(
+        name,
+        about,
+        variants,
+        seeds=SEEDS,
+        world=WORLD,
+        complete=lambda spec: _limited(_labelled(spec), mistakes, actions),
+    )
+
+
+def _labelled(spec: EpisodeSpec) -> EpisodeSpec:
+    """A spec with its kind, its level and the fewest actions it takes.
+
+    Its prompt is made for that, so that one which cannot be is an error now and not later.
+    """
+    task = TABLETOP_WORLD.task(spec)
+    about: dict[str, Label] = {"kind": task.setting.task, "level": str(task.setting.level), "best": task.best}
+    return replace(spec, labels=about | spec.labels)
+
+
+def _limited(spec: EpisodeSpec, mistakes: bool, actions: int | None) -> EpisodeSpec:
+    """The same with no more actions than there are: what the command says, else what the experiment says."""
+    best = spec.labels["best"]
+    assert isinstance(best, int)
+    most = actions if mistakes else min(best, actions or best)
+    return replace(spec, steps=most if spec.steps is None else spec.steps)
+
+
+def tabletop(mistakes: bool = True, actions: int | None = None) -> Experiment:
+    """Seventeen tasks, as they are and harder; ``mistakes``: whether a policy may make some.
+
+    ``actions``: the most in an episode, 10 in the paper; by default ten, or twice the fewest where that is more.
+    """
+    return _design(
+        "tabletop",
+        "Tasks told in words and pictures at four levels of novelty, and harder (after CoGeLoT).",
+        lambda entry: [Variant(f"difficulty={each}", (Harder(each),)) for each in HARDER],
+        mistakes,
+        actions,
+    )
+
+
+def prompts(
+    mistakes: bool = True,
+    actions: int | None = None,
+    difficulty: tuple[str, ...] = (),
+    order: Literal["own", "permuted"] = "own",
+) -> Experiment:
+    """The same tasks told otherwise, or nothing; ``mistakes`` and ``actions`` as above.
+
+    ``difficulty``: at these difficulties too, each alone and with every change of the prompt or of the order:
+    ``difficulty=extreme,mask=instruction``. ``order``: permuted for every change of the prompt with objects in another
+    order as well: ``mask=instruction,order=permuted``.
+    """
+    harder = [each for name in difficulty if (each := parsed(Difficulty, name)) is not Difficulty.DEFAULT]
+    return _design(
+        "prompts",
+        "Tabletop prompts reworded, masked, made nonsense or exchanged for another task's; objects in another order.",
+        lambda entry: _crossed(entry, harder, permuted=order == "permuted"),
+        mistakes,
+        actions,
+    )
+
+
+HARDER = tuple(each for each in Difficulty if each is not Difficulty.DEFAULT)
+PERMUTED = "order=permuted"
+PROMPT_CHANGES: tuple[tuple[str, TablePerturbation | PermutedObjects], ...] = (
+    ("paraphrase", Paraphrase()),
+    ("referents=text", TextReferents()),
+    *((f"gobbledygook={unit}", Gobbledygook(unit)) for unit in Unit),
+    *((f"mask={part}", PromptMask(part)) for part in Part),
+    ("instruction=other", OtherInstruction()),
+    (PERMUTED, PermutedObjects()),
+)
+"""Conditions and what they change."""
+
+
+def _crossed(entry: TableEntry, harder: Sequence[Difficulty], *, permuted: bool) -> Iterator[Variant]:
+    """Every change of the prompt, alone and, where asked for, at difficulties and with objects in another order."""
+    changes: list[tuple[str, tuple[Perturbation, ...]]] = [
+        (condition, (change,))
+        for condition, change in PROMPT_CHANGES
+        if isinstance(change, PermutedObjects) or change.concerns(entry.kind)
+    ]
+    if permuted:
+        told = [each for each in changes if each[0] != PERMUTED]
+        changes += [(f"{name},{PERMUTED}", (*found, PermutedObjects())) for name, found in told]
+    for condition, found in changes:
+        yield Variant(condition, found)
+    for each in harder:
+        name, change = f"difficulty={each}", Harder(each)
+        yield Variant(name, (change,))
+        for condition, found in changes:
+            yield Variant(f"{name},{condition}", (change, *found))

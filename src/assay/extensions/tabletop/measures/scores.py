@@ -1,0 +1,159 @@
+"""Scores: each task at each level, the level as the unweighted mean of its tasks, and what changes cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from assay.episodes.spec import CONTROL
+from assay.extensions.tabletop.measures.rows import flawless
+from assay.measures.drops import Drop, drops
+from assay.measures.rates import Rate, rates
+from assay.measures.result import Missing, Result, attempt
+from assay.support.stats.intervals import Interval, wilson_interval
+
+BINS = 12 * 50 + 2 * 100
+"""What the paper counts as equally likely choices of an action; it adds up what it should multiply."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskScore(Result):
+    """One task at one level under one condition."""
+
+    condition: str
+    kind: str
+    """``T1`` to ``T17``."""
+    level: str
+    """``L1`` to ``L4``."""
+    allowed: Rate
+    """Success with mistakes allowed."""
+    flawless: Rate
+    """Success with the fewest actions."""
+    chance: float | None
+    """The paper's convention, 1/800 for each action that is needed: mean over the episodes that count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mean(Result):
+    """The unweighted mean of success rates of tasks."""
+
+    score: float
+    effective: float
+    """Effective sample size."""
+    interval: Interval
+    """Wilson's, stratified by task."""
+
+
+@dataclass(frozen=True, slots=True)
+class LevelScore(Result):
+    """One level under one condition."""
+
+    condition: str
+    level: str
+    tasks: int
+    """Those with an episode that counts."""
+    control: float | None
+    """The score of the same tasks unchanged, with mistakes allowed."""
+    count: int
+    errors: int
+    allowed: Mean
+    flawless: Mean
+    chance: float
+    """Mean over the tasks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Against(Result):
+    """What a condition costs at a level, pair by pair of the same task and seed.
+
+    A difficulty draws a scene of its own; every other condition has that of its control.
+    """
+
+    condition: str
+    level: str | None
+    """None for all together."""
+    allowed: Drop
+    flawless: Drop
+
+
+def task_scores(rows: pl.DataFrame, ignoring: Sequence[str]) -> tuple[TaskScore, ...]:
+    """Every task at every level under every condition; ``ignoring`` columns that go with a start."""
+    by = ("condition", "level", "kind")
+    counted = rows.with_columns(
+        _chance=pl.when(pl.col("outcome") != "error").then((1 / BINS) ** pl.col("best").cast(pl.Float64))
+    )
+    chances = counted.group_by(by, maintain_order=True).agg(pl.col("_chance").mean())["_chance"]
+    found = []
+    measured = (
+        rates(rows.drop(*ignoring, strict=False), by),
+        rates(flawless(rows).drop(*ignoring, strict=False), by),
+    )
+    for allowed, strict, chance in zip(*measured, chances, strict=True):
+        condition, level, kind = (str(allowed.group[name]) for name in by)
+        found.append(TaskScore(condition, kind, level, allowed, strict, chance))
+    return tuple(found)
+
+
+def mean_of(found: Sequence[Rate]) -> Mean:
+    """The unweighted mean of tasks' success rates; each must have an episode that counts.
+
+    Only what happens within a task is left to chance. The variance of the mean is that of independent tasks,
+    from rates with half a success and half a failure added to each: a task that always succeeds, or never, is
+    not known for certain.
+    """
+    hits, counts = np.array([(each.successes, each.count) for each in found], float).T
+    near = (hits + 0.5) / (counts + 1)
+    variance = float((near * (1 - near) / counts).sum()) / len(found) ** 2
+    score, usual = float((hits / counts).mean()), float(near.mean())
+    effective = usual * (1 - usual) / variance
+    return Mean(score, effective, wilson_interval(score, effective))
+
+
+def level_scores(tasks: Sequence[TaskScore]) -> tuple[LevelScore, ...]:
+    """Every level under every condition; left out where no episode counts."""
+    groups: dict[tuple[str, str], list[TaskScore]] = {}
+    for each in tasks:
+        groups.setdefault((each.condition, each.level), []).append(each)
+    return tuple(
+        LevelScore(
+            condition=condition,
+            level=level,
+            tasks=len(known),
+            control=_usual(groups.get((CONTROL, level), ()), {each.kind for each in known}),
+            count=sum(each.allowed.count for each in known),
+            errors=sum(each.allowed.errors for each in group),
+            allowed=mean_of([each.allowed for each in known]),
+            flawless=mean_of([each.flawless for each in known]),
+            chance=sum(each.chance or 0.0 for each in known) / len(known),
+        )
+        for (condition, level), group in groups.items()
+        if (known := [each for each in group if each.allowed.count])
+    )
+
+
+def _usual(unchanged: Sequence[TaskScore], kinds: Set[str]) -> float | None:
+    """The score of some tasks with nothing changed; None where one of them is missing."""
+    rates = [each.allowed.rate for each in unchanged if each.kind in kinds and each.allowed.rate is not None]
+    return sum(rates) / len(rates) if len(rates) == len(kinds) else None
+
+
+def against(rows: pl.DataFrame, ignoring: Sequence[str]) -> tuple[Against, ...]:
+    """What each condition costs, at each level and altogether; empty where nothing was changed.
+
+    ``ignoring`` columns that go with a start.
+    """
+    found: list[Against] = []
+    for by in (("condition", "level"), ("condition",)):
+        allowed, strict = (
+            attempt(drops, each.drop(*ignoring, strict=False), by, resampling=False)
+            for each in (rows, flawless(rows))
+        )
+        if isinstance(allowed, Missing) or isinstance(strict, Missing):
+            return ()
+        for one, other in zip(allowed, strict, strict=True):
+            level = str(one.group["level"]) if "level" in by else None
+            found.append(Against(str(one.group["condition"]), level, one, other))
+    return tuple(found)

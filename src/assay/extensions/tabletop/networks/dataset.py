@@ -1,0 +1,239 @@
+"""Recorded episodes as examples, and examples as batches of arrays."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from assay.errors import one_line
+from assay.extensions.learn.demonstrations.errors import DemonstrationError
+from assay.extensions.tabletop.networks.bins import placed, to_bins
+from assay.extensions.tabletop.networks.history import OLDEST, History
+from assay.extensions.tabletop.networks.pieces import pieces
+from assay.extensions.tabletop.networks.shift import moved_bins, room
+from assay.extensions.tabletop.networks.tokens import Form, Segments, Sight, joined, words
+from assay.extensions.tabletop.prompt import PLACEHOLDER
+
+STRANGE = 64
+"""Places for words that training did not know; each has one of them by its letters."""
+
+
+_PLACES = ("T4", "T5")
+"""Tasks whose prompts show where things are to be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Words by number: 0 is none, then those that training knew, then places for others."""
+
+    known: tuple[str, ...]
+
+    @property
+    def size(self) -> int:
+        """How many numbers there are."""
+        return 1 + len(self.known) + STRANGE
+
+    def numbers(self) -> Mapping[str, int]:
+        """The numbers of known words."""
+        return {word: index for index, word in enumerate(self.known, start=1)}
+
+    @staticmethod
+    def of(texts: Iterable[str]) -> Vocabulary:
+        """All words of some texts."""
+        return Vocabulary(tuple(sorted({word for text in texts for word in words(text)})))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Example:
+    """What a policy was told, what it saw and did so far, and where its next action lay in bins, (5,)."""
+
+    task: str
+    seed: int
+    prompt: Segments
+    history: History
+    tool: int
+    """0 for suction, 1 for the spatula."""
+    bins: np.ndarray
+    room: np.ndarray
+    """How far the whole table can be moved: least and most, x and y, metres, (2, 2)."""
+
+    def shifted(self, rng: np.random.Generator) -> Example:
+        """The same somewhere else; as it is where the prompt shows places, or nothing can be moved."""
+        if self.task in _PLACES or (self.room[0] > self.room[1]).any():
+            return self
+        way = rng.uniform(*self.room)
+        return replace(self, history=self.history.moved(way), bins=moved_bins(self.bins, way))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """Examples side by side. Pictures' tokens come one after the other; slots count them from 1."""
+
+    sight: Sight
+    words: np.ndarray
+    """int64, (examples, length of prompts): a word's number; 0 where there is none."""
+    shown: np.ndarray
+    """int64, (examples, length of prompts): a slot; 0 where there is none."""
+    table: np.ndarray
+    """int64, (examples, tokens of tables): a slot; 0 where there is none."""
+    ages: np.ndarray
+    """int64, like ``table``: how many actions ago it was seen; 0 for the present."""
+    done: np.ndarray
+    """float32, (examples, actions so far, 5): shares of the view from above, the earliest action first."""
+    since: np.ndarray
+    """int64, (examples, actions so far): how many actions ago, from 1 on; 0 where there is none."""
+    tools: np.ndarray
+    """int64, (examples,)."""
+
+
+def batched(
+    prompts: Sequence[Segments], histories: Sequence[History], tools: Sequence[int], vocabulary: Vocabulary
+) -> Batch:
+    """Prompts and histories as arrays."""
+    numbers = vocabulary.numbers()
+    strange = 1 + len(vocabulary.known)
+    sights: list[Sight] = []
+    count = 0
+
+    def slots(sight: Sight) -> range:
+        nonlocal count
+        sight = pieces(sight) if sight.form is Form.PATCHES else sight
+        sights.append(sight)
+        count += len(sight)
+        return range(count - len(sight) + 1, count + 1)
+
+    said: list[list[int]] = []
+    shown: list[list[int]] = []
+    for prompt in prompts:
+        told: list[tuple[int, int]] = []
+        for part in prompt:
+            if isinstance(part, str):
+                told.append((numbers.get(part) or strange + zlib.crc32(part.encode()) % STRANGE, 0))
+            else:
+                told.extend((0, slot) for slot in slots(part))
+        said.append([word for word, _ in told])
+        shown.append([slot for _, slot in told])
+    laid: list[list[int]] = []
+    ages: list[list[int]] = []
+    for history in histories:
+        known = [(slot, age) for age, sight in history.remembered() for slot in slots(sight)]
+        laid.append([slot for slot, _ in known])
+        ages.append([age for _, age in known])
+    counts = [len(history.done) for history in histories]
+    done = np.zeros((len(histories), max(counts, default=0), 5), dtype=np.float32)
+    for index, history in enumerate(histories):
+        done[index, : counts[index]] = placed(history.done)
+    return Batch(
+        joined(sights),
+        _padded(said),
+        _padded(shown),
+        _padded(laid),
+        _padded(ages),
+        done,
+        _padded([np.minimum(np.arange(count, 0, -1), OLDEST).tolist() for count in counts]),
+        np.array(tools, dtype=np.int64),
+    )
+
+
+def _padded(rows: Sequence[Sequence[int]]) -> np.ndarray:
+    filled = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)
+    for index, row in enumerate(rows):
+        filled[index, : len(row)] = row
+    return filled
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dataset:
+    """All examples of a folder in one form."""
+
+    form: Form
+    examples: tuple[Example, ...]
+    vocabulary: Vocabulary
+    paraphrased: bool
+    """Whether prompts are in other words than the tasks' own."""
+
+    @property
+    def episodes(self) -> dict[str, int]:
+        """How many there are of each task."""
+        return dict(Counter(task for task, _ in {(each.task, each.seed) for each in self.examples}))
+
+
+def load(folder: Path, form: Form, *, paraphrase: bool = True) -> Dataset:
+    """Read what was recorded, with its prompts in many wordings or in their own. Raises DemonstrationError."""
+    files = sorted(folder.glob("T*_*.npz"))
+    if not files:
+        raise DemonstrationError(
+            f"{folder} holds no demonstrations; record some: assay tabletop demos --out {folder}"
+        )
+    examples: list[Example] = []
+    texts: set[str] = set()
+    for file in files:
+        try:
+            with np.load(file) as arrays:
+                said = list(map(str, arrays["reworded" if paraphrase else "texts"]))
+                examples.extend(_read(file.stem.split("_")[0], arrays, form, said))
+                texts.update(said)
+        except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+            reason = "no arrays" if "pickle" in str(error) else one_line(str(error), 120)
+            raise DemonstrationError(f"{file} is not what assay tabletop demos wrote: {reason}") from None
+    if not examples:
+        raise DemonstrationError(f"{folder} holds not a single episode; record more")
+    examples.sort(key=lambda each: (int(each.task[1:]), each.seed))
+    vocabulary = Vocabulary.of(PLACEHOLDER.sub(" ", text) for text in texts)
+    return Dataset(form, tuple(examples), vocabulary, paraphrase)
+
+
+def _read(task: str, arrays: Mapping[str, np.ndarray], form: Form, said: Sequence[str]) -> list[Example]:
+    """An example for each action that was no slip, with all that came before it."""
+    seeds = arrays["seeds"]
+    if not len(seeds):
+        return []
+    sights, objects = _sights(arrays, form), _sights(arrays, Form.OBJECTS)
+    shown = [json.loads(str(each)) for each in arrays["shown"]]
+    actions, episodes = arrays["actions"], arrays["episodes"]
+    bins = to_bins(actions)
+    rooms = np.array([room(objects[seen], each[[[0, 1], [6, 7]]])
+                      for seen, each in zip(arrays["pictures"], actions, strict=True)])  # fmt: skip
+    examples = []
+    for row in np.flatnonzero(~arrays["slips"]).tolist():
+        episode = int(episodes[row])
+        first = int(np.searchsorted(episodes, episode))
+        so_far = rooms[first : row + 1]
+        history = History(
+            tuple(sights[seen] for seen in arrays["pictures"][first : row + 1]), bins[first:row]
+        )
+        examples.append(
+            Example(
+                task=task,
+                seed=int(seeds[episode]),
+                prompt=_segments(
+                    said[episode], {name: sights[seen] for name, seen in shown[episode].items()}
+                ),
+                history=history,
+                tool=int(arrays["tools"][row]),
+                bins=bins[row],
+                room=np.array([so_far[:, 0].max(axis=0), so_far[:, 1].min(axis=0)]),
+            )
+        )
+    return examples
+
+
+def _segments(text: str, shown: Mapping[str, Sight]) -> Segments:
+    parts: list[str | Sight] = []
+    for index, part in enumerate(PLACEHOLDER.split(text)):
+        parts.extend([shown[part]] if index % 2 else words(part))
+    return tuple(parts)
+
+
+def _sights(arrays: Mapping[str, np.ndarray], form: Form) -> list[Sight]:
+    crops, boxes, views, places = (arrays[f"{form}_{name}"] for name in ("crops", "boxes", "views", "places"))
+    every = Sight(crops, boxes, views, places, form)
+    ends = arrays[f"{form}_ends"].tolist()
+    return [every.only(slice(first, end)) for first, end in zip([0, *ends[:-1]], ends, strict=True)]

@@ -1,0 +1,73 @@
+"""A trained network that acts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from assay.episodes import EpisodeSpec
+from assay.errors import PolicyError
+from assay.extensions.tabletop import Prompt, TableObservation, Tool
+from assay.extensions.tabletop.networks.bins import from_bins, to_bins
+from assay.extensions.tabletop.networks.dataset import Vocabulary, batched
+from assay.extensions.tabletop.networks.history import History
+from assay.extensions.tabletop.networks.models import MODELS
+from assay.extensions.tabletop.networks.tokens import Sight, seen, segments
+from assay.policies.learned import require_torch
+from assay.support.streams import stream
+
+
+class LearnedPolicy:
+    """A network that `assay tabletop train` made; takes the likeliest action for the prompt and what it saw and did.
+
+    With ``retry``, where the table looks as it did before its last action, as after a pick that missed, it draws
+    from the bins' distribution instead.
+    """
+
+    def __init__(self, checkpoint: str = "", retry: bool = False) -> None:
+        if not checkpoint:
+            raise PolicyError("a learned policy needs its file: learned?checkpoint=FILE")
+        require_torch()
+        import torch
+
+        from assay.extensions.tabletop.networks.checkpoint import load
+
+        torch.set_num_threads(1)
+        self._network, self.description = load(Path(checkpoint))
+        self._form = MODELS[self.description.model].form
+        self._vocabulary = Vocabulary(self.description.vocabulary)
+        self._retry = retry
+        self.metadata: Mapping[str, object] = self.description.model_dump(exclude={"vocabulary"})
+        """How the network came about."""
+
+    def reset(self, prompt: Prompt, spec: EpisodeSpec) -> None:
+        """Begin an episode."""
+        self._prompt = segments(prompt, self._form)
+        self._rng = stream("tabletop", "learned", spec.task, spec.seed)
+        self._before: np.ndarray | None = None
+        self._seen: list[Sight] = []
+        self._done: list[np.ndarray] = []
+
+    def act(self, observation: TableObservation) -> np.ndarray:
+        """One action, (1, 12)."""
+        import torch
+
+        tool = int(observation.tool is Tool.SPATULA)
+        self._seen.append(seen(observation, self._form))
+        history = History(tuple(self._seen), np.array(self._done, dtype=np.float32).reshape(-1, 5))
+        batch = batched([self._prompt], [history], [tool], self._vocabulary)
+        with torch.inference_mode():
+            _, bins = self._network(batch, rng=self._rng if self._again(observation) else None)
+        chosen = from_bins(bins[0].numpy())[None]
+        self._done.append(to_bins(chosen)[0])
+        return chosen
+
+    def _again(self, observation: TableObservation) -> bool:
+        """Whether to try something else: the table looks as it did."""
+        if not self._retry:
+            return False
+        view, before = observation.image("top"), self._before
+        self._before = view
+        return before is not None and np.array_equal(view, before)

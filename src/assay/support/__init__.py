@@ -1,0 +1,1 @@
+"""Statistics, files, random streams, processes: what every other package may use."""

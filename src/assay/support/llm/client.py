@@ -1,0 +1,232 @@
+"""Questions to an endpoint. All is bounded: an answer's size and time, how often and how fast it is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from types import TracebackType
+from typing import Any, Self
+
+import httpx2
+
+from assay.support.llm.cache import Cache, Reply
+from assay.support.llm.endpoint import Endpoint
+from assay.support.llm.errors import NonsenseError, RefusedError, UnansweredError
+from assay.support.llm.ledger import Ledger
+from assay.support.llm.prompt import Picture, Prompt
+from assay.support.llm.protocols import Shown
+
+MOST_BYTES = 1_000_000
+"""Of one answer."""
+LONGEST_WAIT = 60.0
+"""Seconds between two attempts, whatever the endpoint asks for."""
+LONGEST_HELD = 600.0
+"""Seconds that one question may be held back by status 429 before that counts as an attempt in vain."""
+_TOO_MANY = 429
+_BLOCKING = (400, 422, 451)
+_BLOCKED = re.compile(
+    r"content[ _-]?(policy|filter|management)|responsible ?ai|safety (system|settings)|moderation", re.I
+)
+"""Statuses, and words in their bodies, that say that this request will never be answered because of what is in it."""
+_FORM = re.compile(
+    r"\b(unknown|unrecogni[sz]ed|unsupported|unexpected|invalid|extra) (\w+ )?"
+    r"(parameter|argument|field|key|property|name|input)s?\b",
+    re.I,
+)
+"""Words that say that a request is wrong in form, whatever its field is called: ``unknown parameter moderation``."""
+_PASSING = (408, 425, 429)
+"""Statuses, besides 500 and above, that may be over soon."""
+
+
+class Client:
+    """Asks, keeps what is answered, and counts."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        cache: Cache,
+        ledger: Ledger,
+        on_wait: Callable[[float], None] = lambda seconds: None,
+    ) -> None:
+        """``on_wait`` is told how many seconds all requests are held back, when the endpoint wants that."""
+        self._endpoint, self._cache, self._ledger, self._on_wait = endpoint, cache, ledger, on_wait
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+        if endpoint.key is not None:
+            headers |= endpoint.speech.headers(endpoint.key)
+        self._http = httpx2.AsyncClient(
+            headers=headers, timeout=httpx2.Timeout(endpoint.timeout, connect=10.0)
+        )
+        self._url = endpoint.address
+        self._places = asyncio.Semaphore(endpoint.at_once)
+        self._next = 0.0
+
+    async def __aenter__(self) -> Self:
+        await self._http.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._http.__aexit__(kind, error, trace)
+
+    async def ask(self, prompt: Prompt, round: int = 0) -> Reply | None:
+        """As `reply`, but None where answers make no sense, which is counted."""
+        try:
+            return await self.reply(prompt, round)
+        except NonsenseError as error:
+            self._ledger.drop(f"answer: {error}")
+            return None
+
+    async def reply(self, prompt: Prompt, round: int = 0) -> Reply:
+        """The answer to a prompt, from the cache if it is there; each round has an answer of its own.
+
+        Raises RefusedError, UnansweredError, and NonsenseError if the endpoint keeps giving answers that make
+        no sense. What was not answered is not kept.
+        """
+        question = {"url": self._url, "round": round} | self._body(prompt, lambda picture: picture.name)
+        kept = self._cache.get(question)
+        if kept is not None:
+            self._ledger.cached += 1
+            return kept
+        async with self._places:
+            reply = await self._asked(self._body(prompt, Picture.encoded))
+        self._cache.put(question, reply)
+        return reply
+
+    def _body(self, prompt: Prompt, shown: Shown) -> dict[str, object]:
+        return self._endpoint.speech.body(self._endpoint.manner, prompt, shown)
+
+    async def _asked(self, request: dict[str, object]) -> Reply:
+        clock = asyncio.get_running_loop().time
+        wait, attempts, held_since = self._endpoint.first_wait, 0, None
+        while True:
+            await self._turn()
+            self._ledger.requests += 1
+            self._ledger.retries += attempts > 0 or held_since is not None
+            try:
+                return self._reply(await self._content(request))
+            except _BlockedError as error:
+                return Reply("", False, blocked=str(error), at=_now())
+            except _TroubleError as error:
+                trouble = error
+            pause = min(LONGEST_WAIT, wait if trouble.wait is None else trouble.wait)
+            wait = min(LONGEST_WAIT, 2 * wait)
+            if trouble.too_many:
+                held_since = clock() if held_since is None else held_since
+                if clock() + pause - held_since <= LONGEST_HELD:
+                    self._hold(max(pause, self._endpoint.first_wait))
+                    continue
+            attempts += 1
+            if attempts >= self._endpoint.attempts:
+                break
+            await asyncio.sleep(pause)
+        if trouble.nonsense:
+            raise NonsenseError(str(trouble))
+        times = f"{self._endpoint.attempts} times"
+        raise UnansweredError(
+            f"{self._url}: {trouble}, {times}; what was answered is kept, so run it again later"
+        )
+
+    async def _content(self, request: dict[str, object]) -> bytes:
+        """The bytes of an answer."""
+        data = bytearray()
+        try:
+            async with (
+                asyncio.timeout(self._endpoint.timeout),
+                self._http.stream("POST", self._url, json=request) as response,
+            ):
+                async for chunk in response.aiter_raw():
+                    data += chunk
+                    if len(data) > MOST_BYTES:
+                        raise _TroubleError(f"more than {MOST_BYTES:,} bytes", nonsense=True)
+        except (TimeoutError, httpx2.TimeoutException):
+            raise _TroubleError(f"no answer within {self._endpoint.timeout:g} s") from None
+        except httpx2.HTTPError as error:
+            raise _TroubleError(self._told(str(error) or type(error).__name__)) from None
+        if response.status_code == 200:
+            return bytes(data)
+        said = f"status {response.status_code}: {self._told(data.decode('utf-8', 'replace'))}".rstrip(": ")
+        if response.status_code in _PASSING or response.status_code >= 500:
+            wait = _seconds(response.headers.get("Retry-After"))
+            raise _TroubleError(said, wait=wait, too_many=response.status_code == _TOO_MANY)
+        if response.status_code in _BLOCKING and _BLOCKED.search(said) and not _FORM.search(said):
+            raise _BlockedError(said)
+        raise RefusedError(f"{self._url} refuses: {said}", response.status_code)
+
+    def _reply(self, data: bytes) -> Reply:
+        try:
+            content: Any = json.loads(data)
+            said = self._endpoint.speech.said(content)
+            text, thoughts = (
+                self._without_key(each.encode("utf-8", "replace").decode())  # half a pair is no text
+                for each in (said.text, said.thoughts)
+            )
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
+            raise _TroubleError("not a chat completion", nonsense=True) from None
+        sent, received = said.sent, said.received
+        if isinstance(sent, int) and isinstance(received, int) and 0 <= min(sent, received) <= 10**7:
+            self._ledger.prompt_tokens += sent
+            self._ledger.answer_tokens += received
+        else:
+            sent = received = None
+            self._ledger.uncounted += 1
+        return Reply(text, said.cut_off, thoughts, self._told(said.blocked), sent, received, _now())
+
+    async def _turn(self) -> None:
+        """Waits for the next place in a row of requests at even distances."""
+        now = asyncio.get_running_loop().time()
+        place = max(now, self._next)
+        self._next = place + 60.0 / self._endpoint.per_minute
+        await asyncio.sleep(place - now)
+
+    def _hold(self, seconds: float) -> None:
+        """Nobody's turn comes before so many seconds."""
+        until = asyncio.get_running_loop().time() + seconds
+        if until > self._next:
+            self._on_wait(seconds)
+            self._next = until
+
+    def _told(self, text: str) -> str:
+        """What an endpoint said, short, on one line and without the key."""
+        text = self._without_key(text)[:1000]
+        return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())[:200]
+
+    def _without_key(self, text: str) -> str:
+        return text if self._endpoint.key is None else text.replace(self._endpoint.key, "[key]")
+
+
+class _BlockedError(Exception):
+    """A request that is not answered because of what is in it."""
+
+
+class _TroubleError(Exception):
+    """An attempt that failed and may be repeated."""
+
+    def __init__(
+        self, reason: str, *, nonsense: bool = False, wait: float | None = None, too_many: bool = False
+    ) -> None:
+        super().__init__(reason)
+        self.nonsense, self.wait, self.too_many = nonsense, wait, too_many
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _seconds(header: str | None) -> float | None:
+    """The seconds of a Retry-After header, or until its date; None where it says neither."""
+    if header is None:
+        return None
+    try:
+        seconds = float(header)
+    except ValueError:
+        try:
+            left = parsedate_to_datetime(header) - datetime.now(UTC)
+        except (ValueError, TypeError):  # no date, or one without a zone
+            return None
+        seconds = max(0.0, left.total_seconds())
+    return seconds if 0.0 <= seconds < float("inf") else None

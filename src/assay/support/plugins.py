@@ -1,0 +1,265 @@
+"""Names and what they stand for: Assay's own things, installed plugins, and ``python:module:object``.
+
+Each kind of thing that has a name (an experiment, a world, an asset pack, ...) has one `Registry`. Assay's own
+entries are addresses, imported when somebody asks for them. A plugin is a module that registers things when it
+is imported: an installed package names it in the entry-point group ``assay.support.plugins``; anything importable is
+reached by ``python:module:object`` wherever a name is taken.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import uuid
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, entry_points, packages_distributions, version
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Generic, TypeVar
+
+from assay.errors import AssayError, PluginError, did_you_mean, one_line
+
+GROUP = "assay.support.plugins"
+"""The entry-point group in which an installed package names its module."""
+PYTHON = "python:"
+"""How an address begins that names anything importable: ``python:module:object``."""
+SCRIPT = "__main__"
+"""The module of a script or a notebook: what is defined there cannot be loaded again by its name."""
+_OWN = "assay"
+
+T = TypeVar("T")
+
+
+_REGISTRIES = {
+    "world": "assay.episodes.world:WORLDS",
+    "experiment": "assay.experiments.registry:EXPERIMENTS",
+    "axis": "assay.experiments.axes:AXES",
+    "asset pack": "assay.sim.packs.registry:PACKS",
+    "measure": "assay.measures.measure:MEASURES",
+    "paper": "assay.report.papers.base:PAPERS",
+    "question source": "assay.extensions.eqa.sources.registry:SOURCES",
+}
+
+
+def register(kind: str, name: str) -> Callable[[T], T]:
+    """A decorator that makes something known by a name: a world, experiment, asset pack, measure, ...
+
+        @register("experiment", "shouting")
+        def shouting(loud: bool = True) -> Experiment: ...
+
+    Perturbations have a decorator of their own, `assay.perturbation`: their name is their kind.
+    """
+    if kind not in _REGISTRIES:
+        raise PluginError(f"there is no kind of plugin '{kind}': {did_you_mean(kind, _REGISTRIES)}")
+    registry = imported(_REGISTRIES[kind])
+
+    def made_known(thing: T) -> T:
+        registry.register(name, thing)
+        return thing
+
+    return made_known
+
+
+class PluginWarning(UserWarning):
+    """A plugin that cannot be used; everything else can."""
+
+
+class Registry(Generic[T]):
+    """The things of one kind, by name."""
+
+    def __init__(self, noun: str, error: type[AssayError], built_in: Mapping[str, str]) -> None:
+        """``built_in`` maps names to ``module:object``; ``noun`` and ``error`` are for messages."""
+        self.noun = noun
+        self._error = error
+        self._addresses = dict(built_in)
+        self._known: dict[str, T] = {}
+
+    def register(self, name: str, thing: T) -> T:
+        """Make a thing known by a name. Raises PluginError if another has it."""
+        known = self._known.get(name)
+        if name in self._addresses or (known is not None and not _same(known, thing)):
+            raise PluginError(
+                f"there are two {self.noun}s '{name}': {_source(thing)} must choose another name"
+            )
+        self._known[name] = thing
+        return thing
+
+    def names(self) -> tuple[str, ...]:
+        """Every name there is: Assay's own, then those of plugins."""
+        load_entry_points()
+        return (*self._addresses, *(name for name in self._known if name not in self._addresses))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._addresses or name in self._known or name in self.names()
+
+    def __getitem__(self, name: str) -> T:
+        """The thing of a name, or of ``python:module:object``. Raises an error that says what is valid."""
+        if name.startswith(PYTHON):
+            thing: T = from_python(name, self._error)
+            return thing
+        if name not in self._known:
+            if name in self._addresses:
+                self._known[name] = imported(self._addresses[name])
+            else:
+                load_entry_points()
+        if name not in self._known:
+            others = f" (or {PYTHON}module:object)"
+            raise self._error(f"there is no {self.noun} '{name}': {did_you_mean(name, self.names())}{others}")
+        return self._known[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """A module that is not Assay's, as a run remembers it."""
+
+    module: str
+    distribution: str
+    """The installed package it belongs to; empty for a loose file."""
+    version: str
+    digest: str
+    """12 hex digits that stand for the source of its top-level package or module."""
+
+    @classmethod
+    def of(cls, thing: object) -> Plugin | None:
+        """The plugin that a class, function or instance comes from; None for Assay's own."""
+        module = getattr(thing, "__module__", None) or type(thing).__module__
+        if module.partition(".")[0] in (_OWN, "builtins", "functools"):
+            return None
+        return _plugin(module)
+
+    @classmethod
+    def named(cls, module: str) -> Plugin:
+        """The plugin of a module's name."""
+        return _plugin(module)
+
+    def as_json(self) -> dict[str, str]:
+        """A JSON object; a script, which may go on changing, by its name alone."""
+        told = asdict(self)
+        return told if self.module != SCRIPT else {**told, "distribution": _script(), "digest": ""}
+
+
+def plugins_of(things: Iterable[object]) -> tuple[Plugin, ...]:
+    """The plugins that some things come from, each once, sorted by module."""
+    found = {plugin for thing in things if (plugin := Plugin.of(thing)) is not None}
+    return tuple(sorted(found, key=lambda plugin: plugin.module))
+
+
+def load_plugins(records: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Import the plugins that a run used; returns a line for each that cannot be, or is another than it was."""
+    problems = []
+    for record in records:
+        module = str(record.get("module"))
+        if module == SCRIPT:
+            if record.get("distribution") != _script():
+                problems.append(
+                    f"perturbations or designs of the run were defined in {record.get('distribution')}, not in a "
+                    "module that can be imported: its episodes cannot be played again"
+                )
+            continue
+        try:
+            import_module(module)
+        except PluginError as error:
+            problems.append(str(error))
+            continue
+        if (now := _plugin(module)).digest != record.get("digest"):
+            problems.append(
+                f"the plugin {module} has changed since the run: {record.get('version') or 'unversioned'} "
+                f"({record.get('digest')}) then, {now.version or 'unversioned'} ({now.digest}) now"
+            )
+    return problems
+
+
+@cache
+def load_entry_points() -> tuple[str, ...]:
+    """Import the plugins of all installed packages, once; returns, and warns with, a line for each that cannot be."""
+    problems = []
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        try:
+            point.load()
+        except (Exception, SystemExit) as error:  # whatever somebody's module raises; the others are of use
+            problems.append(f"the plugin '{point.name}' ({point.value}) cannot be loaded: {one_line(error)}")
+            warnings.warn(problems[-1], PluginWarning, stacklevel=2)
+    return tuple(problems)
+
+
+def from_python(address: str, error: type[AssayError] = PluginError) -> Any:
+    """What ``python:module:object`` stands for. Raises ``error`` in one line."""
+    module, _, name = address.removeprefix(PYTHON).partition(":")
+    if not module or not name:
+        raise error(f"'{address}' should be {PYTHON}module:object")
+    try:
+        offered = vars(import_module(module))
+    except PluginError as wrong:
+        raise error(f"'{address}': {wrong}") from wrong
+    if name not in offered:
+        public = [
+            key
+            for key, value in offered.items()
+            if not key.startswith("_") and not isinstance(value, ModuleType) and value is not annotations
+        ]
+        raise error(f"'{address}': {module} has no {name}: {did_you_mean(name, public)}")
+    return offered[name]
+
+
+def import_module(module: str) -> ModuleType:
+    """Import somebody's module, also one of the folder we are in. Raises PluginError that names it."""
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))  # as python itself does for a script of one's own
+    try:
+        return importlib.import_module(module)
+    except (Exception, SystemExit) as error:  # whatever somebody's module raises
+        raise PluginError(f"{module} cannot be imported: {one_line(error)}") from error
+
+
+def imported(address: str) -> Any:
+    """What ``module:object`` stands for, of Assay's own."""
+    module, _, name = address.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def _script() -> str:
+    """The name of the script that runs now."""
+    file = getattr(sys.modules.get(SCRIPT), "__file__", None)
+    return Path(file).name if file else "a notebook"
+
+
+@cache
+def _plugin(module: str) -> Plugin:
+    top = module.partition(".")[0]
+    names = packages_distributions().get(top, [])
+    try:
+        distribution, number = names[0], version(names[0])
+    except (IndexError, PackageNotFoundError):
+        distribution = number = ""
+    return Plugin(module, distribution, number, _digest(sys.modules.get(top) or import_module(top)))
+
+
+def _digest(top: ModuleType) -> str:
+    """Of the source of a module, or of all modules of a package."""
+    from assay.support.files import digest_of  # with locks and SQLite, which only plugins' users pay for
+
+    file = getattr(top, "__file__", None)
+    folders = [Path(folder) for folder in getattr(top, "__path__", ())]
+    files = sorted(file for folder in folders for file in folder.rglob("*.py"))
+    files = files or ([Path(file)] if file and Path(file).is_file() else [])
+    if not files:  # a notebook, or standard input: nobody can say whether it is the same again
+        return f"?{uuid.uuid4().hex[:11]}"
+    return digest_of(files, Path(os.path.commonpath([each.parent for each in files])))[:12]
+
+
+def _same(one: object, other: object) -> bool:
+    """Whether two things are one, a function or class of a module that was imported again included."""
+    if one is other:
+        return True
+    return hasattr(one, "__qualname__") and hasattr(other, "__qualname__") and _source(one) == _source(other)
+
+
+def _source(thing: object) -> str:
+    return f"{getattr(thing, '__module__', type(thing).__module__)}.{getattr(thing, '__qualname__', '')}"

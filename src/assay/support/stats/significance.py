@@ -1,0 +1,169 @@
+"""Is there a difference at all? Exact tests of paired outcomes, and Holm's price for asking often."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+from math import lcm
+
+import numpy as np
+import scipy
+
+from assay.support.stats.distributions import (
+    binomial_at_least,
+    hypergeometric,
+    hypergeometric_moments,
+    normal_below,
+)
+
+SURE = 0.05
+"""The p below which something is more than chance."""
+_GRID = 20_000
+"""Into how many parts the sum of all differences is divided where they have no small common denominator."""
+_EXACT = 200_000
+"""The largest sum of whole numbers whose distribution is computed number by number."""
+_ENUMERATED = 16
+"""Differences of which all signs are tried, where they have no small common denominator."""
+
+
+def paired(hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_now: np.ndarray) -> float:
+    """Two-sided exact p that two outcomes differ, from successes and episodes of each, (strata,) all.
+
+    A stratum is what both share: a start, a way to say it. The larger of two: that of ``sign_flip`` over
+    strata, which holds where a change helps in some and hurts in others, and that of ``within`` strata, which
+    holds where one control is set against many variants. With one pair in each both are McNemar's.
+    """
+    differences = (hits_now * counts - hits * counts_now) / (counts + counts_now)
+    return max(sign_flip(differences), within(hits, counts, hits_now, counts_now))
+
+
+def least_p(telling: int, family: int = 1, sides: int = 2) -> float:
+    """The least p that so many starts can come to, adjusted (Holm) for a family of so many tests.
+
+    ``telling`` counts the starts that can tell: of which one side succeeded at least once (``telling`` below). Where
+    nothing succeeds, with the change or without it, nothing can be lost. One-sided p are half of two-sided ones.
+    """
+    return min(1.0, family * sides * 2.0**-telling)
+
+
+def telling(hits: np.ndarray, hits_now: np.ndarray) -> int:
+    """How many strata can tell: those with a success on one side at least, from successes (strata,) of each."""
+    return int(((hits > 0) | (hits_now > 0)).sum())
+
+
+def sign_flip(differences: np.ndarray) -> float:
+    """Two-sided p of the differences (clusters,) between two outcomes, if either sign were as likely.
+
+    Exact, with ties: from the characteristic function of the sum, for differences with a common denominator; by
+    trying all signs, for few others. Of many others, which are rounded to a twenty-thousandth of their sum, sums
+    that differ by no more than rounding may count as ties, so that p is not too small. With one pair in each
+    cluster this is McNemar's exact test.
+    """
+    differences = np.asarray(differences, float)
+    differences = differences[np.abs(differences) > 1e-9]
+    if not len(differences):
+        return 1.0
+    signed = _whole(differences)
+    if signed is None and len(differences) <= _ENUMERATED:
+        return _all_signs(differences)
+    slack = 0
+    if signed is None:
+        signed = np.rint(differences * (_GRID / np.abs(differences).sum())).astype(int)
+        slack = int(np.ceil(2 * len(differences) ** 0.5))
+    sizes = np.abs(signed[signed != 0])
+    observed, reach = max(abs(int(signed.sum())) - slack, 0), int(sizes.sum())
+    if sizes.max() == 1:
+        return min(1.0, 2 * binomial_at_least((len(sizes) + observed) // 2, len(sizes), 0.5))
+    turn = 2 * np.pi * np.arange(reach + 1) / (2 * reach + 1)
+    wave = np.ones(reach + 1)
+    for value, count in zip(*np.unique(sizes, return_counts=True), strict=True):
+        wave *= np.cos(value * turn) ** count
+    chances = np.fft.irfft(wave, 2 * reach + 1)  # of the sums 0, 1, ..., reach, -reach, ..., -1
+    beyond = float(chances[observed : 2 * reach + 2 - max(observed, 1)].sum())
+    return min(1.0, max(beyond, 2.0 ** (1 - len(sizes))))
+
+
+def _whole(differences: np.ndarray) -> np.ndarray | None:
+    """The differences, none of them 0, as whole numbers over their common denominator; None if that is large."""
+    values, where = np.unique(differences, return_inverse=True)
+    shares = [_fraction(float(each)) for each in values]
+    if any(abs(float(share) - value) > 1e-9 for share, value in zip(shares, values, strict=True)):
+        return None
+    common = 1
+    for share in shares:
+        common = lcm(common, share.denominator)
+        if common > 10**9:
+            return None
+    whole = np.array([int(share * common) for share in shares])
+    whole //= np.gcd.reduce(whole)
+    found = whole[where]
+    return None if np.abs(found).sum() > _EXACT else found
+
+
+@lru_cache(maxsize=4096)
+def _fraction(value: float) -> Fraction:
+    return Fraction(value).limit_denominator(10_000)
+
+
+def _all_signs(differences: np.ndarray) -> float:
+    """Two-sided p, from every choice of signs."""
+    sums = np.zeros(1)
+    for each in differences:
+        sums = np.concatenate([sums + each, sums - each])
+    observed = abs(differences.sum())
+    return float((np.abs(sums) >= observed - 1e-9 * np.abs(differences).sum()).mean())
+
+
+def within(hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_now: np.ndarray) -> float:
+    """Two-sided p of successes among episodes, (strata,) all, if those of a stratum could change places.
+
+    The exact test of Mantel and Haenszel: how many of a stratum's successes fall to the first side is
+    hypergeometric. Twice the smaller tail, so that half of it is the p of either direction. Sums of more than
+    20,000 are normal.
+    """
+    total, won = (counts + counts_now).astype(int), (hits + hits_now).astype(int)
+    mixed = (won > 0) & (won < total) & (counts > 0) & (counts_now > 0)
+    total, won, first = total[mixed], won[mixed], counts[mixed].astype(int)
+    if not len(total):
+        return 1.0
+    observed = int(hits[mixed].sum())
+    if first.sum() > _GRID:
+        mean, variance = hypergeometric_moments(total, won, first)
+        off = max(abs(observed - mean.sum()) - 0.5, 0.0)
+        return float(2 * normal_below(-off / np.sqrt(variance.sum())))
+    kinds, times = np.unique(np.stack([total, won, first]), axis=1, return_counts=True)
+    size, hits_in_it, drawn_of_it = kinds[:, :, None]
+    each = hypergeometric(size, hits_in_it, drawn_of_it, np.arange(kinds[2].max() + 1))  # (kinds, outcomes)
+    chances = np.ones(1)
+    for drawn, one in zip(np.repeat(kinds[2], times), np.repeat(each, times, axis=0), strict=True):
+        chances = np.convolve(chances, one[: drawn + 1])
+    fewer, more = chances[: observed + 1].sum(), chances[observed:].sum()
+    return min(1.0, 2 * float(min(fewer, more)))
+
+
+def mostly(hits: np.ndarray, counts: np.ndarray, chance: float) -> float:
+    """One-sided exact p of the clusters in which more than half of the counts (clusters,) are hits.
+
+    For how often that is so, if it were so in a share ``chance`` of the clusters.
+    """
+    most = int((2 * hits > counts).sum())
+    return binomial_at_least(most, len(hits), chance)
+
+
+def share_above(share: float, effective: float, chance: float) -> float:
+    """One-sided p that a share is above ``chance``, seen in as many independent episodes as ``effective`` says.
+
+    The tail of the binomial distribution, between whole numbers the incomplete beta function.
+    """
+    hits = share * effective
+    return 1.0 if hits <= 0 else float(scipy.special.betainc(hits, effective - hits + 1, chance))
+
+
+def holm(values: Sequence[float]) -> list[float]:
+    """p values adjusted for having looked at all of them (Holm)."""
+    order = np.argsort(values, kind="stable")
+    raised = np.asarray(values, float)[order] * np.arange(len(order), 0, -1)
+    adjusted = np.empty(len(order))
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(raised))
+    return [float(value) for value in adjusted]

@@ -1,0 +1,188 @@
+"""Videos in mp4 (H.264): written picture by picture, or spliced from others without encoding anything again.
+
+A file takes its name when it is whole: a run that is killed leaves nothing that looks like a video. Equal
+pictures give equal files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import av
+import numpy as np
+from av.container import InputContainer, OutputContainer
+from av.video.stream import VideoStream
+
+from assay.errors import AssayError
+from assay.support.files import replacing
+
+FPS = 20
+"""Pictures per second, unless told otherwise: one for each control step."""
+JUMP = 48
+"""Over so many frames or more it is quicker to jump than to decode what lies between."""
+ENCODER = {
+    "crf": "18",  # quality: on drawn scenes 2 of 255 off in the mean, at 4 kB a picture of 256 x 256
+    "bf": "0",  # pictures are stored in the order of time, so that packets can be counted
+    "threads": "1",  # the encoder's output depends on how many there are
+}
+
+QUICK = {"preset": "veryfast", "crf": "23"}
+"""In place of these where a video is looked at and thrown away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """A run of pictures in a video."""
+
+    path: Path
+    first: int
+    """The first picture, counted from 0. Must be a key frame."""
+    count: int
+
+
+class VideoWriter:
+    """Writes pictures of one size; a context manager.
+
+    Every so many pictures, ``keyframes``, one stands on its own: few, to reach any picture quickly; many, for
+    a small file. An odd width or height, which the format cannot hold, grows by one pixel of its edge. ``quick``:
+    encoded in a third of the time, for people to look at.
+    """
+
+    def __init__(
+        self, path: Path, *, fps: int | Fraction = FPS, keyframes: int = FPS, quick: bool = False
+    ) -> None:
+        self._path = path
+        self._fps = fps
+        self._quick = quick
+        self._keyframes = keyframes
+        self._shape: tuple[int, ...] = ()
+        self._file = ExitStack()
+        self._container: OutputContainer
+        self._stream: VideoStream
+
+    def add(self, picture: np.ndarray) -> None:
+        """The next picture: uint8, (height, width, 3), the top row first."""
+        if picture.dtype != np.uint8 or picture.ndim != 3 or picture.shape[2] != 3:
+            raise ValueError(f"a picture is uint8 (height, width, 3), not {picture.dtype} {picture.shape}")
+        if not self._shape:
+            self._begin(picture.shape)
+        elif picture.shape != self._shape:
+            raise ValueError(f"a picture of {picture.shape} in a video of {self._shape}")
+        odd = [(0, size % 2) for size in picture.shape[:2]]
+        frame = av.VideoFrame.from_ndarray(np.pad(picture, [*odd, (0, 0)], mode="edge"), format="rgb24")
+        self._container.mux(self._stream.encode(frame))
+
+    def _begin(self, shape: tuple[int, ...]) -> None:
+        self._shape = shape
+        self._container = self._file.enter_context(_growing(self._path))
+        options = ENCODER | {"g": str(self._keyframes)} | (QUICK if self._quick else {})
+        self._stream = self._container.add_stream("libx264", rate=self._fps, options=options)
+        self._stream.height, self._stream.width = (size + size % 2 for size in shape[:2])
+        self._stream.pix_fmt = "yuv420p"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None and self._shape:
+            self._container.mux(self._stream.encode(None))
+        self._file.__exit__(kind, error, trace)
+
+
+def splice(clips: Iterable[Clip], path: Path, *, fps: int = FPS) -> None:
+    """Put clips one after the other into a new video. They must be alike in size and rate."""
+    tick = Fraction(1, fps)
+    with _growing(path) as target:
+        spliced: VideoStream | None = None
+        written = 0
+        for clip in clips:
+            with _opened(clip.path) as source:
+                stream = source.streams.video[0]
+                if spliced is None:
+                    header = stream.codec_context.extradata
+                    spliced = target.add_stream_from_template(stream, time_base=tick)
+                elif stream.codec_context.extradata != header:
+                    raise AssayError(f"{clip.path}: was encoded differently from what it is to join")
+                end = written + clip.count
+                for packet in _packets(source, clip.first * tick):
+                    if written == end:
+                        break
+                    packet.stream, packet.time_base = spliced, tick
+                    packet.pts = packet.dts = written
+                    packet.duration = 1
+                    target.mux_one(packet)
+                    written += 1
+                if written != end:
+                    raise AssayError(f"{clip.path}: ends {end - written} pictures too early")
+
+
+def stills(
+    path: Path, frames: Sequence[int], *, start: float, fps: float
+) -> Iterator[tuple[int, av.VideoFrame]]:
+    """Frames of a video, counted from ``start`` seconds on, each with its number, in order.
+
+    Raises AssayError where one is not there.
+    """
+    try:
+        with av.open(str(path), metadata_errors="replace") as file:
+            stream = file.streams.video[0]
+            stream.thread_type = "NONE"  # several episodes are read at once already
+            tick = stream.time_base
+            assert tick is not None
+            zero = float((stream.start_time or 0) * tick)
+            last = -JUMP - 1
+            for frame in sorted(set(frames)):
+                time = zero + start + frame / fps
+                if frame - last > JUMP:
+                    file.seek(int(time / tick), stream=stream)
+                    pictures = file.decode(stream)
+                for picture in pictures:
+                    if picture.time is not None and picture.time > time - 0.5 / fps:
+                        break
+                else:
+                    raise AssayError(f"{path.name} ends before frame {frame}")
+                if picture.time > time + 0.5 / fps:
+                    raise AssayError(f"{path.name} lacks frame {frame}")
+                last = frame
+                yield frame, picture
+    except (av.FFmpegError, OSError, IndexError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise AssayError(f"{path.name}: {reason}") from error
+
+
+def _packets(source: InputContainer, start: Fraction) -> Iterator[av.Packet[VideoStream]]:
+    """The encoded pictures from a time on, seconds."""
+    stream = source.streams.video[0]
+    assert stream.time_base is not None
+    source.seek(int(start / stream.time_base), stream=stream)
+    for packet in source.demux(stream):
+        if packet.pts is not None and packet.pts * stream.time_base >= start:
+            yield packet
+
+
+def _opened(path: Path) -> InputContainer:
+    try:
+        return av.open(str(path), metadata_errors="replace")
+    except av.FFmpegError as error:
+        raise AssayError(f"{path}: cannot be read as a video: {error.strerror}") from error
+
+
+@contextmanager
+def _growing(path: Path) -> Iterator[OutputContainer]:
+    """A new file that takes its name when it is whole, and is gone if that does not come to pass."""
+    # The index goes to the front, so that a browser can begin to play at once. No bit rate is noted: it would
+    # be that of the first clip's file, and equal pictures would not give equal files.
+    options = {"movflags": "faststart", "write_btrt": "0"}
+    with (
+        replacing(path) as part,
+        av.open(str(part), "w", format="mp4", container_options=options) as container,
+    ):
+        yield container

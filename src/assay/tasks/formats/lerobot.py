@@ -1,0 +1,175 @@
+"""LeRobotDataset folders, v2.1 (a file for each episode) and v3.0 (files of many episodes)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any
+
+import polars as pl
+from pydantic import BaseModel, Field, JsonValue, TypeAdapter, ValidationError
+
+from assay.errors import AssayError, one_line
+from assay.tasks.formats.release import ReleaseError
+
+INFO = "meta/info.json"
+VERSIONS = ("v2.1", "v2.0", "v3.0")
+ORIENTATION = "image.orientation"
+"""Where Assay's data sets say, for each camera, which way up its pictures lie."""
+BROKEN = (
+    *(OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError),
+    pl.exceptions.PolarsError,
+)
+"""What reading a damaged folder may end in."""
+LONGEST = 255
+"""Letters of a file's name."""
+Count = Annotated[int, Field(strict=True, ge=0, le=10**9)]
+Named = list[str | int | float | None]
+
+
+class _Feature(BaseModel, extra="allow"):
+    """What ``info.json`` says about a column; names may lie in groups of their own."""
+
+    dtype: str
+    shape: list[Count] | None = None
+    names: Named | dict[str, Named] | None = None
+    info: dict[str, JsonValue] | None = None
+
+
+class _Info(BaseModel, extra="allow"):
+    """What of ``info.json`` is read."""
+
+    codebase_version: str
+    fps: Annotated[float, Field(gt=0, le=1e6)]
+    features: dict[str, _Feature]
+    chunks_size: Annotated[int, Field(ge=1, le=10**9)] = 1000
+    data_path: str = ""
+    video_path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What the folder says about one episode."""
+
+    number: int
+    instruction: str
+    table: Path
+    first: int | None
+    """The frame's index at which it begins in its table; None if the table is its own."""
+    length: int
+    clips: Mapping[str, tuple[Path, float]]
+    """Video and beginning, seconds, by camera."""
+    said: Mapping[str, Any]
+    """All that is said about it."""
+
+    def frames(self, columns: Sequence[str]) -> pl.DataFrame:
+        """Some columns of its frames, (length, columns). Raises ReleaseError if frames are missing."""
+        whole = _file(self.table, tuple(columns))
+        if self.first is not None:
+            within = pl.col("index").is_between(self.first, self.first + self.length, closed="left")
+            whole = whole.filter(within)
+        if len(whole) != self.length:
+            raise ReleaseError(f"{len(whole)} of {self.length} frames in {self.table.name}")
+        return whole
+
+    def stills(self, camera: str) -> Sequence[bytes]:
+        """The images of a camera that are files of their own, JPEG or PNG, in the table."""
+        return [each["bytes"] for each in self.frames((camera,))[camera].to_list()]
+
+
+class LerobotFolder:
+    """A LeRobotDataset on disk. Raises ReleaseError that says why it is none."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        try:
+            self.info: dict[str, Any] = json.loads((folder / INFO).read_text(encoding="utf-8"))
+            told = _Info.model_validate(self.info)
+            self.features: dict[str, dict[str, Any]] = self.info["features"]
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"]))
+            raise ReleaseError(f"{folder / INFO}: {place}: {first['msg'].lower()}") from error
+        except BROKEN as error:
+            raise ReleaseError(f"{folder / INFO}: cannot be read: {one_line(error)}") from error
+        self.fps, self.version, self._told = told.fps, told.codebase_version, told
+        if self.version not in VERSIONS:
+            raise ReleaseError(f"{folder}: LeRobotDataset {self.version}; valid: {', '.join(VERSIONS)}")
+        self.cameras = {key for key, each in self.features.items() if each.get("dtype") in ("video", "image")}
+        self.videos = {key for key in self.cameras if self.features[key].get("dtype") == "video"}
+        count = self.info.get("total_episodes")
+        self.total = count if isinstance(count, int) else None
+
+    def orientation(self, camera: str) -> str | None:
+        """Which way up the pictures of a camera lie, where the folder says so."""
+        return (self.features[camera].get("info") or {}).get(ORIENTATION)
+
+    def rows(self) -> Iterator[Row]:
+        """Its episodes. Raises ReleaseError where the list of them is damaged."""
+        try:
+            yield from self._rows_3() if self.version == "v3.0" else self._rows_2()
+        except (AssayError, *BROKEN) as error:
+            reason = one_line(error)
+            raise ReleaseError(f"{self.folder}: its list of episodes cannot be read: {reason}") from error
+
+    def _rows_2(self) -> Iterator[Row]:
+        for line in (self.folder / "meta/episodes.jsonl").read_text(encoding="utf-8").split("\n"):
+            if not line.strip():
+                continue
+            row = json.loads(line)
+            number = _COUNT.validate_python(row["episode_index"])
+            place = {"episode_index": number, "episode_chunk": number // self._told.chunks_size}
+            clips = {key: (self._video(video_key=key, **place), 0.0) for key in self.videos}
+            told = str((row.get("tasks") or [""])[0])
+            length = _COUNT.validate_python(row["length"])
+            yield Row(number, told, self._data(**place), None, length, clips, row)
+
+    def _rows_3(self) -> Iterator[Row]:
+        episodes = pl.scan_parquet(self.folder / "meta/episodes/*/*.parquet")
+        wanted = [name for name in episodes.collect_schema().names() if not name.startswith("stats/")]
+        for row in episodes.select(wanted).collect().iter_rows(named=True):
+
+            def place(prefix: str, row: Mapping[str, Any] = row) -> dict[str, int]:
+                return {name: row[f"{prefix}/{name}"] for name in ("chunk_index", "file_index")}
+
+            clips = {
+                key: (
+                    self._video(video_key=key, **place(f"videos/{key}")),
+                    float(row[f"videos/{key}/from_timestamp"]),
+                )
+                for key in self.videos
+            }
+            yield Row(
+                number=_COUNT.validate_python(row["episode_index"]),
+                instruction=str(row["tasks"][0]) if row["tasks"] else "",
+                table=self._data(**place("data")),
+                first=_COUNT.validate_python(row["dataset_from_index"]),
+                length=_COUNT.validate_python(row["length"]),
+                clips=clips,
+                said=row,
+            )
+
+    def _data(self, **place: int) -> Path:
+        return self._inside(self._told.data_path.format(**place))
+
+    def _video(self, **place: Any) -> Path:
+        return self._inside((self._told.video_path or "").format(**place))
+
+    def _inside(self, name: str) -> Path:
+        """A file of the folder. Raises ReleaseError for one that lies elsewhere."""
+        path = Path(os.path.normpath(self.folder / name))
+        if not path.is_relative_to(os.path.normpath(self.folder)) or max(map(len, path.parts)) > LONGEST:
+            raise ReleaseError(f"{self.folder}: names a file that cannot be one of its: {name[:80]}")
+        return path
+
+
+_COUNT: TypeAdapter[int] = TypeAdapter(Count)
+
+
+@lru_cache(maxsize=4)
+def _file(path: Path, columns: tuple[str, ...]) -> pl.DataFrame:
+    return pl.read_parquet(path, columns=["index", *columns]).sort("index")

@@ -1,0 +1,194 @@
+"""LIBERO-Para: 4,092 paraphrases of LIBERO-Goal's instructions.
+
+    metadata.csv                               every paraphrase: its types, the original, both similarities
+    bddl_files/libero_para/act_..._ver0.bddl   the same as task files
+
+``eval`` counts the tasks of LIBERO-Goal in alphabetical order; the original instruction tells which it is.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from assay import tasks
+from assay.errors import BDDLError
+from assay.tasks import Goal, bddl
+from assay.tasks.formats.release import Label, ReleaseError, Wording, found, instruction, text_of
+
+SUITE = "libero_goal"
+TABLES = ("metrics/libero_para_metadata.csv", "libero_para_metadata.csv", "metadata.csv")
+TASKS = ("libero/libero/bddl_files/libero_para", "bddl_files/libero_para", "libero_para", "")
+NONE = "none"
+OBJECT_TYPES = {
+    "addition": ("lexical", "addition_deletion"),
+    "contextual": ("lexical", "same_polarity_contextual"),
+    "habitual": ("lexical", "same_polarity_habitual"),
+}
+"""What is done to the names of things, in our words and in the release's."""
+ACTION_TYPES = {
+    **OBJECT_TYPES,
+    "coordination": ("structural", "coordination"),
+    "subordination": ("structural", "subordination"),
+    "need": ("pragmatical", "need_statement"),
+    "embedded": ("pragmatical", "embedded_imperative"),
+    "permission": ("pragmatical", "permission_directive"),
+    "question": ("pragmatical", "question_directive"),
+    "hint": ("pragmatical", "hint"),
+}
+"""What is done to the action."""
+_NAME = re.compile(
+    r"(?P<high>act|obj|comp)_(?P<mid>[a-z]+(?:\+[a-z]+)?)_(?P<low>.+)_eval\d+_ver(?P<number>\d+)"
+)
+_LANGUAGE = re.compile(r"\(:language\s+([^()]*)\)")
+"""What a task file says."""
+PLACEHOLDER = "do it"
+"""Stands for the instruction in what task files share."""
+
+Types = tuple[str, str]
+"""An object type and an action type, in our words."""
+
+
+def official(object_type: str, action_type: str) -> tuple[str, str, str]:
+    """What the release calls two types: its columns ``high``, ``mid`` and ``low``."""
+    thing, action = OBJECT_TYPES.get(object_type), ACTION_TYPES.get(action_type)
+    if thing is None or action is None:
+        return ("act", *action) if action is not None else ("obj", *(thing or ("", "")))
+    return ("comp", f"{thing[0]}+{action[0]}", f"{thing[1]}+{action[1]}")
+
+
+_TYPES: dict[tuple[str, str, str], Types] = {
+    official(thing, action): (thing, action)
+    for thing in (NONE, *OBJECT_TYPES)
+    for action in (NONE, *ACTION_TYPES)
+    if (thing, action) != (NONE, NONE)
+}
+
+Similarity = Annotated[float, Field(ge=0, le=1 + 1e-6, allow_inf_nan=False)]
+"""Published ones are off by rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paraphrase:
+    """A row of the metadata, by its columns."""
+
+    high: str
+    mid: str
+    low: str
+    eval: int
+    batch_idx: int
+    new_instruction: str
+    original_instruction: str
+    structural_similarity: Similarity
+    keyword_similarity: Similarity
+
+    @property
+    def types(self) -> Types:
+        """How it was made."""
+        return _TYPES[self.high, self.mid, self.low]
+
+
+COLUMNS = tuple(field.name for field in fields(Paraphrase))
+_ROW = TypeAdapter(Paraphrase)
+
+
+def read_metadata(file: Path) -> tuple[Paraphrase, ...]:
+    """The rows of a metadata file. Raises ReleaseError that names file, line and column."""
+    return tuple(row for row, _ in _rows(file))
+
+
+def table_file(folder: Path) -> Path | None:
+    """The metadata of a checkout, if it is there."""
+    return next((folder / name for name in TABLES if (folder / name).is_file()), None)
+
+
+def read_tasks(folder: Path) -> tuple[Wording, ...]:
+    """The task files: types and number from their names, the task from their goals, the text from inside."""
+    place = found(folder, "LIBERO-Para", *TASKS)
+    wordings = tuple(_task_files(place))
+    if not wordings:
+        raise ReleaseError(
+            f"{place} holds no LIBERO-Para release: "
+            "no task file is called like 'act_structural_coordination_eval0_ver0.bddl'"
+        )
+    return wordings
+
+
+def _rows(file: Path) -> Iterator[tuple[Paraphrase, str]]:
+    """The rows of a metadata file, and where each stands."""
+    rows = csv.DictReader(io.StringIO(text_of(file), newline=""), strict=True)
+    try:
+        lacking = sorted(set(COLUMNS) - set(rows.fieldnames or ()))
+        if lacking:
+            raise ReleaseError(
+                f"{file}: has no column {', '.join(lacking)}; valid: LIBERO-Para's metadata.csv"
+            )
+        for row in rows:
+            place = f"{file}:{rows.line_num}"
+            made = _ROW.validate_python({name: row[name] for name in COLUMNS})
+            types_of((made.high, made.mid, made.low), place)
+            yield made, place
+    except csv.Error as error:
+        raise ReleaseError(f"{file}:{rows.line_num}: is not CSV: {error}") from None
+    except ValidationError as error:
+        raise ReleaseError(f"{file}:{rows.line_num}: {reason(error)}") from None
+
+
+def _task_files(place: Path) -> Iterator[Wording]:
+    homes: dict[str, str] = {}
+    for file in sorted(place.glob("*_eval*_ver*.bddl")):
+        name = _NAME.fullmatch(file.stem)
+        if name is None:
+            raise ReleaseError(f"{file}: the name says no type, task and version")
+        content = text_of(file)
+        said = _LANGUAGE.search(content)
+        if said is None:
+            raise ReleaseError(f"{file}: has no (:language ...) with an instruction")
+        # Files of a task differ in what they say alone, so that the rest is parsed once for each task.
+        rest = f"{content[: said.start(1)]}{PLACEHOLDER}{content[said.end(1) :]}"
+        if rest not in homes:
+            homes[rest] = _home(rest, file)
+        types = types_of((name["high"], name["mid"], name["low"]), str(file))
+        yield Wording(homes[rest], instruction(said[1], str(file)), _labels(types, int(name["number"])))
+
+
+def _home(text: str, file: Path) -> str:
+    """The id of the task that has the goal of a task file."""
+    try:
+        goal = bddl.parse(text, id=file.stem, file=file).goal
+    except BDDLError as error:
+        raise ReleaseError(str(error)) from None
+    if goal not in _goals():
+        raise ReleaseError(f"{file}: its goal is that of no task of {SUITE}")
+    return _goals()[goal]
+
+
+def _labels(types: Types, number: int) -> dict[str, Label]:
+    return {"object_type": types[0], "action_type": types[1], "number": number}
+
+
+def types_of(names: tuple[str, str, str], place: str) -> Types:
+    """The types of the release's names. Raises ReleaseError for names that it does not use."""
+    if names not in _TYPES:
+        raise ReleaseError(f"{place}: LIBERO-Para has no type {', '.join(names)}")
+    return _TYPES[names]
+
+
+def reason(error: ValidationError) -> str:
+    """The first thing that is wrong, and where, on one line."""
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"])
+    return " ".join(f"{place}: {first['msg']}".split())[:200].removeprefix(": ")
+
+
+@cache
+def _goals() -> dict[Goal, str]:
+    return {task.goal: task.id for task in tasks.suite(SUITE)}

@@ -1,0 +1,188 @@
+"""LIBERO-plus: its classification of ten thousand names, its language task files and its joint angles.
+
+Names of its tasks carry the perturbation as a suffix, which in its own code ends up in what the policy is
+told. Here a suffix is only ever decoded: a language task's text is that in its file, and every other task is
+told what the built-in one is told.
+
+    ..._view_345_15_100_0_0_initstate_0             where the camera stands
+    ..._view_0_0_100_0_0_initstate_17               how the arm starts
+    ..._view_0_0_100_0_0_initstate_0_noise_42       what is done to the pictures
+    ..._language_28_view_0_0_100_0_0_initstate_0    the words
+    ..._add_3, ..._moved_level2_sample1             more things, things moved; by a task file
+    ..._light_41, ..._table_9, ..._tb_20            light and textures; by a task file
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay import tasks
+from assay.errors import BDDLError, one_line
+from assay.tasks import bddl
+from assay.tasks.checks import quoted
+from assay.tasks.formats.release import ReleaseError, Wording, found, instruction, task_and_suffix, text_of
+
+CLASSIFICATIONS = (
+    "libero/libero/benchmark/task_classification.json",
+    "benchmark/task_classification.json",
+    "task_classification.json",
+    "task_classification_sample.json",
+)
+TASKS = ("libero/libero/bddl_files", "bddl_files", "bddl")
+JOINTS = "libero/libero/envs/robots/mounted_panda_variants.txt"
+LANGUAGE = "Language Instructions"
+MIXED = "libero_mix"
+_LANGUAGE = re.compile(r"_language_(?P<number>\d+)")
+_SUFFIX = re.compile(
+    r"(?:_language_(?P<language>\d+))?"
+    r"(?:_view_(?P<view>\d+_\d+_\d+_\d+_\d+)_initstate_(?P<start>\d+)(?:_noise_(?P<noise>\d+))?"
+    r"|_(?P<file>add|light|table|tb)_\d+|(?:_moved)?_(?P<moved>level)\d_sample\d+)?"
+)
+_START = re.compile(r"class \w+?(\d+)\(.*?np\.array\(\[(.*?)\]\)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Suffix:
+    """What a name says about the perturbation, besides the rewording."""
+
+    view: tuple[int, int, int, int, int] | None
+    """Degrees about the vertical and upward, per cent of the distance, degrees looked aside and up."""
+    start: int
+    """The number of the arm's start; 0 is the usual one."""
+    noise: int | None
+    """The number of what is done to the pictures."""
+    file: str | None
+    """What its task file changes: ``add``, ``level``, ``light``, ``table`` or ``tb``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One task of the classification."""
+
+    suite: str
+    id: int
+    """Its number in the release."""
+    name: str
+    category: str
+    """E.g. ``Language Instructions`` or ``Camera Viewpoints``."""
+    difficulty: int | None
+    """1 to 5; None for those that the release leaves open."""
+    task: str
+    """The id of the built-in task it is made from."""
+    suffix: str
+    """What the name says about the perturbation: ``_language_28_view_0_0_100_0_0_initstate_0``."""
+
+    @property
+    def language(self) -> int | None:
+        """The number of its rewording; None if it has the usual words."""
+        number = _LANGUAGE.match(self.suffix)
+        return int(number["number"]) if number else None
+
+    def decoded(self) -> Suffix:
+        """What its name says. Raises ReleaseError where that is nothing that is known."""
+        match = _SUFFIX.fullmatch(self.suffix)
+        if match is None:
+            raise ReleaseError(f"LIBERO-plus: nothing is known of '{self.suffix}' in '{self.name}'")
+        a, b, c, d, e = (int(number) for number in (match["view"] or "0_0_100_0_0").split("_"))
+        return Suffix(
+            view=(a, b, c, d, e) if match["view"] else None,
+            start=int(match["start"] or 0),
+            noise=int(match["noise"]) if match["noise"] else None,
+            file=match["file"] or match["moved"],
+        )
+
+
+def classified(folder: Path) -> tuple[Entry, ...]:
+    """Every task of the classification."""
+    file = found(folder, "LIBERO-plus", *CLASSIFICATIONS)
+    try:
+        content = json.loads(text_of(file))
+    except (ValueError, RecursionError) as error:
+        raise ReleaseError(f"{file}: is not JSON: {one_line(str(error))}") from None
+    if not isinstance(content, dict) or not all(isinstance(each, list) for each in content.values()):
+        raise ReleaseError(f"{file}: must map suites to lists of tasks")
+    return tuple(_entry(suite, each, file) for suite, entries in content.items() for each in entries)
+
+
+def wordings(folder: Path) -> tuple[Wording, ...]:
+    """The instructions in the language task files, with number and, where it is classified, difficulty.
+
+    What the folder ``libero_mix`` repeats from the four suites is read once.
+    """
+    place = found(folder, "LIBERO-plus", *TASKS)
+    difficulty = {(each.task, each.language): each.difficulty for each in classified(folder)}
+    read = tuple(
+        Wording(task, text, {"number": number, "difficulty": difficulty.get((task, number))})
+        for task, number, text in _language_files(place)
+    )
+    if not read:
+        raise ReleaseError(
+            f"{place} holds no LIBERO-plus release: no task file is called like '..._language_1.bddl'"
+        )
+    return read
+
+
+def task_file(folder: Path, entry: Entry, suffix: str) -> Path:
+    """Where the task file of an entry with some suffix should be: with its suite, or the mixed one."""
+    places = (folder / place for place in TASKS)
+    place = next((place for place in places if place.is_dir()), folder / TASKS[0])
+    name = f"{entry.name.removesuffix(entry.suffix)}{suffix}.bddl"
+    own, mixed = place / entry.suite / name, place / MIXED / name
+    return mixed if mixed.is_file() and not own.is_file() else own
+
+
+def starts(folder: Path) -> dict[int, tuple[float, ...]]:
+    """The numbered starts of the arm: joint angles, radians. None where the table is not there."""
+    file = folder / JOINTS
+    if not file.is_file():
+        return {}
+    try:
+        return {
+            int(number): tuple(float(angle) for angle in angles.split(","))
+            for number, angles in _START.findall(text_of(file))
+        }
+    except ValueError:
+        raise ReleaseError(f"{file}: the joint angles are not all numbers") from None
+
+
+def _language_files(place: Path) -> Iterator[tuple[str, int, str]]:
+    seen: set[str] = set()
+    for suite in (*tasks.suites(), MIXED):
+        for file in sorted((place / suite).glob("*_language_*.bddl")):
+            split = task_and_suffix(file.stem)
+            number = _LANGUAGE.fullmatch(split[1]) if split else None
+            if split is None or number is None:
+                raise ReleaseError(
+                    f"{file}: the name is not that of a built-in task and '_language_' with a number"
+                )
+            if file.stem in seen:
+                continue
+            seen.add(file.stem)
+            try:
+                text = bddl.read(file).instruction.text
+            except BDDLError as error:
+                raise ReleaseError(str(error)) from None
+            yield split[0], int(number["number"]), instruction(text, str(file))
+
+
+def _entry(suite: str, value: object, file: Path) -> Entry:
+    if not isinstance(value, dict):
+        raise ReleaseError(
+            f"{file}: {quoted(suite)}: every task must be an object with id, name and category"
+        )
+    name, category, difficulty = value.get("name"), value.get("category"), value.get("difficulty_level")
+    id = value.get("id")
+    if not isinstance(name, str) or not isinstance(category, str) or not isinstance(id, int):
+        raise ReleaseError(f"{file}: {quoted(suite)}: every task needs id, name and category")
+    if not (difficulty is None or isinstance(difficulty, int)):
+        raise ReleaseError(f"{file}: {quoted(name, most=120)}: the difficulty must be a number")
+    split = task_and_suffix(name)
+    if split is None or (suite != MIXED and not split[0].startswith(f"{suite}/")):
+        raise ReleaseError(
+            f"{file}: {quoted(name, most=120)} begins with the name of no task of {quoted(suite)}"
+        )
+    return Entry(suite, id, name, category, difficulty, *split)

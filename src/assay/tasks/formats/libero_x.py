@@ -1,0 +1,182 @@
+"""LIBERO-X: task files on four levels, and five rewordings of every instruction of the fourth.
+
+bddl/LEVEL4/KITCHEN_SCENE21_LEVEL4__T107__A1_open_it.bddl    scene, number, variant and words of a task
+LEVEL5/L5-1.jsonl                                            one form of rewording
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from assay import tasks
+from assay.errors import TaskError
+from assay.tasks import Task
+from assay.tasks.formats.release import Label, ReleaseError, Wording, found, instruction, text_of
+
+FORMS = {1: "synonym", 2: "concise", 3: "reorder", 4: "passive", 5: "verbose"}
+"""Number of a file -> what it does to an instruction, in our words for it."""
+LEVELS = (1, 2, 3, 4)
+_FOLDERS = ("libero/libero_x/", "libero_x/", "")
+_NAME = re.compile(
+    r"(?P<scene>\w+?_SCENE\d+)_(?:LEVEL\d__T(?P<number>\d+)_(?:_(?P<variant>A\d+)_)?)?(?P<words>(?!_).+)"
+)
+NAMELESS = "is not called like a task of LIBERO-X: ..._SCENE21_LEVEL4__T107__A1_..."
+_VARIANT = re.compile(r"(?:A\d+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A file, or a line of one, that is not as the release has them."""
+
+    level: int
+    what: str
+    """The file, or the file and the line."""
+    reason: str
+    """Why, without saying where, so that reasons can be counted."""
+
+
+@dataclass(frozen=True)
+class TaskFile:
+    """A task file: what its name says, and the task in it."""
+
+    path: Path
+    level: int
+    scene: str
+    number: str
+    """The task's; empty on the levels whose files have none."""
+    variant: str
+    """``A1`` or ``A2``: on level 4 the target is a variant of the known thing, among look-alikes. Nothing: it is of
+    a category that training has not seen, or what is asked is a change of state."""
+    words: str
+    """The task in the words of the name."""
+
+    @property
+    def wording(self) -> str:
+        """The id under which level 5 rewords it."""
+        return _id(int(self.number or 0), self.variant)
+
+    @cached_property
+    def task(self) -> Task:
+        """The task in it. Raises TaskError where there is none."""
+        return tasks.load(str(self.path))
+
+    @cached_property
+    def problem(self) -> Unreadable | None:
+        """Why there is no task in it; None if there is one."""
+        try:
+            _ = self.task
+        except TaskError as error:
+            place = re.escape(str(self.path))
+            return Unreadable(self.level, self.path.name, re.sub(rf"{place}(:\d+)*:? *", "", str(error)))
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """What a folder holds of the release."""
+
+    files: Mapping[int, tuple[TaskFile, ...]]
+    """Level -> its task files; those of level 1, the tasks, can be read."""
+    wordings: tuple[Wording, ...]
+    """Of level 5."""
+    unreadable: tuple[Unreadable, ...]
+    """What could not be read on level 1 and level 5, and files whose names say nothing."""
+
+
+def task_folder(folder: Path) -> Path:
+    """Where the levels' folders of task files are."""
+    return found(folder, "LIBERO-X", *(f"{each}bddl/LEVEL1" for each in _FOLDERS)).parent
+
+
+def read(folder: Path) -> Checkout:
+    """What a folder holds. Raises ReleaseError where there is no task on level 1, the control of the others."""
+    place = task_folder(folder)
+    bad: list[Unreadable] = []
+    files = {level: _level(place / f"LEVEL{level}", level, bad) for level in LEVELS}
+    bad += [file.problem for file in files[1] if file.problem is not None]
+    files[1] = tuple(file for file in files[1] if file.problem is None)
+    if not files[1]:
+        why = f": {bad[0].what}: {bad[0].reason}" if bad else ""
+        raise ReleaseError(
+            f"{place / 'LEVEL1'}: no task file there{why}; level 1 is the control of the others"
+        )
+    return Checkout(files, _wordings(place.parent / "LEVEL5", files[4], bad), tuple(bad))
+
+
+def pairs(files: Mapping[int, tuple[TaskFile, ...]]) -> Iterator[tuple[TaskFile | None, TaskFile]]:
+    """Every file and the one on level 1 that it goes with, itself on level 1; None where there is none.
+
+    What goes together is told by number, or by scene and words, or else, for files that can be read, by scene and
+    goal.
+    """
+    named = {(file.scene, file.words): file for file in files[1]}
+    scenes = defaultdict(list)
+    for file in files[1]:
+        scenes[file.scene].append(file)
+    numbered: dict[str, TaskFile] = {}
+    for file in (each for level in LEVELS for each in files[level]):
+        base = numbered.get(file.number) or named.get((file.scene, file.words))
+        if base is None and file.problem is None:
+            same = (other for other in scenes[file.scene] if other.task.goal == file.task.goal)
+            base = next(same, None)
+        if file.number and not file.variant and base is not None:
+            numbered.setdefault(file.number, base)
+        yield base, file
+
+
+def _wordings(folder: Path, level4: tuple[TaskFile, ...], bad: list[Unreadable]) -> tuple[Wording, ...]:
+    """The lines of the five files: form, and the task file of level 4 they belong to, where it is there.
+
+    The task is ``libero_x/`` with the release's number and variant: ``libero_x/107/A1``, ``libero_x/100``.
+    """
+    files = {file.wording: file.path.stem for file in level4 if file.number}
+    kept: list[Wording] = []
+    for form in FORMS:
+        file = folder / f"L5-{form}.jsonl"
+        try:
+            lines = text_of(file).splitlines()
+        except ReleaseError as error:
+            bad.append(Unreadable(5, f"LEVEL5/{file.name}", str(error).removeprefix(f"{file}: ")))
+            continue
+        for number, line in enumerate(lines, start=1):
+            place = f"{file.name}:{number}"
+            try:
+                kept += [_wording(line, form, place, files)] if line.strip() else []
+            except ReleaseError as error:
+                bad.append(Unreadable(5, place, str(error).removeprefix(f"{place}: ")))
+    return tuple(kept)
+
+
+def _level(folder: Path, level: int, bad: list[Unreadable]) -> tuple[TaskFile, ...]:
+    """The task files of a level whose names say which they are."""
+    kept: list[TaskFile] = []
+    for path in sorted(folder.glob("*.bddl")):
+        name = _NAME.fullmatch(path.stem)
+        if name is None:
+            bad.append(Unreadable(level, path.name, NAMELESS))
+        else:
+            kept.append(TaskFile(path, level, **name.groupdict("")))
+    return tuple(kept)
+
+
+def _wording(line: str, form: int, place: str, files: Mapping[str, str]) -> Wording:
+    try:
+        content = json.loads(line)
+        text, variant, task = content["task_desc"], content["variant"], int(content["task_id"])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise ReleaseError(f"{place}: must be JSON with task_desc, variant and a numeric task_id") from None
+    if not isinstance(variant, str) or not _VARIANT.fullmatch(variant):
+        raise ReleaseError(f"{place}: the variant must be '', 'A1' or 'A2'")
+    id = _id(task, variant)
+    labels: dict[str, Label] = {"form": FORMS[form], "number": form, "file": files.get(id)}
+    return Wording(id, instruction(text, place), labels)
+
+
+def _id(number: int, variant: str) -> str:
+    return f"libero_x/{number}/{variant}" if variant else f"libero_x/{number}"

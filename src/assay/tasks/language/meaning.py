@@ -1,0 +1,155 @@
+"""What a task's instruction says: its steps and the things they are about, read against scene and goal.
+
+Of a thing only its noun may be worded anew, so the steps have a field for each. Whatever else identifies it
+(left, black, next to the ramekin) is kept as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from assay.errors import PerturbationError
+from assay.tasks import Task
+from assay.tasks.language.lexicon import Lexicon, Noun
+from assay.tasks.language.phrases import FIELD, RESTING
+from assay.tasks.language.steps import Step, read_steps
+from assay.tasks.language.verbs import Action, senses_by_verb
+
+MAX_CHARACTERS = 500
+"""Longer instructions are refused; the longest published one has 190."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A noun in an instruction; ``{n0}`` stands for the first one, ``{p0}`` if it is in the plural."""
+
+    noun: Noun
+    form: str
+    """As it is written, in the singular."""
+    plural: bool
+
+    @property
+    def original(self) -> str:
+        """As it is written."""
+        return self.in_number(self.form)
+
+    def in_number(self, name: str) -> str:
+        """Another name in the same number."""
+        return self.noun.plural_of(name) if self.plural else name
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """An instruction taken apart."""
+
+    original: str
+    slotted: str
+    """In lower case, with a field for each noun: "put the {n0} on the {n1}"."""
+    mentions: tuple[Mention, ...]
+    steps: tuple[Step, ...]
+    """With fields for nouns, too."""
+    nouns: tuple[Noun, ...]
+    """Of everything in the scene, and its parts."""
+
+    @property
+    def fields(self) -> dict[str, Mention]:
+        """The nouns by their fields."""
+        return {_field(index, mention): mention for index, mention in enumerate(self.mentions)}
+
+    def punctuate(self, text: str) -> str:
+        """A sentence with the capital and the full stop that the original has."""
+        bare = self.original.strip()
+        if bare[0].isupper():
+            text = text[0].upper() + text[1:]
+        return f"{text}." if bare.endswith(".") and text[-1] not in "?." else text
+
+
+def read_task(task: Task, lexicon: Lexicon) -> Meaning:
+    """Take a task's instruction apart.
+
+    Raises PerturbationError for a thing the lexicon does not know, and for an instruction that cannot be read
+    or does not speak of what the goal is about.
+    """
+    original = task.instruction.text
+    text = " ".join(original.lower().split()).rstrip(".")
+    if not text:
+        raise PerturbationError(f"{task.id}: the instruction is empty")
+    if len(text) > MAX_CHARACTERS or not re.fullmatch(r"[a-z0-9 ,;'-]+", text):
+        raise PerturbationError(
+            f"{task.id}: the instruction is no plain English sentence of up to {MAX_CHARACTERS} characters: "
+            f"{text[:60]!r}"
+        )
+    categories = (entity.category for entity in task.scene.entities)
+    nouns = lexicon.with_parts(noun for category in categories for noun in lexicon.of_category(category))
+    slotted, mentions = _slot_nouns(text, nouns)
+    _check_speaks_of_goal(task, lexicon, mentions)
+    try:
+        steps = tuple(_check_step(step, mentions) for step in read_steps(slotted))
+    except PerturbationError as error:
+        reason = FIELD.sub(lambda field: mentions[int(field[1])].original, str(error))
+        raise PerturbationError(f"{task.id}: cannot read {original!r}: {reason}") from None
+    return Meaning(original, slotted, mentions, steps, nouns)
+
+
+def _field(index: int, mention: Mention) -> str:
+    return f"{'p' if mention.plural else 'n'}{index}"
+
+
+def _slot_nouns(text: str, nouns: tuple[Noun, ...]) -> tuple[str, tuple[Mention, ...]]:
+    """The text with a field for each noun, the longest that fits; equal nouns get equal fields.
+
+    What is the usual name of one thing of the scene stands for no other.
+    """
+    usual = {noun.name for noun in nouns}
+    forms = {
+        written: Mention(noun, form, plural)
+        for noun in nouns
+        for form in noun.original_forms
+        if form == noun.name or form not in usual
+        for written, plural in noun.numbers_of(form)
+    }
+    known = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True))
+    found: list[Mention] = []
+
+    def field(match: re.Match[str]) -> str:
+        mention = forms[match[0]]
+        if mention not in found:
+            found.append(mention)
+        return f"{{{_field(found.index(mention), mention)}}}"
+
+    return re.sub(rf"\b(?:{known})\b", field, text), tuple(found)
+
+
+def _check_speaks_of_goal(task: Task, lexicon: Lexicon, mentions: tuple[Mention, ...]) -> None:
+    """Raise where the goal is about a thing that the instruction does not name."""
+    named = {mention.noun.name for mention in mentions}
+    named |= {whole for mention in mentions for whole in mention.noun.part_of}
+    entities = {entity.name: entity for entity in task.scene.entities}
+    for name in (name for atom in task.goal.atoms for name in atom.arguments):
+        region = task.scene.region(name)
+        entity = entities.get(region.target if region is not None else name)
+        if entity is not None and not named & {noun.name for noun in lexicon.of_category(entity.category)}:
+            raise PerturbationError(
+                f"{task.id}: the goal is about {entity.name}, which the instruction does not name: "
+                f"'{' '.join(task.instruction.text.split())}'"
+            )
+
+
+def _check_step(step: Step, mentions: tuple[Mention, ...]) -> Step:
+    """A step about things of the scene, all of them with a name; doors are opened otherwise than drawers."""
+    moves = step.action in (Action.PUT, Action.PUSH)
+    if step.action is Action.TAKE or (step.fetch is not None and not moves):
+        raise PerturbationError("it says what to take, but not where to put it")
+    # What goes where with "it" alone is hard to tell after another step; "them" is both of its things.
+    again = moves and step.fetch is None and step.thing_again == "it"
+    for phrase in (step.thing_said if again else step.thing, step.target):
+        if phrase and not (FIELD.search(phrase) and phrase.startswith(("the ", "both ", "its "))):
+            raise PerturbationError(f"'{phrase}' is no thing of the scene that the lexicon has a name for")
+    if moves and not step.preposition.endswith(tuple(RESTING)):
+        raise PerturbationError(f"'{step.place}' does not say where it will be")
+    field = FIELD.search(step.thing)
+    door = f"{step.sense}_door"
+    if field is not None and mentions[int(field[1])].noun.door and door in senses_by_verb()[step.verb.name]:
+        return replace(step, sense=door)
+    return step

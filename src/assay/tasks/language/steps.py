@@ -1,0 +1,180 @@
+"""Instructions as steps: a verb, a thing and a place each, with every "it" spelled out.
+
+An instruction is a row of steps: "pick up X and place it on Y", "put X in Y", "push X to the front of Y",
+"open X", "close X", "turn X on". Names of things are not looked up: the text may have fields for them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import cache
+
+from assay.errors import PerturbationError
+from assay.tasks.checks import quoted
+from assay.tasks.language.phrases import POSTURES, PREPOSITION, RESTING, SIDE, any_of, is_plural
+from assay.tasks.language.verbs import PRONOUNS, Action, Verb, senses_by_verb, verb_named, verb_table
+
+STATES = {
+    Action.OPEN: ("open", "closed"),
+    Action.CLOSE: ("closed", "open"),
+    Action.TURN_ON: ("on", "off"),
+    Action.TURN_OFF: ("off", "on"),
+}
+"""How the thing will be, and how it is."""
+_SENSES = {"on": "put_on", "onto": "put_on", "on top of": "put_on"}
+_SENSES |= dict.fromkeys(("in", "into", "inside"), "put_in")
+
+_POSTURE = rf"(?:{any_of(POSTURES)} )?"
+_PLACED_FIRST = re.compile(
+    rf"(?P<thing>.+?) (?P<preposition>{_POSTURE}(?P<relation>{PREPOSITION}))(?: (?P<target>.+))?"
+)
+_PLACED_LAST = re.compile(
+    rf"(?P<thing>.+){''.join(f'(?<! {each})' for each in POSTURES)} "
+    rf"(?P<preposition>{_POSTURE}(?P<relation>{any_of(tuple(RESTING))}))"
+    rf"(?: (?P<target>(?!the {SIDE}$)(?:the|its) .+|it|them)|(?<= inside))"
+)
+_PLACES_IT = re.compile(r"\w+ (?:it|them) ")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing to do: take a thing, move it to a place, or change its state."""
+
+    sense: str
+    """What the verb means here, a key of the table's senses: ``put_on``, ``open``, ..."""
+    verb: Verb
+    thing: str
+    """What it is done with, e.g. ``the black bowl next to the ramekin``; in full."""
+    preposition: str = ""
+    """How the thing is placed, e.g. ``on top of``; empty where nothing is placed."""
+    target: str = ""
+    """Where it is placed, e.g. ``the cabinet``; in full."""
+    fetch: Verb | None = None
+    """Where the instruction says so: how the thing is taken first, e.g. ``pick up``."""
+    late: bool = False
+    """Whether the verb's particle is to follow the thing: ``turn the stove on``."""
+    thing_again: str = ""
+    """``it`` or ``them``, where the instruction says so for what the step before has named."""
+    place_again: str = ""
+    """``on it`` or ``inside``, where the instruction says so for what the step before has named."""
+
+    @property
+    def action(self) -> Action:
+        """What is asked for, wherever the thing goes."""
+        return Action.PUT if self.sense.startswith("put_") else Action(self.sense.removesuffix("_door"))
+
+    @property
+    def states(self) -> tuple[str, str] | None:
+        """How the thing will be and how it is, for a change of state."""
+        return STATES.get(self.action)
+
+    @property
+    def place(self) -> str:
+        """Where the thing goes, in full: ``on the stove``."""
+        return f"{self.preposition} {self.target}".strip()
+
+    @property
+    def place_said(self) -> str:
+        """Where the thing goes, as the instruction has it."""
+        return self.place_again or self.place
+
+    @property
+    def thing_said(self) -> str:
+        """The thing as the instruction has it."""
+        return self.thing_again or self.thing
+
+    @property
+    def outcome(self) -> str:
+        """How the thing will be: ``on the stove``, ``inside``, ``open``."""
+        if self.states is not None:
+            return self.states[0]
+        resting = RESTING.get(self.preposition, self.preposition)
+        return resting + self.place_said.removeprefix(self.preposition)
+
+
+def read_steps(text: str) -> tuple[Step, ...]:
+    """The steps of an instruction. Raises PerturbationError where there is none to be found."""
+    plain = text.rstrip(" .!")
+    clauses = _joint().split(plain[:1].lower() + plain[1:])
+    steps: list[Step] = []
+    for clause, following in zip(clauses, (*clauses[1:], ""), strict=True):
+        step = _read_clause(clause, taken_up=_PLACES_IT.match(following) is not None)
+        taken = steps.pop() if steps and steps[-1].action is Action.TAKE else None
+        step = _spell_out_thing(step, taken or (steps[-1] if steps else None))
+        step = _spell_out_place(step, steps[-1] if steps else taken)
+        if taken is not None and step.thing == taken.thing:
+            step = replace(step, fetch=taken.verb)
+        elif taken is not None:
+            steps.append(taken)
+        steps.append(step)
+    return tuple(steps)
+
+
+def antecedent(pronoun: str, before: Step) -> str:
+    """What "it" or "them" stands for after a step."""
+    if pronoun == "them" and before.target and not is_plural(before.target):
+        return before.thing if is_plural(before.thing) else f"{before.thing} and {before.target}"
+    return before.target or before.thing
+
+
+@cache
+def _joint() -> re.Pattern[str]:
+    """What joins two clauses: "and" before a verb."""
+    verbs = any_of(tuple({verb.split()[0] for verb in senses_by_verb()}))
+    return re.compile(rf"(?:[,;]? and then|[,;]? then|,? and|[,;]) (?={verbs} )")
+
+
+def _read_clause(clause: str, *, taken_up: bool) -> Step:
+    """One clause as a step; ``taken_up`` if the next one says where to put it."""
+    for name, senses in senses_by_verb().items():
+        verb = verb_named(name)
+        body = _after_verb(clause, verb)
+        if body is None:
+            continue
+        puts = [sense for sense in senses if sense == "push" or sense.startswith("put_")]
+        found = _placed(body) if puts else None
+        if "take" in senses and (found is None or taken_up):
+            return Step("take", verb, body)
+        if not puts:
+            return Step(senses[0].removesuffix("_door"), verb, body)
+        if found is None:
+            raise PerturbationError(f"{quoted(clause)} does not say where to {name} it")
+        elsewhere = "push" if "push" in puts else "put_at"
+        sense = "push" if puts == ["push"] else _SENSES.get(found["relation"], elsewhere)
+        return Step(sense, verb, found["thing"], found["preposition"], found["target"] or "")
+    known = ", ".join(name for names in verb_table().plain.values() for name in names)
+    raise PerturbationError(f"{quoted(clause)} begins with no verb that it knows, such as {known}")
+
+
+def _after_verb(clause: str, verb: Verb) -> str | None:
+    """What follows a verb; None where the clause has another one."""
+    if clause.startswith(f"{verb.name} "):
+        return clause.removeprefix(f"{verb.name} ")
+    if verb.particle and clause.startswith(f"{verb.base} ") and clause.endswith(f" {verb.particle}"):
+        return clause[len(verb.base) + 1 : -len(verb.particle) - 1] or None
+    return None
+
+
+def _placed(body: str) -> re.Match[str] | None:
+    """Thing, preposition and target; None where it is not said where a thing goes.
+
+    Of two places ("the bowl on the tray on the plate") the first one tells which thing is meant; but "it" has
+    been told ("it on the plate on the tray"), and nothing goes "in the middle".
+    """
+    first = _PLACED_FIRST.fullmatch(body)
+    if first is None or first["thing"] not in PRONOUNS:
+        first = _PLACED_LAST.fullmatch(body) or first
+    return first if first is not None and (first["target"] or first["preposition"] == "inside") else None
+
+
+def _spell_out_thing(step: Step, before: Step | None) -> Step:
+    if before is None or step.thing not in PRONOUNS:
+        return step
+    return replace(step, thing=antecedent(step.thing, before), thing_again=step.thing)
+
+
+def _spell_out_place(step: Step, before: Step | None) -> Step:
+    if before is None or not (step.target in PRONOUNS or (step.preposition == "inside" and not step.target)):
+        return step
+    return replace(step, target=before.thing, place_again=step.place)

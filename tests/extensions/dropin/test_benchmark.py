@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.errors import TaskError
+from assay.extensions.dropin import benchmark, task_files
+from assay.extensions.dropin.bddl_utils import get_problem_info, robosuite_parse_problem
+from assay.extensions.dropin.paths import get_libero_path
+from assay.tasks.formats.init_files import read_states
+
+
+def test_the_suites_are_liberos():
+    suites = benchmark.get_benchmark_dict()
+    assert list(suites) == ["libero_spatial", "libero_object", "libero_goal", "libero_90", "libero_10"]
+    assert [suites[name]().n_tasks for name in suites] == [10, 10, 10, 90, 10]
+    assert benchmark.get_benchmark("LIBERO_GOAL") is suites["libero_goal"]
+    with pytest.raises(TaskError, match="libero_goal"):
+        benchmark.get_benchmark("libero_gaol")
+
+
+def test_a_task_is_a_named_tuple_whose_files_are_there(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(task_files, "STATES", 2)
+    suite = benchmark.get_benchmark("libero_goal")()
+    task = suite.get_task(7)
+    assert task.language == "turn on the stove" and task.problem_folder == "libero_goal"
+    assert Path(get_libero_path("bddl_files"), task.problem_folder, task.bddl_file).is_file()
+    assert Path(get_libero_path("init_states"), task.problem_folder, task.init_states_file).is_file()
+    assert suite.get_task_init_states(7).shape[0] == 2
+    assert suite.get_task_names()[7] == task.name == "turn_on_the_stove"
+    assert benchmark.grab_language_from_filename("KITCHEN_SCENE10_close_it.bddl") == "close it"
+
+
+def test_a_suite_may_be_in_another_order():
+    first, second = (benchmark.get_benchmark("libero_goal")(order) for order in (0, 1))
+    assert first.get_task(4) == second.get_task(0)
+
+
+def test_states_are_written_as_libero_has_them(tmp_path: Path):
+    states = np.random.default_rng(0).normal(size=(3, 5))
+    task_files.write_states(tmp_path / "states.pruned_init", states)
+    assert np.array_equal(read_states(tmp_path / "states.pruned_init"), states)
+
+
+def test_a_task_file_is_parsed_as_libero_parses_it():
+    suite = benchmark.get_benchmark("libero_goal")()
+    info = get_problem_info(suite.get_task_bddl_file_path(7))
+    assert info == {
+        "problem_name": "libero_tabletop_manipulation",
+        "domain_name": "robosuite",
+        "language_instruction": "turn on the stove",
+    }
+    parsed = robosuite_parse_problem(suite.get_task_bddl_file_path(7))
+    assert parsed["goal_state"] == [["turnon", "flat_stove_1"]]
+    assert parsed["objects"]["plate"] == ["plate_1"] and parsed["fixtures"]["table"] == ["main_table"]
+
+
+def test_a_wrong_path_is_named():
+    with pytest.raises(AssertionError, match="bddl_files"):
+        get_libero_path("bdl_files")

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import gc
+import pickle
+import weakref
+from collections import OrderedDict
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from assay.errors import SpecError
+from assay.extensions.dropin.benchmark import get_benchmark
+from assay.extensions.dropin.env_wrapper import OffScreenRenderEnv, SegmentationRenderEnv
+from assay.extensions.dropin.missing import MissingError
+from assay.extensions.dropin.venv import DummyVectorEnv
+
+STILL = [0.0] * 6 + [-1.0]
+
+
+@pytest.fixture
+def file() -> str:
+    path: str = get_benchmark("libero_goal")().get_task_bddl_file_path(7)
+    return path
+
+
+@pytest.fixture
+def env(file: str) -> Iterator[OffScreenRenderEnv]:
+    made = OffScreenRenderEnv(bddl_file_name=file, camera_heights=32, camera_widths=48)
+    made.seed(0)
+    made.reset()
+    yield made
+    made.close()
+
+
+def test_observations_have_liberos_keys_and_can_be_written_to(env: OffScreenRenderEnv):
+    seen, reward, done, info = env.step(STILL)
+    assert (reward, done, info) == (0.0, False, {})
+    assert list(seen)[:5] == [
+        "robot0_joint_pos",
+        "robot0_joint_pos_cos",
+        "robot0_joint_pos_sin",
+        "robot0_joint_vel",
+        "robot0_eef_pos",
+    ]
+    assert seen["robot0_proprio-state"].shape == (39,) and seen["object-state"].shape == (56,)
+    assert seen["robot0_eef_quat"] == pytest.approx([1, 0, 0, 0], abs=0.1), "x, y, z, w"
+    seen["robot0_eef_quat"][3] = 1.0
+    seen["mine"] = 1
+    assert "mine" in seen and seen.get("yours", 2) == 2
+
+
+@pytest.mark.usefixtures("drawing")
+def test_an_image_is_rendered_when_it_is_touched(env: OffScreenRenderEnv):
+    renderer = env.env._game.simulation.renderer
+    seen = env.step(STILL)[0]
+    assert renderer.count == 0 and "agentview_image" in seen
+    image = seen["agentview_image"]
+    assert renderer.count == 1 and image.shape == (32, 48, 3) and image.dtype == np.uint8
+    assert np.array_equal(image[::-1], env.env._seen.image("agentview", 32, 48)), "the bottom row first"
+    copy = pickle.loads(pickle.dumps(seen))
+    assert type(copy) is OrderedDict and np.array_equal(copy["agentview_image"], image)
+    assert dict(seen)["agentview_image"] is image and {**seen}["agentview_image"] is image
+    assert isinstance(dict(seen.items())["robot0_eye_in_hand_image"], np.ndarray)
+
+
+def test_a_state_set_at_the_start_may_have_the_fixtures_or_not(env: OffScreenRenderEnv):
+    simulation = env.env._game.simulation
+    state = simulation.sample(5)
+    env.set_init_state(state.flat())
+    assert np.array_equal(simulation.state().fixtures, state.fixtures)
+    env.set_init_state(state.vector.astype(np.float32))
+    assert env.get_sim_state() == pytest.approx(state.vector, abs=1e-6)
+
+
+def test_a_state_set_midway_leaves_the_controller_alone(env: OffScreenRenderEnv):
+    for _ in range(3):
+        env.step([0.0] * 6 + [1.0])
+    state, command = env.sim.get_state().flatten(), env.env._game.simulation.controller.drive().grip
+    env.step([0.5] * 7)
+    env.set_init_state(state)
+    assert np.array_equal(env.get_sim_state(), state)
+    assert env.env._game.simulation.controller.drive().grip <= command < 0
+
+
+def test_actions_are_absolute_until_the_next_reset(env: OffScreenRenderEnv):
+    controller = env.robots[0].controller
+    assert controller.ee_ori_mat.shape == (3, 3)
+    controller.use_delta = False
+    env.step([-0.1, 0.05, 1.1, 3.1, 0.0, 0.0, -1.0])
+    assert env.env.robots[0].controller.goal_pos == pytest.approx([-0.1, 0.05, 1.1])
+    env.reset()
+    assert env.robots[0].controller.use_delta
+
+
+def test_the_horizon_ends_an_episode_unless_it_is_ignored(file: str):
+    for ignore in (False, True):
+        env = OffScreenRenderEnv(bddl_file_name=file, horizon=1, ignore_done=ignore)
+        env.reset()
+        env.step(STILL)
+        if ignore:
+            env.step(STILL)
+        else:
+            with pytest.raises(ValueError, match="terminated episode"):
+                env.step(STILL)
+
+
+@pytest.mark.parametrize(
+    ("use", "said"),
+    [
+        (lambda env: env.get_observation(), "OffScreenRenderEnv.get_observation .* '_get_observations'"),
+        (lambda env: env.sim.get_stat(), "sim.get_stat .*get_state"),
+        (lambda env: env.robots[0].controler, r"robots\[0\].controler .*controller"),
+        (lambda env: env.env.reset_from_xml_string(""), "env.reset_from_xml_string"),
+        (lambda env: env.sim.model.body_poss, "sim.model.body_poss .*body_pos"),
+    ],
+)
+def test_what_is_lacking_is_named_when_it_is_used(use, said: str, env: OffScreenRenderEnv):
+    with pytest.raises(MissingError, match=said):
+        use(env)
+
+
+def test_options_that_are_not_known_are_named(file: str):
+    with pytest.raises(TypeError, match=r"'camera_height': did you mean 'camera_heights'"):
+        OffScreenRenderEnv(bddl_file_name=file, camera_height=3)
+    with pytest.raises(SpecError, match=r"control_freq=10\): valid here: 20"):
+        OffScreenRenderEnv(bddl_file_name=file, control_freq=10)
+
+
+def test_mujocos_names_and_states_are_there(env: OffScreenRenderEnv):
+    sim = env.sim
+    body = sim.model.body_name2id("plate_1_main")
+    assert sim.model.body_id2name(body) == "plate_1_main" and "agentview" in sim.model.camera_names
+    assert np.array_equal(sim.data.body_xpos[body], sim.data.get_body_xpos("plate_1_main"))
+    joint = env.env.objects_dict["plate_1"].joints[-1]
+    sim.data.set_joint_qpos(joint, [0.1, 0.2, 1.5, 1, 0, 0, 0])
+    sim.forward()
+    assert sim.data.body_xpos[body] == pytest.approx([0.1, 0.2, 1.5])
+    with pytest.raises(ValueError, match="plate_1_main"):
+        sim.model.body_name2id("plate_9")
+
+
+@pytest.mark.usefixtures("drawing")
+def test_a_fixture_that_is_moved_is_seen_elsewhere(env: OffScreenRenderEnv):
+    before = env.step(STILL)[0]["agentview_image"]
+    body = env.sim.model.body_name2id("wooden_cabinet_1_main")
+    env.sim.model.body_pos[body] += [0.2, 0.0, 0.0]
+    after = env.step(STILL)[0]["agentview_image"]
+    env.sim.forward()
+    assert (before != after).any(axis=-1).sum() > 20
+    assert env.sim.render(camera_name="agentview", width=48, height=32).shape == (32, 48, 3)
+
+
+@pytest.mark.usefixtures("drawing")
+def test_a_segmentation_says_which_thing_is_where(file: str):
+    env = SegmentationRenderEnv(bddl_file_name=file, camera_heights=64, camera_widths=64)
+    seen = env.reset()["agentview_segmentation_instance"]
+    assert seen.shape == (64, 64, 1) and seen.dtype == np.int32
+    assert env.instance_to_id["flat_stove_1"] in np.unique(seen)
+    wanted = env.get_segmentation_of_interest(seen)
+    assert (wanted == 1).sum() == (seen == env.instance_to_id["flat_stove_1"]).sum() > 0
+
+
+def test_environments_that_are_forgotten_give_back_what_they_hold(file: str):
+    gc.collect()
+    gc.disable()
+    try:
+        env = OffScreenRenderEnv(bddl_file_name=file)
+        env.reset()
+        simulation = weakref.ref(env.env._game.simulation)
+        seen = env.step(STILL)[0]
+        del env
+        assert simulation() is None, "without a search for cycles"
+        assert seen["robot0_eef_pos"].shape == (3,)
+    finally:
+        gc.enable()
+
+
+def test_several_are_stepped_together(file: str):
+    envs = DummyVectorEnv([lambda: OffScreenRenderEnv(bddl_file_name=file)] * 2)
+    envs.seed([3, 4])
+    assert envs.reset().shape == (2,)
+    seen, reward, done, info = envs.step([STILL, STILL])
+    assert seen[0]["robot0_eef_pos"].shape == (3,) and reward.shape == done.shape == info.shape == (2,)
+    assert envs.check_success() == [False, False] and len(envs.get_sim_state()) == 2
+    assert envs.step([STILL], id=1)[0].shape == (1,)
+    envs.close()

@@ -1,0 +1,271 @@
+"""A script that was written for LIBERO, started as the command starts it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from assay import api
+from assay.episodes import Outcome
+from assay.errors import RunError, StateError
+from assay.experiments import load_experiment
+from assay.extensions.dropin.executor import Script, Stop, _taken, command_of, run_free
+from assay.extensions.dropin.planned import MARK, Planned, group
+from assay.runs.driver import Ending
+from assay.runs.execute import Options, execute
+from assay.runs.store import Store
+
+STEPS = 6
+SCRIPT = f"""
+import os, sys
+import numpy as np
+from libero.libero import benchmark, get_libero_path
+from libero.libero.envs import OffScreenRenderEnv
+
+suite = benchmark.get_benchmark_dict()["libero_goal"]()
+for number in range(suite.n_tasks):
+    task, states = suite.get_task(number), suite.get_task_init_states(number)
+    file = os.path.join(get_libero_path("bddl_files"), task.problem_folder, task.bddl_file)
+    env = OffScreenRenderEnv(bddl_file_name=file)
+    for state in states:
+        env.reset()
+        seen = env.set_init_state(state)
+        for step in range({STEPS}):
+            wave = np.sin(40 * seen["robot0_eef_pos"] + len(task.language))
+            seen, reward, done, info = env.step(np.append(wave, [0, 0, 0.1, 1]))
+    if "STOPS" in os.environ:
+        sys.exit(7)
+"""
+
+
+class Waving:
+    def reset(self, instruction: Any, spec: Any) -> None:
+        self._words = str(instruction)
+
+    def act(self, observation: Any) -> np.ndarray:
+        return np.append(np.sin(40 * observation.eef_position + len(self._words)), [0, 0, 0.1, 1])[None]
+
+
+ASKED = {
+    "tasks": "libero_goal/7",
+    "seeds": (0, 1),
+    "conditions": "words=empty",
+    "steps": STEPS,
+    "certified": False,
+}
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    file = tmp_path / "main.py"
+    file.write_text(SCRIPT)
+    (tmp_path / "libero").mkdir()
+    (tmp_path / "libero" / "__init__.py").write_text("raise ImportError('the real one beside the script')")
+    return file
+
+
+def test_a_script_plays_an_experiment_as_assay_run_does(
+    script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = tmp_path / "script.assay"
+    played = Script(("python", str(script)), "primitives")
+    monkeypatch.setenv("STOPS", "1")
+    first = execute("pro", played, path, Options(**ASKED))
+    assert played.status == 7 and (first.done, first.left) == (2, 2), "it stopped after one task"
+    monkeypatch.delenv("STOPS")
+    again = execute("pro", played, path, Options(**ASKED))
+    assert (again.done, again.left) == (2, 0), "what was recorded is left out"
+    script.write_text(SCRIPT + "# another")
+    with pytest.raises(RunError, match="another policy"):
+        execute("pro", played, path, Options(**ASKED))
+    asked = api.run("pro", Waving(), out=tmp_path / "run.assay", progress=False, **ASKED)
+    with Store.reading(path) as one, Store.reading(asked.path) as other:
+        assert _episodes(one) == _episodes(other) and len(_episodes(one)) == 4
+        assert one.meta["policy"] == "script:main.py"
+        assert set(one.frame()["instruction"]) == {"turn on the stove", ""}
+
+
+def _episodes(store: Store) -> dict[str, tuple[object, ...]]:
+    paths = dict(store.trajectories())
+    rows = store.frame().select("id", "key", "outcome", "steps", "instruction").rows()
+    return {
+        key: (*told, paths[number].end_effector.tobytes(), paths[number].actions.tobytes())
+        for number, key, *told in rows
+    }
+
+
+def test_without_an_experiment_it_has_liberos_tasks(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    file = tmp_path / "main.py"
+    file.write_text(
+        "from libero.libero import benchmark\n"
+        "print(benchmark.get_benchmark_dict()['libero_90']().n_tasks)\n"
+        "import libero.lifelong"
+    )
+    assert run_free(["python", str(file)], "primitives") == 1
+    printed = capfd.readouterr()
+    assert printed.out.strip() == "90"
+    assert "LIBERO's module libero.lifelong is not offered" in printed.err
+
+
+def test_python_is_the_one_that_assay_is_in():
+    assert command_of(["python", "main.py"]) == [sys.executable, "main.py"]
+    with pytest.raises(RunError, match="nothing to run"):
+        command_of([])
+
+
+def test_outside_of_the_command_nothing_is_shadowed():
+    code = "import importlib.util; print(importlib.util.find_spec('libero'))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "None"
+
+
+def _grouped(
+    experiment: str, conditions: str, *, waiting_from: int = 0, apart: bool = False
+) -> list[Planned]:
+    design = load_experiment(experiment).only(conditions)
+    specs = list(design.plan(design.choose("libero_goal/7"), (0, 1), pack="primitives"))
+    waiting = {spec: number for number, spec in enumerate(specs) if number >= waiting_from}
+    return group(specs, waiting, apart=apart)
+
+
+def test_conditions_are_tasks_and_seeds_are_initial_states():
+    planned = _grouped("pro", "position=nudge")
+    assert [each.name for each in planned] == [
+        "turn_on_the_stove",
+        "turn_on_the_stove__pro_position_nudge",
+    ]
+    assert all(each.states.shape[0] == 2 for each in planned)
+    assert (
+        planned[0].index_of(planned[0].states[1].astype(np.float32)) == 1 and planned[0].states[0, 0] == MARK
+    )
+    with pytest.raises(StateError, match="get_task_init_states"):
+        planned[0].index_of(np.zeros(79))
+    apart = _grouped("pro", "position=nudge", apart=True)
+    assert len(apart) == 4 and {len(each.specs) for each in apart} == {1}
+
+
+def test_a_script_does_as_many_trials_when_some_episodes_are_recorded():
+    first, second = _grouped("pro", "position=nudge", waiting_from=1)
+    assert first.numbers == (1, 1) and second.numbers == (2, 3)
+    [last] = _grouped("pro", "position=nudge", waiting_from=3)
+    assert last.numbers == (3, 3), "tasks of which all is recorded are left out"
+
+
+def test_variants_of_a_task_are_tasks_unless_each_seed_has_its_own():
+    crossed = _grouped("para?per_cell=2", "obj=none,act=addition")
+    assert [len(each.specs) for each in crossed] == [2, 2, 2], (
+        "the control and two wordings, two seeds of each"
+    )
+    assert len({each.name for each in crossed}) == len({each.language for each in crossed}) == 3
+    drawn = _grouped("pro", "words=shuffle")
+    assert [len(each.specs) for each in drawn] == [1, 1, 1, 1] and len({each.name for each in drawn}) == 4
+
+
+@dataclass(frozen=True)
+class Left:
+    """A script that ends well in the middle of an episode, in a run that another began without an episode."""
+
+    script: Script
+    ending: Ending
+    path: Path
+
+
+@pytest.fixture(scope="module")
+def left(tmp_path_factory: pytest.TempPathFactory) -> Left:
+    folder = tmp_path_factory.mktemp("left")
+    path = folder / "a.assay"
+    (folder / "idle.py").write_text("")
+    (folder / "main.py").write_text(LEFT.replace("path(0)", "path(1)"))
+    asked = ASKED | {"seeds": (0,), "conditions": "control"}
+    idle = Script(("python", str(folder / "idle.py")), "primitives")
+    assert execute("pro", idle, path, Options(**asked)).done == 0
+    script = Script(("python", str(folder / "main.py")), "primitives")
+    more = asked | {"tasks": "libero_goal/3,libero_goal/7", "conditions": "words=empty"}
+    return Left(script, execute("pro", script, path, Options(**more)), path)
+
+
+def test_it_is_known_which_tasks_a_script_never_played(left: Left):
+    assert (left.ending.done, left.ending.left) == (1, 3)
+    assert left.script.unplayed == {"libero_goal": [0, 2, 3]}
+
+
+def test_a_run_without_an_episode_is_in_nobodys_way(left: Left):
+    with Store.reading(left.path) as store:
+        assert store.meta["policy"] == "script:main.py" and store.planned == 4
+
+
+LEFT = """
+import os, sys
+from libero.libero import benchmark
+from libero.libero.envs import OffScreenRenderEnv
+
+def play():
+    env = OffScreenRenderEnv(bddl_file_name=benchmark.get_benchmark("libero_goal")().get_task_bddl_file_path(0))
+    env.reset()
+    env.step([0.1] * 7)
+    sys.exit(int(os.environ.get("STATUS", "0")))
+
+play()
+"""
+
+
+def _outcomes(path: Path) -> list[str]:
+    with Store.reading(path) as store:
+        return list(store.frame().filter(store.frame()["outcome"].is_not_null())["outcome"])
+
+
+def test_what_a_script_leaves_in_the_middle_counts_if_it_ends_well(
+    left: Left, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    assert _outcomes(left.path) == ["failure"]
+    file = tmp_path / "main.py"
+    file.write_text(LEFT)
+    monkeypatch.setenv("STATUS", "3")
+    asked = ASKED | {"seeds": (0,), "conditions": "control"}
+    played = execute(
+        "libero", Script(("python", str(file)), "primitives"), tmp_path / "a.assay", Options(**asked)
+    )
+    assert played.done == 0 and not _outcomes(tmp_path / "a.assay")
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("python -u examples/main.py --key SECRET", "main.py"),
+        ("python -m package.evaluate --key SECRET", "package.evaluate"),
+        ("python -m package.evaluate --config mine.py", "package.evaluate"),
+        ("/usr/bin/lerobot-eval --key SECRET", "lerobot-eval"),
+    ],
+)
+def test_a_run_is_named_after_the_script_and_not_after_its_options(command: str, name: str):
+    assert Script(tuple(command.split()), "primitives").address == f"script:{name}"
+
+
+def test_a_record_that_cannot_be_read_is_an_error(tmp_path: Path):
+    (tmp_path / "3.episode").write_bytes(b"half of it")
+    [(number, found)] = _taken(tmp_path, {3})
+    assert number == 3 and found.outcome is Outcome.ERROR and "cannot be read" in found.error
+
+
+DEAF = """
+import os, signal
+for each in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(each, lambda number, frame: os.write(1, b"%d " % number))
+print("ready", flush=True)
+while True:
+    signal.pause()
+"""
+
+
+def test_a_script_is_asked_to_stop_once_and_then_made_to():
+    with subprocess.Popen([sys.executable, "-c", DEAF], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+        Stop(process, patience=0.6).now()
+        said = process.stdout.read().split()
+    assert said == [b"2", b"15"] and process.returncode == -9

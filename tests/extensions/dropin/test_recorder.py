@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.episodes import Episode, Outcome
+from assay.errors import ActionError
+from assay.experiments import load_experiment
+from assay.extensions.dropin.planned import group
+from assay.extensions.dropin.recorder import READ, Recorder
+from assay.extensions.dropin.session import Session
+
+STILL = np.array([0, 0, 0, 0, 0, 0, -1.0])
+MOVES = np.array([0.1, 0, 0, 0, 0, 0, -1.0])
+
+
+@pytest.fixture
+def recorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorder:
+    monkeypatch.setattr("assay.extensions.dropin.recorder.session", lambda: Session(episodes=str(tmp_path)))
+    design = load_experiment("pro").only("words=empty")
+    specs = list(design.plan(design.choose("libero_goal/7"), (0, 1), pack="primitives"))
+    monkeypatch.setattr("assay.extensions.dropin.recorder._UNSURE", {})
+    return Recorder(group(specs, {spec: number for number, spec in enumerate(specs)})[1])
+
+
+def episode(folder: Path, number: int) -> Episode:
+    found: Episode = pickle.loads((folder / f"{number}.episode").read_bytes())
+    return found
+
+
+def step(recorder: Recorder, action: np.ndarray = MOVES) -> None:
+    recorder.step(action, absolute=False, seen_at=0)
+
+
+def test_an_episode_ends_with_the_next_reset_state_or_end(recorder: Recorder, tmp_path: Path):
+    recorder.reset(0)
+    recorder.reset(0)
+    assert not list(tmp_path.glob("*.episode")), "nothing was done in it"
+    step(recorder)
+    recorder.reset(0)
+    first = episode(tmp_path, 2)
+    assert (first.outcome, first.steps, first.instruction) == (Outcome.FAILURE, 1, "")
+    assert "ended the episode after 1 steps" in first.error
+    for _ in range(2):
+        step(recorder)
+    recorder.end(closed=True)
+    assert episode(tmp_path, 3).steps == 2
+
+
+def test_what_is_recorded_is_not_recorded_again(recorder: Recorder, tmp_path: Path):
+    states = recorder._planned.states
+    for count in (1, 3):
+        recorder.start_from(states[1])
+        for _ in range(count):
+            step(recorder)
+    recorder.end(closed=True)
+    assert [file.name for file in tmp_path.glob("*.episode")] == ["3.episode"]
+    assert episode(tmp_path, 3).steps == 1
+
+
+@pytest.mark.parametrize("read", [False, True])
+def test_a_script_that_reads_no_instruction_is_warned_once(
+    read: bool, recorder: Recorder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    if read:
+        (tmp_path / READ).touch()
+    for _ in range(2):
+        recorder.reset(0)
+        step(recorder)
+    assert capsys.readouterr().err.count("has not read task.language") == (not read)
+
+
+def test_an_action_that_is_refused_makes_an_error_whatever_the_script_catches(
+    recorder: Recorder, tmp_path: Path
+):
+    recorder.reset(0)
+    step(recorder)
+    with pytest.raises(ActionError):
+        step(recorder, MOVES * np.nan)
+    recorder.reset(0)
+    found = episode(tmp_path, 2)
+    assert (found.outcome, found.steps, found.transient) == (Outcome.ERROR, 1, False)
+    assert "finite" in found.error or "nan" in found.error
+
+
+def test_an_episode_that_is_left_before_anything_was_done_is_to_be_played_again(
+    recorder: Recorder, tmp_path: Path
+):
+    recorder.reset(0)
+    for _ in range(2):
+        step(recorder, STILL)
+    recorder.reset(0)
+    found = episode(tmp_path, 2)
+    assert (found.outcome, found.transient) == (Outcome.ERROR, True)
+    assert "before it acted" in found.error
+
+
+def test_a_forgotten_episode_counts_once_the_script_goes_on(recorder: Recorder, tmp_path: Path):
+    step(recorder)
+    recorder.end()
+    assert [file.name for file in tmp_path.glob("*.unsure")] == ["2.unsure"]
+    Recorder(recorder._planned)
+    assert episode(tmp_path, 2).outcome is Outcome.FAILURE
+
+
+def test_an_episode_that_is_closed_while_something_breaks_waits_for_how_the_script_ends(
+    recorder: Recorder, tmp_path: Path
+):
+    step(recorder)
+    with pytest.raises(SystemExit):
+        try:
+            raise SystemExit(1)
+        finally:
+            recorder.end(closed=True)
+    assert [file.name for file in tmp_path.glob("*.unsure")] == ["2.unsure"]
+
+
+@pytest.mark.parametrize("waits", [0, 2])
+def test_the_time_is_over_when_it_is_for_assay_run(
+    waits: int, recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("assay.extensions.dropin.recorder.horizon", lambda spec: 3)
+    for _ in range(waits):
+        step(recorder, STILL)
+    for _ in range(5):
+        step(recorder)
+    found = episode(tmp_path, 2)
+    assert (found.outcome, found.steps, found.error) == (Outcome.FAILURE, waits + 3, "")
+
+
+def test_waiting_is_not_endless(recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("assay.extensions.dropin.recorder.horizon", lambda spec: 2)
+    monkeypatch.setattr("assay.extensions.dropin.recorder.SETTLING", 3)
+    for _ in range(6):
+        step(recorder, STILL)
+    assert (episode(tmp_path, 2).outcome, episode(tmp_path, 2).steps) == (Outcome.FAILURE, 5)
+
+
+def test_several_environments_choose_different_episodes(recorder: Recorder, tmp_path: Path):
+    other = Recorder(recorder._planned)
+    for each in (recorder, other):
+        each.reset(0)
+        step(each)
+    for each in (recorder, other):
+        each.end(closed=True)
+    assert {file.name for file in tmp_path.glob("*.episode")} == {"2.episode", "3.episode"}
+
+
+def test_an_episode_that_an_environment_gives_up_is_chosen_by_another(recorder: Recorder, tmp_path: Path):
+    recorder.start_from(recorder._planned.states[1])
+    other = Recorder(recorder._planned)
+    step(other)
+    other.end(closed=True)
+    assert [file.name for file in tmp_path.glob("*.episode")] == ["2.episode"]
+
+
+def test_what_a_process_of_the_script_forgets_at_its_end_is_nobodys_failure(
+    recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("multiprocessing.parent_process", lambda: "the script's")
+    step(recorder)
+    recorder.end()
+    assert not list(tmp_path.glob("*.unsure")) and not list(tmp_path.glob("*.episode"))

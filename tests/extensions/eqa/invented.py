@@ -1,0 +1,17 @@
+"""A small folder of questions about an invented robot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from assay.extensions.eqa.build import build
+from assay.extensions.eqa.question import Kind
+from assay.extensions.eqa.views import View
+
+from .conftest import Invented
+
+
+def small_set(out: Path, per_kind: int = 4, views: str = "exo,ego") -> Path:
+    """Six kinds, each so many times, in each view."""
+    build(out, [Invented()], dict.fromkeys(Kind, per_kind), [View.parse(name) for name in views.split(",")])
+    return out

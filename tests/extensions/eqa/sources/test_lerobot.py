@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from PIL import Image
+from scipy.spatial.transform import Rotation
+
+from assay import tasks
+from assay.api import make_env
+from assay.extensions.eqa.episode import Tally
+from assay.extensions.eqa.errors import QuestionError, UnreadableError
+from assay.extensions.eqa.pairs import prepared
+from assay.extensions.eqa.sources import opened
+from assay.extensions.eqa.sources.lerobot import LerobotSource
+from assay.extensions.eqa.views import View
+from assay.extensions.learn.demonstrations import collect
+
+from ..conftest import TEXTS, encoded, picture, walk
+
+Write = Callable[..., Path]
+
+
+def test_version_2_is_read(lerobot_2: Write):
+    walks = [walk(seed, 12) for seed in range(2)]
+    source, tally = opened(str(lerobot_2(walks))), Tally()
+    episodes = list(source.episodes(tally))
+    assert tally.counts == {"episodes found": 2} and [each.instruction for each in episodes] == list(
+        TEXTS[:2]
+    )
+    for episode, states in zip(episodes, walks, strict=True):
+        assert np.allclose(episode.states, states, atol=1e-3)
+        shots = episode.exocentric[0].read([9, 0, 4])
+        for shot, frame in zip(shots, (9, 0, 4), strict=True):
+            gaps = [np.abs(shot.astype(int) - picture(state)).mean() for state in states]
+            assert int(np.argmin(gaps)) == frame
+        grey = np.asarray(Image.fromarray(shots[0]).convert("L")).astype(int)
+        assert np.abs(episode.exocentric[0].read([9], grey=True)[0] - grey).mean() < 2
+
+
+def test_bad_episodes_of_version_2_are_counted_and_named_and_the_rest_goes_on(lerobot_2: Write):
+    walks = [walk(seed, 12) for seed in range(5)]
+    walks[1][3, 0] = np.nan
+    folder = lerobot_2(walks)
+    videos = folder / "videos/chunk-000/observation.images.image_0"
+    whole = (videos / "episode_000002.mp4").read_bytes()
+    (videos / "episode_000002.mp4").write_bytes(whole[: len(whole) // 2])
+    (videos / "episode_000003.mp4").unlink()
+    (folder / "data/chunk-000/episode_000004.parquet").write_bytes(b"nothing")
+    tally = Tally()
+    found = list(prepared(opened(str(folder)), View.parse("exo"), tally))
+    assert [each.episode.id for each in found] == ["episode 0"]
+    assert tally.places["episode: states that are not finite"] == ["episode 1"]
+    assert tally.places["episode: pictures cannot be read"][0].startswith("episode 2: episode_000002.mp4")
+    assert tally.places["episode: missing camera"] == ["episode 3: 1 outside, 0 there"]
+    assert tally.places["episode: cannot be read"][0].startswith("episode 4: ")
+
+
+def test_a_video_that_ends_too_early_is_named(lerobot_2: Write):
+    folder = lerobot_2([walk(0, 12)])
+    (episode,) = opened(str(folder)).episodes(Tally())
+    with pytest.raises(UnreadableError, match=r"episode_000000.mp4 ends before frame 12"):
+        episode.exocentric[0].read([2, 12])
+
+
+@pytest.fixture(scope="module")
+def collected(drawing: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An episode that we collected, to be read only."""
+    folder = tmp_path_factory.mktemp("collected") / "set"
+    collect(folder, [tasks.load("libero_goal/7")], 1, size=32)
+    return folder
+
+
+def test_what_we_collect_is_read_with_scene_and_cameras(collected: Path):
+    source, tally = opened(str(collected)), Tally()
+    (episode,) = source.episodes(tally)
+    assert episode.instruction == "turn on the stove" and episode.scene == "primitives libero_goal/0 0"
+    assert np.isfinite(episode.states).all() and episode.states[0, 6] == pytest.approx(0.52, abs=0.01)
+    assert abs(episode.states[0, 3]) == pytest.approx(180, abs=2), "the hand points down"
+    assert episode.exocentric[0].read([0, 40])[1].shape == (32, 32, 3) and episode.egocentric is not None
+    with make_env("libero_goal/7") as env:
+        upright = env.reset(0).image("agentview", 32)
+    (shown,) = episode.exocentric[0].read([0])
+    (grey,) = episode.exocentric[0].read([0], grey=True)
+    assert np.abs(shown.astype(int) - upright).mean() < 8 and np.abs(grey - upright.mean(axis=2)).mean() < 12
+
+
+def test_what_is_no_such_folder_is_refused(lerobot_2: Write):
+    folder = lerobot_2([walk(0, 4)])
+    info = json.loads((folder / "meta/info.json").read_text())
+    (folder / "meta/info.json").write_text(json.dumps(info | {"codebase_version": "v9"}))
+    with pytest.raises(QuestionError, match="LeRobotDataset v9; valid: "):
+        opened(str(folder))
+    (folder / "meta/info.json").write_text("{")
+    with pytest.raises(QuestionError, match="cannot be read"):
+        opened(str(folder))
+
+
+def stills(folder: Path, states: np.ndarray, table: dict[str, list], features: dict, **info: object) -> Path:
+    """A LeRobotDataset v2.1 of one episode whose pictures lie in its table."""
+    told = {
+        "codebase_version": "v2.1",
+        "fps": 5,
+        "chunks_size": 1000,
+        "data_path": "data/chunk-{episode_chunk:03d}/episode_{episode_index:06d}.parquet",
+        "features": features,
+    }
+    (folder / "meta").mkdir(parents=True)
+    (folder / "data/chunk-000").mkdir(parents=True)
+    (folder / "meta/info.json").write_text(json.dumps(told | info))
+    row = {"episode_index": 0, "tasks": ["open the\u2028drawer"], "length": len(states)}
+    (folder / "meta/episodes.jsonl").write_text(json.dumps(row, ensure_ascii=False) + "\n", encoding="utf-8")
+    pictures = [{"bytes": encoded(picture(state)), "path": ""} for state in states]
+    cameras = {key: pictures for key, each in features.items() if each["dtype"] == "image"}
+    frame = pl.DataFrame({**table, **cameras, "index": range(len(states))})
+    frame.write_parquet(folder / "data/chunk-000/episode_000000.parquet")
+    return folder
+
+
+RT1 = ["x", "y", "z", "rx", "ry", "rz", "rw", "gripper"]
+
+
+def rt1(folder: Path, names: object) -> Path:
+    states = walk(0, 6)
+    turns = Rotation.from_euler("xyz", states[:, 3:6], degrees=True).as_quat()
+    raw = np.column_stack([states[:, :3], turns, 1.0 - states[:, 6]])
+    features = {
+        "observation.state": {"dtype": "float32", "shape": [8], "names": names},
+        "observation.images.image": {"dtype": "image", "shape": [64, 64, 3]},
+    }
+    return stills(folder, states, {"observation.state": raw.tolist()}, features)
+
+
+def test_rt1_and_droid_are_read_with_pictures_in_their_tables(tmp_path: Path):
+    states, image = walk(0, 6), {"dtype": "image", "shape": [64, 64, 3]}
+    droid = stills(
+        tmp_path / "droid",
+        states,
+        {
+            "observation.state.cartesian_position": np.column_stack(
+                [states[:, :3], np.radians(states[:, 3:6])]
+            ).tolist(),
+            "observation.state.gripper_position": (1.0 - states[:, 6]).tolist(),
+        },
+        {
+            "observation.state.cartesian_position": {"dtype": "float32", "shape": [6]},
+            "observation.state.gripper_position": {"dtype": "float32", "shape": [1]},
+            **{
+                f"observation.images.{name}": image
+                for name in ("exterior_1_left", "exterior_2_left", "wrist_left")
+            },
+        },
+    )
+    for folder, cameras in ((rt1(tmp_path / "rt1", {"motors": RT1}), 1), (droid, 2)):
+        source, tally = opened(str(folder)), Tally()
+        (episode,) = source.episodes(tally)
+        assert (
+            np.allclose(episode.states, states, atol=1e-3) and episode.instruction == "open the\u2028drawer"
+        )
+        assert isinstance(source, LerobotSource) and source.schema.name == folder.name
+        assert len(episode.exocentric) == cameras
+        assert np.abs(episode.exocentric[0].read([4])[0].astype(int) - picture(states[4])).mean() < 6
+
+
+def test_a_schema_is_taken_only_where_the_states_are_surely_what_it_says(tmp_path: Path):
+    unnamed = rt1(tmp_path / "unnamed", None)
+    with pytest.raises(QuestionError, match=r"no schema surely fits .*observation.state \(8\).*--schema"):
+        opened(str(unnamed))
+    assert opened(str(unnamed), schema="rt1").rules.levels == ("high",)
+    states = walk(0, 6)
+    features = {
+        "observation.state": {"dtype": "float32", "shape": [14], "names": [f"joint_{n}" for n in range(14)]},
+        "observation.images.image": {"dtype": "image", "shape": [64, 64, 3]},
+        "observation.images.image2": {"dtype": "image", "shape": [64, 64, 3]},
+    }
+    table = {"observation.state": np.hstack([states, states]).tolist()}
+    joints = stills(tmp_path / "joints", states, table, features)
+    with pytest.raises(QuestionError, match="no schema surely fits"):
+        opened(str(joints))
+    with pytest.raises(QuestionError, match=r"lacks 8 numbers in 'observation.state' \(there are 14\)"):
+        opened(str(joints), schema="libero")
+    with pytest.raises(QuestionError, match="neither a LeRobotDataset"):
+        opened(str(tmp_path))
+
+
+def test_a_collection_whose_task_file_is_elsewhere_keeps_its_episodes_and_loses_its_scene(
+    collected: Path, tmp_path: Path
+):
+    shutil.copytree(collected, tmp_path / "set")
+    (path,) = (tmp_path / "set/meta/episodes").rglob("*.parquet")
+    listed = pl.read_parquet(path)
+    listed.with_columns(pl.lit("gone/somewhere.yaml").alias("assay/task")).write_parquet(path)
+    tally = Tally()
+    (episode,) = opened(str(tmp_path / "set")).episodes(tally)
+    assert episode.scene == "" and tally.counts["scene: its task cannot be loaded"] == 1
+    path.write_bytes(b"nothing")
+    with pytest.raises(QuestionError, match="its list of episodes cannot be read"):
+        list(opened(str(tmp_path / "set")).episodes(Tally()))

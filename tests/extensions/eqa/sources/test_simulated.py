@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assay import tasks
+from assay.episodes import EpisodeSpec
+from assay.extensions.eqa.episode import Episode, Tally
+from assay.extensions.eqa.sources import opened
+from assay.extensions.eqa.sources.demo import DemoSource, feasible
+from assay.runs.store import Store
+from assay.runs.worker import EpisodeRunner, WorkerConfig
+
+
+def test_a_scene_offers_every_task_that_can_be_done_in_it():
+    texts = [task.instruction.text for task in feasible(tasks.load("libero_object/0"))]
+    assert len(texts) == len(set(texts)) >= 5
+    assert all(text.endswith("and place it in the basket") for text in texts)
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Episode, Episode, Tally]:
+    """The same episode, performed for the demonstration and performed again from a run."""
+    source = DemoSource(48, [("libero_goal/7", 3)])
+    demonstrated = next(source.episodes(Tally()))
+    path = tmp_path_factory.mktemp("runs") / "some.assay"
+    stage = EpisodeRunner(WorkerConfig("oracle"))
+    specs = [EpisodeSpec("libero_goal/7", 3), EpisodeSpec("libero_goal/7", 3, steps=4)]
+    with Store.writing(path) as store:
+        store.plan(specs)
+        for waiting, spec in zip(store.todo(), specs, strict=True):
+            store.append(waiting.number, stage.run(spec))
+    stage.close()
+    tally = Tally()
+    (again,) = opened(str(path), size=48).episodes(tally)
+    return demonstrated, again, tally
+
+
+def test_a_run_is_performed_again_as_it_was(both: tuple[Episode, Episode, Tally]):
+    demonstrated, again, tally = both
+    assert np.array_equal(demonstrated.states, again.states)
+    assert demonstrated.instruction == again.instruction == "turn on the stove"
+    assert tally.counts == {"episodes found": 2, "episode: not a success": 1}
+    assert (
+        "turn on the stove" in demonstrated.achieved
+        and "put the bowl on the stove" not in demonstrated.achieved
+    )
+
+
+def test_pictures_are_drawn_from_outside_and_from_the_hand(
+    drawing: str, both: tuple[Episode, Episode, Tally]
+):
+    demonstrated, again, _ = both
+    assert len(again.exocentric) == 4 and again.egocentric is not None
+    shots = [camera.read([0, 40]) for camera in (*again.exocentric, again.egocentric)]
+    assert all(first.shape == (48, 48, 3) and not np.array_equal(first, last) for first, last in shots)
+    assert np.array_equal(demonstrated.exocentric[0].read([40])[0], shots[0][1])

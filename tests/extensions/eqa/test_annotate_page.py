@@ -1,0 +1,222 @@
+"""Questions in the web app: a real server, asked for odd things, and driven with a keyboard."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from assay.extensions.eqa.annotations import Annotations
+from assay.extensions.eqa.asking.answers import Answer, State, write
+from assay.extensions.eqa.question import LETTERS, Question, load
+from assay.extensions.eqa.reviewing import read_csv
+
+from ..eqa.invented import small_set
+from tests.web.conftest import served
+
+HOSTILE = "<script>document.title='owned'</script>"
+Ask = Callable[..., tuple[int, dict[str, str], str]]
+
+
+@contextmanager
+def serving(*arguments: str | Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A command that serves pages, to be killed; host and port, and the process."""
+    command = [Path(sys.executable).with_name("assay"), *arguments, "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield process.stdout.readline().split("http://")[1].split("/")[0], process
+        process.kill()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small_set(tmp_path_factory.mktemp("annotated") / "set", 2, "exo")
+
+
+@pytest.fixture(scope="module")
+def questions(folder: Path) -> list[Question]:
+    return load(folder)
+
+
+@pytest.fixture(scope="module")
+def kept(folder: Path) -> Annotations:
+    return Annotations(folder / "annotations.sqlite")
+
+
+@pytest.fixture(scope="module")
+def address(folder: Path, questions: list[Question]) -> Iterator[str]:
+    """``assay eqa annotate`` in a process of its own; host and port."""
+    wrong = [
+        Answer("m", "steps", each.id, State.ANSWERED, LETTERS[(each.right + 1) % 4], text=HOSTILE)
+        for each in questions
+    ]
+    write(wrong, folder.parent / "m.jsonl")
+    with served("eqa", "annotate", folder, "--answers", folder.parent / "m.jsonl") as found:
+        yield found
+
+
+@pytest.fixture
+def ask(address: str) -> Ask:
+    def run(
+        path: str, fields: dict[str, str] | None = None, **headers: str
+    ) -> tuple[int, dict[str, str], str]:
+        connection = HTTPConnection(address, timeout=60)
+        body = None if fields is None else urlencode(fields)
+        names = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection.request("GET" if fields is None else "POST", path, body, names)
+        response = connection.getresponse()
+        text = response.read().decode(errors="replace")
+        connection.close()
+        return response.status, {name.lower(): value for name, value in response.getheaders()}, text
+
+    return run
+
+
+def test_a_page_shows_the_question_and_not_its_answer(ask: Ask, questions: list[Question]):
+    for number, question in enumerate(questions, 1):
+        status, headers, text = ask(f"/questions/by/eve/{number}")
+        assert status == 200 and headers["content-security-policy"].startswith("default-src 'self'")
+        assert all(name in text for name in (*question.pictures, *question.option_pictures))
+        assert question.moments[0] not in text and "aria-pressed" not in text and question.id not in text
+    assert ask(f"/questions/{questions[0].pictures[0]}")[1]["content-type"] == "image/png"
+
+
+def test_answers_and_comments_are_kept_and_whoever_comes_back_goes_on(ask: Ask, questions, kept: Annotations):
+    status, headers, _ = ask("/questions?name=+Ann+B. ".replace(" ", "%20"))
+    assert (status, headers["location"]) == (303, "/questions/by/Ann%20B.")
+    status, headers, _ = ask("/questions/by/Ann%20B./1", {"letter": "C", "comment": HOSTILE})
+    assert (status, headers["location"]) == (303, "/questions/by/Ann%20B./2")
+    ask("/questions/by/Ann%20B./2", {"letter": "", "comment": "dark"})
+    ask("/questions/by/Ann%20B./3", {"letter": "A", "comment": ""})
+    ask("/questions/by/Ann%20B./3", {"letter": "", "comment": "sure"})
+    given = kept.answers("Ann B.")
+    assert [given[each.id].letter for each in questions[:3]] == ["C", "", "A"]
+    assert ask("/questions/by/Ann%20B.")[1]["location"] == "/questions/by/Ann%20B./2", (
+        "a comment is no answer"
+    )
+    assert HOSTILE not in ask("/questions/by/Ann%20B./1")[2]
+    assert f"2 of {len(questions)}" in ask("/questions")[2]
+
+
+def test_who_has_answered_all_is_led_to_the_list(ask: Ask, questions):
+    for number in range(len(questions), 0, -1):
+        _, headers, _ = ask(f"/questions/by/zoe/{number}", {"letter": "D", "comment": ""})
+    assert headers["location"] == "/questions/by/zoe/list"
+    assert ask("/questions/by/zoe/list")[2].count("<td>D</td>") == len(questions)
+
+
+def test_mistakes_of_models_are_marked_by_hand(ask: Ask, questions, kept: Annotations):
+    status, headers, _ = ask("/questions/by/ann/mistakes/1")
+    assert (status, headers["location"]) == (303, "/questions/by/ann/1"), "who owes an answer is not told it"
+    ask("/questions/by/ann/1", {"letter": "A", "comment": ""})
+    text = ask("/questions/by/ann/mistakes/1")[2]
+    assert "m (steps)" in text and f"right is {questions[0].answer}" in text and HOSTILE not in text
+    ask("/questions/by/ann/mistakes/1", {"category": "temporal", "note": "before is after"})
+    (mark,) = kept.mistakes()
+    assert mark == ("m (steps)", questions[0].id, "hand: ann", "temporal", "before is after")
+    status, _, text = ask("/questions/by/ann/mistakes/1", {"category": "temporl"})
+    assert status == 422 and "did you mean" in text
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "headers", "status"),
+    [
+        ("/questions/by/ann/0", None, {}, 404),
+        ("/questions/by/ann/999", None, {}, 404),
+        ("/questions/by/ann/999", {"letter": "A"}, {}, 404),
+        ("/questions/by/ann/1", {"letter": "E"}, {}, 400),
+        ("/questions/by/ann/1", {"letter": "A"}, {"Sec_Fetch_Site": "cross-site"}, 403),
+        ("/questions/by/ann/1", {"letter": "A"}, {"Origin": "http://evil.example"}, 403),
+        ("/questions/by/ann/1", {"letter": "A"}, {"Host": "evil.example"}, 400),
+        ("/questions/by/ann/1", {"letter": "A", "comment": "x" * 50_000}, {}, 413),
+        (f"/questions/by/{'a' * 200}/1", None, {}, 422),
+        ("/questions/by/%20/1", None, {}, 422),
+        ("/questions/by/a%00b/1", None, {}, 422),
+        ("/questions/pictures/..%2fquestions.jsonl", None, {}, 404),
+        ("/questions/pictures/%2e%2e%2fbuild.json", None, {}, 404),
+        ("/questions/pictures/a%00.png", None, {}, 404),
+        ("/questions/pictures/none.png", None, {}, 404),
+        ("/questions/by/ann/mistakes/999", None, {}, 404),
+    ],
+)
+def test_odd_requests_are_refused_in_a_line(ask: Ask, path: str, fields, headers, status: int):
+    found, _, text = ask(path, fields, **headers)
+    assert found == status and "Traceback" not in text and '"answer"' not in text
+
+
+def test_questions_are_answered_with_the_keyboard_alone(address: str, questions, kept: Annotations):
+    playwright: Any = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    path = shutil.which("chromium")
+    if path is None:
+        pytest.skip("no chromium here (scripts/ensure-chromium.sh)")
+    with playwright.sync_playwright() as started:
+        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = started.chromium.launch(executable_path=path, args=arguments)
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.set_default_timeout(60_000)
+        complaints: list[str] = []
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+        page.goto(f"http://{address}/questions")
+        page.wait_for_selector("input[name=name]:focus")  # a page takes its focus after it has loaded
+        page.keyboard.type("kim")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/by/kim/1")
+        page.keyboard.press("n")
+        page.wait_for_selector("textarea:focus")
+        page.keyboard.type("bad light")
+        page.keyboard.press("Escape")
+        page.keyboard.press("b")
+        page.wait_for_url("**/by/kim/2")
+        loaded = "[...document.images].every((each) => each.complete && each.naturalWidth > 0)"
+        page.wait_for_function(loaded)
+        page.keyboard.press("ArrowRight")
+        page.wait_for_url("**/by/kim/3")
+        page.keyboard.press("D")
+        page.wait_for_url("**/by/kim/4")
+        wide = page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+        browser.close()
+    assert wide and complaints == []
+    given = kept.answers("kim")
+    assert given[questions[0].id] == ("B", "bad light") and given[questions[2].id].letter == "D"
+
+
+def test_questions_are_reviewed_and_nothing_is_lost_when_the_server_is_killed(
+    folder: Path, questions, tmp_path: Path
+):
+    place = tmp_path / "reviews.sqlite"
+    with serving("eqa", "annotate", folder, "--review", "--annotations", place) as (address, process):
+        connection = HTTPConnection(address, timeout=60)
+        for number, verdict in ((1, "keep"), (2, "drop")):
+            body = urlencode({"verdict": verdict, "comment": HOSTILE})
+            connection.request("POST", f"/questions/by/ann/{number}", body)
+            response = connection.getresponse()
+            assert response.status == 303 and response.getheader("location").endswith(f"/by/ann/{number + 1}")
+            response.read()
+        connection.request("GET", "/questions/by/ann/2")
+        page = connection.getresponse().read().decode()
+        assert f"right is {questions[1].answer}" in page and HOSTILE not in page
+        assert 'value="drop" data-key="x" aria-pressed="true"' in page
+        connection.request("GET", "/questions/reviews.csv")
+        table = connection.getresponse().read().decode()
+        connection.request("POST", "/questions/by/ann/3", urlencode({"verdict": "maybe"}))
+        assert connection.getresponse().status == 400
+        process.kill()
+    kept = Annotations(place)
+    assert [(each.question, each.verdict) for each in kept.reviews()] == sorted(
+        [(questions[0].id, "keep"), (questions[1].id, "drop")]
+    )
+    assert kept.annotators() == [], "verdicts are no answers"
+    (tmp_path / "reviews.csv").write_text(table, encoding="utf-8")
+    again = Annotations(tmp_path / "again.sqlite")
+    read_csv(tmp_path / "reviews.csv", questions, again)
+    assert again.reviews() == kept.reviews(), "what the page gives away comes back"

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from assay.extensions.eqa.baselines import geometry
+from assay.extensions.eqa.errors import QuestionError
+from assay.extensions.eqa.importing import import_set
+from assay.extensions.eqa.question import Kind, load
+from assay.extensions.eqa.scoring.sheet import Sheet
+
+LOW = [-0.056, 0.278, -0.046, 11.909, -3.473, -3.182, -0.418]
+
+
+@pytest.fixture
+def images(tmp_path: Path) -> list[str]:
+    (tmp_path / "images").mkdir()
+    for number in range(6):
+        shade = np.full((8, 8, 3), 40 * number, np.uint8)
+        Image.fromarray(shade).save(tmp_path / "images" / f"{number}.jpg")
+    return [f"images/{number}.jpg" for number in range(6)]
+
+
+def written(path: Path, *lines: dict[str, Any]) -> Path:
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    return path
+
+
+def test_a_set_with_the_papers_fields_is_read_from_a_folder(images: list[str], tmp_path: Path):
+    labels = [
+        "Move along negative Y direction, Tilt counterclockwise around X-axis",
+        "Move along positive Y direction, Tilt clockwise around X-axis",
+        "Move along positive Y direction, Tilt counterclockwise around X-axis",
+        "Move along negative Y direction, Tilt clockwise around X-axis",
+    ]
+    mid = {"frame_1": images[0], "frame_2": images[1], "options": labels, "answer": "D"}
+    written(tmp_path / "bridge_invs_mid_qa.jsonl", mid)
+    options = dict(zip("ABCD", ([0.0] * 7, LOW, LOW[::-1], [1.0] * 7), strict=True))
+    low = {
+        "kind": "L-AI",
+        "dataset": "droid",
+        "episode_id": "7",
+        "images": images[:2],
+        "options": options,
+        "answer": LOW,
+    }
+    high = {
+        "level": "high",
+        "task": "State Prediction",
+        "instruction": "fold the cloth",
+        "images": images[:5],
+        "answer": "(b)",
+    }
+    written(tmp_path / "others.jsonl", low, high)
+    built = import_set(tmp_path, tmp_path / "set", view="exo2")
+    assert built.counts == {"bridge": {"M-AI": 1}, "droid": {"L-AI": 1}, "others": {"H-SP": 1}}
+    by_kind = {each.kind: each for each in load(tmp_path / "set")}
+    assert by_kind[Kind.M_AI].answer == "D" and by_kind[Kind.M_AI].actions[3] == (0, -1, 0, 1, 0, 0, 0)
+    assert by_kind[Kind.L_AI].answer == "B" and list(by_kind[Kind.L_AI].actions[1]) == LOW
+    assert by_kind[Kind.L_AI].thresholds[0] == 0.18 and by_kind[Kind.L_AI].episode == "7"
+    assert by_kind[Kind.H_SP].answer == "B" and "fold the cloth" in by_kind[Kind.H_SP].text
+    assert len(by_kind[Kind.H_SP].option_pictures) == 4 and by_kind[Kind.H_SP].view == "exo2"
+    assert all(geometry(each) == "" for each in by_kind.values()), "nothing is known but what is shown"
+    has = Sheet(list(by_kind.values()), {}).has
+    assert has.tolist()[list(by_kind).index(Kind.M_AI)] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"answer": "E"}, "its answer is none of the options"),
+        ({"options": ["a", "b"]}, "needs 4 options, has 2"),
+        ({"images": ["images/0.jpg"]}, "needs 2 images"),
+        ({"images": ["images/0.jpg", "images/none.jpg"]}, "there is no image 'images/none.jpg'"),
+        ({"images": ["images/0.jpg", "../../secret.png"]}, "there is no image"),
+        ({"kind": "X"}, "says no kind"),
+        ({"options": ["a", "a", "b", "c"]}, "four different options"),
+        ({"images": 5}, "needs 2 images before the options, has 1"),
+        ({"images": {"a": 1}}, "needs 2 images before the options, has 1"),
+        ({"options": ["\ud800", "x", "y", "z"]}, "surrogates not allowed"),
+        ({"images": ["images/0.jpg", "\ud800"]}, "surrogates not allowed"),
+        ({"images": ["images/0.jpg", "\0"]}, "null byte"),
+        ({"answer": "\ud800"}, "its answer is none of the options: '?'"),
+        ({"view": "sideways"}, "no view 'sideways'"),
+    ],
+)
+def test_a_line_that_is_no_question_is_named_and_the_rest_is_read(images, tmp_path: Path, change, why: str):
+    (tmp_path.parent / "secret.png").write_bytes(b"")
+    good = {"kind": "H-AI", "images": images[:2], "options": list("wxyz"), "answer": "A"}
+    built = import_set(written(tmp_path / "some.jsonl", good, {**good, **change}), tmp_path / "set")
+    counts = built.tallies["import"].counts
+    assert built.questions == 1 and sum(count for reason, count in counts.items() if why in reason) == 1
+    with pytest.raises(QuestionError, match="no question could be read"):
+        import_set(written(tmp_path / "bad.jsonl", {**good, **change}), tmp_path / "none")
+
+
+def test_a_file_that_is_none_is_one_line(tmp_path: Path):
+    (tmp_path / "torn.jsonl").write_text("{")
+    (tmp_path / "deep.jsonl").write_text("[" * 100_000)
+    for path in (tmp_path / "torn.jsonl", tmp_path / "deep.jsonl", tmp_path / "none.jsonl"):
+        with pytest.raises(QuestionError, match=r"not JSON|no file of JSON lines") as caught:
+            import_set(path, tmp_path / "set")
+        assert "\n" not in str(caught.value)

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from assay.extensions.generate.distribution import SHARES, Label, choose, labels_of, nearest, offer, pairs
+from assay.extensions.generate.layout import Cast
+from assay.extensions.generate.proposals import propose
+from assay.support.streams import stream
+from assay.tasks.labels import FAMILIES
+
+ONE, TWO = Label("subtasks", "1"), Label("subtasks", "2")
+
+
+def test_shares_are_of_all_labels_and_predicates():
+    for family, known in FAMILIES.items():
+        assert {label.value for label in SHARES if label.family == family} == set(known)
+    assert sum(SHARES[Label("subtasks", count)] for count in FAMILIES["subtasks"]) == pytest.approx(1)
+    assert SHARES[Label("relation", "container")] == pytest.approx(356 / 600)
+    assert SHARES[Label("predicate", "ExactIn")] == pytest.approx(240 / 600)
+
+
+def test_on_average_a_scene_offers_what_is_wanted_and_more_of_what_is_rare():
+    drawn: Counter[Label] = Counter()
+    for number in range(400):
+        drawn.update(offer(9, stream(0, "offer", number)))
+    assert drawn[ONE] / 400 == pytest.approx(9 * SHARES[ONE], rel=0.05)
+    rare = Label("predicate", "SideOn")
+    assert drawn[rare] / 400 > 2 * 9 * SHARES[rare]
+
+
+def test_the_task_that_is_tried_next_has_what_is_missing():
+    wanted = Counter({ONE: 1, TWO: 1})
+    candidates = [frozenset({ONE}), frozenset({TWO})]
+    assert nearest(candidates, wanted, Counter({ONE: 1})) == 1
+    assert nearest(candidates, wanted, Counter({TWO: 1})) == 0
+    assert nearest(candidates[:1] * 2, wanted, Counter()) == 0, "the first of equals"
+
+
+def test_what_came_before_decides_what_is_kept():
+    offered = [frozenset({ONE})] * 3 + [frozenset({TWO})] * 3
+    assert choose(offered, 3, Counter({TWO: 30}), 30) == [0, 1, 2]
+    assert choose(offered, 3, Counter({ONE: 30}), 30) == [3, 4, 5]
+    assert choose(offered[:2], 3, Counter(), 0) == [0, 1], "all, where there are not enough"
+
+
+def test_shares_come_near_to_what_is_wanted(casts: list[Cast]):
+    tasks, kept = 0, Counter[Label]()
+    plain = Counter[Label]()
+    for number, cast in enumerate(casts):
+        labels = [pairs(labels_of(task)) for task in propose(cast, "new", stream(0, "words", number))[:12]]
+        for index in choose(labels, 4, kept.copy(), tasks):
+            kept.update(labels[index])
+        for each in labels[:4]:
+            plain.update(each)
+        tasks += 4
+
+    def far(counts: Counter[Label]) -> float:
+        return sum(abs(counts[label] / tasks - share) for label, share in SHARES.items())
+
+    assert far(kept) < 0.6 * far(plain)

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from assay.experiments.labels import label_sets
+from assay.extensions.generate.layout import Cast
+from assay.extensions.generate.proposals import Proposal, in_turn, propose
+from assay.extensions.generate.steps import Family
+from assay.support.streams import stream
+from assay.tasks import Atom, Goal, Predicate, Task, check
+from assay.tasks.labels import FAMILIES
+from assay.tasks.language.steps import read_steps
+
+
+def proposed(cast: Cast) -> list[Task]:
+    return propose(cast, "new", stream(0, "words"))
+
+
+@pytest.fixture(scope="module")
+def all_tasks(casts: list[Cast]) -> list[Task]:
+    return [task for cast in casts for task in proposed(cast)]
+
+
+def test_every_proposal_is_a_task_that_makes_sense(casts: list[Cast]):
+    for cast in casts[:20]:
+        tasks = proposed(cast)
+        goals = {frozenset(task.goal.atoms) for task in tasks}
+        assert len(tasks) > 4 and len(goals) == len(tasks)
+        assert len({task.scene for task in tasks}) == 1
+        for task in tasks:
+            check(task)
+
+
+def test_an_instruction_has_as_many_steps_as_its_goal_asks_for(all_tasks: list[Task]):
+    counts = set()
+    for task in all_tasks:
+        if (
+            task.instruction.text.startswith(("stack", "put both", "put all"))
+            or "stack " in task.instruction.text
+        ):
+            continue
+        steps = read_steps(task.instruction.text)
+        (subtasks,) = label_sets(task)["subtasks"]
+        assert subtasks == (str(len(steps)) if len(steps) < 3 else "3+"), task.instruction.text
+        counts.add(subtasks)
+    assert counts == {"1", "2", "3+"}
+
+
+def test_several_steps_do_not_hinder_one_another(all_tasks: list[Task]):
+    together = [task for task in all_tasks if len(task.goal.atoms) > 1]
+    assert any(len(task.goal.atoms) == 3 for task in together)
+    for task in together:
+        moved = [atom.arguments[0] for atom in task.goal.atoms if len(atom.arguments) == 2]
+        assert len(set(moved)) == len(moved), task.instruction.text
+        onto = {atom.arguments[1] for atom in task.goal.atoms if len(atom.arguments) == 2}
+        towers = task.instruction.text.startswith("stack ")
+        assert towers or not onto & set(moved), task.instruction.text
+
+
+def test_nothing_is_asked_for_behind_high_furniture(all_tasks: list[Task]):
+    texts = [task.instruction.text for task in all_tasks]
+    assert not [text for text in texts if text.endswith(("behind the cabinet", "behind the microwave"))]
+    assert any(text.endswith("behind the plate") for text in texts)
+
+
+def test_what_is_like_an_earlier_one_comes_last():
+    made = [
+        Proposal(family, f"{thing} {place}", Goal((Atom(Predicate.ON, (thing, place)),)))
+        for family, place in (
+            (Family.SURFACE, "plate_1"),
+            (Family.SURFACE, "shelf_1"),
+            (Family.ATTRIBUTE, "plate_1"),
+        )
+        for thing in (f"{family}_a", f"{family}_b", f"{family}_c")
+    ]
+    ordered = in_turn([*made, *made], stream(0, "words"))
+    assert set(ordered) == set(made) and len(ordered) == len(made), "no goal comes twice"
+    for round in range(3):
+        assert len({each.like for each in ordered[3 * round : 3 * round + 3]}) == 3
+
+
+def test_all_labels_and_predicates_of_libero_x_occur(all_tasks: list[Task]):
+    found = [label_sets(task) for task in all_tasks]
+    for family, known in FAMILIES.items():
+        assert {label for each in found for label in each[family]} == set(known), family
+    predicates = {atom.predicate for task in all_tasks for atom in task.goal.atoms}
+    assert predicates == set(Predicate) - {Predicate.UP, Predicate.STACK, Predicate.IN_CONTACT}
+
+
+@pytest.mark.parametrize(
+    ("said", "predicate"),
+    [
+        ("upright on top of the shelf", Predicate.UPRIGHT_ON),
+        ("flat on top of the shelf", Predicate.SIDE_ON),
+        ("in the front compartment of the caddy", Predicate.EXACT_IN),
+        ("in the left side of the bowl drainer", Predicate.IN),
+        ("stack the smallest bowl on the largest bowl", Predicate.ON),
+        ("and stack the smallest bowl on the middle-sized bowl", Predicate.ON),
+        ("the second", Predicate.ON),
+        ("put both", Predicate.EXACT_IN),
+    ],
+)
+def test_words_go_with_what_is_asked_for(all_tasks: list[Task], said: str, predicate: Predicate):
+    goals = [task.goal for task in all_tasks if said in task.instruction.text]
+    assert any(predicate in {atom.predicate for atom in goal.atoms} for goal in goals)
+
+
+@pytest.mark.parametrize(
+    ("noun", "predicates", "verb"),
+    [
+        ("cabinet", {Predicate.OPEN, Predicate.CLOSE}, "drawer of the cabinet"),
+        ("stove", {Predicate.TURN_ON, Predicate.TURN_OFF}, "the stove"),
+        ("microwave", {Predicate.OPEN, Predicate.CLOSE}, "the microwave"),
+    ],
+)
+def test_furniture_is_operated(some: Callable[[str], Cast], noun: str, predicates: set[Predicate], verb: str):
+    states = [task for task in proposed(some(noun)) if task.goal.atoms[0].predicate in predicates]
+    assert states and any(verb in task.instruction.text for task in states)

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from PIL import Image
+
+from assay import tasks
+from assay.episodes import EpisodeSpec, Outcome, rollout
+from assay.errors import PlacementError, TaskError
+from assay.extensions.generate import Labels, Made, Order, folder, make, scenes, write
+from assay.extensions.generate.distribution import Label, labels_of
+from assay.extensions.generate.layout import Cast
+from assay.extensions.generate.proposals import propose
+from assay.policies.oracle.policy import Oracle
+from assay.report.scene_sheet import SIZE
+from assay.sim import Simulation, compile_scene, load_pack
+from assay.sim.world import SceneEnv
+from assay.tasks import Task
+from assay.tasks.labels import FAMILIES
+
+ORDER = Order(seed=18, tasks=1, tries=1)  # which gives short tasks
+
+
+@pytest.fixture(scope="module")
+def made() -> Made:
+    return make(ORDER, 0)
+
+
+def test_every_task_is_one_the_oracle_does(made: Made, tmp_path: Path):
+    for task, steps in zip(made.tasks, made.steps, strict=True):
+        saved = tasks.save(task, tmp_path / f"{steps}.json")
+        world = Simulation(compile_scene(saved.scene, load_pack("primitives")))
+        state = world.sample(0)
+        world.reset(state)
+        assert not world.satisfied(saved.goal)
+        done = rollout(SceneEnv(world, saved, state), Oracle(), EpisodeSpec(saved.id, 0))
+        world.close()
+        assert (done.outcome, done.steps) == (Outcome.SUCCESS, steps)
+
+
+def test_a_scene_has_several_tasks_each_of_which_is_done_from_several_states():
+    order = Order(seed=18, tasks=2, tries=2)
+    made = make(order, 0)
+    assert len({task.instruction.text for task in made.tasks}) == len({task.goal for task in made.tasks}) == 2
+    assert len({task.scene for task in made.tasks}) == 1
+    world = Simulation(compile_scene(made.tasks[0].scene, load_pack("primitives")))
+    steps = []
+    for seed in range(order.tries):
+        state = world.sample(seed)
+        done = rollout(SceneEnv(world, made.tasks[1], state), Oracle(), EpisodeSpec(made.tasks[1].id, seed))
+        assert done.outcome is Outcome.SUCCESS
+        steps.append(done.steps)
+    world.close()
+    assert made.steps[1] == max(steps)
+
+
+def test_what_cannot_be_done_is_refused_and_counted(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(scenes, "goal_horizon", lambda goal: 5)
+    monkeypatch.setattr(scenes, "DRAWS", 2)
+    monkeypatch.setattr(scenes, "MOST_FAILED", 2)
+    made = make(ORDER, 0)
+    assert not made.tasks and sum(times for why, times in made.refused.items() if "scene:" in why) == 2
+
+
+def test_a_number_that_gives_no_scene_is_counted_and_the_others_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, assay: Callable[..., Any], no_assets: Path
+):
+    def scarce(cast: Cast, name: str, rng: np.random.Generator) -> Sequence[Task]:
+        if name != "scene_002":
+            raise PlacementError("no room for akita_black_bowl")
+        return propose(cast, name, rng)
+
+    monkeypatch.setattr(scenes, "DRAWS", 8)
+    monkeypatch.setattr(scenes, "propose", scarce)
+    out = tmp_path / "scenes"
+    command = ("scenes", "generate", "--out", out, "--seed", "13", "--per-scene", "1", "--tries", "1")
+    said = assay(*command, "--count", "3", "--workers", "1")
+    assert said.status == 0 and "scenes 1, tasks 1" in said.out
+    assert "none of 8 drawn was worth keeping: scene_000, scene_001" in said.out
+    index = json.loads((out / "index.json").read_text())
+    assert list(index["scenes"]) == ["scene_002"] and list(index["failed"]) == ["scene_000", "scene_001"]
+    assert index["failed"]["scene_000"]["refused"]["scene: no room for akita_black_bowl"] >= 1
+    assert "scene: no room for akita_black_bowl" in said.out and len(tasks.resolve(str(out))) == 1
+    before = (out / "index.json").stat().st_mtime_ns
+    assert assay(*command, "--count", "3", "--workers", "1").out == said.out
+    assert (out / "index.json").stat().st_mtime_ns == before, "and what failed is not tried again"
+
+
+def test_demonstrations_are_collected_in_a_new_scene(
+    made: Made, tmp_path: Path, assay: Callable[..., Any], no_assets: Path, drawing: str
+):
+    folder, out = tmp_path / "scene_000", tmp_path / "demos"
+    saved = tasks.save(made.tasks[0], folder / "0.json")
+    said = assay("collect", "--tasks", folder, "--episodes", "1", "--size", "32", "--out", out)
+    assert said.status == 0 and "episodes 1, frames" in said.out
+    rows = pl.read_parquet(out / "meta/episodes/*/*.parquet")
+    assert rows["length"].item() > 10 and saved.instruction.text in str(rows["tasks"].item().to_list())
+
+
+def test_a_folder_is_extended_and_not_done_again(tmp_path: Path, made: Made):
+    out = tmp_path / "scenes"
+    index = write(out, ORDER, 1)
+    scene = index["scenes"]["scene_000"]
+    (entry,) = scene["tasks"]
+    (task,) = tasks.resolve(str(out))
+    # Made anew, from seed and number alone.
+    assert replace(task, id="") == replace(made.tasks[0], id="")
+    assert (entry["steps"], scene["refused"]) == (made.steps[0], made.refused)
+    assert task.id == f"{out}/{entry['file']}@{entry['digest']}"
+    assert task.instruction.text == entry["instruction"]
+    assert set(entry["labels"]) == {*FAMILIES, "predicate"} and entry["labels"] == labels_of(task)
+    before = (out / entry["file"]).stat().st_mtime_ns
+    seen: list[int] = []
+    assert len(write(out, ORDER, 2, on_scene=seen.append)["scenes"]) == 2
+    assert (out / entry["file"]).stat().st_mtime_ns == before and seen == [0, 1]
+    with pytest.raises(TaskError, match="holds scenes of another order"):
+        write(out, Order(seed=3, tasks=1), 1)
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path):
+    (tmp_path / "mine.txt").touch()
+    with pytest.raises(TaskError, match=r"mine\.txt is a file; valid: a folder"):
+        write(tmp_path / "mine.txt", ORDER, 1)
+    with pytest.raises(TaskError, match="holds files that assay scenes did not write"):
+        write(tmp_path, ORDER, 1)
+    (tmp_path / "index.json").write_text("[]")
+    with pytest.raises(TaskError, match="is not an index of scenes"):
+        write(tmp_path, ORDER, 1)
+
+
+def test_the_command_makes_tasks_that_other_commands_take(
+    no_assets: Path, assay: Callable[..., Any], tmp_path: Path
+):
+    out = tmp_path / "scenes"
+    command = ("scenes", "generate", "--seed", "18", "--per-scene", "1", "--tries", "1", "--workers", "1")
+    said = assay(*command, "--count", "1", "--out", out)
+    assert said.status == 0 and "scenes 1, tasks 1" in said.out
+    index = json.loads((out / "index.json").read_text())
+    instruction = index["scenes"]["scene_000"]["tasks"][0]["instruction"]
+    said = assay("try", "oracle", "--tasks", out, "--seeds", "1", "--json", "-")
+    (trial,) = json.loads(said.out)["tasks"]
+    assert trial["successes"] == 1 and trial["task"].startswith(str(out))
+    said = assay("tasks", "list", out, "--json", "-")
+    assert [each["instruction"] for each in json.loads(said.out)] == [instruction]
+    said = assay("tasks", "show", trial["task"], "--no-picture", "--json", "-")
+    assert json.loads(said.out)["instruction"] == instruction
+    said = assay("scenes", "generate", "--count", "0", "--out", out)
+    assert said.status == 2
+
+
+def test_labels_are_wanted_and_the_command_says_how_near_it_came(
+    no_assets: Path, assay: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(scenes, "SPARE", 1)
+    out = tmp_path / "scenes"
+    command = ("scenes", "generate", "--count", "1", "--per-scene", "1", "--tries", "1", "--out", out)
+    said = assay(*command, "--workers", "1", "--labels", "libero-x")
+    assert said.status == 0 and "labels: off by" in said.out and "wanted" in said.out
+    index = json.loads((out / "index.json").read_text())
+    assert index["order"]["labels"] == "libero-x" and len(index["scenes"]["scene_000"]["tasks"]) == 1
+    said = assay(*command, "--labels", "even")
+    assert said.status == 2 and "holds scenes of another order" in said.err
+    said = assay(*command, "--labels", "libero_x")
+    assert said.status == 2 and "did you mean 'libero-x'" in said.err
+
+
+def test_scenes_are_kept_by_the_labels_of_those_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    order = Order(tasks=1, tries=1, labels=Labels.LIBERO_X)
+    pair = tuple(map(tasks.load, ("libero_goal/8", "libero_object/0")))  # onto the plate, into the basket
+    monkeypatch.setattr(
+        folder,
+        "make_all",
+        lambda order, numbers, workers: (Made(number, pair, (1, 1), Counter()) for number in numbers),
+    )
+    at_once = write(tmp_path / "one", order, 4)
+    write(tmp_path / "two", order, 2)
+    assert write(tmp_path / "two", order, 4) == at_once, "whenever they are made"
+    counts = folder.label_counts(at_once)
+    assert counts[Label("relation", "container")] == counts[Label("relation", "surface")] == 2
+
+
+def test_a_sheet_shows_every_scene_and_what_is_asked_for(
+    made: Made, no_assets: Path, assay: Callable[..., Any], tmp_path: Path, drawing: str
+):
+    tasks.save(made.tasks[0], tmp_path / "scenes" / "scene_000" / "0.json")
+    out = tmp_path / "sheet.png"
+    said = assay("scenes", "sheet", tmp_path / "scenes", "--out", out)
+    assert said.status == 0 and str(out) in said.out.replace("\n", "")
+    with Image.open(out) as sheet:
+        assert sheet.width > 2 * SIZE and sheet.height > SIZE
+    said = assay("scenes", "sheet", tmp_path / "scenes", "--out", tmp_path / "sheet.gif")
+    assert said.status == 2 and "valid: a file that ends in .png" in said.err

@@ -1,0 +1,194 @@
+"""Gymnasium's own checks, and that its loop plays Assay's episodes."""
+
+from __future__ import annotations
+
+import warnings
+from copy import deepcopy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import assay
+from assay.errors import ExperimentError, PolicyError, TaskError
+from assay.policies.remote.pictures import Orientation, turned
+from assay.policies.simple import STILL, Random
+
+gymnasium = pytest.importorskip(
+    "gymnasium", reason="Gymnasium is not here: pip install 'assay-robotics[gym]'"
+)
+
+from gymnasium.vector.utils import (  # noqa: E402
+    create_shared_memory,
+    read_from_shared_memory,
+    write_to_shared_memory,
+)
+
+import assay.extensions.interop.bridges.gym  # noqa: E402
+from assay.extensions.interop.bridges.words_space import WordsSpace  # noqa: E402
+
+TASK = "assay/libero_goal-7-v0"
+SMALL = {"size": 32, "steps": 3}
+
+
+def test_every_built_in_task_has_an_environment():
+    ids = [name for name in gymnasium.registry if name.startswith("assay/")]
+    assert len(ids) == 131 and {"assay/libero_90-89-v0", "assay/libero_goal-3-v0", "assay/Task-v0"} <= set(
+        ids
+    )
+
+
+@pytest.mark.parametrize("condition", ["control", "x/level3"])
+def test_gymnasiums_own_checker_has_nothing_to_say(drawing: str, condition: str):
+    from gymnasium.utils.env_checker import check_env
+
+    env = gymnasium.make(TASK, condition=condition, size=32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(env.unwrapped)
+    env.close()
+
+
+def test_an_episode_is_the_one_that_a_run_plays_and_is_recorded_as_it_is(tmp_path: Path):
+    condition, seed = "x/level3", 4
+    played = assay.run(
+        "x",
+        Random(),
+        tasks="libero_goal/7",
+        seeds=[seed],
+        conditions=condition,
+        certified=False,
+        steps=12,
+        out=tmp_path / "run.assay",
+    )
+    (expected,) = [
+        each for each in map(played.episodes.get, played.episodes) if each.row["condition"] != "control"
+    ]
+    env = gymnasium.make(
+        TASK, condition=condition, steps=12, images=False, out=tmp_path / "gym.assay", policy="mine"
+    )
+    policy = Random()
+    observation, info = env.reset(seed=seed)
+    policy.reset(env.unwrapped.play.instruction, env.unwrapped.play.spec)
+    ended = False
+    while not ended:
+        (action, *_) = policy.act(env.unwrapped.play.observation)
+        observation, reward, terminated, truncated, info = env.step(action)
+        ended = terminated or truncated
+    env.close()
+    assert truncated and not terminated and reward == 0.0 and not info["is_success"]
+    assert observation["instruction"] == "turn on the stove" and "image" not in observation
+    recorded = assay.open(tmp_path / "gym.assay")
+    assert recorded.meta["policy"] == "mine" and recorded.meta["experiment"] == "x"
+    assert list(recorded.episodes) == [expected.key]
+    mine = recorded.episodes[expected.key]
+    assert np.array_equal(mine.trajectory.actions, expected.trajectory.actions)
+    assert np.array_equal(mine.trajectory.end_effector, expected.trajectory.end_effector)
+    assert mine.row["seconds"] > 0
+
+
+def test_an_episode_that_the_script_leaves_is_a_failure_and_one_that_breaks_is_an_error(tmp_path: Path):
+    env = gymnasium.make(
+        TASK, steps=5, images=False, out=tmp_path / "gym.assay", max_episode_steps=2, disable_env_checker=True
+    )
+    for seed in (0, 1):
+        env.reset(seed=seed)
+        env.step(STILL)
+        assert env.step(STILL)[3]
+    env.reset(seed=2)  # in which nothing is done
+    env.close()
+    with pytest.raises(ZeroDivisionError), env:
+        env.reset(seed=3)
+        env.step(STILL)
+        _ = 1 / 0
+    frame = assay.open(tmp_path / "gym.assay").frame()
+    assert frame["seed"].to_list() == [0, 1, 3] and frame["steps"].to_list() == [2, 2, 1]
+    assert frame["outcome"].cast(str).to_list() == ["failure", "failure", "error"]
+    assert frame["error"].to_list() == [
+        *["the script ended the episode after 2 steps; usual are 5"] * 2,
+        "the script broke the episode off",
+    ]
+
+
+def test_images_lie_as_they_are_asked_for_and_seeds_are_starts(drawing: str):
+    rotated, upright = (
+        gymnasium.make(TASK, **SMALL, orientation=each) for each in (Orientation.ROTATED, Orientation.UPRIGHT)
+    )
+    seen, plain = rotated.reset(seed=1)[0], upright.reset(seed=1)[0]
+    for camera in ("image", "wrist_image"):
+        assert np.array_equal(turned(plain[camera], Orientation.ROTATED), seen[camera])
+    other, info = rotated.reset(seed=2)
+    assert info["seed"] == 2 and not np.array_equal(other["image"], seen["image"])
+    drawn = [rotated.reset()[1]["seed"] for _ in range(2)]
+    rotated.reset(seed=2)
+    assert [rotated.reset()[1]["seed"] for _ in range(2)] == drawn and drawn[0] != drawn[1]
+    assert rotated.unwrapped.render().shape == (256, 512, 3)
+    rotated.close()
+    upright.close()
+
+
+def test_vectors_of_environments_keep_their_words(drawing: str):
+    several = gymnasium.make_vec(TASK, num_envs=2, vectorization_mode="sync", **SMALL)
+    observation, info = several.reset(seed=7)
+    assert observation["image"].shape == (2, 32, 32, 3) and info["seed"].tolist() == [7, 8]
+    assert observation["instruction"] == ("turn on the stove",) * 2
+    for _ in range(3):
+        *_, truncated, _ = several.step(several.action_space.sample())
+    assert truncated.all()
+    several.close()
+
+
+def test_words_in_shared_memory_are_those_of_the_moment():
+    space = WordsSpace("turn on the stove")
+    memory = create_shared_memory(space, n=2)
+    read = read_from_shared_memory(space, memory, n=2)
+    write_to_shared_memory(space, 1, "éteins la plaque", memory)
+    kept = deepcopy(read)
+    write_to_shared_memory(space, 1, "stop", memory)
+    assert kept == ("", "éteins la plaque") and tuple(read) == ("", "stop") and read[-1:] == ("stop",)
+
+
+def test_environments_in_processes_keep_their_words():
+    asked = {"steps": 2, "images": False, "condition": "pro/words=shuffle"}
+    several = gymnasium.make_vec(
+        TASK, num_envs=1, vectorization_mode="async", vector_kwargs={"context": "spawn"}, **asked
+    )
+    alone = gymnasium.make(TASK, **asked)
+    for seed in (7, 8):
+        assert several.reset(seed=seed)[0]["instruction"] == (alone.reset(seed=seed)[0]["instruction"],)
+    several.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "reason"),
+    [
+        ({"task": "libero_goal"}, TaskError, "names 10 tasks; valid: one"),
+        ({"task": "libero_goal/3", "steps": 0}, TaskError, "steps=0: valid: 1 or more"),
+        ({"task": "libero_goal/3", "size": 0}, TaskError, "size=0: valid: 1 to 4096"),
+        ({"task": "tabletop/visual_manipulation/0"}, TaskError, "no task of LIBERO's world"),
+        ({"task": "libero_goal/3", "condition": "x/level9"}, ExperimentError, "did you mean|valid"),
+        ({"task": "libero_goal/3", "condition": "xx/a"}, ExperimentError, "there is no experiment 'xx'"),
+        (
+            {"task": "libero_goal/3", "condition": "level3"},
+            TaskError,
+            "EXPERIMENT/CONDITION, such as x/level3",
+        ),
+        (
+            {"task": "libero_goal/3", "condition": "x/level*"},
+            TaskError,
+            "stands for .* valid: one of them, such as x/level1",
+        ),
+    ],
+)
+def test_what_is_not_there_is_one_line(arguments: dict, error: type, reason: str):
+    with pytest.raises(error, match=reason) as caught:
+        gymnasium.make("assay/Task-v0", **arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_no_action_is_refused():
+    env = gymnasium.make(TASK, images=False, disable_env_checker=True)
+    env.reset(seed=0)
+    with pytest.raises(PolicyError, match=r"of shape \(6,\); valid: \(7,\)"):
+        env.step(np.zeros(6))
+    env.close()

@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import av
+import numpy as np
+import polars as pl
+import pytest
+
+from assay import tasks
+from assay.extensions.learn.demonstrations import DemonstrationError, collect, tries
+from assay.extensions.learn.demonstrations.features import CAMERAS, state
+from assay.policies.remote.convention import Convention
+from assay.policies.remote.pictures import turned
+from assay.sim import Simulation, compile_scene, load_pack
+from assay.tasks import Atom, Goal, Predicate
+
+TASKS = ("libero_90/33", "libero_90/39")
+"""Something to close and something to turn off: short, and in small scenes."""
+SIZE = 32
+CODEC_ERROR = 6.0
+"""Of 255, in the mean over a picture."""
+SCRIPT = """
+import sys
+from pathlib import Path
+from assay import tasks
+from assay.extensions.learn.demonstrations import collect
+collect(Path(sys.argv[1]), tasks.resolve(sys.argv[2]), 1, size=int(sys.argv[3]))
+"""
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def collected(drawing: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One episode of each task, collected without any trouble."""
+    out = tmp_path_factory.mktemp("collected") / "set"
+    told: list[str] = []
+    there = collect(out, [tasks.load(name) for name in TASKS], 1, size=SIZE, on_episode=told.append)
+    assert (there.episodes, there.short, tuple(told)) == (2, {}, TASKS)
+    return out
+
+
+def test_it_has_the_schema_of_lerobots_format(collected: Path):
+    info = json.loads((collected / "meta/info.json").read_text())
+    data = pl.read_parquet(collected / info["data_path"].format(chunk_index=0, file_index=0))
+    vectors = {"action": pl.Array(pl.Float32, 7), "observation.state": pl.Array(pl.Float32, 8)}
+    counters = dict.fromkeys(("frame_index", "episode_index", "index", "task_index"), pl.Int64)
+    assert dict(data.schema) == vectors | {"timestamp": pl.Float32} | counters
+    assert data["index"].to_list() == list(range(info["total_frames"]))
+    assert info["fps"] == 20 and info["total_episodes"] == 2
+    assert set(info["features"]) == set(data.columns) | set(CAMERAS)
+    said = pl.read_parquet(collected / "meta/tasks.parquet")
+    assert said["task"].to_list() == [str(tasks.load(name).instruction) for name in TASKS]
+    rows = pl.read_parquet(collected / "meta/episodes/chunk-000/file-000.parquet")
+    assert rows["assay/task"].to_list() == list(TASKS)
+    assert rows["length"].sum() == len(data)
+    for key in CAMERAS:
+        with av.open(
+            str(collected / info["video_path"].format(video_key=key, chunk_index=0, file_index=0))
+        ) as file:
+            stream = file.streams.video[0]
+            assert (stream.height, stream.width, stream.frames) == (SIZE, SIZE, len(data))
+
+
+def test_its_actions_lead_to_its_states_its_pictures_and_the_goal(collected: Path):
+    data = pl.read_parquet(collected / "data/*/*.parquet")
+    rows = pl.read_parquet(collected / "meta/episodes/*/*.parquet").rows(named=True)
+    shown = {}
+    for key in CAMERAS:
+        with av.open(str(collected / f"videos/{key}/chunk-000/file-000.mp4")) as file:
+            shown[key] = [(frame.time, frame.to_ndarray(format="rgb24")) for frame in file.decode(video=0)]
+    for row in rows:
+        task = tasks.load(row["assay/task"])
+        world = Simulation(compile_scene(task.scene, load_pack(row["assay/pack"])))
+        observation = world.reset(world.sample(row["assay/seed"]))
+        episode = data.filter(pl.col("episode_index") == row["episode_index"])
+        for frame in episode.iter_rows(named=True):
+            assert not world.satisfied(task.goal)
+            assert np.array_equal(state(observation), np.float32(frame["observation.state"]))
+            if frame["frame_index"] in (0, row["length"] // 2, row["length"] - 1):
+                for key, camera in CAMERAS.items():
+                    time_, picture = shown[key][frame["index"]]
+                    start = row[f"videos/{key}/from_timestamp"]
+                    assert time_ == pytest.approx(start + frame["timestamp"], abs=1e-6)
+                    shown_by_default = Convention((), None, "").orientation  # to whoever is evaluated
+                    expected = turned(observation.image(camera, SIZE), shown_by_default).astype(int)
+                    assert np.abs(picture - expected).mean() < CODEC_ERROR
+                    assert np.abs(picture - expected[:, ::-1]).mean() > 2 * CODEC_ERROR
+            observation = world.step(np.array(frame["action"]))
+        assert world.satisfied(task.goal)
+        world.close()
+
+
+def test_a_killed_collection_resumes_to_the_very_same_dataset(collected: Path, tmp_path: Path):
+    out = tmp_path / "set"
+    arguments = [sys.executable, "-c", SCRIPT, str(out), ",".join(TASKS), str(SIZE)]
+    with subprocess.Popen(arguments) as process:
+        deadline = time.monotonic() + 60
+        while not list(out.glob(".staged/*")) and time.monotonic() < deadline and process.poll() is None:
+            time.sleep(0.02)
+        time.sleep(0.3)  # into the second episode
+        os.kill(process.pid, signal.SIGKILL)
+    assert [path.name for path in out.glob(".staged/*")] == ["libero_90_33_0"]
+    assert not (out / "meta").exists()
+    collect(out, [tasks.load(name) for name in TASKS], 1, size=SIZE)
+    assert contents(out) == contents(collected)
+
+
+def test_a_finished_collection_is_extended_in_the_same_order(collected: Path, tmp_path: Path):
+    out = tmp_path / "set"
+    collect(out, [tasks.load(TASKS[1])], 1, size=SIZE)
+    assert len(contents(out)) == 8
+    there = collect(out, [tasks.load(TASKS[0])], 1, size=SIZE)
+    assert there.episodes == 2 and contents(out) == contents(collected)
+
+
+def test_what_is_there_is_not_done_again(collected: Path):
+    before = {path: path.stat().st_mtime_ns for path in collected.rglob("*")}
+    there = collect(collected, [tasks.load(name) for name in TASKS], 1, size=SIZE)
+    assert there.episodes == 2
+    assert {path: path.stat().st_mtime_ns for path in collected.rglob("*")} == before
+
+
+def test_failures_are_left_out_and_counted_and_come_to_an_end(tmp_path: Path):
+    task = tasks.load("libero_goal/7")
+    impossible = replace(task, goal=Goal((Atom(Predicate.ON, ("flat_stove_1", "plate_1")),)))
+    there = collect(tmp_path, [impossible], 1, seeds=range(5, 17), size=SIZE)
+    assert (there.episodes, there.left_out, there.short) == (0, tries(1), {task.id: 0})
+    left_out = json.loads((tmp_path / "meta/assay.json").read_text())["left_out"]
+    assert [attempt["seed"] for attempt in left_out] == list(range(5, 5 + tries(1)))
+    assert {attempt["outcome"] for attempt in left_out} == {"error"}
+    assert "flat_stove_1 is fixed" in left_out[0]["reason"]
+
+
+@pytest.mark.parametrize("size", [63, 0, -2, 14, 5000])
+def test_a_size_that_videos_cannot_have_is_refused(tmp_path: Path, size: int):
+    with pytest.raises(DemonstrationError, match=f"of {size} pixels .* valid: even, 16 to 2048"):
+        collect(tmp_path / "set", [tasks.load("libero_goal/7")], 1, size=size)
+    assert not (tmp_path / "set").exists()

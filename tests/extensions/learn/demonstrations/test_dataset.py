@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import av
+import numpy as np
+import polars as pl
+import pytest
+
+from assay.episodes.episode import Outcome
+from assay.extensions.learn.demonstrations import DemonstrationError, dataset
+from assay.extensions.learn.demonstrations.demonstration import Demonstrations, Episode, LeftOut
+from assay.extensions.learn.demonstrations.features import CAMERAS
+
+Made = Callable[..., Episode]
+LEFT_OUT = LeftOut("libero_goal/7", 3, Outcome.ERROR, 12, "no way in")
+
+
+@pytest.fixture
+def three(made: Made) -> Demonstrations:
+    """Three episodes; the first and the last have the same instruction."""
+    same = "turn it on"
+    episodes = (
+        made("libero_goal/7", 0, 6, same),
+        made("libero_goal/8", 1, 9),
+        made("libero_10/0", 2, 5, same),
+    )
+    return Demonstrations("primitives", 32, episodes, (LEFT_OUT,))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def shown(folder: Path, key: str, number: int) -> list[float]:
+    """The mean brightness of each picture in a video file."""
+    with av.open(str(folder / f"videos/{key}/chunk-000/file-{number:03d}.mp4")) as file:
+        return [frame.to_ndarray(format="rgb24").mean() for frame in file.decode(video=0)]
+
+
+def test_what_is_written_is_read_again(tmp_path: Path, three: Demonstrations):
+    dataset.write(tmp_path / "set", three)
+    again = dataset.read(tmp_path / "set")
+    assert (again.pack, again.size, again.left_out) == ("primitives", 32, (LEFT_OUT,))
+    for theirs, ours in zip(again.episodes, three.episodes, strict=True):
+        assert (theirs.task, theirs.seed, theirs.instruction) == (ours.task, ours.seed, ours.instruction)
+        assert theirs.frames.equals(ours.frames)
+        for key in CAMERAS:
+            assert theirs.clips[key].count == len(ours.frames)
+            for name, value in ours.pictures[key].items():
+                np.testing.assert_array_equal(theirs.pictures[key][name], value)
+
+
+def test_writing_what_was_read_gives_the_same_files(tmp_path: Path, three: Demonstrations):
+    dataset.write(tmp_path / "set", three)
+    dataset.write(tmp_path / "again", dataset.read(tmp_path / "set"))
+    files = contents(tmp_path / "set")
+    assert len(files) == 8 and files == contents(tmp_path / "again")
+
+
+def test_frames_are_counted_through_files_episodes_and_tasks(tmp_path: Path, three: Demonstrations):
+    dataset.write(tmp_path, three, most_frames=15)
+    first, second = (pl.read_parquet(tmp_path / f"data/chunk-000/file-{n:03d}.parquet") for n in range(2))
+    both = pl.concat([first, second])
+    assert (len(first), len(second)) == (15, 5)
+    assert both["index"].to_list() == list(range(20))
+    assert both["episode_index"].to_list() == [0] * 6 + [1] * 9 + [2] * 5
+    assert both["frame_index"].to_list() == [*range(6), *range(9), *range(5)]
+    assert both["task_index"].to_list() == [0] * 6 + [1] * 9 + [0] * 5
+    np.testing.assert_array_equal(both["timestamp"], (both["frame_index"].to_numpy() / 20).astype(np.float32))
+
+
+def test_episodes_know_where_their_frames_and_pictures_are(tmp_path: Path, three: Demonstrations):
+    dataset.write(tmp_path, three, most_frames=15)
+    rows = pl.read_parquet(tmp_path / "meta/episodes/chunk-000/file-000.parquet").rows(named=True)
+    assert [row["assay/task"] for row in rows] == ["libero_goal/7", "libero_goal/8", "libero_10/0"]
+    assert [row["assay/seed"] for row in rows] == [0, 1, 2]
+    assert {row["assay/pack"] for row in rows} == {"primitives"}
+    assert [row["tasks"] for row in rows] == [["turn it on"], ["do libero_goal/8"], ["turn it on"]]
+    assert [(row["dataset_from_index"], row["dataset_to_index"]) for row in rows] == [
+        (0, 6),
+        (6, 15),
+        (15, 20),
+    ]
+    assert [row["data/file_index"] for row in rows] == [0, 0, 1]
+    for key in CAMERAS:
+        places = [(row[f"videos/{key}/file_index"], row[f"videos/{key}/from_timestamp"]) for row in rows]
+        assert places == [(0, 0.0), (0, 0.3), (1, 0.0)]
+        assert [row[f"videos/{key}/to_timestamp"] for row in rows] == [0.3, 0.75, 0.25]
+        seen = shown(tmp_path, key, 0), shown(tmp_path, key, 1)
+        for row, (number, start) in zip(rows, places, strict=True):
+            bright = seen[number][round(start * 20) : round(start * 20) + row["length"]]
+            expected = 40 + 30 * row["assay/seed"] + 5 * np.arange(row["length"])
+            np.testing.assert_allclose(bright, expected, atol=2)
+
+
+def test_statistics_are_given_for_each_episode_and_for_all(tmp_path: Path, three: Demonstrations):
+    dataset.write(tmp_path, three)
+    stats = json.loads((tmp_path / "meta/stats.json").read_text())
+    data = pl.read_parquet(tmp_path / "data/chunk-000/file-000.parquet")
+    row = pl.read_parquet(tmp_path / "meta/episodes/chunk-000/file-000.parquet").row(1, named=True)
+    actions = data["action"].to_numpy()
+    np.testing.assert_allclose(stats["action"]["mean"], actions.mean(axis=0), atol=1e-6)
+    np.testing.assert_allclose(row["stats/action/mean"], actions[6:15].mean(axis=0), atol=1e-6)
+    assert stats["index"]["max"] == [19] and row["stats/index/min"] == [6]
+    assert stats["observation.images.image"]["count"] == [20]
+    assert np.shape(stats["observation.images.image"]["mean"]) == (3, 1, 1)
+    np.testing.assert_allclose(row["stats/observation.images.image/min"], np.full((3, 1, 1), 70 / 255))
+    described = json.loads((tmp_path / "meta/info.json").read_text())
+    assert set(stats) == set(described["features"])
+    assert (described["total_episodes"], described["total_frames"], described["total_tasks"]) == (3, 20, 2)
+    assert described["codebase_version"] == "v3.0" and described["splits"] == {"train": "0:3"}
+
+
+def test_pandas_finds_the_instructions_as_the_index(tmp_path: Path, three: Demonstrations):
+    dataset.write(tmp_path, three)
+    path = tmp_path / "meta/tasks.parquet"
+    assert pl.read_parquet(path).to_dict(as_series=False) == {
+        "task": ["turn it on", "do libero_goal/8"],
+        "task_index": [0, 1],
+    }
+    schema = base64.b64decode(pl.read_parquet_metadata(path)["ARROW:schema"])
+    assert b"pandas" in schema and b'"index_columns": ["task"]' in schema
+
+
+def test_without_an_episode_only_what_was_left_out_is_kept(tmp_path: Path):
+    nothing = Demonstrations("primitives", 32, (), (LEFT_OUT,))
+    dataset.write(tmp_path, nothing)
+    assert [path.name for path in (tmp_path / "meta").iterdir()] == ["assay.json"]
+    assert dataset.read(tmp_path) == nothing
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("meta/assay.json", "{}"),
+        ("meta/assay.json", "not json"),
+        ("meta/episodes/chunk-000/file-000.parquet", "not a table"),
+        ("data/chunk-000/file-000.parquet", ""),
+    ],
+)
+def test_a_damaged_dataset_is_one_line(tmp_path: Path, three: Demonstrations, file: str, content: str):
+    dataset.write(tmp_path, three)
+    (tmp_path / file).write_text(content)
+    with pytest.raises(DemonstrationError, match="not a dataset that assay collect wrote") as caught:
+        dataset.read(tmp_path)
+    assert "\n" not in str(caught.value)

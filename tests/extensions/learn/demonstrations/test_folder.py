@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from assay.episodes.episode import Outcome
+from assay.extensions.learn.demonstrations import DemonstrationError, dataset
+from assay.extensions.learn.demonstrations.demonstration import Demonstrations, Episode, LeftOut
+from assay.extensions.learn.demonstrations.folder import Folder, opened
+from assay.policies.remote.pictures import Orientation
+
+Made = Callable[..., Episode]
+FAILED = LeftOut("libero_goal/7", 1, Outcome.FAILURE, 300, "")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def folder_at(root: Path) -> Folder:
+    root.mkdir(exist_ok=True)
+    return Folder(root, "primitives", 32)
+
+
+@pytest.fixture
+def attempts(made: Made) -> list[Episode | LeftOut]:
+    return [made("libero_goal/7", 0, 6), FAILED, made("libero_goal/7", 2, 4), made("libero_goal/8", 0, 5)]
+
+
+@pytest.fixture
+def finished(tmp_path: Path, attempts: list[Episode | LeftOut]) -> Path:
+    """A dataset that came about without any trouble."""
+    folder = folder_at(tmp_path / "finished")
+    for attempt in attempts:
+        folder.add(attempt)
+    folder.finish()
+    return folder.root
+
+
+def test_a_finished_folder_holds_the_dataset_and_nothing_else(finished: Path):
+    assert sorted(path.name for path in finished.iterdir()) == ["data", "meta", "videos"]
+    there = folder_at(finished).demonstrations
+    assert there.seeds("libero_goal/7") == {0, 2} and there.tried("libero_goal/7") == {0, 1, 2}
+    assert there.left_out == (FAILED,)
+
+
+def test_neither_order_nor_pauses_change_the_result(
+    tmp_path: Path, finished: Path, attempts: list[Episode | LeftOut]
+):
+    for number, attempt in enumerate(reversed(attempts)):
+        folder = folder_at(tmp_path / "piecemeal")
+        folder.add(attempt)
+        if number % 2:
+            folder.finish()
+    assert contents(tmp_path / "piecemeal") == contents(finished)
+
+
+def test_what_was_staged_survives_and_what_was_half_done_does_not(
+    tmp_path: Path, finished: Path, attempts: list[Episode | LeftOut]
+):
+    root = tmp_path / "left"
+    folder = folder_at(root)
+    for attempt in attempts[:2]:
+        folder.add(attempt)
+    # As a killed process leaves it: half an attempt, half a dataset.
+    dataset.write(root / ".scratch/staging", Demonstrations("primitives", 32, (attempts[2],)))  # type: ignore[arg-type]
+    (root / ".scratch/staging/meta/assay.json").unlink()
+    (root / ".next/data").mkdir(parents=True)
+    folder = folder_at(root)
+    assert len(folder.demonstrations.episodes) == 1 and folder.demonstrations.left_out == (FAILED,)
+    for attempt in attempts[2:]:
+        folder.add(attempt)
+    folder.finish()
+    assert contents(root) == contents(finished)
+
+
+@pytest.mark.parametrize("moved", [(), ("data",), ("data", "videos"), ("data", "videos", "meta")])
+def test_an_exchange_that_was_cut_short_is_finished(
+    tmp_path: Path, finished: Path, attempts: list[Episode | LeftOut], moved: tuple[str, ...]
+):
+    root = tmp_path / "cut"
+    folder = folder_at(root)
+    folder.add(attempts[0])
+    folder.finish()  # the old dataset
+    folder = folder_at(root)
+    for attempt in attempts[1:]:
+        folder.add(attempt)
+    dataset.write(root / ".ready", folder.demonstrations)
+    (root / "meta").rename(tmp_path / "old meta")
+    for name in moved:
+        if (root / name).exists():
+            (root / name).rename(tmp_path / f"old {name}")
+        (root / ".ready" / name).rename(root / name)
+    folder_at(root)
+    assert contents(root) == contents(finished)
+    assert sorted(path.name for path in root.iterdir()) == ["data", "meta", "videos"]
+
+
+@pytest.mark.parametrize(("pack", "size"), [("libero", 32), ("primitives", 64)])
+@pytest.mark.parametrize("staged", [True, False])
+def test_demonstrations_of_another_kind_are_refused_and_left_alone(
+    tmp_path: Path, made: Made, pack: str, size: int, staged: bool
+):
+    folder = folder_at(tmp_path / "set")
+    folder.add(made("libero_goal/7", 0, 3))
+    if not staged:
+        folder.finish()
+    before = contents(tmp_path / "set")
+    with pytest.raises(DemonstrationError, match="'primitives' with pictures of 32 pixels") as caught:
+        Folder(tmp_path / "set", pack, size)
+    assert "\n" not in str(caught.value) and contents(tmp_path / "set") == before
+
+
+def test_pictures_lie_one_way_in_a_folder_and_those_of_assay_0_1_upright(tmp_path: Path, made: Made):
+    folder = folder_at(tmp_path / "set")
+    folder.add(made("libero_goal/7", 0, 3))
+    folder.finish()
+    ours, info = tmp_path / "set/meta/assay.json", tmp_path / "set/meta/info.json"
+    lies = [each["info"] for each in json.loads(info.read_text())["features"].values() if "info" in each]
+    assert [each["image.orientation"] for each in lies] == ["rotated", "rotated"]
+    with pytest.raises(
+        DemonstrationError, match=r"rotated images, upright ones .* use --orientation rotated"
+    ):
+        Folder(tmp_path / "set", "primitives", 32, orientation=Orientation.UPRIGHT)
+    old = json.loads(ours.read_text())
+    del old["orientation"]
+    ours.write_text(json.dumps(old))
+    assert dataset.read(tmp_path / "set").orientation is Orientation.UPRIGHT
+
+
+def test_somebody_elses_dataset_is_refused(tmp_path: Path, finished: Path):
+    (finished / "meta/assay.json").unlink()
+    before = contents(finished)
+    with pytest.raises(DemonstrationError, match="did not write"):
+        folder_at(finished)
+    assert contents(finished) == before
+
+
+def test_two_cannot_collect_into_one_folder_at_a_time(tmp_path: Path):
+    with opened(tmp_path / "set", "primitives", 32), pytest.raises(DemonstrationError, match="is in use"):
+        opened(tmp_path / "set", "primitives", 32).__enter__()
+    with opened(tmp_path / "set", "primitives", 32) as folder:
+        assert folder.demonstrations.episodes == ()

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from assay.episodes.episode import Outcome
+from assay.extensions.learn.demonstrations import dataset, tries
+from assay.extensions.learn.demonstrations.demonstration import Demonstrations, LeftOut
+from assay.support import console
+
+Run = Callable[..., Any]
+
+pytestmark = pytest.mark.usefixtures("no_assets")
+TASK = ("--tasks", "libero_goal/7", "--episodes", "1", "--size", "32")
+
+
+def test_it_collects_says_how_much_and_refuses_what_does_not_go_with_it(
+    drawing: str, assay: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(console, "EVERY", 0.0)
+    out = tmp_path / "new/set"
+    said = assay("collect", *TASK, "--out", out, "--seeds", "2-13")
+    rows = pl.read_parquet(out / "meta/episodes/*/*.parquet")
+    assert said.status == 0 and said.err == "libero_goal/7: 1 of 1\n"
+    assert said.out.startswith(f"{out}: episodes 1, frames {rows['length'].sum()}, failed attempts left out ")
+    assert rows["assay/seed"].item() >= 2
+    said = assay("collect", *TASK[:-1], "64", "--out", out)
+    assert said.status == 2 and said.err.count("\n") == 1 and "with pictures of 32 pixels" in said.err
+    said = assay("collect", *TASK, "--out", out, "--seeds", "2-13")
+    assert said.status == 0
+
+
+def test_a_task_that_the_oracle_does_not_solve_often_enough_is_named(assay: Run, tmp_path: Path):
+    failures = [LeftOut("libero_goal/7", seed, Outcome.FAILURE, 300, "") for seed in range(tries(1))]
+    dataset.write(tmp_path / "set", Demonstrations("primitives", 32, left_out=tuple(failures)))
+    said = assay("collect", *TASK, "--out", tmp_path / "set")
+    assert said.status == 1 and said.out.endswith(
+        f"episodes 0, frames 0, failed attempts left out {tries(1)}\n"
+    )
+    assert said.err == f"short: libero_goal/7: 0 of 1 episodes from {tries(1)} seeds\n"
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--tasks", "libero_gaol", "did you mean 'libero_goal'?"),
+        ("--assets", "primitive", "did you mean 'primitives'?"),
+        ("--assets", "libero", "ASSAY_LIBERO_ASSETS"),
+        ("--size", "33", "valid: even, 16 to 2048"),
+    ],
+)
+def test_a_wrong_option_is_one_line(assay: Run, tmp_path: Path, option: str, value: str, words: str):
+    said = assay("collect", *TASK, option, value, "--out", tmp_path / "set")
+    assert said.status == 2 and said.err.count("\n") == 1 and words in said.err
+    assert not (tmp_path / "set").exists()
+
+
+def test_a_place_that_cannot_be_written_is_one_line(assay: Run, tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    said = assay("collect", *TASK, "--out", tmp_path / "file")
+    assert said.status == 2 and said.err.count("\n") == 1

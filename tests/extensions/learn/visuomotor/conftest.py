@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from assay.extensions.learn.demonstrations import dataset
+from assay.extensions.learn.demonstrations.demonstration import Demonstrations, Episode
+from assay.extensions.learn.demonstrations.features import ACTION, CAMERAS, FPS, KEYFRAMES, STATE, VECTORS
+from assay.extensions.learn.demonstrations.stats import PictureStats
+from assay.policies.remote.pictures import Orientation
+from assay.support.streams import stream
+from assay.support.video import Clip, VideoWriter
+
+SIZE, STEPS = 32, 12
+DOWN = (np.pi, 0.0, 0.0)
+"""How the hand points, axis times angle."""
+TASKS = {"libero_goal/7": "turn on the stove", "libero_goal/8": "put the bowl on the plate"}
+
+
+def picture(place: float, step: int) -> np.ndarray:
+    """A bright square on the left (0) or right (1) of a dark image, with a mark in its upper left corner."""
+    image = np.full((SIZE, SIZE, 3), 30 + step, dtype=np.uint8)
+    column = round(place * (SIZE - 8))
+    image[12:20, column : column + 8] = 230
+    image[:4, :4] = (255, 0, 0)
+    return image
+
+
+def _episode(folder: Path, task: str, seed: int) -> Episode:
+    """What is to be done hangs on the words (x), the image (y) and the state (z)."""
+    rng = stream("visuomotor test", task, seed)
+    place, height = rng.uniform(), rng.uniform(-1.0, 1.0)
+    clips, pictures = {}, {}
+    for key in CAMERAS:
+        clip = Clip(folder / f"{task.replace('/', '_')}_{seed}_{key}.mp4", 0, STEPS)
+        clips[key], statistics = clip, PictureStats()
+        with VideoWriter(clip.path, fps=FPS, keyframes=KEYFRAMES) as video:
+            for step in range(STEPS):
+                video.add(picture(place, step))
+                statistics.add(picture(place, step))
+        pictures[key] = statistics.result()
+    action = (0.5 if task.endswith("7") else -0.5, place - 0.5, 0.5 * height, 0.0, 0.0, 0.0)
+    gripper = np.where(np.arange(STEPS) < STEPS // 2, -1.0, 1.0)
+    actions = np.column_stack([np.tile(action, (STEPS, 1)), gripper])
+    fingers = np.column_stack([0.04 - 0.003 * np.arange(STEPS), -0.04 + 0.003 * np.arange(STEPS)])
+    states = np.column_stack([np.tile((0.0, 0.0, height, *DOWN), (STEPS, 1)), fingers])
+    frames = pl.DataFrame(
+        {ACTION: actions.astype(np.float32), STATE: states.astype(np.float32)}, schema=VECTORS
+    )
+    return Episode(task, seed, TASKS[task], frames, clips, pictures)
+
+
+@pytest.fixture(scope="session")
+def demonstrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data set whose actions hang on words, images and state, each on one axis."""
+    folder = tmp_path_factory.mktemp("visuomotor")
+    episodes = tuple(_episode(folder, task, seed) for task in TASKS for seed in range(12))
+    dataset.write(
+        folder / "set", Demonstrations("primitives", SIZE, episodes, orientation=Orientation.UPRIGHT)
+    )
+    return folder / "set"

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from PIL import Image
+
+from assay.extensions.learn.demonstrations import DemonstrationError
+from assay.extensions.learn.demonstrations.dataset import OURS
+from assay.extensions.learn.visuomotor.frames import CAMERAS, read, scaled
+from assay.policies.remote.pictures import Orientation
+from assay.support.files import cache_folder
+
+STEPS = 12
+
+
+def test_images_are_read_upright_however_they_lie_and_others_are_taken_for_mirrored(
+    demonstrated: Path, tmp_path: Path
+):
+    frames = read(demonstrated, 32)
+    assert len(frames) == 24 * STEPS and frames.size == 32 and len(frames.instructions) == 24
+    assert set(frames.tasks) == {"libero_goal/7", "libero_goal/8"}
+    for camera in CAMERAS:
+        red = frames.images[camera][0].astype(int) @ (1, -1, 0)  # the mark is in the upper left corner
+        assert red[:2, :2].min() > 100 > red[:2, -4:].max() and red[-4:, :2].max() < 100
+    other = tmp_path / "other"
+    shutil.copytree(demonstrated, other)
+    info = json.loads((other / "meta/info.json").read_text())
+    for feature in info["features"].values():
+        feature.pop("info", None)
+    (other / "meta/info.json").write_text(json.dumps(info))
+    assert np.array_equal(read(other, 32).images["agentview"], frames.images["agentview"]), "of Assay 0.1"
+    (other / OURS).unlink()
+    mirrored = read(other, 32)
+    assert np.array_equal(mirrored.images["agentview"], frames.images["agentview"][:, :, ::-1])
+    asked = read(other, 32, Orientation.UPRIGHT)
+    assert np.array_equal(asked.images["agentview"], frames.images["agentview"])
+
+
+def test_images_are_decoded_once_and_kept(demonstrated: Path):
+    read(demonstrated, 32)
+    kept = {path: path.stat().st_mtime_ns for path in (cache_folder() / "frames").rglob("*.npy")}
+    again = read(demonstrated, 32)
+    assert {path: path.stat().st_mtime_ns for path in (cache_folder() / "frames").rglob("*.npy")} == kept
+    assert isinstance(again.images["agentview"], np.memmap)
+
+
+def test_only_the_first_demonstrations_of_each_instruction_can_be_taken(demonstrated: Path):
+    frames, few = read(demonstrated, 32), read(demonstrated, 32).first(2)
+    assert len(few) == 4 * STEPS and few.episodes.max() == 3
+    second = np.flatnonzero(frames.episodes == 12)  # the first of the second task
+    assert np.array_equal(few.actions[2 * STEPS : 3 * STEPS], frames.actions[second])
+    assert np.array_equal(few.images["agentview"][2 * STEPS], frames.images["agentview"][second[0]])
+
+
+def test_a_smaller_image_has_the_mean_of_what_each_pixel_covers():
+    image = np.zeros((64, 64, 3), np.uint8)
+    image[:2, :1] = 200
+    assert scaled(image, 32)[0, 0].tolist() == [100, 100, 100] and scaled(image, 64) is image
+
+
+def test_what_cannot_be_learnt_from_is_one_line(demonstrated: Path, tmp_path: Path):
+    with pytest.raises(
+        DemonstrationError, match=r"nowhere: cannot be learnt from: it is no LeRobotDataset.*assay collect"
+    ):
+        read(tmp_path / "nowhere", 32)
+    other = tmp_path / "other"
+    shutil.copytree(demonstrated, other)
+    info = json.loads((other / "meta/info.json").read_text())
+    info["features"]["observation.state"]["shape"] = [9]
+    (other / "meta/info.json").write_text(json.dumps(info))
+    with pytest.raises(
+        DemonstrationError, match=r"has no state with 8 numbers: looked for observation\.state"
+    ):
+        read(other, 32)
+
+
+def test_another_projects_data_set_with_images_in_its_table_and_openpis_names_is_read(tmp_path: Path):
+    mark = np.zeros((64, 64, 3), np.uint8)
+    mark[:8, -8:] = 255  # upper right, for data sets of LIBERO are mirrored
+    content = io.BytesIO()
+    Image.fromarray(mark).save(content, "PNG")
+    stored = [{"bytes": content.getvalue(), "path": None}] * 3
+    numbers = {"state": np.zeros((3, 8)).tolist(), "actions": np.ones((3, 7)).tolist()}
+    data, episodes = tmp_path / "data/chunk-000/file-000.parquet", tmp_path / "meta/episodes/chunk-000"
+    data.parent.mkdir(parents=True)
+    episodes.mkdir(parents=True)
+    table = pl.DataFrame({"index": [0, 1, 2], "image": stored, "wrist_image": stored, **numbers})
+    table.write_parquet(data)
+    row = {"episode_index": 0, "tasks": [["stack"]], "length": 3, "dataset_from_index": 0}
+    pl.DataFrame(row | {"data/chunk_index": 0, "data/file_index": 0}).write_parquet(
+        episodes / "file-000.parquet"
+    )
+    features = {name: {"dtype": "image", "shape": [64, 64, 3]} for name in ("image", "wrist_image")}
+    features |= {"state": {"dtype": "float32", "shape": [8]}, "actions": {"dtype": "float32", "shape": [7]}}
+    info = {"codebase_version": "v3.0", "fps": 10, "features": features, "total_episodes": 1}
+    info["data_path"] = "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
+    (tmp_path / "meta/info.json").write_text(json.dumps(info))
+    frames = read(tmp_path, 32)
+    assert (len(frames), frames.instructions, frames.tasks, frames.size) == (3, ("stack",), ("",), 64)
+    assert (frames.images["agentview"][0, :4, :4] == 255).all() and frames.images["agentview"][
+        0
+    ].sum() == 255 * 48

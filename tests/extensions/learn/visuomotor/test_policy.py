@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.episodes import EpisodeSpec
+from assay.errors import PolicyError
+from assay.extensions.learn.visuomotor.choices import Head
+from assay.extensions.learn.visuomotor.frames import read
+from assay.extensions.learn.visuomotor.policy import VisuomotorPolicy
+from assay.extensions.learn.visuomotor.settings import Settings
+from assay.policies.learned.schedule import Schedule
+from assay.policies.registry import check_address, load_policy
+from assay.policies.remote import codec
+from assay.policies.remote.openpi import CONVENTION, OpenPISession
+from assay.policies.remote.received import Received
+from assay.policies.remote.serve import servable
+from assay.tasks import Instruction
+
+NEEDS = "learned policies need torch: pip install 'assay-robotics[learn]'"
+SPEC = EpisodeSpec("libero_goal/7", 0)
+STATE = np.array([0.0, 0.0, 1.0, 3.1, 0.0, 0.0, 0.04, -0.04])
+IMAGE = np.arange(224 * 224 * 3, dtype=np.uint8).reshape(224, 224, 3)
+
+
+def _received() -> Received:
+    return Received(CONVENTION, {"observation/image": IMAGE, "observation/wrist_image": IMAGE}, STATE, 0)
+
+
+@pytest.fixture(scope="module")
+def file(demonstrated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("torch", reason=NEEDS)
+    from assay.extensions.learn.visuomotor.checkpoint import trained
+
+    out = tmp_path_factory.mktemp("trained") / "policy.safetensors"
+    settings = Settings(head=Head.FLOW, pixels=32, chunk=12, width=16)
+    trained(read(demonstrated, 32), out, settings, Schedule(steps=2, batch=8))
+    return out
+
+
+def test_a_policy_acts_in_chunks_the_same_again_and_listens(file: Path):
+    def acted(text: str, address: str) -> np.ndarray:
+        policy = load_policy(address)
+        policy.reset(Instruction(text), SPEC)
+        return np.concatenate([policy.act(_received()), policy.act(_received())])
+
+    address = f"learned?checkpoint={file}"
+    actions = acted("turn on the stove", address)
+    assert actions.shape == (16, 7) and np.abs(actions).max() <= 1 and set(np.abs(actions[:, 6])) == {1.0}
+    assert np.array_equal(actions, acted("turn on the stove", address))
+    assert not np.array_equal(actions, acted("put the bowl on the plate", address))
+    assert acted("turn on the stove", f"{address}&execute=3").shape == (6, 7)
+    assert not np.array_equal(actions[:8], actions[8:])  # a flow begins with other noise each time
+    still = acted("turn on the stove", f"{address}&noise=0")
+    assert np.array_equal(still[:8], still[8:])
+
+
+def test_it_is_served_over_openpis_wire_and_says_how_it_came_about(file: Path):
+    address = f"learned?checkpoint={file}"
+    session = OpenPISession(servable(address), address, None)
+    seen = {"observation/image": IMAGE, "observation/wrist_image": IMAGE, "observation/state": STATE}
+    reply = codec.decode(session.answer(codec.encode_openpi(seen | {"prompt": "stack"})), largest=2**20)
+    assert reply["actions"].shape == (8, 7)
+    said = check_address(address)
+    assert said["steps"] == "2" and "'head': 'flow'" in said["settings"]
+
+
+def test_what_is_no_checkpoint_is_refused_in_one_line(file: Path, tmp_path: Path):
+    data = file.read_bytes()
+    for number, content in enumerate(
+        (data[: len(data) // 2], b"nonsense", data.replace(b"paraph", b"parapp", 1))
+    ):
+        broken = tmp_path / f"{number}.safetensors"
+        broken.write_bytes(content)
+        with pytest.raises(PolicyError, match="is damaged, or not a checkpoint of assay learn") as error:
+            VisuomotorPolicy(str(broken))
+        assert "\n" not in str(error.value)
+    with pytest.raises(PolicyError, match="there is no checkpoint"):
+        VisuomotorPolicy(str(tmp_path / "nowhere"))
+    with pytest.raises(PolicyError, match="execute=13: valid: 1 to 12"):
+        VisuomotorPolicy(str(file), execute=13)
+    with pytest.raises(PolicyError, match="noise=2: valid: 0 to 1"):
+        VisuomotorPolicy(str(file), noise=2)
+
+
+def test_without_torch_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(PolicyError, match=r"pip install 'assay-robotics\[learn\]'"):
+        VisuomotorPolicy("any.safetensors")
+    with pytest.raises(PolicyError, match="checkpoint=FILE"):
+        VisuomotorPolicy()

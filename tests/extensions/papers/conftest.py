@@ -1,0 +1,3 @@
+from tests.report.conftest import made as made
+from tests.report.conftest import undrawn as undrawn
+from tests.report.conftest import write as write

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+import assay
+from assay.extensions.papers.libero_para.cells import action_means, average, category_means, scope_means
+from assay.extensions.papers.libero_para.tables import pride_table, success_table
+from assay.measures.run_data import RunData
+from assay.report.papers import PAPERS, Paper, PaperError, PaperReport, PaperRun, PaperSection, exhibit
+from assay.report.papers.page import build_paper
+from assay.report.table import Table
+from assay.runs.store import Store
+
+LABELS = {
+    *(f"Table {number}" for number in (2, 3, 4, 8, 9, 10, 11, 16)),
+    *(f"Figure {number}" for number in (5, 6, 7, 8, 10, 11, 12, 13, 14, 16, 17, 18, 19)),
+    *("Summary by seed", "Summary by scope"),
+}
+
+
+@pytest.fixture(scope="module")
+def paper(everything: Path, bare: Path) -> PaperReport:
+    return build_paper("libero-para", {"whole": everything, "bare": bare})
+
+
+@pytest.fixture(scope="module")
+def bare(write: Callable[..., Path], made: type, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Paraphrases without trajectories, without controls and without similarities."""
+    episodes = [
+        made(seed < 2, f"para/{thing}", {"object": thing, "action": action, "axis": "words"}, seed=seed)
+        for thing in ("none", "contextual")
+        for action in ("addition", "hint")
+        for seed in range(4)
+    ]
+    return write(tmp_path_factory.mktemp("bare") / "bare.assay", episodes)
+
+
+def read(folder: Path, name: str) -> list[dict[str, str]]:
+    return list(csv.DictReader((folder / "tables" / f"{name}.csv").open()))
+
+
+def test_every_table_and_figure_of_the_paper_has_its_place(paper: PaperReport):
+    shown = [each for section in paper.sections for each in section.exhibits]
+    assert {each.label for each in shown} == LABELS and len(shown) == len(LABELS)
+    assert all(each.tables or each.drawings or each.missing for each in shown)
+
+
+def test_a_run_without_trajectories_says_so_in_a_line_and_the_others_are_shown(paper: PaperReport):
+    failures = {each.label: each for section in paper.sections for each in section.exhibits}
+    for label in ("Table 4", "Table 16", "Figure 8", "Figure 18", "Figure 19"):
+        assert failures[label].missing == ("of bare: needs trajectories, and the run has none",)
+        assert failures[label].tables or failures[label].drawings
+    assert "Table 4 of bare: needs trajectories" in paper.html()
+
+
+def test_files_are_named_after_the_paper_and_hold_what_the_episodes_say(
+    paper: PaperReport, everything: Path, tmp_path: Path
+):
+    page = paper.write(tmp_path / "out")
+    frame = assay.open(everything).frame()
+    worded = frame.filter(frame["object"].is_not_null())
+    whole, bare = read(page.parent, "table-2")
+    assert float(whole["LIBERO-Para"]) == pytest.approx((worded["outcome"] == "success").mean())
+    drop = float(whole["LIBERO-Para"]) - float(whole["LIBERO-Goal"])
+    assert float(whole["drop"]) == pytest.approx(drop)
+    assert bare["LIBERO-Goal"] == "" and float(bare["LIBERO-Para"]) == 0.5
+    assert (page.parent / "figures" / "figure-6.svg").is_file()
+    (near,) = read(page.parent, "table-4")
+    shares = [float(near[name]) for name in ("success", "near failures", "far failures", "not judged")]
+    assert sum(shares) == pytest.approx(1) and int(near["episodes"]) == len(worded)
+
+
+def test_models_are_sorted_by_what_their_success_overstates(
+    write: Callable[..., Path], made: type, tmp_path: Path
+):
+    def run(name: str, hard: int) -> Path:
+        episodes = [
+            made(
+                near or seed < hard,
+                f"para/{near}",
+                {"object": "none", "action": "hint", "pd": pd, "s_k": 1 - pd, "s_t": 1 - pd},
+                seed=seed,
+            )
+            for near, pd in ((True, 0.1), (False, 0.5))
+            for seed in range(6)
+        ]
+        return write(tmp_path / f"{name}.assay", episodes)
+
+    with ExitStack() as opened:
+        paths = {"steady": run("steady", 5), "easy": run("easy", 0)}
+        stores = {name: opened.enter_context(Store.reading(path)) for name, path in paths.items()}
+        (table,) = pride_table([PaperRun(name, {}, RunData(store)) for name, store in stores.items()])
+    assert isinstance(table, Table) and [row[0] for row in table.rows] == ["easy", "steady"]
+    assert table.rows[0][3] == pytest.approx(1 - (0.1 / 0.6) / 0.5)
+
+
+def test_means_are_of_cells_and_none_has_the_original():
+    cells = {
+        ("none", "none"): 1.0,
+        ("contextual", "none"): 0.5,
+        ("none", "hint"): 0.8,
+        ("contextual", "hint"): 0.2,
+    }
+    assert action_means(cells) == {"none": 0.75, "hint": 0.5}
+    assert category_means(cells) == {"pragmatic": 0.5}
+    assert scope_means(cells)["object only"] == (0.5, None)
+    assert scope_means(cells)["all"][0] == pytest.approx(0.5)
+    assert average([cells, {("none", "hint"): 0.4}]) == {("none", "hint"): pytest.approx(0.6)}
+
+
+def _brief(runs: Sequence[PaperRun]) -> list[PaperSection]:
+    return [PaperSection("In brief", "", (exhibit("Table 2", "Success", success_table, runs),))]
+
+
+BRIEF = Paper("brief", "A paper with one table", _brief)
+
+
+def test_the_api_writes_a_paper_of_one_s_own_too(bare: Path, everything: Path, tmp_path: Path):
+    page = assay.open(bare).report(tmp_path / "out", everything, paper=f"python:{__name__}:BRIEF")
+    assert "everything" in page.read_text() and (tmp_path / "out" / "tables" / "table-2.tex").is_file()
+
+
+def test_an_unknown_paper_is_one_line():
+    with pytest.raises(PaperError, match="there is no paper 'libero-par': did you mean 'libero-para'"):
+        PAPERS["libero-par"]
+
+
+def test_a_run_that_has_no_paraphrases_says_what_it_lacks(
+    write: Callable[..., Path], made: type, tmp_path: Path
+):
+    plain = {"plain": write(tmp_path / "plain.assay", [made(True)])}
+    with pytest.raises(PaperError, match=r"libero-para can be made: .*of plain: no episode has"):
+        build_paper("libero-para", plain)

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome
+from assay.episodes.episode import no_trajectory
+from assay.extensions.papers.libero_pro.cells import DIMENSIONS, SUITES, published
+from assay.perturb import Say
+from assay.report.papers import PAPERS, PaperError
+from assay.report.papers.page import build_paper
+from assay.runs.store import Store
+
+Made = Callable[..., Path]
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Made:
+    """A run whose episodes succeed on some of its tasks under some conditions."""
+
+    def run(
+        name: str,
+        succeeds: Callable[[str, str], bool],
+        suites: Sequence[str],
+        more: Sequence[str] = (),
+        before: str = "pro",
+    ) -> Path:
+        path = tmp_path / f"{name}.assay"
+        conditions = (CONTROL, *(f"{before}/{each}" for each in (*DIMENSIONS, *more)))
+        specs = [
+            EpisodeSpec(
+                f"{suite}/{task}",
+                seed,
+                experiment="pro",
+                condition=condition,
+                perturbations=() if condition == CONTROL else (Say(condition),),
+                labels={} if condition == CONTROL else {"axis": "world", "plausible": True},
+            )
+            for suite in suites
+            for task in range(3)
+            for seed in range(4)
+            for condition in conditions
+        ]
+        with Store.writing(path) as store:
+            store.plan(specs)
+            for number, spec in enumerate(specs, start=1):
+                won = succeeds(spec.task.split("/")[0], spec.condition.rpartition("/")[2])
+                store.append(
+                    number, Episode(Outcome.SUCCESS if won else Outcome.FAILURE, 10, no_trajectory())
+                )
+            store.describe(experiment="pro", policy=name)
+        return path
+
+    return run
+
+
+def rows(report, label: str) -> list[dict[str, Any]]:
+    (table,) = next(
+        each.tables for section in report.sections for each in section.exhibits if each.label == label
+    )
+    names = [column.name for column in table.columns]
+    return [dict(zip(names, row, strict=True)) for row in table.rows]
+
+
+def test_the_leaderboard_has_a_row_for_each_model_and_suite_and_their_means(made: Made):
+    moved = made("moved", lambda suite, change: change != "position", ("libero_goal", "libero_10"))
+    lost = made("lost", lambda suite, change: change == CONTROL, ("libero_goal",), more=("object+position",))
+    report = build_paper("libero-pro", {"moved": moved, "lost": lost})
+    found = rows(report, "Leaderboard")
+    assert [(row["model"], row["suite"]) for row in found] == [
+        ("moved", "libero_goal"),
+        ("moved", "libero_10"),
+        ("moved", "all"),
+        ("lost", "libero_goal"),
+    ]
+    assert [(row["control"], row["position"], row["total"]) for row in found] == [
+        *[(1.0, 0.0, pytest.approx(0.8))] * 3,
+        (1.0, 0.0, 0.0),
+    ]
+
+
+def test_every_cell_has_an_interval_and_its_gap_from_the_control(made: Made):
+    path = made("moved", lambda suite, change: change != "position", ("libero_goal",))
+    found = {row["dimension"]: row for row in rows(build_paper("libero-pro", {"moved": path}), "Gaps")}
+    position, wording, total = (found[name] for name in ("position", "semantic", "total"))
+    assert (position["successes"], position["n"], position["difference"]) == (0, 12, -1.0)
+    assert position["its 95 % interval"].high < 0 and position["Holm p"] < 0.01
+    assert wording["difference"] == 0.0 and wording["95 % interval"].low > 0.6
+    assert (
+        total["success"] == pytest.approx(0.8)
+        and total["95 % interval"].low < 0.8 < total["95 % interval"].high
+    )
+
+
+def test_published_numbers_stand_beside_with_their_source(made: Made):
+    path = made("mine", lambda suite, change: True, ("libero_goal",))
+    report = build_paper("libero-pro", {"mine": path}, published=True)
+    found = rows(report, "Leaderboard")
+    pi = {row["suite"]: row for row in found if row["model"] == "Pi0.5"}
+    assert {row["source"] for row in pi.values()} == {"published"}
+    assert pi["libero_goal"]["position"] == 0.38 and round(pi["all"]["total"], 2) == 0.53
+    assert "arXiv:2510.03827" in report.html()
+    assert all({suite for suite, _ in cells} == set(SUITES) for cells in published().models.values())
+
+
+def test_joint_draws_and_frozen_files_have_rows_of_their_own(made: Made):
+    runs = {
+        name: made(name, lambda suite, change: True, ("libero_goal",), before=f"libero-pro/{name}")
+        for name in ("joint", "frozen")
+    }
+    models = {row["model"] for row in rows(build_paper("libero-pro", runs), "Leaderboard")}
+    assert models == {"joint, joint draws", "frozen, frozen files"}
+
+
+def test_numbers_that_cannot_be_compared_with_the_published_ones_say_so(made: Made):
+    path = made("mine", lambda suite, change: True, ("libero_goal",))
+    page = build_paper("libero-pro", {"mine": path}, published=True).html()
+    assert "Not comparable with them, because of other changes or other assets: mine" in page
+
+
+def test_a_run_without_its_conditions_and_a_paper_without_numbers_say_so(made: Made, tmp_path: Path):
+    path = made("mine", lambda suite, change: True, ("libero_90",))
+    with pytest.raises(PaperError, match=r"no episode of the four suites has a condition of LIBERO-PRO"):
+        build_paper("libero-pro", {"mine": path})
+    assert PAPERS["libero-para"].make_beside_published is None
+    with pytest.raises(PaperError, match="no published numbers of libero-para"):
+        build_paper("libero-para", {"mine": path}, published=True)

@@ -1,0 +1,3 @@
+from tests.measures.conftest import run as run
+from tests.report.conftest import undrawn as undrawn
+from tests.report.conftest import write as write

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.extensions.tabletop.networks.bins import BINS
+from assay.extensions.tabletop.networks.dataset import Batch, Dataset, Example, batched, load
+from assay.extensions.tabletop.networks.history import History
+from assay.extensions.tabletop.networks.tokens import Form
+
+torch = pytest.importorskip(
+    "torch", reason="learned policies need torch: pip install 'assay-robotics[learn]'"
+)
+
+from assay.extensions.tabletop.networks.network import WIDTH, Network, distinct  # noqa: E402
+from assay.extensions.tabletop.networks.training import learn, scores, train  # noqa: E402
+from assay.policies.learned.loop import size  # noqa: E402
+from assay.policies.learned.schedule import Schedule  # noqa: E402
+
+
+def _batch(dataset: Dataset, *examples: Example) -> Batch:
+    prompts, histories = [each.prompt for each in examples], [each.history for each in examples]
+    return batched(prompts, histories, [each.tool for each in examples], dataset.vocabulary)
+
+
+def _network(dataset: Dataset, *, cross: bool) -> Network:
+    """A network that gives something else than nothing."""
+    torch.manual_seed(0)
+    network = Network(dataset.vocabulary.size, cross=cross, form=dataset.form).eval()
+    for head in network.heads:
+        torch.nn.init.normal_(head.straight.weight, std=0.1)
+    return network
+
+
+@pytest.mark.parametrize("form", list(Form))
+@pytest.mark.parametrize("cross", [True, False])
+def test_a_network_gives_logits_for_every_axis_and_does_not_mind_its_neighbours(
+    recorded: Path, form: Form, cross: bool
+):
+    dataset = load(recorded, form)
+    network = _network(dataset, cross=cross)
+    assert size(network) < 3_000_000
+    bare = replace(dataset.examples[0], prompt=())  # the whole instruction is masked
+    with torch.inference_mode():
+        logits, bins = network(_batch(dataset, *dataset.examples[:4], bare))
+        assert [tuple(each.shape) for each in logits] == [(5, count) for count in BINS]
+        assert bins.shape == (5, 5) and all(torch.isfinite(each).all() for each in logits)
+        for index, each in ((0, dataset.examples[0]), (4, bare)):
+            alone, _ = network(_batch(dataset, each))
+            assert torch.allclose(alone[0][0], logits[0][index], atol=1e-3) and alone[0].std() > 0.1
+
+
+@pytest.mark.parametrize("cross", [True, False])
+def test_what_is_worked_out_for_the_last_token_only_is_what_all_layers_give(recorded: Path, cross: bool):
+    network = _network(load(recorded, Form.OBJECTS), cross=cross)
+    tokens, empty = torch.randn(3, 7, WIDTH), torch.zeros(3, 7, dtype=torch.bool)
+    empty[0, 2:4] = True
+    memory, no_memory = torch.randn(3, 5, WIDTH), torch.zeros(3, 5, dtype=torch.bool)
+    no_memory[1, 3:] = True
+    prompt = {"memory": memory, "memory_key_padding_mask": no_memory} if cross else {}
+    with torch.inference_mode():
+        if cross:
+            whole = network.decider(tokens, **prompt, tgt_key_padding_mask=empty)
+        else:
+            whole = network.decider(tokens, src_key_padding_mask=empty)
+        assert torch.allclose(network._decided(tokens, empty, prompt), whole[:, -1], atol=1e-5)
+
+
+def test_crops_that_are_alike_are_looked_at_once():
+    crops = np.random.default_rng(0).integers(256, size=(3, 4, 4, 3), dtype=np.uint8)[[1, 0, 1, 2, 0]]
+    first, which = distinct(crops)
+    assert first.tolist() == [0, 1, 3]
+    assert (crops[first][which.numpy()] == crops).all()
+
+
+def test_the_order_of_objects_makes_a_difference_and_absent_words_do(recorded: Path):
+    dataset = load(recorded, Form.OBJECTS)
+    example = dataset.examples[0]
+    now = replace(example.history.now, places=example.history.now.places[::-1].copy())
+    other = replace(example, history=History((now,), example.history.done))
+    mute = replace(example, prompt=tuple(part for part in example.prompt if not isinstance(part, str)))
+    network = _network(dataset, cross=True)
+    with torch.inference_mode():
+        first, _ = network(_batch(dataset, example, other, mute))
+    assert not torch.allclose(first[0][0], first[0][1], atol=1e-3)
+    assert not torch.allclose(first[0][0], first[0][2], atol=1e-3)
+
+
+def test_what_was_seen_and_done_before_makes_a_difference(recorded: Path):
+    dataset = load(recorded, Form.OBJECTS)
+    second = dataset.examples[-1]
+    first_seen, now = second.history.seen
+    forgotten = replace(second, history=History((now,), second.history.done[:0]))
+    otherwise = replace(second, history=History((first_seen, now), second.history.done + 10.0))
+    network = _network(dataset, cross=True)
+    with torch.inference_mode():
+        logits, _ = network(_batch(dataset, second, forgotten, otherwise))
+    assert not torch.allclose(logits[0][0], logits[0][1], atol=1e-3)
+    assert not torch.allclose(logits[0][0], logits[0][2], atol=1e-3)
+
+
+def test_a_network_learns_a_few_examples_by_heart(recorded: Path):
+    dataset = load(recorded, Form.OBJECTS)
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    network = Network(dataset.vocabulary.size, cross=True, form=dataset.form)
+    optimizer, schedule = torch.optim.AdamW(network.parameters()), Schedule(steps=40)
+    losses = [
+        learn(
+            network, optimizer, dataset.examples, dataset.vocabulary, schedule.rate_at(step / schedule.steps)
+        )
+        for step in range(schedule.steps)
+    ]
+    assert losses[-1] < 1.4 < 3 < losses[0]
+    assert scores(network.eval(), dataset.examples, dataset.vocabulary) == {"T1": 1.0, "T3": 1.0, "T15": 1.0}
+
+
+def test_the_same_seed_trains_the_same_network_and_permuting_another(recorded: Path):
+    dataset = load(recorded, Form.OBJECTS)
+
+    def weights(seed: int, *, permute: bool = False) -> np.ndarray:
+        network, steps, _ = train(
+            dataset, Schedule(steps=3, batch=4), cross=False, seed=seed, permute=permute
+        )
+        assert steps == 3
+        return network.heads[0].straight.weight.detach().numpy()
+
+    assert (weights(0) == weights(0)).all()
+    assert (weights(0) != weights(1)).any() and (weights(0) != weights(0, permute=True)).any()

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import pytest
+
+from assay.extensions.tabletop import KINDS, Picture, Prompt, Setting, TableTask, make
+from assay.extensions.tabletop.perturb import Gobbledygook, Paraphrase, Part, PromptMask, TextReferents, Unit
+from assay.extensions.tabletop.policies.reader.reading import Named, Request, Told, read, told
+from assay.perturb import apply_perturbations
+
+ASKED = {
+    "T1": "put", "T2": "find", "T3": "rotate", "T4": "rearrange", "T5": "restore", "T6": "put", "T7": "put",
+    "T8": "put", "T9": "twist", "T10": "motion", "T11": "order", "T12": "sweep", "T13": "sweep", "T14": "texture",
+    "T15": "profile", "T16": "neighbour", "T17": "round",
+}  # fmt: skip
+PARTS = {
+    "T1": ("dragged_obj", "base_obj"), "T6": ("dragged_obj", "base_obj"), "T7": ("dragged_obj", "base_obj"),
+    "T8": ("dragged_obj", "base_obj"), "T12": ("swept_obj", "bounds", "constraint"),
+    "T13": ("swept_obj", "bounds", "constraint"), "T16": ("dragged_obj", "base_obj"),
+    "T17": ("dragged_obj", "base_obj_1", "base_obj_2"),
+}  # fmt: skip
+
+
+def understood(prompt: Prompt) -> tuple[Told, Request | None]:
+    def scene(thing: object) -> bool:
+        return isinstance(thing, Picture) and thing.kind == "scene"
+
+    given = told(prompt.segments, scene=scene)
+    return given, read(given, frozenset(i for i, each in enumerate(given.slots) if scene(each)))
+
+
+def is_part(slot: object, picture: Picture) -> bool:
+    (item,) = picture.scene.items
+    if isinstance(slot, Named):
+        return slot.shape == item.shape and slot.look in (None, item.texture)
+    return slot == picture
+
+
+def wordings_of(kind: str) -> list[tuple[TableTask, Prompt]]:
+    """Its own words, other words and, where pictures can be named, words alone."""
+    found = []
+    for seed in range(8):
+        task = make(Setting(kind, seed, KINDS[kind].levels[0]))
+        found += [(task, task.prompt), (task, apply_perturbations(task, Paraphrase(), seed=seed).prompt)]
+        if TextReferents.concerns(kind):
+            found.append((task, apply_perturbations(task, TextReferents(), seed=seed).prompt))
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_wording_is_understood_with_its_parts(kind: str):
+    for task, prompt in wordings_of(kind):
+        given, request = understood(prompt)
+        assert request is not None and request.kind == ASKED[kind], given.text
+        pictures = dict(task.prompt.pictures)
+        for slot, name in zip(request.things, PARTS.get(kind, ()), strict=kind in PARTS):
+            assert is_part(given.slots[slot], pictures[name]), given.text
+        if kind in ("T6", "T8"):
+            assert len(request.pairs) == 3 and request.less == ("the less " in task.prompt.text)
+            for number, (more, less) in enumerate(request.pairs, start=1):
+                assert given.slots[more] == pictures[f"more_{number}"], given.text
+                assert given.slots[less] == pictures[f"less_{number}"], given.text
+        assert request.touching == (kind == "T13")
+
+
+@pytest.mark.parametrize(
+    ("text", "scenes"),
+    [
+        ("This is @0@ than @1@. @2@ is more kobar than nothing. Put @3@ into @4@.", ()),
+        ("@0@ and @1@ are more kobar than @2@, respectively. Put @3@ into @4@.", ()),
+        ("Twist is: from @0@ to @1@, @2@ to @3@, @4@ to @5@, not @6@. Now twist all red objects.", range(6)),
+    ],
+)
+def test_pictures_that_cannot_be_paired_are_not_understood(text: str, scenes):
+    given = Told(text.lower(), list(range(7)))
+    assert read(given, frozenset(scenes)) is None
+    if not scenes:
+        whole = Told(
+            text.lower().replace("than nothing", "than @5@").replace("@2@,", "@2@ and @5@,"), given.slots
+        )
+        assert read(whole, frozenset()) is not None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nonsense_and_pictures_without_words_are_not_understood(kind: str):
+    task = make(Setting(kind, 0, KINDS[kind].levels[0]))
+    for change in (*map(Gobbledygook, Unit), PromptMask(Part.LANGUAGE), PromptMask(Part.INSTRUCTION)):
+        given, request = understood(apply_perturbations(task, change, seed=1).prompt)
+        assert request is None, given.text

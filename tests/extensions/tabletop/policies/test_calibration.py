@@ -1,0 +1,65 @@
+"""Policies whose flaws are known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assay.episodes import Policy
+from assay.extensions.tabletop import Level, Played, Setting, TableOracle, TableTask, make, play
+from assay.extensions.tabletop.perturb import Part, PermutedObjects, PromptMask
+from assay.extensions.tabletop.policies.calibration import (
+    FirstObject,
+    OrderFollower,
+    PromptBlind,
+    RandomPlaces,
+)
+from assay.perturb import apply_perturbations
+
+TASKS = [
+    Setting("T1", seed, level)
+    for seed, level in ((0, Level.L1), (1, Level.L2), (2, Level.L3), (3, Level.L1), (1, Level.L3))
+]
+
+
+def masked(setting: Setting) -> TableTask:
+    return apply_perturbations(make(setting), PromptMask(Part.INSTRUCTION), seed=setting.seed)
+
+
+def permuted(setting: Setting, policy: Policy) -> Played:
+    return play(make(setting), policy, perturbations=(PermutedObjects(),))
+
+
+@pytest.mark.parametrize("policy", [TableOracle(), PromptBlind(), OrderFollower()])
+def test_who_knows_the_tasks_does_them(policy: Policy):
+    assert all(play(make(each), policy).flawless for each in (*TASKS, Setting("T7", 0), Setting("T12", 0)))
+
+
+def test_told_nothing_the_oracle_does_nothing_and_the_promptblind_goes_on():
+    for each in TASKS[:3]:
+        still = play(masked(each), TableOracle())
+        assert not still.success and not any(still.env.held) and still.episode.moved is None
+        assert play(masked(each), PromptBlind()).success
+
+
+def test_the_order_follower_takes_one_thing_for_another_when_the_order_changes():
+    assert all(permuted(each, TableOracle()).success for each in TASKS)
+    followed = [permuted(each, OrderFollower()) for each in TASKS]
+    assert sum(each.success for each in followed) <= 1
+    assert any(each.env.held[0] not in ("dragged_obj", "") for each in followed)
+
+
+def test_the_first_object_is_carried_to_the_second_whatever_is_asked():
+    task = make(Setting("T4", 0))  # pieces come first in its order
+    played = play(task, FirstObject(), most=1)
+    assert played.env.held == [task.scene.items[0].name]
+    table = task.scene.items[1]
+    assert np.hypot(*(played.actions[0, 6:8] - (table.x, table.y))) < 0.03
+
+
+def test_random_places_hang_on_the_seed_and_not_on_the_process():
+    task = make(Setting("T1", 3))
+    first, again = (play(task, RandomPlaces(), most=3).actions for _ in range(2))
+    assert np.array_equal(first, again)
+    other = play(task, RandomPlaces(), most=3, seed=4).actions
+    assert not np.array_equal(first, other)

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.support import console
+
+Run = Callable[..., Any]
+
+
+def test_demonstrations_are_recorded_and_a_policy_trained_on_them(
+    drawing: str, assay: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(console, "EVERY", 0.0)
+    demos, file = tmp_path / "demos", tmp_path / "policy.safetensors"
+    said = assay("tabletop", "demos", "--per-task", "2", "--tasks", "T1,T3", "--out", demos, "--workers", "1")
+    first, second = said.out.splitlines()
+    assert said.status == 0 and first == f"{demos}: 4 episodes of T1, T3; failed attempts left out 0"
+    assert re.fullmatch(r"actions: T1 1 to \d, T3 1 to \d", second)
+    assert said.err.splitlines() == ["T1: 2 of 4", "T3: 4 of 4"]
+    pytest.importorskip("torch", reason="training needs torch: pip install 'assay-robotics[learn]'")
+    said = assay(
+        "tabletop", "train", demos, "--model", "concat-objects", "--steps", "2", "--batch", "3", "--out", file
+    )
+    assert said.status == 0 and file.is_file()
+    assert said.out.startswith(f"{file}: concat-objects, 1,") and "2 steps of 3" in said.out
+    assert "concat-objects, step 2, loss" in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("demos", "--tasks", "T1,T99", "--out", "x"), "there is no tabletop task 'T99'"),
+        (("train", "nowhere", "--model", "cross", "--out", "x"), "there is no model 'cross'"),
+    ],
+)
+def test_what_is_not_there_is_refused_in_one_line(assay: Run, arguments: tuple[str, ...], reason: str):
+    said = assay("tabletop", *arguments)
+    assert said.status == 2 and said.err.count("\n") == 1 and reason in said.err
+
+
+def test_without_torch_training_says_what_to_install(assay: Run, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    said = assay("tabletop", "train", "nowhere", "--out", "x.safetensors")
+    assert (
+        said.status == 2 and said.err.count("\n") == 1 and "pip install 'assay-robotics[learn]'" in said.err
+    )

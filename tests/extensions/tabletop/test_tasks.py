@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from assay.errors import TaskError
+from assay.extensions.tabletop import KINDS, Difficulty, Level, PutGoal, Setting, make, settings
+from assay.extensions.tabletop.pools import HELD_BACK, NEW_CONTAINERS, SET_1, SET_2, parsed
+from assay.extensions.tabletop.shapes import CONTAINERS
+from assay.extensions.tabletop.textures import TEXTURES, TWINNED
+
+
+@pytest.mark.parametrize("difficulty", list(Difficulty))
+def test_every_task_can_be_made_and_its_things_do_not_overlap(difficulty: Difficulty) -> None:
+    for setting in settings(range(2), difficulty=difficulty):
+        task = make(setting)
+        assert task.prompt.segments
+        assert 1 <= task.best <= task.most
+        flat = {item.name for item in task.scene.items if item.solid.flat}
+        for one, other in itertools.combinations(task.scene.items, 2):
+            near = np.hypot(one.x - other.x, one.y - other.y) < 0.02
+            inside = flat & {one.name, other.name} or {one.fixed, other.fixed} == {True, False}
+            blocked = difficulty.extreme and setting.task in ("T4", "T5")
+            assert not near or inside or blocked, f"{setting.id}: {one.name} on {other.name}"
+
+
+def test_levels_hold_the_numbers_of_tasks_of_the_field() -> None:
+    counts = [sum(level in kind.levels for kind in KINDS.values()) for level in Level]
+    assert counts == [13, 13, 12, 4]
+
+
+def test_there_are_49_textures_33_of_them_with_a_dark_twin() -> None:
+    assert (len(TEXTURES), len(TWINNED)) == (49, 33)
+    assert (len(SET_1), len(SET_2)) == (19, 20)
+    assert not set(SET_1) & set(SET_2)
+    assert set(SET_1 + SET_2) <= set(TEXTURES)
+
+
+def test_levels_draw_from_their_pools() -> None:
+    for seed in range(10):
+        for level, looks in ((Level.L1, (SET_1, SET_2)), (Level.L2, (SET_2, SET_1))):
+            scene = make(Setting("T1", seed, level)).scene
+            assert scene.item("dragged_obj").texture in looks[0]
+            assert scene.item("base_obj").texture in looks[1]
+        scene = make(Setting("T1", seed, Level.L3)).scene
+        assert scene.item("dragged_obj").shape in HELD_BACK
+        assert scene.item("base_obj").shape in NEW_CONTAINERS
+
+
+@pytest.mark.parametrize(
+    ("task", "difficulty", "count"),
+    [
+        ("T1", Difficulty.DEFAULT, 1),
+        ("T1", Difficulty.DISTRACTING, 6),
+        ("T3", Difficulty.DISTRACTING, 8),
+        ("T4", Difficulty.DEFAULT, 2),
+        ("T4", Difficulty.DISTRACTING, 3),
+        ("T6", Difficulty.DISTRACTING, 3),
+        ("T7", Difficulty.DISTRACTING, 3),
+        ("T11", Difficulty.DISTRACTING, 3),
+        ("T15", Difficulty.DISTRACTING, 5),
+        ("T16", Difficulty.DEFAULT, 3),
+        ("T16", Difficulty.DISTRACTING, 5),
+        ("T16", Difficulty.EXTREME, 14),
+    ],
+)
+def test_a_difficulty_adds_as_many_bystanders_as_the_table_says(
+    task: str, difficulty: Difficulty, count: int
+) -> None:
+    goal = make(Setting(task, 0, difficulty=difficulty)).goal
+    assert len(goal.bystanders) == count
+
+
+def test_what_serves_as_a_container_is_a_piece_where_things_are_extreme() -> None:
+    for seed in range(5):
+        for task in ("T1", "T2", "T6", "T7"):
+            base = make(Setting(task, seed, difficulty=Difficulty.EXTREME)).scene.item("base_obj")
+            assert base.shape not in CONTAINERS
+            assert base.fixed
+
+
+def test_a_distractor_always_blocks_a_goal_where_rearranging_is_extreme() -> None:
+    task = make(Setting("T4", 3, difficulty=Difficulty.EXTREME))
+    assert isinstance(task.goal, PutGoal)
+    blocker = task.scene.item("distractor_1")
+    assert any(np.hypot(blocker.x - put.x, blocker.y - put.y) < 0.01 for put in task.goal.stages[0])
+    assert task.best == 4
+
+
+def test_a_setting_gives_the_same_task_in_another_process() -> None:
+    code = "from assay.extensions.tabletop import *; t = make(Setting('T9', 5)); print(t.prompt.words, t.scene.items[0])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    task = make(Setting("T9", 5))
+    assert run.stdout.strip() == f"{task.prompt.words} {task.scene.items[0]}"
+
+
+def test_seeds_and_levels_give_different_scenes() -> None:
+    made = {make(Setting("T1", seed, level)).scene for seed in range(5) for level in (Level.L1, Level.L2)}
+    assert len(made) == 10
+
+
+def test_what_does_not_exist_is_refused() -> None:
+    with pytest.raises(TaskError, match="there is no tabletop task 'T18'"):
+        make(Setting("T18", 0))
+    with pytest.raises(TaskError, match="T8 has no level L1; valid: L4"):
+        make(Setting("T8", 0))
+    with pytest.raises(TaskError, match="did you mean 'extreme'"):
+        parsed(Difficulty, "extrem")

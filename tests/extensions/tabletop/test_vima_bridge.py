@@ -1,0 +1,138 @@
+"""VIMA-Bench's conventions at our table; VIMA-Bench itself is not needed."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from assay.errors import ActionError, PolicyError, TaskError
+from assay.extensions.tabletop import Setting, action, play
+from assay.extensions.tabletop import make as make_task
+from assay.extensions.tabletop.perturb import Paraphrase
+from assay.extensions.tabletop.policies.reader.policy import PromptReader
+from assay.extensions.tabletop.policies.vima import VimaPolicy, to_table, to_vima
+from assay.extensions.tabletop.vima_bridge import make, play_there, prompt_of
+
+
+class SecondIntoFirst:
+    """Written for VIMA-Bench: carries the second object of the segmentation into the first."""
+
+    def reset(self, prompt: str, prompt_assets: dict[str, Any], meta_info: dict[str, Any]) -> None:
+        assert set(re.findall(r"\{(\w+)\}", prompt)) == set(prompt_assets)
+        self.ids = list(meta_info["obj_id_to_info"])
+        self.low = meta_info["action_bounds"]["low"]
+
+    def act(self, obs: dict[str, Any]) -> dict[str, np.ndarray]:
+        def place(number: int) -> np.ndarray:
+            rows, columns = np.nonzero(obs["segm"]["top"] == self.ids[number])
+            height, width = obs["segm"]["top"].shape
+            middle = np.array([(rows.mean() + 0.5) / height - 0.5, (columns.mean() + 0.5) / width - 0.5])
+            return np.array([0.5, 0.0]) + middle * (0.51, 1.02)
+
+        turn = np.array([0.0, 0.0, 0.0, 1.0])
+        return {
+            "pose0_position": place(1),
+            "pose0_rotation": turn,
+            "pose1_position": place(0),
+            "pose1_rotation": turn,
+        }
+
+
+def test_a_policy_for_vima_plays_our_table_as_its_environment(drawing: str):
+    env = make("instruction_following/visual_manipulation", seed=4, modalities=["rgb", "segm"])
+    obs = env.reset()
+    assert (
+        obs["rgb"]["top"].shape == (3, 128, 256)
+        and obs["segm"]["front"].shape == (128, 256)
+        and obs["ee"] == 0
+    )
+    prompt, assets = env.get_prompt_and_assets()
+    assert prompt == "Put the {dragged_obj} into the {base_obj}."
+    assert assets is not None and assets["base_obj"]["placeholder_type"] == "object"
+    assert assets["base_obj"]["segm"]["obj_info"]["obj_id"] == 1
+    policy = SecondIntoFirst()
+    policy.reset(prompt, assets, env.meta_info)
+    given = policy.act(obs)
+    assert env.action_space["pose0_position"].contains(given["pose0_position"].astype(np.float32))
+    _, reward, done, info = env.step(given)
+    assert done and info["success"] and not info["failure"] and reward == 0
+    env.global_seed = 5
+    env.reset()
+    assert env.meta_info["seed"] == 5
+
+
+def test_the_same_policy_plays_in_a_run(drawing: str):
+    policy = VimaPolicy(f"{__name__}:SecondIntoFirst")
+    assert play(make_task(Setting("T1", 4)), policy, most=1).success
+    with pytest.raises(PolicyError, match="vima\\?policy=module:Class"):
+        VimaPolicy()
+    with pytest.raises(PolicyError, match="No module named 'nowhere'"):
+        VimaPolicy("nowhere:Policy")
+
+
+def test_one_of_our_policies_plays_an_environment_of_vima(drawing: str):
+    """Of VIMA's form: pictures come as pictures, objects by numbers, and actions go as two poses."""
+    played = play_there(make("T4", perturbations=(Paraphrase(),)), PromptReader(), seed=2)
+    assert played.success and played.steps == 3
+    env = make("rearrange")
+    env.reset()
+    prompt = prompt_of(*env.get_prompt_and_assets())  # type: ignore[arg-type]
+    assert [part if isinstance(part, str) else part.kind for part in prompt.segments] == [
+        "Rearrange to this",
+        "scene",
+        ".",
+    ]
+
+
+def test_actions_go_there_and_back():
+    ours = action((0.4, -0.2), (0.6, 0.3), 1.0)
+    assert np.allclose(to_table(to_vima(ours)), ours, atol=1e-6)
+    assert np.allclose(to_vima(ours)["pose1_rotation"], [0, 0, np.sin(0.5), np.cos(0.5)])
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({}, "has pose0_position and pose0_rotation"),
+        ({"pose0_position": [0.5], "pose0_rotation": [0, 0, 0, 1]}, "pose0 has 1 and 4 numbers"),
+    ],
+)
+def test_what_is_no_action_is_refused_in_one_line(given: dict[str, Any], told: str):
+    with pytest.raises(ActionError, match=told):
+        to_table(given)
+
+
+def test_an_unknown_task_is_pointed_to_the_nearest():
+    with pytest.raises(TaskError, match="did you mean 'rotate'"):
+        make("rotat")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"level": "L9"}, "rotate has no level 'L9'; valid: L1, L2, L3"),
+        ({"level": "L4"}, "rotate has no level 'L4'; valid: L1, L2, L3"),
+        ({"levl": "L2"}, "make has no keyword 'levl': did you mean 'level'?"),
+        ({"difficulty": "hard"}, "no difficulty 'hard'; valid: default, distracting, extreme"),
+        ({"seed": -1}, "a seed is a whole number"),
+    ],
+)
+def test_what_make_does_not_know_is_refused(given: dict[str, Any], told: str):
+    with pytest.raises(TaskError, match=re.escape(told)):
+        make("rotate", **given)
+
+
+def test_each_reset_draws_a_scene_and_a_seed_draws_the_same_ones_again(drawing: str):
+    def scenes(env: Any) -> list[bytes]:
+        return [env.reset()["segm"]["top"].tobytes() for _ in range(3)]
+
+    env = make("rotate", seed=3)
+    found = scenes(env)
+    assert len(set(found)) == 3 and scenes(env)[0] not in found
+    last = env.reset()["segm"]["top"].tobytes()
+    assert scenes(make("rotate", seed=env.meta_info["seed"]))[0] == last
+    env.global_seed = 3
+    assert scenes(env) == scenes(make("rotate", seed=3)) == found

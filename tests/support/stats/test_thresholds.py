@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from assay.support.stats.thresholds import Evidence, least_starts
+
+RUNGS = 8
+
+
+def searched(chances: np.ndarray, starts: int, seed: int) -> Evidence:
+    """What is known after so many starts of a policy with these chances of success, rung by rung."""
+    rng, evidence = np.random.default_rng(seed), Evidence(len(chances))
+    for _ in range(starts):
+        if evidence.settled(range(len(chances))):
+            break
+        evidence.see(
+            {rung: bool(rng.random() < chances[rung]) for rung in evidence.next(range(len(chances)))}
+        )
+    return evidence
+
+
+@pytest.mark.parametrize("threshold", [0, 3, RUNGS])
+def test_a_policy_that_fails_from_a_rung_on_is_found_there(threshold: int):
+    found = searched((np.arange(RUNGS) < threshold) * 1.0, 30, 0)
+    assert found.interval == (threshold, threshold) and found.best == threshold
+
+
+def test_nothing_is_known_at_first_and_the_smallest_number_of_starts_is_enough_for_one_rung():
+    assert Evidence(RUNGS).interval == (0, RUNGS)
+    evidence = Evidence(1)
+    for _ in range(least_starts() - 1):
+        evidence.see({0: True})
+    assert evidence.interval == (0, 1)
+    evidence.see({0: True})
+    assert evidence.interval == (1, 1)
+
+
+def test_the_true_threshold_is_rarely_refuted_where_chances_are_just_at_the_level():
+    chances = np.where(np.arange(RUNGS) < 4, 0.5, 0.499)  # nothing can be told: all that is refuted is luck
+    false = 0
+    for seed in range(60):
+        ends = searched(chances, 30, seed).interval
+        false += ends is None or not ends[0] <= 4 <= ends[1]
+    assert false / 60 <= 0.1
+
+
+@pytest.mark.parametrize("succeeds", [True, False])
+def test_of_one_start_each_threshold_is_bet_against_once(succeeds: bool):
+    evidence = Evidence(RUNGS)
+    predicted = evidence.predicted
+    single = {
+        math.log((chance if succeeds else 1 - chance) / evidence.level)  # 1 - level is the level: a half
+        for chance in map(float, predicted)
+    }
+    evidence.see(dict.fromkeys(range(RUNGS), succeeds))
+    assert (
+        np.count_nonzero(evidence._capital) == RUNGS
+    )  # against the one that the model believes in nothing is bet
+    for capital in map(float, evidence._capital[evidence._capital != 0]):
+        assert min(abs(capital - each) for each in single) < 1e-9
+
+
+def test_success_on_a_rung_says_nothing_of_those_after_it():
+    one, many = Evidence(RUNGS), Evidence(RUNGS)
+    for _ in range(12):
+        one.see({0: True})
+        many.see(dict.fromkeys(range(RUNGS), True))
+    assert one.interval == (1, RUNGS) and many.interval == (RUNGS, RUNGS)
+
+
+def test_a_rung_that_cannot_be_played_is_never_asked_for_and_leaves_the_end_open():
+    evidence, playable = Evidence(RUNGS), range(RUNGS - 2)
+    for _ in range(30):
+        if evidence.settled(playable):
+            break
+        rungs = evidence.next(playable)
+        assert set(rungs) <= set(playable)
+        evidence.see(dict.fromkeys(rungs, True))
+    assert evidence.interval == (RUNGS - 2, RUNGS)
+
+
+def test_success_that_grows_with_the_change_refutes_nothing():
+    evidence = Evidence(2)
+    for _ in range(40):
+        evidence.see({0: False, 1: True})
+    assert evidence.interval == (0, 2) and not evidence.settled((0, 1))
