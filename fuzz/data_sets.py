@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from tests.eqa.conftest import bridge_episode, picture, record, walk
+from tests.extensions.eqa.conftest import bridge_episode, picture, record, walk
 
 from assay.extensions.eqa.episode import Episode, Tally
 from assay.extensions.eqa.sources import opened

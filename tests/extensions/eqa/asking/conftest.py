@@ -11,7 +11,7 @@ import pytest
 from assay.extensions.eqa.asking.models import Settings
 from assay.extensions.eqa.question import LETTERS, Question, load
 
-from ...model_server import ModelServer, Reply
+from tests.model_server import ModelServer, Reply
 from ..invented import small_set
 
 
