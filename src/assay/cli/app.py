@@ -88,7 +88,11 @@ COMMANDS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = Mappin
             "words": words.app,
             "tabletop": tabletop_commands.app,
         },
-        "Runs": {"runs": runs.app, "import": interop_import_command.app, "export": interop_export_command.export},
+        "Runs": {
+            "runs": runs.app,
+            "import": interop_import_command.app,
+            "export": interop_export_command.export,
+        },
         "Vision-language models": {"eqa": eqa_commands.app},
         "This machine": {
             "doctor": doctor.doctor,
